@@ -65,12 +65,23 @@ int refuse_existing_file(const char* flag, const std::string& path) {
     return exit_usage;
 }
 
+int make_room(const char* flag, const std::string& path, bool force) {
+    struct stat facts{};
+    if (force && ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+        (void)::unlink(path.c_str());
+    }
+    return refuse_existing_file(flag, path);
+}
+
 int fail_new_file(const char* flag, const std::string& path, const Error& error) {
     const int code = fail_host((flag + (" " + path)).c_str(), error);
     return error.code == ErrorCode::exists ? exit_usage : code;
 }
 
-int write_new_file(const char* flag, const std::string& path, const std::string& text) {
+int write_new_file(const char* flag, const std::string& path, const std::string& text, bool force) {
+    if (const int code = make_room(flag, path, force); code != exit_done) {
+        return code;
+    }
     Result<OutputSink> sink = OutputSink::create(path);
     if (!sink) {
         return fail_new_file(flag, path, sink.error());

@@ -24,13 +24,25 @@ int fail_host(const char* what, const Error& error);
 /// be named, and returns `exit_usage`.
 int refuse_existing_file(const char* flag, const std::string& path);
 
+/// The same before a new file is made there; `force` removes a regular file that is there
+/// instead.
+int make_room(const char* flag, const std::string& path, bool force);
+
 /// Prints why the file that a flag names cannot be made. Returns `exit_usage` if it exists already,
 /// else `exit_host`.
 int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
-/// Makes such a file with this text; "-": standard output. Prints what it cannot do. Returns the
-/// exit code.
-int write_new_file(const char* flag, const std::string& path, const std::string& text);
+/// Makes such a file with this text, where `make_room` finds room; "-": standard output. Prints
+/// what it cannot do. Returns the exit code.
+int write_new_file(const char* flag, const std::string& path, const std::string& text,
+                   bool force = false);
+
+/// What a command with a result writes for a CI system, as typed; empty: not asked for.
+struct CiFiles {
+    std::string markdown;
+    std::string junit;
+    bool force = false;  ///< a file that is there is replaced, of other flags, too
+};
 
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);

@@ -206,7 +206,63 @@ namespace {
 struct Screen {
     int fd;
     std::string begun;
+    bool coloured = false;
 };
+
+/// no-color.org, and terminals that cannot.
+bool wants_colour(int fd) {
+    const char* const refused = std::getenv("NO_COLOR");
+    const char* const kind = std::getenv("TERM");
+    return ::isatty(fd) == 1 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
+           std::string_view(kind) != "dumb";
+}
+
+/// Words that decide, and their colours: 32 green, 33 yellow, 31 red. `begins`: only there, or
+/// behind blanks.
+struct PaintedWord {
+    std::string_view word;
+    const char* colour;
+    bool begins;
+};
+constexpr PaintedWord painted_words[] = {
+    {"warning:", "33", true},
+    {"driftless: warning:", "33", true},
+    {"Verdict         certified:", "32", true},
+    {"Verdict         certified\n", "32", true},
+    {"Verdict", "33", true},
+    {"Fails", "31", true},
+    {"Violated", "31", true},
+    {"Within", "32", true},
+    {"the server kept up", "32", false},
+    {"the server did not keep up", "33", false},
+};
+
+/// The text with the first such word of each line in its colour.
+std::string painted(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::string_view line =
+            text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+        text.remove_prefix(line.size());
+        std::size_t at = line.npos;
+        const PaintedWord* const found = std::find_if(
+            std::begin(painted_words), std::end(painted_words), [&](const PaintedWord& one) {
+                at = line.find(one.word);
+                return at != line.npos && (at == 0 || !one.begins);
+            });
+        if (found == std::end(painted_words)) {
+            out += line;
+            continue;
+        }
+        const std::size_t end = at + found->word.size() - (found->word.ends_with('\n') ? 1 : 0);
+        out += line.substr(0, at);
+        out += std::string("\x1b[") + found->colour + "m";
+        out += line.substr(at, end - at);
+        out += "\x1b[0m";
+        out += line.substr(end);
+    }
+    return out;
+}
 
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
@@ -241,7 +297,10 @@ ssize_t write_clean(void* cookie, const char* bytes, std::size_t size) {
     const std::size_t begun = begun_bytes(text);
     screen.begun = text.substr(text.size() - begun);
     text.resize(text.size() - begun);
-    return write_all(screen.fd, printable_lines(text)) ? static_cast<ssize_t>(size) : 0;
+    const std::string clean = printable_lines(text);
+    return write_all(screen.fd, screen.coloured ? painted(clean) : clean)
+               ? static_cast<ssize_t>(size)
+               : 0;
 }
 
 std::FILE* open_clean(Screen& screen, int buffering) {
@@ -299,8 +358,8 @@ std::optional<int> CommandLine::finish() const {
 
 void guard_screens() {
     // Never destroyed: the streams are flushed at exit, behind the destructors of static objects.
-    static Screen& error = *new Screen{STDERR_FILENO, {}};
-    static Screen& out = *new Screen{STDOUT_FILENO, {}};
+    static Screen& error = *new Screen{STDERR_FILENO, {}, wants_colour(STDERR_FILENO)};
+    static Screen& out = *new Screen{STDOUT_FILENO, {}, wants_colour(STDOUT_FILENO)};
     if (std::FILE* const stream = open_clean(error, _IONBF); stream != nullptr) {
         stderr = stream;
     }

@@ -32,6 +32,31 @@ std::string parse_toml(std::string_view text, toml::table& out) {
     return "";
 }
 
+std::string arguments_as_toml(const std::vector<std::string>& arguments) {
+    toml::table table;
+    for (const std::string& argument : arguments) {
+        const bool is_flag = argument.starts_with("--");
+        const std::size_t equals = is_flag ? argument.find('=') : argument.npos;
+        const std::string key = is_flag ? argument.substr(2, equals - 2) : "trace";
+        if (is_flag && equals == argument.npos) {
+            table.insert_or_assign(key, true);
+            continue;
+        }
+        const std::string value = is_flag ? argument.substr(equals + 1) : argument;
+        toml::node* const before = table.get(key);
+        if (before == nullptr) {
+            table.insert_or_assign(key, value);
+        } else if (toml::array* const list = before->as_array(); list != nullptr) {
+            list->push_back(value);
+        } else {
+            table.insert_or_assign(key, toml::array{before->value_or(std::string()), value});
+        }
+    }
+    std::ostringstream text;
+    text << table << "\n";
+    return text.str();
+}
+
 void TomlReader::check_keys(const toml::table& table, const char* place,
                             std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : table) {
@@ -104,6 +129,27 @@ void TomlReader::scalars(const toml::table& table, const char* key, std::vector<
     }
     for (const toml::node& one : *list) {
         scalar(one, key, out);
+    }
+}
+
+void TomlReader::flags(const toml::table& table, std::initializer_list<std::string_view> other,
+                       std::vector<std::string>& out) {
+    for (const auto& [name, node] : table) {
+        const std::string key(name.str());
+        if (std::find(other.begin(), other.end(), key) != other.end()) {
+            continue;
+        }
+        if (const auto on = node.value_exact<bool>(); on) {
+            if (*on) {
+                out.push_back("--" + key);
+            }
+            continue;
+        }
+        std::vector<std::string> values;
+        scalars(table, key.c_str(), values);
+        for (const std::string& value : values) {
+            out.push_back("--" + key + "=" + value);
+        }
     }
 }
 

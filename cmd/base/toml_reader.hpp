@@ -16,6 +16,10 @@ namespace driftless {
 /// Empty where the text is read into `out`, else what is wrong: "line 3: ...".
 std::string parse_toml(std::string_view text, toml::table& out);
 
+/// Arguments as keys, which `TomlReader::flags` reads back: flags by their names, what is none
+/// under `trace`.
+std::string arguments_as_toml(const std::vector<std::string>& arguments);
+
 class TomlReader {
   public:
     /// "line 3: gate is not known"; empty: nothing was wrong so far.
@@ -30,6 +34,10 @@ class TomlReader {
     void boolean(const toml::table& table, const char* key, bool& out);
     /// A text, number or boolean as it is typed on a command line; or a list of them.
     void scalars(const toml::table& table, const char* key, std::vector<std::string>& out);
+    /// Every key but those of `other` as a flag: `--KEY=VALUE`, for a list once for each of its
+    /// values; true is a flag without value, false none.
+    void flags(const toml::table& table, std::initializer_list<std::string_view> other,
+               std::vector<std::string>& out);
     /// A table, or null.
     const toml::table* table(const toml::table& above, const char* key);
     void fail(const toml::node& node, const std::string& what);

@@ -207,7 +207,8 @@ std::string compressed_records(const ReplayOptions& options) {
 
 /// Figures that count good requests.
 std::string goodput_contradiction(const ReplayOptions& options) {
-    const std::string why = goodput_refusal(options.results.goodput, options.workload.files.keep);
+    const std::string why = group_refusal(options.results.goodput, options.results.fail_if,
+                                          options.workload.files.keep);
     if (!why.empty()) {
         return why;
     }

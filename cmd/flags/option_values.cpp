@@ -210,6 +210,14 @@ Result<std::string> parse_path(std::string_view text) {
     return std::string(text);
 }
 
+Result<std::string> parse_path_on_disk(std::string_view text) {
+    if (text == "-") {
+        return Error{ErrorCode::invalid, 0,
+                     "cannot be written to standard output; name a path (./- for that name)"};
+    }
+    return parse_path(text);
+}
+
 Result<std::string> parse_folder(std::string_view text) {
     while (text.size() > 1 && text.back() == '/') {
         text.remove_suffix(1);

@@ -88,6 +88,8 @@ Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 Result<std::string> parse_text(std::string_view text);
 /// The name of a file.
 Result<std::string> parse_path(std::string_view text);
+/// The same without "-".
+Result<std::string> parse_path_on_disk(std::string_view text);
 /// A folder, without slashes behind it.
 Result<std::string> parse_folder(std::string_view text);
 /// A header field; those that frame a request are refused.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/help_flags.hpp"
@@ -174,6 +175,16 @@ struct CommandParser {
 /// What help is asked about, in lower case; empty: all in all. Nothing: none of the arguments
 /// before `--` asks for help.
 std::optional<std::string> help_topic(const std::vector<std::string>& arguments);
+
+/// The files for a CI system that a command with a result writes. `parse` says whether "-" is one.
+inline void add_ci_flags(Flags& flags, CiFiles& files,
+                         Result<std::string> (&parse)(std::string_view)) {
+    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
+                parse, files.markdown);
+    flags.value("--junit", "FILE", "a test case for the verdict, or the work, and each --fail-if",
+                nullptr, parse, files.junit);
+    flags.on_off("--force", "replace files named here that exist", files.force);
+}
 
 // The flags that say which trace is read, and how: shared by all commands that read one.
 

@@ -397,6 +397,7 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--report", "KIND",
                 "html: write a page of charts, report.html, at the end; or none", "html",
                 page_choices, options.results.page);
+    add_ci_flags(flags, options.results.ci, parse_path_on_disk);
     flags.values("--label", "K=V", "label for run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
@@ -471,6 +472,10 @@ void add_again_flags(Flags& flags, ReplayOptions& options) {
                  options.again.resend);
     flags.value("--from", "RUN", "repeat a run; refused if schedule or prompts differ", nullptr,
                 parse_text, options.again.from);
+    flags.value("--config", "FILE",
+                "flags as TOML (speed = 2, header = [..], trace = ..), as in a run's\n"
+                "run.toml; a flag on the command line replaces its key",
+                nullptr, parse_text, options.again.config);
 }
 
 /// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
@@ -491,10 +496,11 @@ std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOption
     return given;
 }
 
-/// An earlier run has flags of its own, and rules are applied to all of them together.
+/// An earlier run, or a file, has flags of its own, and rules are applied to all of them together.
 bool takes_up(const std::vector<std::string>& arguments) {
-    return std::any_of(arguments.begin(), arguments.end(),
-                       [](const std::string& one) { return one == "--resume" || one == "--from"; });
+    return std::any_of(arguments.begin(), arguments.end(), [](const std::string& one) {
+        return one == "--resume" || one == "--from" || one == "--config";
+    });
 }
 
 /// What is wrong, with the names that were typed for those of our flags that it begins with or has.
@@ -568,7 +574,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     if (why.empty() && options.workload.files.paths.empty()) {
         why = spelled.trace_missing;
     }
-    if (why.empty() && options.again.resume.empty() && options.again.from.empty()) {
+    if (why.empty() && !options.again.any()) {
         why = complete(server, api_key, options);
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/rule_sets.hpp"
@@ -170,6 +171,7 @@ struct ResultFlags {
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none
     std::vector<std::pair<std::string, std::string>> labels;
     bool page = true;  ///< report.html in the folder
+    CiFiles ci;
     bool progress = true;
     bool quiet = false;  ///< errors and the result only
     TableKind table = TableKind::compact;
@@ -208,11 +210,14 @@ struct ShardFlags {
     std::int64_t clock_error_max_ns = 0;  ///< `--clock-error-max`: wider is worth a warning
 };
 
-/// Which earlier run is taken up: its flags are added by whoever reads it (settings.hpp).
+/// Which earlier run, or file of flags, is taken up: its flags are added by whoever reads it
+/// (settings.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
     bool resend = false;
-    std::string from;  ///< folder of the run that is repeated; empty: none
+    std::string from;    ///< folder of the run that is repeated; empty: none
+    std::string config;  ///< file of flags; empty: none
+    bool any() const { return !(resume.empty() && from.empty() && config.empty()); }
 };
 
 /// `--writer-cpu`: where the writer's thread runs.

@@ -50,6 +50,7 @@ constexpr FlagRow flag_rows[] = {
     {"--cert", takes_path},
     {"--chunks", watching},
     {"--clock-error-max", not_setting},
+    {"--config", of_one_run | not_setting},
     {"--connect-to", may_be_socket | resumable},
     {"--cpu", resumable | not_setting},
     {"--dataset", takes_path | not_setting},
@@ -63,6 +64,7 @@ constexpr FlagRow flag_rows[] = {
     {"--events", takes_path | watching},
     {"--fail-if", not_setting, "; use --slo"},
     {"--for", not_setting},
+    {"--force", of_one_run | resumable | not_setting},
     {"--format", not_setting},
     {"--from", of_one_run | not_setting | of_sweep, ": each probe is a new run"},
     {"--goodput", not_setting},
@@ -71,10 +73,12 @@ constexpr FlagRow flag_rows[] = {
     {"--header", resumable},
     {"--help", of_sweep},
     {"--host", names_server | resumable},
+    {"--junit", of_one_run | resumable | not_setting | of_sweep, ": there are many"},
     {"--key", takes_path},
     {"--label", not_setting},
     {"--limit", not_setting},
     {"--listen", resumable | not_setting},
+    {"--markdown", of_one_run | resumable | not_setting | of_sweep, ": there are many"},
     {"--meet", of_one_run | not_setting},
     {"--meet-timeout", of_one_run | not_setting},
     {"--metrics", may_be_socket | resumable | watching},
@@ -280,7 +284,8 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         recalled.arguments.push_back(argument);
     }
     for (const std::string& argument : given) {
-        constexpr std::array<std::string_view, 3> taken{"--resume", "--resend", "--from"};
+        constexpr std::array<std::string_view, 4> taken{"--resume", "--resend", "--from",
+                                                        "--config"};
         if (!holds(taken, flag_of(argument))) {
             recalled.arguments.push_back(argument);
         }

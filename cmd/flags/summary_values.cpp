@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cmd/base/values.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -184,9 +185,41 @@ Result<Threshold> parse_threshold(std::string_view text) {
     return out;
 }
 
+namespace {
+
+/// A key of rows that have one value of it; a bare name is a kept column.
+Result<GroupKey> parse_key_of_rows(std::string_view name) {
+    Result<GroupKey> key = parse_group_key(name);
+    if (!key) {
+        key = parse_group_key("kept." + std::string(name));
+    }
+    return key && key.value().kind == GroupKey::Kind::input
+               ? Result<GroupKey>(remedy("uses input:PARTS, which has no single value; use phase, "
+                                         "turn, api, url, model, header.NAME or a name of --keep"))
+               : key;
+}
+
+}  // namespace
+
 Result<Threshold> parse_fail_if(std::string_view text) {
-    const Result<Threshold> threshold = parse_threshold(text);
-    const char* const why = threshold ? why_decided(threshold.value()) : nullptr;
+    const std::string_view typed = trim_blanks(text);
+    const std::size_t end = std::min(typed.find(' '), typed.size());
+    const std::size_t equals = typed.find_first_of("=<>");
+    const bool of_group = equals < end && typed[equals] == '=';
+    Result<Threshold> threshold = parse_threshold(of_group ? typed.substr(end) : typed);
+    if (!threshold) {
+        return threshold;
+    }
+    threshold.value().text = std::string(text);
+    if (of_group) {
+        Result<GroupKey> key = parse_key_of_rows(typed.substr(0, equals));
+        if (!key) {
+            return key.error();
+        }
+        threshold.value().key = std::move(key).value();
+        threshold.value().value = std::string(typed.substr(equals + 1, end - equals - 1));
+    }
+    const char* const why = why_decided(threshold.value());
     return why == nullptr ? threshold : Result<Threshold>(remedy(why));
 }
 
@@ -233,9 +266,6 @@ constexpr const char* colon_remedy =
     "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
     "milliseconds); "
     "a kept column of that name is kept.NAME";
-constexpr const char* range_remedy =
-    "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
-    "a name of --keep";
 constexpr std::string_view between = " ,";
 
 bool is_limit(std::string_view name) {
@@ -303,16 +333,10 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     if (equals == text.npos || equals == 0 || end == text.npos) {
         return Error{ErrorCode::invalid, 0, group_remedy};
     }
-    Result<GroupKey> key = parse_group_key(name);
-    if (!key) {
-        key = parse_group_key("kept." + name);
-    }
+    Result<GroupKey> key = parse_key_of_rows(name);
     const Result<GoodputLimits> limits = parse_goodput(text.substr(end + 1));
     if (!key || !limits) {
         return key ? limits.error() : key.error();
-    }
-    if (key.value().kind == GroupKey::Kind::input) {
-        return Error{ErrorCode::invalid, 0, range_remedy};
     }
     return GoodputRule{std::move(key).value(),
                        std::string(text.substr(equals + 1, end - equals - 1)), limits.value()};
@@ -360,15 +384,29 @@ std::string limits_missing(const std::vector<Threshold>& fail_if) {
     return "";
 }
 
-std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep) {
+namespace {
+
+/// Why no record has what tells those rows apart; empty: they have it.
+std::string unkept(const char* flag, const std::optional<GroupKey>& key, const std::string& value,
+                   const std::vector<std::string>& keep) {
+    return !key || key->kind != GroupKey::Kind::kept || is_kept(*key, keep)
+               ? ""
+               : std::string(flag) + " \"" + key->member + "=" + value +
+                     " ..\" uses a column that no record has; add --keep " + key->member + ", too";
+}
+
+}  // namespace
+
+std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold>& fail_if,
+                          const std::vector<std::string>& keep) {
+    std::string why = repeated_goodput(rules);
     for (const GoodputRule& rule : rules) {
-        if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {
-            return "--goodput \"" + rule.key->member + "=" + rule.value +
-                   " ..\" uses a column that no record has; add --keep " + rule.key->member +
-                   ", too";
-        }
+        why = why.empty() ? unkept("--goodput", rule.key, rule.value, keep) : why;
     }
-    return repeated_goodput(rules);
+    for (const Threshold& one : fail_if) {
+        why = why.empty() ? unkept("--fail-if", one.key, one.value, keep) : why;
+    }
+    return why;
 }
 
 }  // namespace driftless

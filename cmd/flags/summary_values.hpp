@@ -50,9 +50,10 @@ std::string repeated_goodput(const GoodputRules& rules);
 /// Why a condition that counts good requests cannot be judged where no limits are set, or the empty
 /// text.
 std::string limits_missing(const std::vector<Threshold>& fail_if);
-/// Why the rules cannot stand together in a run that keeps these columns of its trace, or the
-/// empty text.
-std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep);
+/// Why the rules cannot stand together in a run that keeps these columns of its trace, or a
+/// condition cannot be judged there, or the empty text.
+std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold>& fail_if,
+                          const std::vector<std::string>& keep);
 
 // The value of `--table`, for the commands that print a summary.
 

@@ -14,12 +14,14 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
+#include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/replay/engine_crew.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "cmd/replay/timing_notes.hpp"
+#include "cmd/report/exports.hpp"
 #include "cmd/report/page.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "engine/history/past.hpp"
@@ -38,7 +40,7 @@ namespace {
 
 /// Fills in verdict, rules and thresholds, by the figures of the run and of its client.
 void judge(const Replay& run, const RunEnd& end, const SummaryFigures& figures,
-           const ClientTotals& client, SummaryInfo& info) {
+           const ClientTotals& client, const std::string& records_path, SummaryInfo& info) {
     const ReplayOptions& options = run.options();
     const Judgement judged = judge_run(run.calibration, figures, client, info.cache_probe);
     info.verdict = name_of(judged.verdict);
@@ -46,7 +48,11 @@ void judge(const Replay& run, const RunEnd& end, const SummaryFigures& figures,
     info.limits = run.calibration.limits;
     info.client = &client;
     info.rules = judge_rules(options.rules.chosen.sets, rule_facts(run, end), figures, same_value);
-    info.thresholds = judge_thresholds(options.results.fail_if, figures);
+    const std::string why = judge_thresholds_in(records_path, options.results.fail_if, figures,
+                                                largest_overhead(run.server), info.thresholds);
+    if (!why.empty()) {
+        complain("driftless: --fail-if: %s", why.c_str());
+    }
 }
 
 /// By what `judge` found: 130 before 7 before 5 before 6 before 8 (design, section 4). `failed`:
@@ -93,38 +99,39 @@ void read_written(const std::string& folder, SummaryFigures& figures,
 }
 
 /// Why it could not be written, or empty.
-std::string try_page(const std::string& folder, const SummaryFigures& figures,
-                     const SummaryInfo& info) {
-    RunFacts facts;
-    if (std::string why = read_run(folder, facts); !why.empty()) {
-        return why;
-    }
+std::string try_page(const ReportedRun& run) {
     std::string why;
-    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
     const Result<std::string> page = page_of(run, why);
     if (!page) {
         return why;
     }
     const Result<void> written =
-        write_whole_file(folder + "/report.html", page.value(), Lasting::written);
+        write_whole_file(run.folder + "/report.html", page.value(), Lasting::written);
     return written
                ? ""
                : "cannot " + std::string(written.error().doing) + ": " + reason_of(written.error());
 }
 
-/// Writes `folder`/report.html, over that of an earlier segment. If it fails, a warning says why;
-/// the run itself has all of its files.
-void write_run_page(const std::string& folder, const SummaryFigures& figures,
-                    const SummaryInfo& info, bool quiet) {
-    const std::string why = try_page(folder, figures, info);
-    if (why.empty() && !quiet) {
-        print_line("page: %s/report.html", folder.c_str());
-    } else if (!why.empty()) {
-        complain(
-            "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
-            "run driftless report %s --html FILE",
-            folder.c_str(), why.c_str(), folder.c_str());
+/// Writes `report.html` into the folder, over that of an earlier segment, and what `--markdown` and
+/// `--junit` name. If the page fails, a warning says why; the run itself has all of its files.
+/// Returns an exit code.
+int write_for_people(const std::string& folder, const SummaryFigures& figures,
+                     const SummaryInfo& info, const ResultFlags& results) {
+    RunFacts facts;
+    std::string why = read_run(folder, facts);
+    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
+    if (results.page) {
+        why = why.empty() ? try_page(run) : why;
+        if (why.empty() && !results.quiet) {
+            print_line("page: %s/report.html", folder.c_str());
+        } else if (!why.empty()) {
+            complain(
+                "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
+                "run driftless report %s --html FILE",
+                folder.c_str(), why.c_str(), folder.c_str());
+        }
     }
+    return write_ci_files(results.ci, run);
 }
 
 /// One run on this host: its parts, and what the steps of a run ask for. Prints what stops it.
@@ -180,6 +187,7 @@ class Execution final : private RunHost {
     }
     bool refuse_unless_done(int code) { return code == exit_done || refuse(code); }
     bool write_run_json(Instant zero, Lasting lasting);
+    bool write_config();
     RunEnd end_of_engines();
     void print_end(const SummaryFigures& figures, const SummaryInfo& info,
                    std::uint32_t stepped_aside);
@@ -361,7 +369,15 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
         progress_.earlier_meeting = resumed_->meeting;
     }
     progress_.segments.push_back(segment);
-    return write_run_json(zero, Lasting::synced);
+    return write_run_json(zero, Lasting::synced) && (resumed_ || write_config());
+}
+
+/// What `--config` reads, for whoever wants to repeat the run or to change a line of it.
+bool Execution::write_config() {
+    const std::string path = folder_ + "/run.toml";
+    const Result<void> written =
+        write_whole_file(path, arguments_as_toml(replay_.invocation.arguments), Lasting::written);
+    return written || refuse(fail_host(path.c_str(), written.error()));
 }
 
 bool Execution::write_run_json(Instant zero, Lasting lasting) {
@@ -413,7 +429,9 @@ void Execution::discard(const RecordWriter* writer) {
     if (writer != nullptr) {
         remove_sinks(writer->sinks());
     }
-    (void)::unlink((folder_ + "/run.json").c_str());
+    for (const char* const name : {"/run.json", "/run.toml"}) {
+        (void)::unlink((folder_ + name).c_str());
+    }
     if (taken_->made_by_a_run) {
         (void)::rmdir(folder_.c_str());
     }
@@ -467,7 +485,9 @@ void Execution::close_books(const RecordWriter& writer) {
     if (first_run_ != nullptr && crew_->stopped_early(*first_run_)) {
         end.stopped_when = info.stopped_when = writer.stopped_when();
     }
-    judge(replay_, end, figures, writer.client(), info);
+    const std::string& records = replay_.invocation.records_path;
+    judge(replay_, end, figures, writer.client(),
+          records.empty() ? folder_ + "/requests.jsonl" : records, info);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
@@ -492,9 +512,8 @@ void Execution::close_books(const RecordWriter& writer) {
         (void)fail_host(run_json.c_str(), closed.error());
         code_ = end.interrupted ? exit_interrupted : exit_host;
     }
-    if (options_.results.page) {
-        write_run_page(folder_, figures, info, options_.results.quiet);
-    }
+    const int shown = write_for_people(folder_, figures, info, options_.results);
+    code_ = code_ == exit_done ? shown : code_;
     if (meeting_.meet_host_again(progress_)) {
         (void)write_whole_file(run_json, to_json(replay_, progress_));
     }

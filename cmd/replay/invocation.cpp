@@ -300,6 +300,16 @@ std::string folder_of(const ReplayOptions& options, const std::string& trace_nam
 
 // What a run left that was killed before it wrote run.json may be replaced.
 int check_places(Replay& run) {
+    const CiFiles& ci = run.options().results.ci;
+    for (const auto& [flag, path] : {std::pair{"--markdown", ci.markdown}, {"--junit", ci.junit}}) {
+        const bool asked = !path.empty() && !run.options().dry_run;
+        int code = asked && !ci.force ? refuse_existing_file(flag, path) : exit_done;
+        const Result<void> tried = asked ? try_place(path) : Result<void>{};
+        code = tried ? code : fail_host(path.c_str(), tried.error());
+        if (code != exit_done) {
+            return code;
+        }
+    }
     if (run.resumes()) {
         return exit_done;
     }

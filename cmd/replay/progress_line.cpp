@@ -248,12 +248,31 @@ void write_to(int fd, std::string_view text) {
 
 }  // namespace
 
-std::string progress_text(const Progress& p, const ProgressRates& rates) {
+namespace {
+
+/// Until the last row is due; from then on, or where nobody knows when that is, what is to come,
+/// and how long that takes if answers go on as lately.
+std::string time_left(const Progress& p, const ProgressRates& rates) {
+    if (p.left_ns && (*p.left_ns > 0 || p.inflight == 0)) {
+        return clock_text(*p.left_ns) + " left";
+    }
     const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    const std::uint64_t rows = p.rows - p.fired - unsent;
+    const std::string what = p.left_ns || p.rows_open
+                                 ? counted(p.inflight, "answer", "answers") + " to come"
+                                 : grouped(rows) + (rows == 1 ? " row" : " rows") + " to go";
     // Users send more when answers have come, and how many more is not known.
-    const std::string left = p.left_ns     ? clock_text(*p.left_ns) + " left"
-                             : p.rows_open ? counted(p.inflight, "answer", "answers") + " to come"
-                                           : grouped(p.rows - p.fired - unsent) + " rows to go";
+    if (p.rows_open || rates.ended_per_s <= 0) {
+        return what;
+    }
+    const double seconds = static_cast<double>(rows + p.inflight) / rates.ended_per_s;
+    return what + ", about " + clock_text(static_cast<std::int64_t>(std::min(seconds, 1e8) * 1e9));
+}
+
+}  // namespace
+
+std::string progress_text(const Progress& p, const ProgressRates& rates) {
+    const std::string left = time_left(p, rates);
     const std::string all = p.rows_open ? "" : " of " + grouped(p.rows);
     std::string text =
         fmt::format("{} / {}  {}{} sent", clock_text(p.elapsed_ns), left, grouped(p.fired), all);
@@ -273,7 +292,7 @@ std::string progress_text(const Progress& p, const ProgressRates& rates) {
 }
 
 ProgressRates RateWindow::add(const Progress& progress) {
-    points_.push_back({progress.elapsed_ns, progress.fired, progress.tokens});
+    points_.push_back({progress.elapsed_ns, progress.fired, progress.tokens, progress.ended});
     while (points_.size() > 2 && points_[1].elapsed_ns <= progress.elapsed_ns - length_ns_) {
         points_.pop_front();
     }
@@ -284,6 +303,7 @@ ProgressRates RateWindow::add(const Progress& progress) {
         rates.rows_per_s = static_cast<double>(progress.fired - first.fired) / seconds;
         rates.tokens_per_s =
             (static_cast<double>(progress.tokens) - static_cast<double>(first.tokens)) / seconds;
+        rates.ended_per_s = static_cast<double>(progress.ended - first.ended) / seconds;
     }
     return rates;
 }

@@ -73,8 +73,9 @@ struct Replay {
     bool sends() const { return driver != nullptr; }
 };
 
-/// The command line of a replay that takes up an earlier run: reads the run that `line` names,
-/// completes the flags from it, and parses them again. Does nothing to a line that names none.
+/// The command line of a replay that takes up an earlier run, or a file of flags: reads what `line`
+/// names, completes the flags from it, and parses them again. Does nothing to a line that names
+/// none.
 /// `api_key` is that of the environment. Prints what is wrong; returns an exit code.
 int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<RunFacts>& earlier);
 

@@ -11,6 +11,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
+#include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/parts.hpp"
@@ -30,17 +31,56 @@ int refuse(const std::string& flag, const std::string& why) {
 
 }  // namespace
 
+namespace {
+
+/// The flags of `--config FILE`, with those of the command line in their place where both have one.
+int take_config(const std::string& api_key, ReplayCommandLine& line) {
+    const std::string name = line.options.again.config;
+    const Result<std::string> text = read_whole_file(name);
+    if (!text) {
+        return refuse("--config " + name, why_unreadable(text.error()));
+    }
+    toml::table keys;
+    TomlReader reader;
+    std::vector<std::string> kept;
+    std::string why = parse_toml(text.value(), keys);
+    if (why.empty()) {
+        reader.scalars(keys, "trace", kept);
+        reader.flags(keys, {"trace"}, kept);
+        why = reader.why();
+    }
+    for (const char* const other : {"--config", "--from", "--resume", "--resend", "--help"}) {
+        if (why.empty() && keys.contains(other + 2)) {
+            why = std::string(other + 2) + " is no key of it; give " + other + " itself";
+        }
+    }
+    const Recalled recalled = recall(kept, line.arguments, !api_key.empty());
+    why = why.empty() ? recalled.refused : why;
+    if (why.empty()) {
+        line = parse_replay_options(recalled.arguments, api_key);
+        why = line.kind == ReplayCommandLine::Kind::run ? "" : line.text;
+    }
+    return why.empty() ? exit_done : refuse("--config " + name, why);
+}
+
+}  // namespace
+
 int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<RunFacts>& earlier) {
     const AgainFlags again = line.options.again;
     const bool resumes = !again.resume.empty();
-    if (!resumes && again.from.empty() && !again.resend) {
+    if (!again.any() && !again.resend) {
         return exit_done;
     }
-    if (resumes && !again.from.empty()) {
-        return refuse("--resume", "continues a run and --from repeats one; use only one of them");
+    if (resumes + !again.from.empty() + !again.config.empty() > 1) {
+        return refuse("--resume",
+                      "continues a run, --from repeats one, and --config takes flags from a file; "
+                      "use only one of them");
     }
     if (again.resend && !resumes) {
         return refuse("--resend", "requires --resume; give both");
+    }
+    if (!again.config.empty()) {
+        return take_config(api_key, line);
     }
     const std::string flag = resumes ? "--resume" : "--from";
     std::string folder = resumes ? again.resume : again.from;
@@ -83,11 +123,11 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
                                 " cannot be resumed; --from " + folder + " runs it again");
     }
     if (resumes) {
-        line.options.again = {folder, again.resend, ""};
+        line.options.again = {folder, again.resend, "", ""};
         line.options.results.out = folder;
         line.options.results.records_path = facts.records_path;
     } else {
-        line.options.again = {"", false, folder};
+        line.options.again = {"", false, folder, ""};
     }
     earlier = std::move(facts);
     return exit_done;

@@ -87,6 +87,7 @@ class LivePage {
 struct ProgressRates {
     std::optional<double> rows_per_s;  ///< fired
     double tokens_per_s = 0;
+    double ended_per_s = 0;
 };
 
 /// The line's text, without anything that moves the cursor:
@@ -105,6 +106,7 @@ class RateWindow {
         std::int64_t elapsed_ns = 0;
         std::uint64_t fired = 0;
         std::uint64_t tokens = 0;
+        std::uint64_t ended = 0;
     };
     std::int64_t length_ns_ = 0;
     std::deque<Point> points_;  ///< at most five a second

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -384,15 +385,33 @@ int check_budgets(Replay& run) {
 
 // How many users send is not known before.
 int check_thresholds(Replay& run) {
-    const std::size_t rows = run.workload.plan.rows.size();
+    const std::vector<Planned>& rows = run.workload.plan.rows;
+    const bool is_open = run.workload.users.users == 0;
+    // All are answered at once.
+    const double most = static_cast<double>(rows.size());
+    const std::int64_t span_ns = rows.empty() ? 0 : rows.back().due_ns - rows.front().due_ns;
+    const double seconds = static_cast<double>(span_ns) / 1e9;
+    const bool waits = run.workload.waiting.has_value();
     for (const Threshold& one : run.options().results.fail_if) {
-        const bool counts = one.figure->name == "completed" &&
-                            (one.compare == Compare::below || one.compare == Compare::at_most);
-        if (counts && run.workload.users.users == 0 && crosses(one, static_cast<double>(rows))) {
+        const std::string_view name = one.figure->name;
+        const bool is_rate = name == "request_throughput" || name == "request_goodput";
+        const bool is_count = name == "completed" || name == "good";
+        const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
+        if (!is_open || !is_least || (is_rate ? waits || seconds <= 0 : !is_count)) {
+            continue;
+        }
+        if (crosses(one, is_rate ? most / seconds : most)) {
+            const double needed = is_rate ? one.bound * seconds : one.bound;
             complain(
                 "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
-                "plan has %s; replay more rows, or use a lower bound",
-                one.text.c_str(), counted(rows, "row", "rows").c_str());
+                "plan has %s%s; replay at least %s, or use a lower bound",
+                one.text.c_str(), counted(rows.size(), "row", "rows").c_str(),
+                is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
+                counted(
+                    static_cast<std::uint64_t>(std::floor(needed)) +
+                        (one.compare == Compare::at_most || needed > std::floor(needed) ? 1 : 0),
+                    "row", is_rate ? "rows in that time" : "rows")
+                    .c_str());
             return exit_usage;
         }
     }

@@ -117,7 +117,7 @@ int write_rows(const std::vector<TableRow>& rows, std::span<const std::string_vi
 
 }  // namespace
 
-int write_csv_folder(const ReportedRun& run, const std::string& folder) {
+int write_csv_folder(const ReportedRun& run, const std::string& folder, bool force) {
     if (!make_folder(folder) && errno != EEXIST) {
         return fail_new_file("--csv", folder, error_from_errno(errno, "make the folder"));
     }
@@ -126,7 +126,7 @@ int write_csv_folder(const ReportedRun& run, const std::string& folder) {
     const std::string summary = folder + "/summary.csv";
     const std::string definitions = folder + "/definitions.csv";
     for (const std::string* path : {&requests, &periods, &summary, &definitions}) {
-        if (const int code = refuse_existing_file("--csv", *path); code != exit_done) {
+        if (const int code = make_room("--csv", *path, force); code != exit_done) {
             return code;
         }
     }
@@ -321,6 +321,19 @@ std::vector<TestCase> cases_of(const SummaryInfo& info) {
 }
 
 }  // namespace
+
+int write_ci_files(const CiFiles& files, const ReportedRun& run) {
+    int code = exit_done;
+    const auto write = [&](const char* flag, const std::string& path, auto text_of) {
+        if (code == exit_done && !path.empty()) {
+            (void)make_folders_above(path);  // making the file says what is wrong
+            code = write_new_file(flag, path, text_of(run), files.force);
+        }
+    };
+    write("--markdown", files.markdown, markdown_summary);
+    write("--junit", files.junit, junit_report);
+    return code;
+}
 
 std::string junit_report(const ReportedRun& run) {
     return junit_text(run.info.trace, cases_of(run.info), run.figures.duration_ns, run.info.date);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/files.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 
@@ -19,27 +20,26 @@ namespace driftless {
 /// Paths as typed; empty: not asked for. "-" is standard output where a file is one text.
 struct ReportExports {
     std::string csv;
-    std::string markdown;
-    std::string junit;
+    CiFiles ci;
     std::string perfetto;
     std::string xlsx;
     std::string html;
 
     /// An export goes to standard output, which then carries nothing else.
     bool take_stdout() const {
-        return markdown == "-" || junit == "-" || html == "-" || perfetto == "-";
+        return ci.markdown == "-" || ci.junit == "-" || html == "-" || perfetto == "-";
     }
 };
 
-/// Writes what was asked for, and never overwrites a file. `by_csv` is the text of by.csv, or
-/// empty. Returns the exit code; errors are printed.
+/// Writes what was asked for, and overwrites a file by `--force` alone. `by_csv` is the text of
+/// by.csv, or empty. Returns the exit code; errors are printed.
 int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv);
 
 // `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
 
-/// Makes the folder if it does not exist; never overwrites a file. Returns the exit code; errors
+/// Makes the folder if it does not exist; `force` overwrites files. Returns the exit code; errors
 /// are printed.
-int write_csv_folder(const ReportedRun& run, const std::string& folder);
+int write_csv_folder(const ReportedRun& run, const std::string& folder, bool force);
 
 // `--markdown FILE`: a run on one page of Markdown, for the summary of a CI job: verdict and
 // outcome, then load, latencies, cache and drift, and each threshold with pass or fail.
@@ -51,6 +51,9 @@ std::string markdown_summary(const ReportedRun& run);
 //
 // The elements are those that Ant's JUnit task writes and CI systems have agreed on: `testsuites`,
 // `testsuite`, `testcase`, `failure`, `skipped` (github.com/testmoapp/junitxml lists them).
+
+/// `--markdown` and `--junit`, as asked for. Returns the exit code; errors are printed.
+int write_ci_files(const CiFiles& files, const ReportedRun& run);
 
 /// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
 /// if there is no calibration to judge by.

@@ -94,20 +94,11 @@ constexpr const char* footer =
 Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists),
 3 a file of the run cannot be read, 7 a file cannot be written, 8 a --fail-if given here holds.)";
 
-/// A workbook is put together from parts on disk, and tables are several files.
-Result<std::string> parse_path_on_disk(std::string_view text) {
-    if (text == "-") {
-        return Error{ErrorCode::invalid, 0,
-                     "cannot be written to standard output; name a path (./- for that name)"};
-    }
-    return parse_path(text);
-}
-
 /// One text at most goes to standard output.
 std::string why_not_together(const ReportCommand& command) {
     const ReportExports& files = command.exports;
-    const std::pair<const char*, const std::string&> texts[] = {{"--markdown -", files.markdown},
-                                                                {"--junit -", files.junit},
+    const std::pair<const char*, const std::string&> texts[] = {{"--markdown -", files.ci.markdown},
+                                                                {"--junit -", files.ci.junit},
                                                                 {"--html -", files.html},
                                                                 {"--perfetto -", files.perfetto}};
     const char* first = command.json ? "--json" : nullptr;
@@ -141,21 +132,17 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
                  "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_fail_if,
                  line.command.fail_if);
     add_reading_flags(flags, line.command.readings);
-    flags.group("Files, which must not exist yet");
+    flags.group("Files (-: standard output, where it is one text)");
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
                 parse_path_on_disk, files.csv);
-    flags.value("--html", "FILE",
-                "one page with charts, tables and all records, for browsers (-: stdout)", nullptr,
-                parse_path, files.html);
+    flags.value("--html", "FILE", "one page with charts, tables and all records, for browsers",
+                nullptr, parse_path, files.html);
     flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", nullptr,
                 parse_path_on_disk, files.xlsx);
-    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary (-: stdout)",
-                nullptr, parse_path, files.markdown);
-    flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: stdout)",
-                nullptr, parse_path, files.junit);
-    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev (-: stdout)",
-                nullptr, parse_path, files.perfetto);
+    add_ci_flags(flags, files.ci, parse_path);
+    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", nullptr,
+                parse_path, files.perfetto);
     parser.read(with_value_of_why(arguments), line, [&] {
         if (line.command.folder.empty()) {
             return std::string("no run is given; name its folder");

@@ -93,7 +93,7 @@ bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
         return true;
     }
     for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
-        Result<Threshold> threshold = parse_threshold(text);
+        Result<Threshold> threshold = parse_fail_if(text);
         if (!threshold) {
             return false;
         }
@@ -190,6 +190,44 @@ int refuse_report(const std::string& why, int code) {
     return code;
 }
 
+std::string judge_thresholds_in(const std::string& records_path,
+                                const std::vector<Threshold>& thresholds,
+                                const SummaryFigures& figures, Overhead overhead,
+                                std::vector<ThresholdFinding>& out) {
+    out = judge_thresholds(thresholds, figures);
+    std::map<std::size_t, Summary> groups;
+    for (std::size_t i = 0; i < thresholds.size(); ++i) {
+        if (thresholds[i].key) {
+            groups.try_emplace(i, figures.goodput_rules, overhead);
+        }
+    }
+    JsonDocument document;
+    std::string why = groups.empty() ? "" : each_record_in(records_path, [&](const Record& record) {
+        for (auto& [place, summary] : groups) {
+            const Threshold& one = thresholds[place];
+            if (group_value(*one.key, record, document) == one.value) {
+                summary.add(record);
+            }
+        }
+    });
+    for (const auto& [place, summary] : groups) {
+        SummaryFigures of_group = summary.figures();
+        // Its rates are by the time of the run, as those of `report --by`.
+        const double part = figures.duration_ns > 0 ? static_cast<double>(of_group.duration_ns) /
+                                                          static_cast<double>(figures.duration_ns)
+                                                    : 1;
+        of_group.request_throughput *= part;
+        for (std::optional<double>* const rate :
+             {&of_group.output_throughput, &of_group.total_token_throughput,
+              &of_group.request_goodput}) {
+            *rate = *rate ? std::optional(**rate * part) : std::nullopt;
+        }
+        of_group.duration_ns = figures.duration_ns;
+        out[place] = judge_thresholds({thresholds[place]}, of_group).front();
+    }
+    return why;
+}
+
 int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
             std::string& why) {
     const RunFacts& facts = run.facts;
@@ -231,7 +269,11 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
         why = "run.json: arguments: a --fail-if that cannot be read";
         return exit_input;
     }
-    info.thresholds = judge_thresholds(thresholds, figures);
+    why = judge_thresholds_in(records_path_of(folder, facts), thresholds, figures, facts.overhead,
+                              info.thresholds);
+    if (!why.empty()) {
+        return exit_input;
+    }
     count_unfinished(run);
     return exit_done;
 }

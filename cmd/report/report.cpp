@@ -128,42 +128,36 @@ Result<const View*> parse_view(std::string_view text) {
 
 namespace {
 
-int write_page(const std::string& path, const ReportedRun& run) {
-    if (const int code = refuse_existing_file("--html", path); code != exit_done) {
-        return code;
-    }
+int write_page(const ReportExports& exports, const ReportedRun& run) {
     std::string why;
     const Result<std::string> page = page_of(run, why);
-    if (!page) {
-        return refuse_report(why);
-    }
-    return write_new_file("--html", path, page.value());
+    return page ? write_new_file("--html", exports.html, page.value(), exports.ci.force)
+                : refuse_report(why);
 }
 
 }  // namespace
 
 int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
-    int code = exit_done;
-    if (!exports.markdown.empty()) {
-        code = write_new_file("--markdown", exports.markdown, markdown_summary(run));
-    }
-    if (code == exit_done && !exports.junit.empty()) {
-        code = write_new_file("--junit", exports.junit, junit_report(run));
-    }
+    const bool force = exports.ci.force;
+    int code = write_ci_files(exports.ci, run);
     if (code == exit_done && !exports.csv.empty()) {
-        code = write_csv_folder(run, exports.csv);
+        code = write_csv_folder(run, exports.csv, force);
         if (code == exit_done && !by_csv.empty()) {
-            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv);
+            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv, force);
         }
     }
     if (code == exit_done && !exports.perfetto.empty()) {
-        code = write_perfetto(run, exports.perfetto);
+        code = make_room("--perfetto", exports.perfetto, force);
+        code = code == exit_done ? write_perfetto(run, exports.perfetto) : code;
     }
     if (code == exit_done && !exports.xlsx.empty()) {
-        code = write_workbook(run, exports.xlsx);
+        code = make_room("--xlsx", exports.xlsx, force);
+        code = code == exit_done ? write_workbook(run, exports.xlsx) : code;
     }
+    // A page is made of all records: not in vain.
     if (code == exit_done && !exports.html.empty()) {
-        code = write_page(exports.html, run);
+        code = make_room("--html", exports.html, force);
+        code = code == exit_done ? write_page(exports, run) : code;
     }
     return code;
 }

@@ -341,7 +341,7 @@ void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     }
 }
 
-/// Whether to trust the figures. A certificate has one reason, any other word two.
+/// Whether to trust the figures: the reason that decided.
 void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const std::vector<std::string>& reasons = info.verdict_reasons;
     lines.add("Verdict", info.verdict + (reasons.empty() ? "" : ": " + reasons.front()));
@@ -349,11 +349,8 @@ void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
         return;
     }
     if (reasons.size() > 1) {
-        lines.add("", reasons[1]);
-    }
-    if (reasons.size() > 2) {
         lines.add(
-            "", fmt::format("and {} more: driftless report RUN --certificate", reasons.size() - 2));
+            "", fmt::format("and {} more: driftless report RUN --certificate", reasons.size() - 1));
     }
     if (f.tainted_rows > 0) {
         lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/compare_groups.hpp"
 #include "cmd/runs/table.hpp"
@@ -349,16 +350,15 @@ std::string comparison_page(const Comparison& comparison);
 /// Paths as typed; empty: not asked for. "-" is standard output.
 struct CompareExports {
     std::string json;
-    std::string markdown;
-    std::string junit;
+    CiFiles ci;
     std::string html;  ///< a file, never "-"
 
     /// One of them goes to standard output, which then carries nothing else.
-    bool take_stdout() const { return json == "-" || markdown == "-" || junit == "-"; }
+    bool take_stdout() const { return json == "-" || ci.markdown == "-" || ci.junit == "-"; }
 };
 
-/// `exit_done` if none of the files exists yet; otherwise prints which one does, and returns
-/// `exit_usage`.
+/// `exit_done` if none of the files exists yet, or `--force` is given; otherwise prints which one
+/// does, and returns `exit_usage`.
 int check_exports(const CompareExports& exports);
 
 /// Writes what was asked for; of a refused comparison all but the page. Returns the exit code; what

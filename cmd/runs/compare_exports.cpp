@@ -355,31 +355,30 @@ std::string comparison_page(const Comparison& comparison) {
 
 int check_exports(const CompareExports& exports) {
     int code = exit_done;
-    const auto check = [&code](const char* flag, const std::string& path) {
-        if (code == exit_done && !path.empty()) {
+    const auto check = [&](const char* flag, const std::string& path) {
+        if (code == exit_done && !path.empty() && !exports.ci.force) {
             code = refuse_existing_file(flag, path);
         }
     };
     check("--json", exports.json);
-    check("--markdown", exports.markdown);
-    check("--junit", exports.junit);
+    check("--markdown", exports.ci.markdown);
+    check("--junit", exports.ci.junit);
     check("--html", exports.html);
     return code;
 }
 
 int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails) {
     int code = exit_done;
-    if (!exports.json.empty()) {
-        code = write_new_file("--json", exports.json, comparison_json(comparison));
-    }
-    if (code == exit_done && !exports.markdown.empty()) {
-        code = write_new_file("--markdown", exports.markdown, comparison_markdown(comparison));
-    }
-    if (code == exit_done && !exports.junit.empty()) {
-        code = write_new_file("--junit", exports.junit, comparison_junit(comparison, unsure_fails));
-    }
-    if (code == exit_done && !exports.html.empty() && !comparison.groups.metrics.empty()) {
-        code = write_new_file("--html", exports.html, comparison_page(comparison));
+    const auto write = [&](const char* flag, const std::string& path, const auto& text) {
+        if (code == exit_done && !path.empty()) {
+            code = write_new_file(flag, path, text(), exports.ci.force);
+        }
+    };
+    write("--json", exports.json, [&] { return comparison_json(comparison); });
+    write("--markdown", exports.ci.markdown, [&] { return comparison_markdown(comparison); });
+    write("--junit", exports.ci.junit, [&] { return comparison_junit(comparison, unsure_fails); });
+    if (!comparison.groups.metrics.empty()) {
+        write("--html", exports.html, [&] { return comparison_page(comparison); });
     }
     return code;
 }

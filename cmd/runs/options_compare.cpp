@@ -141,25 +141,21 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
     flags.value("--rows", "N", "list the requests that changed most", "0", parse_count,
                 command.parts.rows_listed);
-    flags.group("Files, which must not exist yet (-: standard output)");
+    flags.group("Files (-: standard output)");
     CompareExports& files = command.exports;
     flags.value("--json", "FILE",
-                "all figures (schemas: driftless help compare.schema.json, with --table\n"
-                "table.schema.json)",
-                nullptr, parse_path, files.json);
+                "all figures (driftless help compare.schema.json, or table.schema.json)", nullptr,
+                parse_path, files.json);
     flags.value("--html", "FILE", "a page with charts, for a browser", nullptr, parse_path,
                 files.html);
-    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
-                parse_path, files.markdown);
-    flags.value("--junit", "FILE", "a test case for the work and each --fail-if", nullptr,
-                parse_path, files.junit);
+    add_ci_flags(flags, files.ci, parse_path);
 }
 
 std::string why_not_in_table(const CompareCommand& command) {
     const ComparisonWish& wish = command.wish;
     const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || !command.slo.empty() ||
                      wish.within_runs || command.parts.where || command.parts.rows_listed > 0 ||
-                     !command.exports.markdown.empty() || !command.exports.junit.empty();
+                     !command.exports.ci.markdown.empty() || !command.exports.ci.junit.empty();
     return any ? "--metric, --fail-if, --within-runs, --goodput, --where, --rows, --markdown and "
                  "--junit compare A with B and cannot be used with --table"
                : "";
@@ -184,7 +180,8 @@ std::string why_not_judged(const CompareCommand& command) {
 }
 
 std::string why_not_together(const CompareExports& files) {
-    const int on_stdout = (files.json == "-") + (files.markdown == "-") + (files.junit == "-");
+    const int on_stdout =
+        (files.json == "-") + (files.ci.markdown == "-") + (files.ci.junit == "-");
     return on_stdout > 1 ? "--json, --markdown and --junit: only one of them can be -" : "";
 }
 
@@ -209,6 +206,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
         line.table.anyway = line.command.anyway;
         line.table.json = line.command.exports.json;
         line.table.html = line.command.exports.html;
+        line.table.force = line.command.exports.ci.force;
         why = !why.empty()    ? why
               : line.is_table ? take_table(runs, line.table)
                               : take_sides(runs, line.command);

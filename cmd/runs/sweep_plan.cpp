@@ -288,28 +288,6 @@ void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bo
     }
 }
 
-/// [replay]: flags without dashes; true is a flag without value.
-void read_flags(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
-    const toml::table* const table = reader.table(whole, "replay");
-    if (table == nullptr) {
-        return;
-    }
-    for (const auto& [name, node] : *table) {
-        const std::string flag(name.str());
-        if (const auto on = node.value_exact<bool>(); on) {
-            if (*on) {
-                out.arguments.push_back("--" + flag);
-            }
-            continue;
-        }
-        std::vector<std::string> values;
-        reader.scalars(*table, flag.c_str(), values);
-        for (const std::string& value : values) {
-            out.arguments.push_back("--" + flag + "=" + value);
-        }
-    }
-}
-
 void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
     const toml::table* const table = reader.table(whole, "labels");
     if (table == nullptr) {
@@ -370,7 +348,9 @@ std::string read_plan_file(std::string_view text, SweepPlan& out) {
     read_limit(reader, whole, "idle_limit", out.idle_limit_ns);
     read_axes(reader, whole, "over", false, out);
     read_axes(reader, whole, "server", true, out);
-    read_flags(reader, whole, out);
+    if (const toml::table* const flags = reader.table(whole, "replay"); flags != nullptr) {
+        reader.flags(*flags, {}, out.arguments);
+    }
     read_labels(reader, whole, out);
     read_hooks(reader, whole, out);
     return reader.why();

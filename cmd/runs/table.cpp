@@ -302,7 +302,7 @@ struct NewFile {
 };
 
 /// What is made of the records of the runs.
-int write_records(const NewFile& file, const ManyRuns& table,
+int write_records(const NewFile& file, const ManyRuns& table, bool force,
                   std::string (*make)(const ManyRuns& table, std::string& why)) {
     if (file.path.empty()) {
         return exit_done;
@@ -313,25 +313,26 @@ int write_records(const NewFile& file, const ManyRuns& table,
         say(std::string(file.flag) + ": " + why);
         return exit_input;
     }
-    return write_new_file(file.flag, file.path, text);
+    return write_new_file(file.flag, file.path, text, force);
 }
 
 int write_files(const TableCommand& command, const TableDocument& document) {
     int code = exit_done;
-    if (!command.json.empty()) {
-        code = write_new_file("--json", command.json, table_json(document) + "\n");
-    }
-    if (code == exit_done && !command.csv.empty()) {
-        code = write_new_file("--csv", command.csv, table_csv(document.table));
-    }
-    if (code == exit_done && !command.html.empty()) {
-        code = write_new_file("--html", command.html, table_page(document, command.html));
+    const auto write = [&](const char* flag, const std::string& path, const auto& text) {
+        if (code == exit_done && !path.empty()) {
+            code = write_new_file(flag, path, text(), command.force);
+        }
+    };
+    write("--json", command.json, [&] { return table_json(document) + "\n"; });
+    write("--csv", command.csv, [&] { return table_csv(document.table); });
+    write("--html", command.html, [&] { return table_page(document, command.html); });
+    if (code == exit_done) {
+        code = write_records({"--inferencex", command.inferencex}, document.table, command.force,
+                             inferencex_rows);
     }
     if (code == exit_done) {
-        code = write_records({"--inferencex", command.inferencex}, document.table, inferencex_rows);
-    }
-    if (code == exit_done) {
-        code = write_records({"--llm-d", command.llmd}, document.table, llmd_reports);
+        code =
+            write_records({"--llm-d", command.llmd}, document.table, command.force, llmd_reports);
     }
     return code;
 }
@@ -374,7 +375,7 @@ int check_files(const TableCommand& command) {
         return exit_usage;
     }
     for (const NewFile& file : files_of(command)) {
-        if (!file.path.empty()) {
+        if (!file.path.empty() && !command.force) {
             if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
                 return code;
             }

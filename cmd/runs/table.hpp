@@ -295,6 +295,7 @@ struct TableCommand {
     std::string html;
     std::string inferencex;
     std::string llmd;
+    bool force = false;  ///< files that are there are replaced
 };
 
 /// Prints the table. Returns the exit code; what failed is printed.

@@ -69,8 +69,10 @@ struct Threshold {
     Statistic statistic = Statistic::percentile;  ///< of times
     std::size_t percentile = median_index;        ///< index in `percentiles`
     Compare compare = Compare::above;
-    double bound = 0;  ///< ns, a share or a number
-    std::string text;  ///< as it was typed
+    double bound = 0;               ///< ns, a share or a number
+    std::string text;               ///< as it was typed
+    std::optional<GroupKey> key{};  ///< of the rows that have `value` of it; nothing: of all
+    std::string value{};
 };
 
 /// Of values that each request has, of which there are some: of times in ns, of their inverse in

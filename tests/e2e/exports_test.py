@@ -126,14 +126,46 @@ class Exports(Case):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
             run = self.play(server)
         before = (run.folder / "run.json").read_bytes()
-        for flag in ("--xlsx", "--perfetto", "--markdown", "--junit"):
-            for path, code, why in ((run.folder / "run.json", 2, "File exists"),
-                                    (run.folder / "none" / "file", 7, "No such file or directory")):
+        for flag in ("--xlsx", "--perfetto", "--markdown", "--junit", "--html"):
+            for path, code, why in ((run.folder / "run.json", 2, "already exists; name a new file or remove it"),
+                                    (run.folder / "run.json" / "file", 7, "cannot create the file: Not a directory")):
                 done = report(run.folder, flag, path)
                 self.assertEqual(done.returncode, code, done.stderr)
-                self.assertIn(f"driftless: {flag} {path}: cannot create the file: {why}", done.stderr)
+                self.assertIn(f"driftless: {flag} {path}: {why}", done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
         self.assertEqual((run.folder / "run.json").read_bytes(), before)
+
+    def test_force(self):
+        """What is there is replaced, folders are not."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.play(server)
+        tables = run.folder / "tables"
+        flags = [f"--{kind}={self.scratch / kind}" for kind in ("markdown", "junit", "html", "xlsx", "perfetto")]
+        for kind in ("markdown", "junit", "html", "xlsx", "perfetto"):
+            (self.scratch / kind).write_text("old")
+        for _ in range(2):
+            done = report(run.folder, *flags, "--csv", tables, "--force")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for kind in ("markdown", "junit", "html", "xlsx", "perfetto"):
+            self.assertGreater((self.scratch / kind).stat().st_size, 500, kind)
+        self.assertEqual(report(run.folder, "--csv", tables).returncode, 2)
+        self.assertEqual(report(run.folder, "--html", tables, "--force").returncode, 2)
+
+    def test_a_replay_writes_for_ci(self):
+        """The same files as a report of it; refused before anything is sent where one is there."""
+        page, cases = self.scratch / "ci" / "page.md", self.scratch / "ci" / "cases.xml"
+        flags = ("--markdown", page, "--junit", cases)
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.play(server, *flags, "--fail-if", "ttft:p50 > 1h")
+            self.assertEqual(run.code, 0, run.complained)
+            self.assertEqual(report(run.folder, "--markdown", "-").stdout, page.read_text())
+            self.assertEqual(report(run.folder, "--junit", "-").stdout, cases.read_text())
+            again = self.play(server, *flags)
+            self.assertEqual((again.code, again.folder.exists()), (2, False))
+            self.assertIn(f"--markdown {page}: already exists", again.complained)
+            forced = self.play(server, *flags, "--force", "--fail-if", "ttft:p50 > 1ms")
+        self.assertEqual(forced.code, 8, forced.complained)
+        self.assertIn("ttft:p50 &gt; 1ms", cases.read_text())
 
     def test_a_workbook_without_temporary_files(self):
         """However few files may be open: a workbook that is whole, or one line that says why not."""

@@ -150,7 +150,8 @@ class Keys(Case):
             self.assertEqual(again.returncode, 0, again.stderr)
         for path in folder.iterdir():
             self.assertNotIn(KEY, path.read_text(), path)
-        self.assertIn("env:MY_KEY", (folder / "run.json").read_text())
+        for name in ("run.json", "run.toml"):
+            self.assertIn("env:MY_KEY", (folder / name).read_text())
 
     def test_a_key_that_was_typed_must_be_given_again(self):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
@@ -165,6 +166,9 @@ class Keys(Case):
                 run = self.replay("--from", first.folder, *given)
                 self.assertEqual(run.code, USAGE)
                 self.assertIn(words, run.complained)
+            run = self.replay("--config", first.folder / "run.toml")
+            self.assertEqual(run.code, USAGE)
+            self.assertIn("--api-key, which is never recorded", run.complained)
             self.replay_well(
                 "--from", first.folder, "--api-key", KEY, "--header", "x-api-key: " + KEY
             )

@@ -24,6 +24,41 @@ class Repeat(Case):
         self.assertNotIn(None, first)
         self.assertEqual(first, self.dry_run("--speed", 20, "--seed", 7))
 
+    def test_a_file_of_flags(self):
+        """run.toml repeats its run, in what it sends and in what it keeps; flags go before its keys."""
+        odd = ("--label", 'a="\\ x\' é=b', "--header", "X-A: 1", "--header", "X-B: {row}", "--goodput", "ttft:9s", "--end", "6s")
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            first = self.replay_well(SAMPLE, "--url", server.url, "--speed", 20, "--no-preflight", "--model", "mock-model", *odd)
+            config = first.folder / "run.toml"
+            again = self.replay_well("--config", config)
+            other = self.replay_well(SAMPLE, "--config", config, "--seed", 8, "--header", "x-a: 2")
+        self.assertEqual(digests(first), digests(again))
+        self.assertEqual(config.read_text(), (again.folder / "run.toml").read_text())
+        self.assertEqual(first.json("run.json")["arguments"], again.json("run.json")["arguments"][:1] + sorted(
+            first.json("run.json")["arguments"][1:], key=again.json("run.json")["arguments"].index))
+        self.assertNotEqual(digests(first), digests(other))
+        self.assertIn("--header=x-a: 2", other.json("run.json")["arguments"])
+        self.assertNotIn("--header=X-A: 1", other.json("run.json")["arguments"])
+
+    def test_a_file_of_flags_by_hand(self):
+        """Numbers, switches and lists; what is wrong is one line that names file, line and remedy."""
+        good = self.write("good.toml", f'trace = "{SAMPLE}"\nspeed = 2\nend = "6s"\nlenient = true\nquiet = false\n'
+                                       'label = ["a=1", "b=2"]\nlimit = 7\ndry-run = true\n')
+        run = self.replay_well("--config", good, "--limit", 9)
+        self.assertIn("selected: 9 of 240 rows", run.said)
+        for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
+                          (f'trace = "{SAMPLE}"\nsped = 2', "--sped"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
+                          ('config = "x"', "config is no key of it"), ('from = "x"', "from is no key of it")):
+            path = self.write("bad.toml", text)
+            run = self.replay("--config", path)
+            self.assertEqual(run.code, 2, text)
+            self.assertIn(f"driftless: --config {path}: ", run.complained)
+            self.assertIn(why, run.complained)
+            self.assertEqual(run.complained.count("\n"), 1, run.complained)
+        for flags in (("--from", "x"), ("--resume", "x")):
+            self.assertIn("use only one of them", self.replay("--config", good, *flags).complained)
+        self.assertIn("--config none.toml: cannot be read", self.replay("--config", "none.toml").complained)
+
     def test_cache_size_changes_no_byte(self):
         whole = self.dry_run("--block-cache", "64M")
         self.assertEqual(whole, self.dry_run("--block-cache", "0"))

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import unittest
 
@@ -72,10 +73,12 @@ class Terminal(Case):
         self.run_one("report", self.scratch / EVIL.replace("/", ""))
         self.run_one(EVIL)
 
-    def on_a_terminal(self, *command):
+    def on_a_terminal(self, *command, **environment):
         """What a terminal gets of both streams, carriage returns of its own left out."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([DRIFTLESS, *map(str, command)], stdout=theirs, stderr=theirs)
+        process = subprocess.Popen(
+            [DRIFTLESS, *map(str, command)], stdout=theirs, stderr=theirs, env={**os.environ, **environment}
+        )
         os.close(theirs)
         text = b""
         while True:  # until the other end is closed, which is an error here
@@ -102,6 +105,19 @@ class Terminal(Case):
         self.assertIn("grün-\U0001f680.jsonl: No such file", shown)
         shown = self.on_a_terminal("inspect", SAMPLE)
         self.assertEqual(shown, self.run_one("inspect", SAMPLE).stdout)
+
+    def test_colours(self):
+        """On a terminal that has them, unless NO_COLOR is set; never in a pipe."""
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, "--fail-if", "ttft:p50 > 1h")
+        plain = self.run_one("report", run.folder).stdout
+        self.assertIn("\nWithin", plain)
+        shown = self.on_a_terminal("report", run.folder, TERM="xterm", NO_COLOR="")
+        self.assertIn("\n\x1b[32mWithin\x1b[0m", shown)
+        self.assertRegex(shown, r"\n\x1b\[3[23]mVerdict")
+        self.assertEqual(re.sub(r"\x1b\[[0-9]+m", "", shown), plain)
+        for without in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": ""}):
+            self.assertEqual(self.on_a_terminal("report", run.folder, **without), plain)
 
 
 if __name__ == "__main__":

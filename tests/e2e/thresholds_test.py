@@ -57,8 +57,40 @@ class Thresholds(Case):
         self.assertEqual(run.code, 2)
         self.assertIn('--fail-if "completed < 11" holds even if all requests are answered: the plan has 10 rows',
                       run.complained)
+        self.assertIn("replay at least 11 rows", run.complained)
         run = self.replay(SAMPLE, "--dry-run", "--limit", 10, "--fail-if", "completed < 10")
         self.assertEqual(run.code, 0, run.complained)
+        for rule in ("throughput < 30", "request_goodput <= 30"):  # the sample has 20 rows a second
+            run = self.replay(SAMPLE, "--dry-run", "--goodput", "ttft:1s", "--fail-if", rule)
+            self.assertEqual(run.code, 2)
+            self.assertIn("the plan has 240 rows in 11.750 s; replay at least 353 rows in that time", run.complained)
+        run = self.replay(SAMPLE, "--dry-run", "--fail-if", "throughput < 20")
+        self.assertEqual(run.code, 0, run.complained)
+
+    def test_rules_for_some_rows(self):
+        """A tenant has a rule of its own; the figures are those of its rows alone."""
+        rows = [{**row, "tenant": "gold" if i % 2 else "free"} for i, row in enumerate(self.sample_rows()[:20])]
+        trace = self.write("tenants.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        rules = ("tenant=gold completed < 10", "kept.tenant=gold completed < 11", "tenant=none ttft:p50 > 1s",
+                 "phase=profile throughput > 1000", "tenant=free errors > 0 %")
+        flags = [word for rule in rules for word in ("--fail-if", rule)]
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            run = self.replay(trace, "--url", server.url, "--speed", 50, "--keep", "tenant", *flags)
+        self.assertEqual(run.code, BEYOND, run.complained)
+        found = run.json("summary.json")["thresholds"]
+        self.assertEqual([one["fail_if"] for one in found], list(rules))
+        self.assertEqual([one["fails"] for one in found], [False, True, True, False, False])
+        self.assertEqual([one["value"] for one in found][:3], [10, 10, None])
+        self.assertEqual(json.loads(self.report(run.folder, "--json").stdout)["thresholds"], found)
+        gold = [json.loads(line) for line in (run.folder / "requests.jsonl").open()]
+        ttft = max(record["ttft_ns"] for record in gold if record["kept"]["tenant"] == "gold") / 1e6
+        asked = self.report(run.folder, "--json", "--fail-if", "tenant=gold ttft:max > 1ns")
+        self.assertAlmostEqual(json.loads(asked.stdout)["thresholds"][0]["value"], ttft, places=6)
+        for flag, why in (("tenant=gold ttft:p99", "has no comparison"), ("input:4=1 errors > 1 %", "no single value"),
+                          ("pod=a errors > 1 %", "add --keep pod, too")):
+            run = self.replay(trace, "--dry-run", "--keep", "tenant", "--fail-if", flag)
+            self.assertEqual(run.code, 2)
+            self.assertIn(why, run.complained)
 
 
 if __name__ == "__main__":

@@ -419,8 +419,10 @@ TEST(GoodputValues, ReadLimitsOfAllRows) {
 
 TEST(GoodputValues, AKeptColumnMustBeKept) {
     const GoodputRules rules{parse_goodput_rule("tier=gold ttft:1").value()};
-    EXPECT_EQ(goodput_refusal(rules, {"pod", "tier"}), "");
-    EXPECT_TRUE(says(goodput_refusal(rules, {"pod"}), "--keep tier"));
+    EXPECT_EQ(group_refusal(rules, {}, {"pod", "tier"}), "");
+    EXPECT_TRUE(says(group_refusal(rules, {}, {"pod"}), "--keep tier"));
+    const Threshold gold = parse_fail_if("tier=gold ttft:p99 > 2s").value();
+    EXPECT_TRUE(says(group_refusal({}, {gold}, {"pod"}), "--fail-if \"tier=gold ..\" uses a"));
 }
 
 /// What is asked of a finished run goes before what it was told, and the rest of that stays.

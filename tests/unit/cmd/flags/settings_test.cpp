@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/help_flags.hpp"
 #include "cmd/flags/replay_options.hpp"
@@ -83,6 +84,19 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
     EXPECT_EQ(again.options.workload.plan.limit, 7u);
     EXPECT_TRUE(again.options.workload.plan.spread);
     EXPECT_FALSE(again.options.server.preflight);
+    // run.toml says the same, in the order of names.
+    toml::table keys;
+    TomlReader reader;
+    ASSERT_EQ(parse_toml(arguments_as_toml(kept), keys), "");
+    Texts read;
+    reader.scalars(keys, "trace", read);
+    reader.flags(keys, {"trace"}, read);
+    EXPECT_EQ(reader.why(), "");
+    Texts sorted = kept;
+    std::stable_sort(sorted.begin() + 2, sorted.end(), [](const auto& a, const auto& b) {
+        return a.substr(0, a.find('=')) < b.substr(0, b.find('='));
+    });
+    EXPECT_EQ(read, sorted);
 }
 
 TEST(Recall, KeepsNoSecretAndNoPlace) {

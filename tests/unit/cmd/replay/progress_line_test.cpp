@@ -155,6 +155,27 @@ TEST(ProgressLine, CountsRowsWhereTheEndIsNotKnown) {
               "worst drift 0 ns");
 }
 
+// When all have left, and where nobody knows when they do: how long it takes if answers go on as
+// lately.
+TEST(ProgressLine, SaysHowLongTheAnswersTake) {
+    Progress progress = at(30 * s, 12'031);
+    progress.left_ns = 0;
+    progress.inflight = 40;
+    ProgressRates rates{0.0, 0, 2};
+    EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 40 answers to come, about 0:20  12,031"));
+    rates.ended_per_s = 0;
+    EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 40 answers to come  12,031"));
+    progress.left_ns.reset();
+    progress.fired = 12'021;
+    rates.ended_per_s = 0.5;
+    EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 10 rows to go, about 1:40  12,021"));
+    RateWindow window(5 * s);
+    (void)window.add(at(1 * s));
+    Progress later = at(3 * s);
+    later.ended = 5;
+    EXPECT_DOUBLE_EQ(window.add(later).ended_per_s, 2.5);
+}
+
 // Users send more when answers have come: none is "to go" before, and the end is not known.
 TEST(ProgressLine, CountsAnswersThatUsersWaitFor) {
     Progress progress = at(12 * s, 11);

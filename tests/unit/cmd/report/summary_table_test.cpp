@@ -196,8 +196,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nSent late       p50 0.001, p99 0.004, worst 0.005 ms; 12 of 12,000 rows above\n"
           "                the limit (0.300 ms for the first of an instant)\n",
           "\nVerdict         client-limited: 12 rows sent more than 0.300 ms late",
-          "\n                the engine was busy for 71.0 %",
-          "\n                and 1 more: driftless report RUN --certificate\n",
+          "\n                and 2 more: driftless report RUN --certificate\n",
           "\nTainted         12 rows"}) {
         const std::size_t found = table.find(part, at);
         EXPECT_NE(found, table.npos) << part << table;
