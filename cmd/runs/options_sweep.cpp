@@ -30,8 +30,9 @@ folder; sweep.json and sweep.csv have the results of all.
 
 constexpr const char* sweep_footer =
     R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
-and DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its time limit a hook is
-killed with its process group, and the cell fails. What it starts in the background keeps running.
+and DRIFTLESS_URL, DRIFTLESS_RUN (folder of the run), DRIFTLESS_CELL (name of that folder). At its
+time limit a hook is killed with its process group, and the cell fails. What it starts in the
+background keeps running. If hooks of two cells in a row fail alike, the sweep stops.
 
 A cell without --before, --cache-salt or --reset-cache gets --cache-salt random: otherwise it would
 find the previous cell's prompts in the server's cache.
@@ -45,8 +46,8 @@ Examples:
   driftless sweep --resume sweeps/20261121T062957Z
 
 Exit codes: 0 done (cells and hooks that failed are data), 2 usage, 3 input refused, 5 no cell ran
-to its end, 7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130
-interrupted.)";
+to its end, 7 stopped by failing hooks, or the host lacks something or fails, 8 a cell's --fail-if
+or --stop-when holds, 130 interrupted.)";
 
 /// Where a flag or an argument is unknown.
 constexpr const char* replay_flags_hint = "; flags of replay go after --";
