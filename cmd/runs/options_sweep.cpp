@@ -52,6 +52,16 @@ or --stop-when holds, 130 interrupted.)";
 /// Where a flag or an argument is unknown.
 constexpr const char* replay_flags_hint = "; flags of replay go after --";
 
+/// Replay's own help, where it is asked for behind "--".
+bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& line) {
+    if (!help_topic(of_replay)) {
+        return false;
+    }
+    line.kind = CommandLine::Kind::help;
+    line.text = parse_replay_options(of_replay, "").text;
+    return true;
+}
+
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     if (ns && ns.value() == 0) {
@@ -160,6 +170,9 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     const std::vector<std::string> of_replay(
         separator == arguments.end() ? separator : separator + 1, arguments.end());
     SweepCommandLine line;
+    if (is_help_of_replay(of_replay, line)) {
+        return line;
+    }
     TypedSweep typed;
     CommandParser parser("sweep", sweep_description, sweep_footer);
     parser.flag_hint = parser.argument_hint = replay_flags_hint;
@@ -412,6 +425,9 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
     if (bar != arguments.end()) {
         options.replay_flags.assign(bar + 1, arguments.end());
+    }
+    if (is_help_of_replay(options.replay_flags, line)) {
+        return line;
     }
     CommandParser parser("find", find_description, find_footer);
     if (bar == arguments.end()) {
