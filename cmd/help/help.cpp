@@ -136,18 +136,7 @@ std::string why_not_flag(std::span<const Command> commands, const std::string& t
     return "unknown flag '" + flag + "'";
 }
 
-/// Ours for what other tools call so; empty: they have none of that name.
-std::string command_of_other_tools(std::string_view typed) {
-    for (const char* const word : {"run", "bench", "benchmark", "profile", "play", "load"}) {
-        if (typed == word) {
-            return "replay";
-        }
-    }
-    return typed == "serve" || typed == "server" ? "mock" : "";
-}
-
-/// What other tools call so; a flag of commands, a key, an exit code, a heading: where it stands.
-/// Else what may be meant.
+/// A flag of commands, a key, an exit code, a heading: where it stands. Else what may be meant.
 int print_word(std::span<const Command> commands, const std::string& typed) {
     const std::string word = typed.substr(0, typed.find('='));  // the value may be a key
     const bool is_version = word == "--version" || word == "-V";
@@ -160,10 +149,7 @@ int print_word(std::span<const Command> commands, const std::string& typed) {
         }
         // A mistyped command may be a part of other names: then only a whole name is an answer.
         const bool is_typo = !nearest_name(word, names).empty();
-        auto lines = find_word(pages, shipped_files(), word, is_typo);
-        if (const std::string meant = command_of_other_tools(word); !meant.empty()) {
-            lines.insert(lines.begin(), "driftless " + meant + "  what other tools call " + word);
-        }
+        const auto lines = find_word(pages, shipped_files(), word, is_typo);
         for (const std::string& line : lines) {
             print_line("%s", line.c_str());
         }

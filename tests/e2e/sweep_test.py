@@ -299,8 +299,10 @@ kind = "test"
             self.assertLess(time.monotonic() - begin, 8)  # 4 s, of 10 minutes
             self.assertIn(said, seen)
             self.assertIsNone(process.poll())
-            for _ in range(2):
+            if hook == "--ready":
                 send_signal(process, signal.SIGINT)
+            self.wait_for((out / "01-speed=50.after.txt").exists, "after does not begin")
+            send_signal(process, signal.SIGINT)
             process.communicate(timeout=SECONDS_MAX)
 
     def test_the_name_of_a_cell_fits_a_file(self):
