@@ -214,7 +214,7 @@ set(sanitized_e2e abandon_test connections_test containers_test engines_test fol
     tls_test users_failures_test)
 # These begin first: half a minute or more, most of it waiting.
 set(long_e2e calibration_test compare_test connections_test dialects_test durable_test exact_test figures_test find_test lacks_test
-    metrics_test overtaken_test periods_test preflight_test resume_test secrets_test sweep_test tls_test)
+    metrics_test overtaken_test periods_test preflight_test readme_test resume_test secrets_test sweep_test tls_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)

@@ -275,6 +275,14 @@ Result<std::string> parse_trace_format(std::string_view text) {
     return Error{ErrorCode::invalid, 0, why.c_str()};
 }
 
+Result<std::string> parse_time_unit(std::string_view text) {
+    if (time_unit_from_name(text)) {
+        return std::string(text);
+    }
+    static const std::string why = "is not one of " + time_unit_names();
+    return Error{ErrorCode::invalid, 0, why.c_str()};
+}
+
 Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
     constexpr Error wrong{ErrorCode::invalid, 0,
                           "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "

@@ -106,8 +106,8 @@ std::string unkept_column(const FieldTemplate& field, const std::vector<std::str
 
 /// The name of a format of traces, as `trace_format_names` lists it.
 Result<std::string> parse_trace_format(std::string_view text);
-inline constexpr Choices<const char*> time_unit_choices{
-    {"ns", "ns"}, {"us", "us"}, {"ms", "ms"}, {"s", "s"}, {"iso", "iso"}, {"auto", "auto"}};
+/// The name of a unit of times, as `time_unit_names` lists it.
+Result<std::string> parse_time_unit(std::string_view text);
 /// "time=COLUMN,in=COLUMN,..".
 Result<std::vector<MappedColumn>> parse_map(std::string_view text);
 /// Takes the column of the key `model` out of a map; empty: it names none. Formats of traces know

@@ -138,10 +138,14 @@ std::string overview_of(const CommandParser& parser) {
 
 /// Whether a paragraph of the footer names the flag.
 bool names_flag(std::string_view paragraph, const std::string& name) {
-    const std::size_t at = paragraph.find(name);
-    const std::size_t end = at + name.size();
-    return at != paragraph.npos &&
-           (end == paragraph.size() || (paragraph[end] != '-' && lower(paragraph[end]) < 'a'));
+    for (std::size_t at = paragraph.find(name); at != paragraph.npos;
+         at = paragraph.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        if (end == paragraph.size() || (paragraph[end] != '-' && lower(paragraph[end]) < 'a')) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// The flags of the group that is called so, by its name or its first word; else those with the

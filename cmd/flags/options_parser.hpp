@@ -56,7 +56,8 @@ class Flags {
     void group(const char* name) { group_ = name; }
 
     /// A flag with one value, given at most once. `standard` is the default, or nullptr where the
-    /// target keeps what it holds (`help` tells it then, in brackets). `parse` stays where it is.
+    /// target keeps what it holds (`help` tells it then, in brackets). For "{}" in the help its
+    /// words are put. `parse` stays where it is.
     template <typename Parse, typename Target>
     void value(const char* name, const char* unit, const char* help, const char* standard,
                const Parse& parse, Target& target, Words words = {}) {
@@ -68,6 +69,9 @@ class Flags {
             text += std::string(" [") + standard + "]";
         }
         const Reader<Parse> read{name, unit, &parse, std::move(words)};
+        if (const std::size_t at = text.find("{}"); at != text.npos) {
+            text.replace(at, 2, joined(read.words()));
+        }
         add(read, text, [read, &target](const CLI::results_t& given) {
             if (given.size() > 1) {
                 throw CLI::ValidationError(read.flag + " is given " + std::to_string(given.size()) +
@@ -197,9 +201,8 @@ inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
 inline void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
                 files.format, names_in(trace_formats()));
-    flags.value("--time-unit", "UNIT",
-                "unit of the trace's times: ns, us, ms, s, iso or auto [the format's]", nullptr,
-                time_unit_choices, files.time_unit);
+    flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]", nullptr,
+                parse_time_unit, files.time_unit);
     flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
                 parse_positive_u32, files.block_size);
     flags.value("--map", "K=COLUMN,..",

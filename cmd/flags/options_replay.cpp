@@ -114,8 +114,8 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_grow_rules, options.workload.grow);
     flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
                 parse_duration_ns, users.ramp_ns);
-    flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
-                "file", tree_choices, users.order);
+    flags.value("--session-order", "HOW", "order in which trees are played: {}", "file",
+                tree_choices, users.order);
     flags.on_off("--recycle", "repeat the trace when it is used up, sharing no blocks with before",
                  users.recycle);
     flags.value("--recycle-share", "WHAT",
@@ -145,7 +145,7 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                 "first trees begin inside their recordings, between these shares of\n"
                 "them; the warm-up sends the turn before [0:0]",
                 nullptr, parse_start_within, options.workload.start_within);
-    flags.value("--start-by", "WHAT", "what --start-within divides: timeline or turns", "timeline",
+    flags.value("--start-by", "WHAT", "what --start-within divides: {}", "timeline",
                 start_by_turns_choices, users.start.by_turns);
     flags.value("--prime", "LENGTH", "answers of the warm-up: exact, or one-token", "exact",
                 prime_one_token_choices, users.start.prime_one_token);
@@ -326,9 +326,8 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, assistant_choices, options.request.assistant);
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
                 "text,tools", parse_kept_words, options.request.live_keep, kept_choices.words());
-    flags.value("--length-field", "NAME",
-                "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
-                length_field_choices, options.request.length_member);
+    flags.value("--length-field", "NAME", "bounds answers: {}", "auto", length_field_choices,
+                options.request.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.request.continuous_usage);
     flags.on_off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
@@ -384,8 +383,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 parse_folder, options.results.out);
     flags.value("--output-path", "FILE", "file for the records [requests.jsonl in the folder]",
                 nullptr, parse_text, options.results.records_path);
-    flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
-                chunk_choices, options.results.chunks);
+    flags.value("--chunks", "KIND", "chunk arrays in the records: {}", "full", chunk_choices,
+                options.results.chunks);
     flags.value("--save-responses", "N|all", "answers to keep in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
     flags.values("--goodput", "LIMITS",

@@ -113,8 +113,8 @@ void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
     const std::string help = std::string(what) + " per second: 10, 600/m, or inf (all at once)";
     flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second,
                 {"inf"});
-    flags.value("--arrivals", "LAW", "gaps of the rate: poisson or constant", "poisson",
-                constant_choices, spec.arrivals.constant);
+    flags.value("--arrivals", "LAW", "gaps of the rate: {}", "poisson", constant_choices,
+                spec.arrivals.constant);
 }
 
 void add_random(Flags& flags, KindValues& values) {

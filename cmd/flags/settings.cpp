@@ -15,7 +15,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 
 /// What a flag is, beside what the parser knows of it.
@@ -179,19 +178,13 @@ std::string absolute_rules(const std::string& list, const std::string& folder) {
     return all;
 }
 
-/// Whether a kept argument has a mask where it had a key.
+/// Whether a kept argument has a mask where it had a key: another text there would be masked.
 bool is_masked(std::string_view argument) {
-    const std::string_view name = flag_of(argument);
-    const std::string_view value = value_of(argument);
-    if (name == extra_body) {
-        const std::vector<SecretMember> members = secret_members(value);
-        return std::any_of(members.begin(), members.end(),
-                           [](const SecretMember& member) { return member.value == mask_text; });
+    std::string value(value_of(argument));
+    for (std::size_t at = value.find(mask_text); at != value.npos; at = value.find(mask_text)) {
+        value.replace(at, mask_text.size(), "x");
     }
-    if (name == "--endpoint" || name == "--url" || name == "--against") {
-        return value.find(mask_text) != value.npos;
-    }
-    return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
+    return value != value_of(argument) && mask_value(flag_of(argument), value) != value;
 }
 
 /// What must be given again in the place of a masked argument, as a clause.
@@ -200,11 +193,8 @@ std::string ask_again(std::string_view argument) {
     if (name == "--api-key") {
         return "--api-key, which is never recorded; give it again, or set OPENAI_API_KEY";
     }
-    if (name == extra_body) {
-        return "a key in --extra-body, which is never recorded; give all of --extra-body again";
-    }
     if (name != "--header") {
-        return "a key in " + std::string(name) + ", which is never recorded; give " +
+        return "a key in " + std::string(name) + ", which is never recorded; give all of " +
                std::string(name) + " again";
     }
     return "--header " + std::string(header_name(argument)) +
@@ -297,8 +287,8 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept) {
     const auto changes = [&kept](const std::string& argument) {
         const std::string name(flag_of(argument));
-        return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
-                                  : !name.empty() && !has_trait(name, resumable);
+        return !name.empty() && !has_trait(name, resumable) &&
+               !holds(kept, name + "=" + mask_value(name, value_of(argument)));
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
     return found == given.end() ? "" : std::string(flag_of(*found));

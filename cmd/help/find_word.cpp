@@ -191,11 +191,23 @@ void append_lines(const Hit& hit, std::vector<std::string>& lines) {
 
 }  // namespace
 
+std::string command_of_other_tools(std::string_view typed) {
+    for (const char* const word : {"run", "bench", "benchmark", "profile", "play", "load"}) {
+        if (typed == word) {
+            return "replay";
+        }
+    }
+    return typed == "serve" || typed == "server" ? "mock" : "";
+}
+
 std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
                                    std::span<const ShippedFile> shipped, std::string_view word,
                                    bool is_typo) {
     constexpr std::size_t lines_max = 30;
     Hits hits(word);
+    if (const std::string ours = command_of_other_tools(word); !ours.empty()) {
+        hits.add(word, "driftless " + ours, "what other tools call " + std::string(word));
+    }
     add_flags_of(commands, hits);
     for (std::string_view rest = exit_codes; !rest.empty();) {
         const std::string_view line = rest.substr(0, rest.find('\n'));

@@ -212,16 +212,6 @@ int print_built_in_help(std::span<const Command> commands, const std::string& na
     return exit_done;
 }
 
-/// Ours for what other tools call so; empty: they have none of that name.
-std::string command_of_other_tools(std::string_view typed) {
-    for (const char* const word : {"run", "bench", "benchmark", "profile", "play", "load"}) {
-        if (typed == word) {
-            return "replay";
-        }
-    }
-    return typed == "serve" || typed == "server" ? "mock" : "";
-}
-
 std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
     std::vector<std::string> names;
     for (const Command& command : commands) {

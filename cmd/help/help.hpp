@@ -65,9 +65,12 @@ inline constexpr std::string_view exit_codes =
     "  4    the server cannot be reached, or refused the probes\n"
     "  5    no request got a complete answer\n"
     "  6    not certified, or a rule violated, when that was required\n"
-    "  7    the host lacks something or fails: io_uring, limits, disk\n"
+    "  7    the host lacks something or fails: io_uring, limits, disk, hooks\n"
     "  8    a --fail-if or --stop-when holds\n"
     "  130  interrupted\n";
+
+/// Ours for what other tools call so; empty: they have none of that name.
+std::string command_of_other_tools(std::string_view typed);
 
 /// The lines of `driftless help WORD`, at most 30 of 100 columns: flags, keys of the schemas, exit
 /// codes, and headings and rows of tables of the shipped pages, most exact hits first. With

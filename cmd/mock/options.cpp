@@ -82,14 +82,14 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                 core.overhead);
     flags.value("--tokenizer", "FILE", "tokenizer.json to count prompts with [words]", nullptr,
                 parse_name, options.tokenizer);
-    flags.value("--tokenize", "FORM", "kind of /tokenize: vllm, sglang, llama.cpp, tgi or none",
-                "vllm", tokenize_choices, core.tokenize);
+    flags.value("--tokenize", "FORM", "kind of /tokenize: {}", "vllm", tokenize_choices,
+                core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
                 parse_number, core.reasoning_tokens);
     flags.on_off("--incremental", "SGLang events carry only new text, not all so far",
                  core.incremental);
-    flags.value("--metrics", "NAMES", "metric names of /metrics: vllm, sglang, both or none",
-                "both", metric_choices, core.metric_names);
+    flags.value("--metrics", "NAMES", "metric names of /metrics: {}", "both", metric_choices,
+                core.metric_names);
     flags.value("--pod", "NAME", "value of the target-pod header of answers [none]", nullptr,
                 parse_header_text, core.pod);
     flags.value("--headers", "WHEN", "early: headers leave at once; late: with the first token",
@@ -122,8 +122,7 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_number, core.cache_block_tokens);
     flags.value("--cache-capacity", "BLOCKS", "blocks, least recently used evicted; 0: no limit",
                 "0", parse_number, core.cache_blocks_max);
-    flags.value("--cache-reset", "WHOSE",
-                "endpoint that empties the cache: vllm, sglang, both, none,\npretended", "both",
+    flags.value("--cache-reset", "WHOSE", "empties the cache: {}", "both",
                 cache_reset_choices, core.cache_reset);
 }
 

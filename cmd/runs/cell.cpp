@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -368,10 +369,9 @@ CellEnd run_cell(const Cell& cell) {
 }
 
 std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
-                                          const std::string& url, const std::string& name,
-                                          const std::string& folder) {
+                                          const std::string& url, const std::string& folder) {
     std::vector<CellValue> set = values;
-    set.push_back({"cell", name});
+    set.push_back({"cell", folder.substr(folder.rfind('/') + 1)});
     set.push_back({"run", folder});
     const bool varied = std::any_of(values.begin(), values.end(),
                                     [](const CellValue& one) { return one.name == "url"; });
@@ -404,6 +404,8 @@ constexpr std::int64_t end_grace_ns = 2 * ns_per_second;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t try_ns_max = 30 * ns_per_second;
 constexpr std::int64_t try_pause_ns = ns_per_second / 2;
+constexpr std::int64_t tell_ns = 4 * ns_per_second;
+constexpr std::size_t said_bytes_max = 4096;
 
 bool asked_to_stop(int stops) {
     return stop_requests().load() > stops;
@@ -418,10 +420,28 @@ void end_group(Child& child) {
     child.signal_group(SIGKILL);  // those who did not listen, the leader or others
 }
 
+/// The last lines of a file that may be long and still grow.
+std::string last_lines(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const std::streamoff bytes = file.tellg();
+    const std::streamoff begin = std::max<std::streamoff>(bytes - said_bytes_max, 0);
+    file.seekg(begin);
+    std::string text(static_cast<std::size_t>(std::max<std::streamoff>(bytes - begin, 0)), '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.erase(text.find_last_not_of(" \r\n") + 1);
+    std::string lines;
+    for (int left = said_lines_max; left > 0 && !text.empty(); --left) {
+        const std::size_t end = text.rfind('\n');
+        lines.insert(0, "  | " + text.substr(end + 1) + "\n");  // npos + 1 is 0
+        text.resize(end == text.npos ? 0 : end);
+    }
+    return lines;
+}
+
 HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
                 const std::string& output) {
-    const std::string file = output.substr(output.rfind('/') + 1);
-    return {outcome, std::string(hook.name) + ": " + what + " (its output: " + file + ")"};
+    return {outcome, std::string(hook.name) + ": " + what, output.substr(output.rfind('/') + 1),
+            last_lines(output)};
 }
 
 HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {
@@ -435,15 +455,21 @@ HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) 
 
 }  // namespace
 
+std::string HookEnd::why() const {
+    return output.empty() ? what : what + " (its output: " + output + ")";
+}
+
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
-                 const std::string& output, int stops) {
+                 const std::string& output, int stops, const std::function<void()>& look) {
     if (hook.command.empty()) {
         return {};
     }
     const Result<int> file = open_output(output);
     if (!file) {
-        return {HookOutcome::failed, std::string(hook.name) + ": cannot write " + output + ": " +
-                                         reason_of(file.error())};
+        return {
+            HookOutcome::failed,
+            std::string(hook.name) + ": cannot write " + output + ": " + reason_of(file.error()),
+            "", ""};
     }
     ChildCommand command;
     command.program = "/bin/sh";
@@ -461,6 +487,7 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
         if (const std::optional<ChildEnd> ended = child.value().wait(end - monotonic_ns()); ended) {
             return judge(hook, *ended, output);
         }
+        look();
     }
     end_group(child.value());
     return asked_to_stop(stops)
@@ -470,14 +497,24 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
 }
 
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
-                        const std::string& output, int stops) {
-    const std::int64_t end = monotonic_ns() + hook.limit_ns;
+                        const std::string& output, int stops,
+                        const std::function<void(const HookEnd&)>& tell) {
+    const std::int64_t begin = monotonic_ns();
+    const std::int64_t end = begin + hook.limit_ns;
     HookEnd last;
+    bool told = false;
+    const auto look = [&] {
+        if (!told && last.outcome != HookOutcome::done && monotonic_ns() - begin >= tell_ns) {
+            told = true;
+            tell(last);
+        }
+    };
     do {
+        look();
         Hook one = hook;
         const std::int64_t left_ms = (end - monotonic_ns() + ns_per_ms - 1) / ns_per_ms;
         one.limit_ns = std::clamp<std::int64_t>(left_ms * ns_per_ms, ns_per_ms, try_ns_max);
-        last = run_hook(one, environment, output, stops);
+        last = run_hook(one, environment, output, stops, look);
         if (last.outcome == HookOutcome::done || last.outcome == HookOutcome::stopped) {
             return last;
         }
@@ -485,8 +522,10 @@ HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& enviro
     if (asked_to_stop(stops)) {
         return explain(hook, HookOutcome::stopped, "stopped by the user", output);
     }
-    const std::string limit = duration_to_text(hook.limit_ns);
-    return {HookOutcome::timed_out, "not ready within " + limit + "; last try: " + last.why};
+    last.what = "not ready within " + duration_to_text(hook.limit_ns) +
+                "; last try: " + (last.outcome == HookOutcome::failed ? last.what : "did not end");
+    last.outcome = HookOutcome::timed_out;
+    return last;
 }
 
 bool pause_ns(std::int64_t ns, int stops) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,11 +96,10 @@ struct CellEnd {
 CellEnd run_cell(const Cell& cell);
 
 /// The environment of a cell's hooks: ours, and DRIFTLESS_SPEED=2 for the value "speed", dashes as
-/// underscores; DRIFTLESS_URL where there is one; DRIFTLESS_CELL, its name; DRIFTLESS_RUN, its
-/// folder.
+/// underscores; DRIFTLESS_URL where there is one; DRIFTLESS_RUN, its run's folder; DRIFTLESS_CELL,
+/// the name of that folder.
 std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
-                                          const std::string& url, const std::string& name,
-                                          const std::string& folder);
+                                          const std::string& url, const std::string& folder);
 
 // Hooks: the user's shell commands around a cell, for example to start a server, to wait until it
 // is ready, to stop it. Each has a time limit; at the limit its whole process group is killed. A
@@ -121,19 +121,29 @@ enum class HookOutcome : std::uint8_t {
 
 struct HookEnd {
     HookOutcome outcome = HookOutcome::done;
-    std::string why;  ///< "before: exit code 3 (see before.txt)"; empty: done
+    std::string what;    ///< "before: exit code 3"; empty: done
+    std::string output;  ///< name of the file with its output; empty: there is none
+    /// The end of that output, at most `said_lines_max` lines, each behind "  | ".
+    std::string said;
+
+    /// "before: exit code 3 (its output: before.txt)"
+    std::string why() const;
 };
+inline constexpr int said_lines_max = 10;
 
 /// Runs the hook to its end. Its stdout and stderr go to the file `output`, which is made anew; a
 /// process in the background may write there later. `stops` is how often the user has asked to stop
-/// so far (`stop_requests`): one more ends the hook.
-HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
-                 const std::string& output, int stops);
+/// so far (`stop_requests`): one more ends the hook. `look` is called several times a second.
+HookEnd run_hook(
+    const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
+    int stops, const std::function<void()>& look = [] {});
 
 /// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
-/// passed. One try takes at most 30 s. `output` has what the last try printed.
-HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
-                        const std::string& output, int stops);
+/// passed. One try takes at most 30 s. `output` has what the last try printed. Where tries have
+/// failed for 4 s, `tell` is called once, with the last one.
+HookEnd run_until_ready(
+    const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
+    int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
 
 /// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);

@@ -30,8 +30,9 @@ folder; sweep.json and sweep.csv have the results of all.
 
 constexpr const char* sweep_footer =
     R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
-and DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its time limit a hook is
-killed with its process group, and the cell fails. What it starts in the background keeps running.
+and DRIFTLESS_URL, DRIFTLESS_RUN (folder of the run), DRIFTLESS_CELL (name of that folder). At its
+time limit a hook is killed with its process group, and the cell fails. What it starts in the
+background keeps running. If hooks of two cells in a row fail alike, the sweep stops.
 
 A cell without --before, --cache-salt or --reset-cache gets --cache-salt random: otherwise it would
 find the previous cell's prompts in the server's cache.
@@ -45,11 +46,21 @@ Examples:
   driftless sweep --resume sweeps/20261121T062957Z
 
 Exit codes: 0 done (cells and hooks that failed are data), 2 usage, 3 input refused, 5 no cell ran
-to its end, 7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130
-interrupted.)";
+to its end, 7 stopped by failing hooks, or the host lacks something or fails, 8 a cell's --fail-if
+or --stop-when holds, 130 interrupted.)";
 
 /// Where a flag or an argument is unknown.
 constexpr const char* replay_flags_hint = "; flags of replay go after --";
+
+/// Replay's own help, where it is asked for behind "--".
+bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& line) {
+    if (!help_topic(of_replay)) {
+        return false;
+    }
+    line.kind = CommandLine::Kind::help;
+    line.text = parse_replay_options(of_replay, "").text;
+    return true;
+}
 
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
@@ -159,6 +170,9 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     const std::vector<std::string> of_replay(
         separator == arguments.end() ? separator : separator + 1, arguments.end());
     SweepCommandLine line;
+    if (is_help_of_replay(of_replay, line)) {
+        return line;
+    }
     TypedSweep typed;
     CommandParser parser("sweep", sweep_description, sweep_footer);
     parser.flag_hint = parser.argument_hint = replay_flags_hint;
@@ -411,6 +425,9 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
     if (bar != arguments.end()) {
         options.replay_flags.assign(bar + 1, arguments.end());
+    }
+    if (is_help_of_replay(options.replay_flags, line)) {
+        return line;
     }
     CommandParser parser("find", find_description, find_footer);
     if (bar == arguments.end()) {

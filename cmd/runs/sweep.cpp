@@ -32,6 +32,7 @@
 #include "engine/io/uring.hpp"
 #include "engine/server/asker.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/request.hpp"
 
 namespace driftless {
@@ -482,19 +483,26 @@ std::string utc_now() {
     return utc_text(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec);
 }
 
-/// One cell: its hooks, the barrier and its run.
+/// What people see, now.
+void show(const std::string& text) {
+    std::fputs(printable_lines(text).c_str(), stdout);
+    (void)std::fflush(stdout);
+}
+
+/// One cell: its hooks, the barrier and its run. Shows what comes of it.
 class CellPlay {
   public:
-    CellPlay(const SweepPlan& plan, LedgerCell& cell, const std::string& folder,
+    CellPlay(const SweepPlan& plan, LedgerCell& cell, std::string begins, const std::string& folder,
              const ReplayOptions& options)
         : plan_(plan),
           cell_(cell),
+          begins_(std::move(begins)),
           run_folder_(folder + "/" + cell.planned.folder),
           options_(options),
           environment_(cell_environment(
               cell.planned.values,
               options.server.targets.empty() ? "" : to_text(options.server.targets.front().url),
-              cell.planned.name, run_folder_)),
+              run_folder_)),
           stops_(stop_requests().load()) {}
 
     void play() {
@@ -502,6 +510,7 @@ class CellPlay {
             take(run_cell({arguments_of(plan_, cell_.planned), run_folder_}));
         }
         cell_.state = CellState::ended;
+        show(cell_ends(cell_) + said_);
     }
 
     /// Also after a cell that failed or was interrupted; one more request to stop ends it.
@@ -509,7 +518,9 @@ class CellPlay {
         const HookEnd end = run_hook(hook("after", plan_.after), environment_,
                                      run_folder_ + ".after.txt", stop_requests().load());
         if (end.outcome != HookOutcome::done) {
-            cell_.note += (cell_.note.empty() ? "" : "; ") + end.why;
+            note_failed(end);
+            cell_.note += (cell_.note.empty() ? "" : "; ") + end.why();
+            show(end.why() + "\n" + end.said);
         }
     }
 
@@ -524,13 +535,26 @@ class CellPlay {
     HookEnd ready() {
         return plan_.ready.command.empty()
                    ? HookEnd()
-                   : run_until_ready(hook("ready", plan_.ready), environment_,
-                                     run_folder_ + ".ready.txt", stops_);
+                   : run_until_ready(
+                         hook("ready", plan_.ready), environment_, run_folder_ + ".ready.txt",
+                         stops_, [this](const auto& last) {
+                             show("not ready yet: " + last.why() + "\n" + last.said + begins_);
+                         });
     }
 
     bool begin(const HookEnd& end) {
-        return end.outcome == HookOutcome::done ||
-               fail(end.outcome == HookOutcome::stopped, end.why);
+        if (end.outcome == HookOutcome::done) {
+            return true;
+        }
+        note_failed(end);
+        said_ = end.said;
+        return fail(end.outcome == HookOutcome::stopped, end.why());
+    }
+
+    void note_failed(const HookEnd& end) {
+        if (end.outcome != HookOutcome::stopped) {
+            cell_.hook_failed += (cell_.hook_failed.empty() ? "" : "; ") + end.what;
+        }
     }
 
     bool wait() {
@@ -568,13 +592,15 @@ class CellPlay {
 
     const SweepPlan& plan_;
     LedgerCell& cell_;
+    std::string begins_;  ///< its line on the screen
     std::string run_folder_;
     const ReplayOptions& options_;
     std::vector<std::string> environment_;
     int stops_;
+    std::string said_;  ///< the end of what the hook printed that failed
 };
 
-int exit_code_of(const Ledger& ledger, bool stopped) {
+int exit_code_of(const Ledger& ledger, bool stopped, bool hooks_fail) {
     bool any = false;
     bool crossed = false;
     for (const LedgerCell& cell : ledger.cells) {
@@ -584,10 +610,11 @@ int exit_code_of(const Ledger& ledger, bool stopped) {
                                 cell.outcome == CellOutcome::threshold ||
                                 cell.outcome == CellOutcome::spoiled));
     }
-    return stopped   ? exit_interrupted
-           : !any    ? exit_no_success
-           : crossed ? exit_threshold
-                     : exit_done;
+    return stopped      ? exit_interrupted
+           : !any       ? exit_no_success
+           : hooks_fail ? exit_host
+           : crossed    ? exit_threshold
+                        : exit_done;
 }
 
 /// A cell anew, as if it had not been begun.
@@ -611,8 +638,11 @@ void tell_end(const LedgerCell& cell) {
              cell.why.c_str());
 }
 
+/// False: it is to be played, or to be played again.
 bool has_ended(const LedgerCell& cell) {
-    return cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted;
+    const bool again = cell.outcome == CellOutcome::interrupted ||
+                       (cell.outcome == CellOutcome::failed && !cell.hook_failed.empty());
+    return cell.state == CellState::ended && !again;
 }
 
 /// From its beginning to what is kept of it; what stops the whole sweep is an exit code.
@@ -633,15 +663,14 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
     if (const int code = write_or_fail(ledger, folder); code != exit_done) {
         return code;
     }
-    std::fputs(cell_begins(ledger, index).c_str(), stdout);
-    (void)std::fflush(stdout);
+    const std::string begins = cell_begins(ledger, index);
+    show(begins);
     const ReplayCommandLine line =
         parse_replay_options(arguments_of(ledger.plan, cell.planned), key);
-    CellPlay play(ledger.plan, cell, folder, line.options);
+    CellPlay play(ledger.plan, cell, begins, folder, line.options);
     play.play();
     const int kept = write_or_fail(ledger, folder);  // before a hook that may hang
     play.clean_up();
-    std::fputs(cell_ends(cell).c_str(), stdout);
     if (kept != exit_done) {
         tell_end(cell);
         return kept;
@@ -653,18 +682,23 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
 
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
-    for (std::size_t i = 0; i < ledger.cells.size() && !stopped; ++i) {
+    bool hooks_fail = false;  // two cells in a row, alike
+    std::string failed_before;
+    for (std::size_t i = 0; i < ledger.cells.size() && !stopped && !hooks_fail; ++i) {
         const LedgerCell& cell = ledger.cells[i];
         if (!has_ended(cell)) {
             if (const int code = play_cell(ledger, i, folder, key); code != exit_done) {
                 return code;
             }
+            hooks_fail = !cell.hook_failed.empty() && cell.hook_failed == failed_before;
+            failed_before = cell.hook_failed;
         }
         if (has_ended(cell)) {
             forget_marks(folder, cell.cut_folders);
         }
         stopped = stop_requests().load() > 0;
     }
+    hooks_fail = hooks_fail && !std::ranges::all_of(ledger.cells, has_ended);
     std::fputs(("\n" + table_screen(table_of(sweep_runs(ledger, folder), false))).c_str(), stdout);
     for (const LedgerCell& cell : ledger.cells) {  // the table has their figures alone
         if (cell.state == CellState::ended && cell.outcome == CellOutcome::threshold) {
@@ -674,8 +708,13 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
     print_line("files: %s", folder.c_str());
     if (stopped) {
         print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());
+    } else if (hooks_fail) {
+        complain(
+            "driftless sweep: stopped: hooks of two cells in a row failed alike (%s); correct "
+            "them, then driftless sweep --resume %s plays the cells that are left",
+            failed_before.c_str(), folder.c_str());
     }
-    return exit_code_of(ledger, stopped);
+    return exit_code_of(ledger, stopped, hooks_fail);
 }
 
 }  // namespace driftless

@@ -124,7 +124,8 @@ struct LedgerCell {
     CellState state = CellState::pending;
     CellOutcome outcome = CellOutcome::failed;  ///< of an ended one
     std::string why;                            ///< one line; empty: nothing to say
-    std::string note;  ///< what else happened, as that the server's counters are not known
+    std::string note;         ///< what else happened, as that the server's counters are not known
+    std::string hook_failed;  ///< "before: exit code 3; after: exit code 1"; empty: none
     std::optional<bool> warm;
     std::optional<int> exit_code;  ///< of the replay; nothing: it was not started, or killed
     std::string began;             ///< UTC

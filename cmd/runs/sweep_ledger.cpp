@@ -76,6 +76,7 @@ void write_cell(JsonWriter& json, const LedgerCell& cell) {
     json.key("outcome").string(state_text(cell));
     write_optional_text(json, "why", cell.why);
     write_optional_text(json, "note", cell.note);
+    write_optional_text(json, "hook_failed", cell.hook_failed);
     json.key("warm").optional(cell.warm);
     json.key("exit_code").optional(cell.exit_code);
     write_optional_text(json, "began", cell.began);
@@ -128,6 +129,7 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     }
     cell.why = kept_text(json.find("why"));
     cell.note = kept_text(json.find("note"));
+    cell.hook_failed = kept_text(json.find("hook_failed"));
     cell.warm = json.find("warm").as_bool();
     if (const std::optional<std::int64_t> code = json.find("exit_code").as_i64(); code) {
         cell.exit_code = static_cast<int>(*code);

@@ -196,15 +196,16 @@ JsonValue JsonValue::find(std::string_view name) const {
 }
 
 JsonValue JsonValue::find_path(std::string_view path) const {
-    JsonValue found = find(path);
     JsonValue at = *this;
-    while (!found.present() && at.present() && !path.empty()) {
-        const std::size_t dot = std::min(path.find('.'), path.size());
+    while (true) {  // each turn takes a name off
+        const JsonValue found = at.find(path);
+        const std::size_t dot = path.find('.');
+        if (found.present() || dot == path.npos) {
+            return found;
+        }
         at = at.find(path.substr(0, dot));
-        path.remove_prefix(std::min(dot + 1, path.size()));
-        found = path.empty() ? at : JsonValue{};
+        path.remove_prefix(dot + 1);
     }
-    return found;
 }
 
 std::optional<std::span<const std::uint64_t>> JsonValue::integers() const {

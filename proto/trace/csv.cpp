@@ -199,6 +199,9 @@ void ColumnNotes::note(const JsonValue& row, std::span<const std::string_view> k
         }
     }
     names_unknown_ = unknown_ - before;
+    if (paths_.empty()) {
+        paths_ = map_names(row);
+    }
 }
 
 void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> known) {
@@ -217,8 +220,8 @@ void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> know
             note_unless_known(header.names()[i], known);
         }
     }
-    if (names_ != header.names()) {
-        names_ = header.names();
+    if (paths_.empty()) {
+        paths_ = header.names();
     }
 }
 
@@ -298,14 +301,19 @@ std::string listed_first(std::vector<std::string> names) {
 
 std::vector<std::string> map_names(const JsonValue& row) {
     std::vector<std::string> names;
-    for (JsonValue value = row.first(); value.present(); value = value.next()) {
-        const std::string name(value.key());
-        if (!value.is(JsonType::object)) {
-            names.push_back(name);
+    std::vector<std::pair<JsonValue, std::string>> open{{row.first(), ""}};
+    while (!open.empty()) {  // each turn takes a member, or leaves an object
+        const JsonValue value = open.back().first;
+        if (!value.present()) {
+            open.pop_back();
             continue;
         }
-        for (JsonValue inner = value.first(); inner.present(); inner = inner.next()) {
-            names.push_back(name + "." + std::string(inner.key()));
+        open.back().first = value.next();
+        const std::string name = open.back().second + std::string(value.key());
+        if (value.is(JsonType::object) && value.size() > 0) {
+            open.emplace_back(value.first(), name + ".");
+        } else {
+            names.push_back(name);
         }
     }
     return names;

@@ -125,8 +125,8 @@ class ColumnNotes {
     std::uint64_t unknown() const { return unknown_; }
     /// The names of unknown columns, as far as they were noted.
     const std::vector<std::string>& unknown_names() const { return unknown_names_; }
-    /// All names of the latest row.
-    const std::vector<std::string>& names() const { return names_; }
+    /// What `--keep` and `--map` could name in the first row.
+    const std::vector<std::string>& paths() const { return paths_; }
 
   private:
     bool is_kept(std::string_view name) const;
@@ -142,6 +142,7 @@ class ColumnNotes {
     /// count the same.
     std::vector<std::string> names_;
     std::uint64_t names_unknown_ = 0;
+    std::vector<std::string> paths_;
 };
 
 // What to write for `--map` where a CSV header or a row is of no known format, by what its names

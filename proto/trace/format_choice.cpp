@@ -294,7 +294,7 @@ bool FormatChoice::check_options(const RowContext& none, const TraceFormat* name
     bool fine = true;
     if (!options_.time_unit.empty() && !time_unit_from_name(options_.time_unit)) {
         none.refuse("--time-unit", options_.time_unit, "is not a unit of time",
-                    "use s, ms, us, ns, iso or auto");
+                    "use one of " + time_unit_names());
         fine = false;
     }
     if (named == nullptr && !options_.format.empty()) {

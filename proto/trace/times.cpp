@@ -198,6 +198,14 @@ std::optional<TimeUnit> time_unit_from_name(std::string_view name) {
     return std::nullopt;
 }
 
+std::string time_unit_names() {
+    std::string names;
+    for (const UnitName& one : units) {
+        names += (names.empty() ? "" : ", ") + std::string(one.name);
+    }
+    return names;
+}
+
 Result<std::int64_t> parse_time(std::string_view text, TimeUnit unit) {
     CHECK(unit != TimeUnit::automatic);
     if (unit == TimeUnit::iso) {

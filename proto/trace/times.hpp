@@ -31,6 +31,8 @@ enum class TimeUnit : std::uint8_t { s, ms, us, ns, iso, automatic };
 /// As `--time-unit` spells them.
 const char* name_of(TimeUnit unit);
 std::optional<TimeUnit> time_unit_from_name(std::string_view name);
+/// All of them, with commas.
+std::string time_unit_names();
 
 /// Latest time that is read: 2^62 ns, the year 2116 of an epoch.
 inline constexpr std::int64_t time_max_ns = std::int64_t{1} << 62;

@@ -259,6 +259,13 @@ void suggest_block_size(const RowContext& whole) {
     }
 }
 
+/// What a column may have been meant to be that no row has.
+std::string other_columns(const ColumnNotes& columns, std::string_view name) {
+    return name.find('.') != name.npos || columns.unknown_names().empty()
+               ? "columns are " + joined(columns.paths())
+               : "other columns are " + joined(columns.unknown_names());
+}
+
 /// A kept column that no row has is a typing error of the user's.
 void check_kept(const RowContext& whole, std::string_view model_column) {
     for (const std::string& name : whole.columns.missing()) {
@@ -267,9 +274,7 @@ void check_kept(const RowContext& whole, std::string_view model_column) {
         const bool model = name == model_column;
         none.refuse(model ? "--map" : "--keep", model ? "model=" + name : name,
                     model ? "names a column that no row has" : "is not a column of any row",
-                    whole.columns.unknown_names().empty()
-                        ? "columns are " + joined(whole.columns.names())
-                        : "other columns are " + joined(whole.columns.unknown_names()));
+                    other_columns(whole.columns, name));
     }
 }
 
@@ -280,9 +285,7 @@ void check_map(const RowContext& whole) {
             RowContext none = whole;
             none.file = "";
             none.refuse("--map", one.key + "=" + one.column, "names a column that no row has",
-                        whole.columns.unknown_names().empty()
-                            ? "correct it, or remove it"
-                            : "other columns are " + joined(whole.columns.unknown_names()));
+                        other_columns(whole.columns, one.column));
         }
     }
 }

@@ -1,11 +1,13 @@
-"""Heads: what each row says of itself to the server, and what of an answer's head is recorded."""
+"""What each row says of itself to the server, in its head and body; and what of an answer's head is
+recorded."""
 
 import json
 import re
+import subprocess
 import unittest
 
-from harness import Case, SAMPLE, id_of, mock, read_jsonl, row_of
-from keeper import keeper
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, id_of, mock, read_jsonl, row_of
+from keeper import keeper, kept_bodies
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
 SOME = ("--limit", 40, "--speed", 50)
@@ -102,6 +104,85 @@ class Heads(Case):
             self.assertEqual(team and team.encode("latin-1").decode(), teams.get(row))
             self.assertEqual(head["X-All"], "{row}")
         self.assertGreater(run.json("run.json")["end"]["memory"]["row_header_bytes"], 0)
+
+    # What breaks texts that are put together by hand.
+    HOSTILE = ('"', "\\", '\\"}', "a\nb\r\n\t", "\x00\x01\x02\x1f", "/\x01/", "\u00e4\u2028\U0001f600", "{row}", "{{x}}",
+               "{% if %}", '","stream":false,"x":"', "", "x" * 300_000)  # fmt: skip
+    MEMBERS = {"alone": "{kept.a.v}", "among": "<{kept.a.v}|{row}>", "n": "{row}", "other": "{kept.a.o}", "same": "{{row}}",
+               "in": {"list": ["{session}", "{kept.a.v}", 1], "{row}": None}}  # fmt: skip
+
+    def hostile_rows(self):
+        """A trace, and the members that each of its rows has by MEMBERS."""
+        values = [*self.HOSTILE, 7, -1.5, True, None, [1, "}"], {"k": '"'}]
+        rows = [{"a": {"v": value, **({"o": "o"} if at % 2 else {})},
+                 **({"session_id": f"s {at}"} if at % 3 else {})} for at, value in enumerate(values)]  # fmt: skip
+        rows.append({})  # without a column
+        wanted = {}
+        for at, row in enumerate(rows):
+            value = row.get("a", {}).get("v")
+            text = value if isinstance(value, str) else json.dumps(value)
+            session = row.get("session_id")
+            members = {"n": at, "same": "{row}", "in": {"list": [one for one in (session, value) if one is not None] + [1],
+                                                         "{row}": None}}
+            if value is not None:
+                members.update(alone=value, among=f"<{text}|{at}>")
+            if "o" in row.get("a", {}):
+                members["other"] = "o"
+            wanted[at] = members
+        return self.trace(*rows), wanted
+
+    def test_rows_have_members_of_their_own(self):
+        """In bodies, whatever their values are; the prompts are those of a run without."""
+        trace, wanted = self.hostile_rows()
+        flags = (trace, *self.BLIND, "--format", "mooncake", "--keep", "a.v,a.o", "--extra-body", json.dumps(self.MEMBERS))
+        plain = (trace, *self.BLIND, "--format", "mooncake", "--keep", "a.v,a.o")
+        with keeper() as server:
+            self.replay_well(*plain, "--url", server.url)
+            before = kept_bodies(server)
+            server.kept.clear()
+            run = self.replay_well(*flags, "--url", server.url)
+            bodies = kept_bodies(server)
+        self.assertEqual(bodies.keys(), wanted.keys())
+        for row, members in wanted.items():
+            self.assertEqual(bodies[row], {**before[row], **members})
+        for row, record in run.records().items():
+            self.assertEqual(record["outcome"], "ok", row)
+        digests = {re.search("digest.*", self.replay_well(*each, "--dry-run").said)[0] for each in (plain, flags)}
+        self.assertEqual(len(digests), 1, digests)
+
+    def test_members_after_a_kill(self):
+        """A resumed run sends its rows with the same members, and so does one that is repeated."""
+        rows = [{"a": {"v": value}} for value in self.HOSTILE[:11] * 3]
+        trace = self.trace(*rows)
+        with keeper() as server:
+            process, folder = self.start(trace, "--url", server.url, *self.BLIND, "--format", "mooncake", "--speed", 0.01,
+                                         "--keep", "a.v", "--extra-body", '{"user": "{kept.a.v}/{row}"}')  # fmt: skip
+            process.kill()
+            process.communicate()
+            first = kept_bodies(server)
+            self.assertLess(len(first), len(rows), "killed too late")
+            for flags in (("--resume", folder), ("--from", folder, "--out", self.scratch / "again")):
+                done = subprocess.run([DRIFTLESS, "replay", *map(str, flags)], capture_output=True, text=True,
+                                      timeout=SECONDS_MAX, check=False)  # fmt: skip
+                self.assertEqual(done.returncode, 0, done.stderr)
+                users = {row: body["user"] for row, body in kept_bodies(server).items()}
+                self.assertEqual(users, {at: f"{row['a']['v']}/{at}" for at, row in enumerate(rows)})
+                server.kept.clear()
+
+    def test_placeholders_that_are_refused(self):
+        """With flag, value and remedy, before anything is sent."""
+        trace = self.trace({"a": {"v": 1}})
+        for flags, said in (
+            (("--extra-body", '{"x": ["{rwo}"]}'), "--extra-body: {rwo} is not one of {row}, {session}"),
+            (("--extra-body", '{"x": "{kept.a.v}"}'), "--extra-body: {kept.a.v} is a column that is not kept; add --keep a.v"),
+            (("--extra-body", '{"x": "{user}"}'), "--extra-body: {user} is the user that sends a row, but there are no users"),
+            (("--keep", "a.w", "--extra-body", '{"x": "{kept.a.w}"}'), "--keep \"a.w\" is not a column of any row; columns are "
+             "timestamp, input_length, output_length, hash_ids, a.v"),
+        ):  # fmt: skip
+            run = self.replay(trace, "--url", "http://127.0.0.1:9", *self.BLIND, "--format", "mooncake", *flags)
+            self.assertIn(said, run.complained)
+            self.assertIn(run.code, (2, INPUT_REFUSED))
+            self.assertFalse(run.folder.exists())
 
     def test_ids_of_the_users_own(self):
         """Where a row has one; the others keep ours."""

@@ -70,6 +70,9 @@ WORDS = {
     "seed": r"^driftless .*replay.* --seed N  ",  # near a command's name, too
     "certified": r"^exit code 6  not certified",
     "kept_up": r"^summary.json: kept_up  Whether the server kept up",
+    "bench": r"\Adriftless replay  what other tools call bench$",
+    "run": r"\Adriftless replay  what other tools call run\n.*run.ipynb",
+    "serve": r"\Adriftless mock  what other tools call serve$",
 }
 
 
@@ -360,6 +363,11 @@ class Help(Case):
             said = call("replay", "--help", topic).stdout
             self.assertEqual(said, f'No flag has "{named}" in its name or text.\n\n' + overview)
         self.assertIn("--csv DIR", call("report", "-h", "runs/x").stdout)
+        for form in ("find", "sweep"):
+            for words in (("--", "--help"), ("t", "--out", "o", "--", "--speed", "2", "-h")):
+                self.assertEqual(call(form, *words).stdout, overview, words)
+            self.assertEqual(call(form, "--", "--help", "server").stdout,
+                             call("replay", "--help", "server").stdout)
 
     def test_what_is_found_can_be_typed(self):
         for word in ("arrivals", "output", "files", "server"):

@@ -242,7 +242,7 @@ class Secrets(Case):
         self.assertEqual(first.json("run.json")["request"]["urls"], [shown])
         run = self.replay("--from", first.folder)
         self.assertEqual(run.code, USAGE)
-        self.assertIn("give --endpoint again", run.complained)
+        self.assertIn("give all of --endpoint again", run.complained)
         self.replay_well("--from", first.folder, "--endpoint", endpoint)
 
     def test_a_key_in_a_body_must_be_given_again(self):

@@ -150,7 +150,7 @@ class Sweep(Case):
             done = self.sweep("--resume", "home/out", cwd=self.scratch)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(self.outcomes(home / "out"), ["completed"] * 2)
-        self.assertEqual((home / "here").read_text(), "speed=2\nspeed=2\nspeed=50\n")
+        self.assertEqual((home / "here").read_text(), "01-speed=2\n01-speed=2\n02-speed=50\n")
         home.rename(self.scratch / "elsewhere")
         gone = self.sweep("--resume", self.scratch / "elsewhere" / "out")
         self.assertEqual(gone.returncode, 3)
@@ -246,6 +246,80 @@ kind = "test"
         cmdline = pathlib.Path(f"/proc/{pid.read_text().strip()}/cmdline")
         self.assertFalse(cmdline.exists() and cmdline.read_text())  # gone, or a zombie
         self.assertEqual((self.scratch / "after").read_text(), "50\n100\n")
+
+    def test_hooks_that_fail_alike_stop_the_sweep(self):
+        """With the end of their output; what was measured stays, and is told; a correction, and it goes on."""
+        out, well = self.scratch / "alike", self.scratch / "well"
+        before = f"[ -f {well} ] || [ $DRIFTLESS_SPEED = 50 ] && exit; seq 20; printf 'no \\033[1mGPU\\n' >&2; exit 3"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,51,52,53", "--out", out,
+                              "--before", before, "--", *QUICK[:2], "--calibration", "none")  # fmt: skip
+            self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+            self.assertEqual(self.outcomes(out), ["completed", "failed", "failed", "pending"])
+            self.assertIn("cell 2 of 4  speed=51: failed: before: exit code 3 (its output: 02-speed=51.before.txt)\n"
+                          "  | 12\n", done.stdout)  # fmt: skip
+            self.assertIn("  | 20\n  | no \\u001b[1mGPU\n", done.stdout)
+            self.assertIn("hooks of two cells in a row failed alike (before: exit code 3); correct them, then driftless "
+                          f"sweep --resume {out}", done.stderr)  # fmt: skip
+            self.assertEqual([row["status"] for row in self.table(out)][0], "SUCCESS")
+            self.assertIn(f"files: {out}\n", done.stdout)
+            first = self.ledger(out)["cells"][0]
+            well.touch()
+            done = self.sweep("--resume", out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.outcomes(out), ["completed"] * 4)
+        self.assertEqual(self.ledger(out)["cells"][0], first)
+        self.assertEqual([cell["hook_failed"] for cell in self.ledger(out)["cells"]], [None] * 4)
+
+    def test_hooks_that_fail_each_in_its_way(self):
+        """These are data: every cell is played, and so is one whose `after` alone fails."""
+        out = self.scratch / "ways"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,51,52,53", "--out", out,
+                              "--before", "exit $((DRIFTLESS_SPEED % 51))", "--after", "echo late; exit 4",
+                              "--", *QUICK[:2], "--calibration", "none")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.outcomes(out), ["failed", "completed", "failed", "failed"])
+        self.assertEqual([cell["hook_failed"] for cell in self.ledger(out)["cells"]],
+                         ["before: exit code 50; after: exit code 4", "after: exit code 4",
+                          "before: exit code 1; after: exit code 4", "before: exit code 2; after: exit code 4"])  # fmt: skip
+        self.assertIn("after: exit code 4 (its output: 02-speed=51.after.txt)\n  | late\n", done.stdout)
+
+    def test_what_fails_is_seen_at_once(self):
+        """`before` while `after` runs; and that the server is not ready, while it is waited for."""
+        for hook, said in (("--before", b"failed: before: exit code 1"),
+                           ("--ready", b"not ready yet: ready: exit code 1")):  # fmt: skip
+            out = self.scratch / hook.strip("-")
+            begin = time.monotonic()
+            process = self.start_sweep(SAMPLE, "--url", f"http://127.0.0.1:{free_port()}", "--over", "speed=50",
+                                       "--out", out, hook, "echo why; exit 1", "--after", "sleep 600")  # fmt: skip
+            seen = b""
+            while b"  | why\n" not in seen:
+                seen += os.read(process.stdout.fileno(), 4096)
+            self.assertLess(time.monotonic() - begin, 8)  # 4 s, of 10 minutes
+            self.assertIn(said, seen)
+            self.assertIsNone(process.poll())
+            if hook == "--ready":
+                send_signal(process, signal.SIGINT)
+            self.wait_for((out / "01-speed=50.after.txt").exists, "after does not begin")
+            send_signal(process, signal.SIGINT)
+            process.communicate(timeout=SECONDS_MAX)
+
+    def test_the_name_of_a_cell_fits_a_file(self):
+        """Unquoted, too, whatever the values are; no two are alike."""
+        out, names = self.scratch / "names", self.scratch / "names.d"
+        names.mkdir()
+        values = ("a/b", "a b", "$(id);*?", "../../x", "\u00e4\n'\"", "x" * 300, "x" * 301)
+        done = self.sweep(SAMPLE, "--url", f"http://127.0.0.1:{free_port()}", "--over", "speed=50",
+                          "--server", "what=" + ",".join(values), "--out", out,
+                          "--before", f'printf %s "$DRIFTLESS_WHAT" > {names}/$DRIFTLESS_CELL; '
+                          f"exit $(ls {names} | wc -l)")  # fmt: skip
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        cells = self.ledger(out)["cells"]
+        self.assertEqual([(names / cell["run"]).read_text() for cell in cells], list(values))
+        self.assertEqual(len(list(names.iterdir())), len(values))
+        for cell in cells:
+            self.assertRegex(cell["run"], r"\A[0-9]{2}-[0-9A-Za-z.=_-]{1,80}\Z")
 
     def test_a_server_that_never_gets_ready(self):
         out = self.scratch / "never"

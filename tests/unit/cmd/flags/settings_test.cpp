@@ -152,6 +152,14 @@ TEST(Recall, MaskedValuesAreAskedFor) {
     EXPECT_EQ(recall(body, {"--extra-body={}"}, false).arguments,
               (Texts{"t.jsonl", "--extra-body={}"}));
     EXPECT_EQ(recall({R"(--extra-body={"user":"a:b@c"})"}, {}, false).refused, "");
+    for (const char* flag : {"--event=+1s post http://***@h/x", "--connect-to=***@h:1",
+                             "--metrics=http://h/m?api_key=***"}) {
+        EXPECT_TRUE(says(recall({flag}, {}, true).refused, "give all of --")) << flag;
+    }
+    for (const char* plain : {"--label=a=***", "--event=+1s run echo ***", "--url=http://h/***",
+                              R"(--extra-body={"user":"***"})"}) {
+        EXPECT_EQ(recall({plain}, {}, true).refused, "") << plain;
+    }
     EXPECT_TRUE(says(recall({"-"}, {}, false).refused, "standard input"));
     EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Texts{"t.jsonl"});
 }
@@ -169,6 +177,9 @@ TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":2,"api_key":"sk-2"})"}, kept),
               "--extra-body");
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1})"}, {}), "--extra-body");
+    const Texts event = {"--event=+1s post http://***@h/x"};
+    EXPECT_EQ(flag_not_to_resume_with({"--event=+1s post http://u:p@h/x"}, event), "");
+    EXPECT_EQ(flag_not_to_resume_with({"--event=+2s post http://u:p@h/x"}, event), "--event");
 }
 
 // A rule set fills in what the user left out; what it locks cannot be given otherwise.

@@ -118,11 +118,11 @@ TEST(CellSummary, WarmWhereTheRunSaysSo) {
 }
 
 TEST(CellEnvironment, NamesValuesAsVariables) {
-    const std::vector<std::string> all = cell_environment({{"speed", "2"}, {"max-inflight", "8"}},
-                                                          "http://a:1", "speed=2", "/tmp/x");
+    const std::vector<std::string> all =
+        cell_environment({{"speed", "2"}, {"max-inflight", "8"}}, "http://a:1", "/tmp/01-speed=2");
     for (const char* one :
          {"DRIFTLESS_SPEED=2", "DRIFTLESS_MAX_INFLIGHT=8", "DRIFTLESS_URL=http://a:1",
-          "DRIFTLESS_CELL=speed=2", "DRIFTLESS_RUN=/tmp/x"}) {
+          "DRIFTLESS_CELL=01-speed=2", "DRIFTLESS_RUN=/tmp/01-speed=2"}) {
         EXPECT_EQ(std::count(all.begin(), all.end(), one), 1) << one;
     }
 }
@@ -140,7 +140,7 @@ TEST(Hook, EndsWell) {
     const ScratchFolder folder;
     const HookEnd end = run(folder, "echo hello; echo well >&2", 60'000 * ms);
     EXPECT_EQ(end.outcome, HookOutcome::done);
-    EXPECT_EQ(end.why, "");
+    EXPECT_EQ(end.why() + end.said, "");
     EXPECT_EQ(read_bytes(folder / "before.txt"), "hello\nwell\n");
     EXPECT_EQ(run(folder, "", ms).outcome, HookOutcome::done);
 }
@@ -149,7 +149,22 @@ TEST(Hook, FailsWithItsExitCode) {
     const ScratchFolder folder;
     const HookEnd end = run(folder, "exit 3", 60'000 * ms);
     EXPECT_EQ(end.outcome, HookOutcome::failed);
-    EXPECT_EQ(end.why, "before: exit code 3 (its output: before.txt)");
+    EXPECT_EQ(end.why(), "before: exit code 3 (its output: before.txt)");
+    EXPECT_EQ(end.said, "");
+}
+
+// The last lines of what it printed, also of more than is read.
+TEST(Hook, SaysWhatItPrintedLast) {
+    const ScratchFolder folder;
+    EXPECT_EQ(run(folder, "echo a; echo; printf 'b \\n\\n'; exit 1", 60'000 * ms).said,
+              "  | a\n  | \n  | b\n");
+    std::string lines;
+    for (int i = 91; i <= 100; ++i) {
+        lines += "  | " + std::to_string(i) + "\n";
+    }
+    EXPECT_EQ(run(folder, "seq 100; exit 1", 60'000 * ms).said, lines);
+    const std::string one = run(folder, "printf '%09999d' 7; exit 1", 60'000 * ms).said;
+    EXPECT_EQ(one, "  | " + std::string(4095, '0') + "7\n");
 }
 
 // One that does not listen to SIGTERM, with a child of its own.
@@ -159,7 +174,7 @@ TEST(Hook, IsKilledAtItsLimit) {
         run(folder, "trap '' TERM; sleep 600 & echo $! > " + (folder / "pid") + "; wait; sleep 600",
             2'000 * ms);
     EXPECT_EQ(end.outcome, HookOutcome::timed_out);
-    EXPECT_EQ(end.why, "before: killed at its time limit of 2s (its output: before.txt)");
+    EXPECT_EQ(end.why(), "before: killed at its time limit of 2s (its output: before.txt)");
     const std::string left = read_bytes(folder / "pid");
     const std::string pid = left.substr(0, left.find('\n'));
     ASSERT_FALSE(pid.empty());
@@ -185,7 +200,7 @@ TEST(Hook, IsTriedUntilReady) {
     const HookEnd never = run_until_ready({"ready", "exit 1", 700 * ms}, own_environment(),
                                           folder / "ready.txt", stop_requests().load());
     EXPECT_EQ(never.outcome, HookOutcome::timed_out);
-    EXPECT_EQ(never.why,
+    EXPECT_EQ(never.why(),
               "not ready within 700ms; last try: ready: exit code 1 (its output: ready.txt)");
 }
 

@@ -334,6 +334,7 @@ Ledger made_ledger() {
     ledger.cells[3].state = CellState::running;
     ledger.cells[3].cut_folders = {"x.cut-1"};
     ledger.cells[3].note = "a note";
+    ledger.cells[3].hook_failed = "after: exit code 3";
     return ledger;
 }
 

@@ -415,6 +415,43 @@ TEST(Generic, ReadsJsonByMap) {
     EXPECT_EQ(trace.unknown_keys, 0U);
 }
 
+// --keep goes the paths of --map: into objects, of which the last name may have dots, not into
+// lists. In CSV a name with dots is a column of that name.
+TEST(Generic, KeepsByPath) {
+    ReadOptions options =
+        mapped({{"time", "at"}, {"in", "u.in"}, {"out", "u.x.y"}, {"session", "u.w.who.is"}}, "s");
+    options.keep = {"u.w.who.is", "u.w", "u.tags", "u", "a.b"};
+    const std::vector<std::string> lines = {
+        R"({"at":1,"u":{"in":1,"x.y":2,"w":{"who.is":"a\"b"},"tags":[{"k":1}]},"a.b":3})",
+        R"({"at":2,"u":{"in":1,"x.y":2,"w":7},"a":{"b":{"c":null}}})",
+        R"({"at":3,"u":{"in":1,"x":{"y":2}},"a":[{"b":1}]})"};
+    const Trace trace = read(lines, options).sound();
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"a\"b"}));
+    EXPECT_EQ(trace.kept_of(trace.rows[0]),
+              R"({"u.w.who.is":"a\"b","u.w":{"who.is":"a\"b"},"u.tags":[{"k":1}],)"
+              R"("u":{"in":1,"x.y":2,"w":{"who.is":"a\"b"},"tags":[{"k":1}]},"a.b":3})");
+    EXPECT_EQ(trace.kept_of(trace.rows[1]),
+              R"({"u.w.who.is":null,"u.w":7,"u.tags":null,"u":{"in":1,"x.y":2,"w":7},)"
+              R"("a.b":{"c":null}})");
+    EXPECT_EQ(
+        trace.kept_of(trace.rows[2]),
+        R"({"u.w.who.is":null,"u.w":null,"u.tags":null,"u":{"in":1,"x":{"y":2}},"a.b":null})");
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    for (const char* wrong : {"u.tags.k", "u.tags.0", "u.wh", "u.", ".u", "."}) {
+        options.keep = {wrong};
+        EXPECT_EQ(read(lines, options).first_error(),
+                  std::string("--keep \"") + wrong +
+                      "\" is not a column of any row; columns are at, u.in, u.x.y, u.w.who.is, "
+                      "u.tags, a.b");
+    }
+    options = mapped({{"time", "at"}, {"in", "u.in"}, {"out", "out"}}, "s");
+    options.keep = {"u.w"};
+    const std::vector<std::string> csv = {"at,u.in,out,u.w,u", "1,1,2,x,3"};
+    EXPECT_EQ(read(csv, options).sound().kept_of({}), R"({"u.w":"x"})");
+    options.keep = {"u.q"};
+    EXPECT_TRUE(says(read(csv, options).first_error(), "columns are at, u.in, out, u.w, u"));
+}
+
 ReadTrace with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0,
                       bool lenient = false) {
     std::vector<std::string> lines = {"time,in,out,hashes"};
