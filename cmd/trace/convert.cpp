@@ -276,10 +276,7 @@ class SentTrace {
                 add(one, found->second, one.fired_ns - first);
             }
         }
-        std::stable_sort(trace_.rows.begin(), trace_.rows.end(),
-                         [](const TraceRow& a, const TraceRow& b) {
-                             return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
-                         });
+        std::stable_sort(trace_.rows.begin(), trace_.rows.end(), comes_before);
         if (left_out_ > 0) {
             notes_.push_back(counted(left_out_, "request", "requests") +
                              " of later passes left out: they send recorded bodies");

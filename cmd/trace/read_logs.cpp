@@ -263,9 +263,8 @@ void LogRows::number_sessions(Trace& trace, const std::vector<Row>& rows) const 
 
 void LogRows::finish(Trace& trace) {
     count_retries();
-    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-        return a.row.at_ns != b.row.at_ns ? a.row.at_ns < b.row.at_ns : a.row.index < b.row.index;
-    });
+    std::sort(rows_.begin(), rows_.end(),
+              [](const Row& a, const Row& b) { return comes_before(a.row, b.row); });
     const std::int64_t first_ns = rows_.empty() ? 0 : rows_.front().row.at_ns;
     for (const Row& one : rows_) {
         ends_unknown_ += one.end_ns == unknown_ns ? 1 : 0;

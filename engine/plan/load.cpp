@@ -158,9 +158,7 @@ void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
     }
     trace.copy_rows = figures.rows_read;
     trace.name_spaces *= figures.copies;
-    std::sort(trace.rows.begin(), trace.rows.end(), [](const TraceRow& a, const TraceRow& b) {
-        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
-    });
+    std::sort(trace.rows.begin(), trace.rows.end(), comes_before);
 }
 
 /// Rows without ids get some: block k of a row is block k of what it shares, so that the ids of all

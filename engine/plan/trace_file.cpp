@@ -237,13 +237,7 @@ namespace {
 struct Reading {
     Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
             std::vector<std::string>& notes_in)
-        : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
-                  files.map, files.sessions, files.id_scope, files.default_output,
-                  files.output_free, files.times_free, files.model_column, files.flat_agents},
-                 trace_in, errors_in),
-          trace(trace_in),
-          errors(errors_in),
-          notes(notes_in) {}
+        : reader(files, trace_in, errors_in), trace(trace_in), errors(errors_in), notes(notes_in) {}
 
     void refuse_file(const std::string& path, const Error& error);
     void read_file(const std::string& path);

@@ -10,7 +10,7 @@
 
 #include "engine/plan/synth_spec.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/trace/formats.hpp"
+#include "proto/trace/reader.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 
@@ -48,24 +48,7 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
 // Files, folders and standard input are read one after the other as one trace, in constant memory
 // beyond the row index. It prints nothing itself.
 
-struct TraceFiles {
-    std::vector<std::string> paths;  ///< files, folders, or "-"
-    std::string format;              ///< `--format`; empty: detected
-    std::string time_unit;           ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
-    bool lenient = false;            ///< `--lenient`
-    std::vector<std::string> keep;   ///< `--keep`
-    std::vector<MappedColumn> map;   ///< `--map`
-    Sessions sessions = Sessions::recorded;
-    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
-    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
-    bool output_free = false;            ///< `--output free`: rows need no output length
-    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
-    /// are sent. Times that are there are read.
-    bool times_free = false;
-    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
-    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
-};
+using TraceFiles = ReadOptions;
 
 /// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be
 /// used. `notes` are one-line facts and warnings, in the order they should be printed.

@@ -163,6 +163,9 @@ std::optional<std::uint64_t> whole_number(std::string_view text);
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field);
 /// A length of time; `unit` is never iso.
 std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit);
+/// The same; 0 where it is missing.
+std::optional<std::int64_t> read_pause(const RowContext& context, const Field& field,
+                                       TimeUnit unit);
 /// Whether a length of time, in the unit of the rules, is one, where it is there at all. False
 /// after an error.
 bool check_length(const RowContext& context, const Field& field);
@@ -184,6 +187,11 @@ std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& 
 
 /// Appends the ids of a JSON list to the draft. False after an error.
 bool read_ids(const RowContext& context, const JsonValue& list);
+/// Begins the ids of a row with those of a list; one that is missing is noted. False after an
+/// error.
+bool read_row_ids(const RowContext& context, const JsonValue& list);
+/// The block size that the data declare. False, and listed, where the trace has another one.
+bool agree_on_block_size(RowContext& context, const Field& size, std::uint32_t tokens);
 
 /// Blocks that `tokens` need, the partial last one included.
 constexpr std::uint64_t blocks_of(std::uint64_t tokens, std::uint64_t block_size) {
@@ -197,26 +205,22 @@ void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t 
 /// `--lenient` fixes them and counts. False after an error.
 bool check_count(const RowContext& context, std::uint32_t tokens);
 
-/// Inside: names the element of a list in the errors of its row, as long as it lives.
-///
-/// "turns[3]", or "exports[0].turns[3]" inside another one. Owned by the format that reads the
-/// list.
-class Inside {
-  public:
-    /// `number`: of the element, from 0. `context` outlives this.
-    Inside(RowContext& context, std::string_view list, std::size_t number)
-        : context_(context), before_(context.place) {
-        context_.place += before_.empty() ? "" : ".";
-        context_.place += std::string(list) + "[" + std::to_string(number) + "]";
+/// Reads the elements of a list, each named in its errors ("turns[3]", or "exports[0].turns[3]"
+/// inside another one), until one is refused. False after an error.
+template <typename Read>
+bool read_each(RowContext& context, const JsonValue& list, std::string_view name,
+               const Read& read) {
+    const std::string before = context.place;
+    const std::string place = before + (before.empty() ? "" : ".") + std::string(name) + "[";
+    std::size_t number = 0;
+    bool fine = true;
+    for (JsonValue one = list.first(); fine && one.present(); one = one.next()) {
+        context.place = place + std::to_string(number++) + "]";
+        fine = read(one);
     }
-    ~Inside() { context_.place = std::move(before_); }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-
-  private:
-    RowContext& context_;
-    std::string before_;
-};
+    context.place = before;
+    return fine;
+}
 
 // Recorded requests in traces: rows that hold the words of a request, and when their turns come.
 
@@ -277,10 +281,12 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
 /// The time of the session's row before, and the gap since. Without a row before: the gap.
 std::int64_t lay_out_turn(const RowContext& context, std::uint32_t session, std::int64_t gap_ns);
 
-/// For formats whose conversations have no arrival times at all: refuses the trace under
-/// `--sessions recorded`. `more`, a clause: what else can be done with it; empty: nothing. False
-/// after an error.
-bool admit_untimed(RowContext& context, const char* more = "");
+/// For formats without arrival times: refuses the trace under `--sessions recorded`, by a field and
+/// its value where these show it. False after an error.
+bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
+                   std::string_view field = {}, std::string_view value = {});
+/// The same of conversations. `more`, a clause: what else can be done with them; empty: nothing.
+bool admit_conversations(RowContext& context, const char* more = "");
 
 // The trace formats that can be read; each is told in the source of its name or of its family.
 

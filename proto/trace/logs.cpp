@@ -45,16 +45,6 @@ void LogContext::refuse(std::string_view field, std::string problem, std::string
                 std::move(remedy)});
 }
 
-void LogContext::remark(const char* one, const char* many) const {
-    for (Remark& known : remarks) {
-        if (std::string_view(known.many) == many) {
-            ++known.count;
-            return;
-        }
-    }
-    remarks.push_back({one, many, 1});
-}
-
 void LogContext::add(LogCall call) const {
     call.line = line;
     call.place = place;
@@ -329,10 +319,6 @@ void answer_of_items(const LogContext& context, const JsonValue& items, LogCall&
     }
     call.answer = std::move(text);
 }
-
-}  // namespace
-
-namespace {
 
 /// Langfuse's decorators log a call as its arguments: the named ones have the prompt, where they
 /// have one at all.

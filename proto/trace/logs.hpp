@@ -75,7 +75,7 @@ struct LogContext {
 
     void refuse(std::string_view field, std::string problem, std::string remedy) const;
     /// Counts a fact that a person should know.
-    void remark(const char* one, const char* many) const;
+    void remark(const char* one, const char* many) const { add_remark(remarks, one, many, 1); }
 
     /// Carries the kept columns of a call; `find` gives the value of a name, or an absent one.
     template <typename Find>

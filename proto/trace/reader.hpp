@@ -21,12 +21,13 @@ namespace driftless {
 
 /// ReadOptions: what the user says about a trace that is read. Plain values.
 struct ReadOptions {
-    std::string format;             ///< `--format`; empty: by the keys of the first row
-    std::string time_unit;          ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;   ///< `--block-size`; 0: the format's
-    bool lenient = false;           ///< `--lenient`
-    std::vector<std::string> keep;  ///< `--keep`
-    std::vector<MappedColumn> map;  ///< `--map`
+    std::vector<std::string> paths;  ///< files, folders, or "-"; engine/plan reads them
+    std::string format;              ///< `--format`; empty: by the keys of the first row
+    std::string time_unit;           ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
+    bool lenient = false;            ///< `--lenient`
+    std::vector<std::string> keep;   ///< `--keep`
+    std::vector<MappedColumn> map;   ///< `--map`
     Sessions sessions = Sessions::recorded;
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
     std::uint32_t default_output = 0;    ///< `--default-output`; 0: none

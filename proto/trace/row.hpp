@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "proto/core/errors.hpp"
@@ -211,6 +212,24 @@ struct Remark {
     std::uint64_t count = 0;
 };
 
+/// Counts a fact, which is listed from its first count on.
+inline void add_remark(std::vector<Remark>& remarks, const char* one, const char* many,
+                       std::uint64_t count) {
+    const auto known = std::find_if(remarks.begin(), remarks.end(), [many](const Remark& remark) {
+        return std::string_view(remark.many) == many;
+    });
+    if (known != remarks.end()) {
+        known->count += count;
+    } else if (count > 0) {
+        remarks.push_back({one, many, count});
+    }
+}
+
+/// The order of a trace's rows: by time, those of one instant in file order.
+inline bool comes_before(const TraceRow& a, const TraceRow& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
+}
+
 /// A whole trace, sorted stably by time (equal instants keep file order).
 struct Trace {
     std::string name;              ///< file name without folder and endings
@@ -325,6 +344,51 @@ struct Trace {
         CHECK(kept.empty() || index < kept.size());
         return kept.empty() ? std::string_view{} : std::string_view{kept[index]};
     }
+};
+
+/// A value for each block of each namespace of a trace: an array, or a table where that would be
+/// far longer than the trace has references. The trace outlives this.
+template <typename Value>
+class PerBlock {
+  public:
+    explicit PerBlock(const Trace& trace) : trace_(trace) {
+        std::uint64_t references = 0;
+        for (const TraceRow& row : trace.rows) {
+            references += row.ids_count;
+        }
+        const std::uint64_t blocks = std::uint64_t{trace.name_spaces} * trace.ids.numbers_end();
+        array_.resize(blocks <= BlockIds::direct_min + 4 * references ? blocks : 0);
+    }
+
+    Value& of(const TraceRow& row, std::size_t block) {
+        const std::uint64_t key = key_of(row, block);
+        return array_.empty() ? table_[key] : array_[key];
+    }
+    /// Nullptr where it may never have been set.
+    Value* find(const TraceRow& row, std::size_t block) {
+        const std::uint64_t key = key_of(row, block);
+        if (!array_.empty()) {
+            return &array_[key];
+        }
+        const auto known = table_.find(key);
+        return known == table_.end() ? nullptr : &known->second;
+    }
+    std::uint64_t count(const Value& value) const {
+        return static_cast<std::uint64_t>(
+            std::count(array_.begin(), array_.end(), value) +
+            std::count_if(table_.begin(), table_.end(),
+                          [&value](const auto& one) { return one.second == value; }));
+    }
+
+  private:
+    std::uint64_t key_of(const TraceRow& row, std::size_t block) const {
+        return std::uint64_t{row.name_space} * trace_.ids.numbers_end() +
+               trace_.ids_of(row).number(block);
+    }
+
+    const Trace& trace_;
+    std::vector<Value> array_;
+    std::unordered_map<std::uint64_t, Value> table_;
 };
 
 /// One reason why a trace is refused: everything a person needs to fix it.
