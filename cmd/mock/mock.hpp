@@ -28,8 +28,6 @@
 
 namespace driftless::mock {
 
-// The mock's core on real sockets, and the file that its requests are logged to.
-
 /// LogWriter: writes finished request logs to a file, on a thread of its own.
 ///
 /// The serving thread hands entries over under a lock that is held for a moment; formatting and
@@ -156,8 +154,6 @@ class MockServer {
 }  // namespace driftless::mock
 
 namespace driftless {
-
-// The command `driftless mock`: an inference server to rehearse against.
 
 /// Serves until SIGINT or SIGTERM, or `--max-requests`. `argv[0]` is the command's name. Returns
 /// the exit code: 0 done, 2 usage, 7 the host lacks or fails.

@@ -397,7 +397,7 @@ Request Simulation::play(const TraceRow& row) {
         request.blocks_before = then.size();
         const auto end = std::mismatch(now.begin(), now.end(), then.begin(), then.end()).first;
         request.kept = row.name_space == before_->name_space
-                           ? static_cast<std::uint64_t>(end - now.begin())
+                           ? static_cast<std::uint64_t>(std::distance(now.begin(), end))
                            : 0;
         request.kept_tokens =
             std::min<std::uint64_t>(request.kept * trace_.block_size, row.input_length);

@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// Load: more or less of a trace: what is admitted, sampled and copied, before rows are selected.
-
 // Admission: which whole families of a trace are played, by their length and their number.
 //
 // A server with a short context can not take every conversation. Leaving out single rows would

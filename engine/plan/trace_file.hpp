@@ -55,8 +55,6 @@ using TraceFiles = ReadOptions;
 bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
                 std::vector<std::string>& notes);
 
-// read_made: a synthetic workload in, the Trace out that its text would be read as.
-
 /// Makes the text that `driftless synth` writes, line by line, and reads it as `read_trace` reads a
 /// file of that `name`: the same rows, ids and digest. `files` says how; its paths are not read.
 bool read_made(const SynthSpec& spec, std::string_view name, const TraceTarget& target,

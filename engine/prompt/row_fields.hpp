@@ -98,8 +98,6 @@ class RowModels {
     std::size_t opening_bytes_max_ = 0;
 };
 
-// What of a request differs from row to row: its header fields and the members of its body.
-
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),
 /// rendered for every row of a plan before time 0, so that arming copies bytes and nothing can be
 /// wrong with them any more. What is decided in the run, its pass and its user, is a mark in the

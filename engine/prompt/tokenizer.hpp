@@ -252,9 +252,6 @@ class Decoder {
     std::vector<DecoderStep> steps_;
 };
 
-// Tokenizer: text to token ids and back, with the tokens that are cut out before anything is
-// merged and the cuts that the program around it makes.
-
 // AddedTokens: texts that are one token as they stand, cut out before anything is merged.
 //
 // Where several could match, the leftmost does, and of those the longest. Two sets: one is sought
@@ -394,8 +391,6 @@ Result<std::string> read_model_file(const std::string& path, std::string& why);
 /// `given`: a file, or a folder. Errors: those of reading the file, and of `read_tokenizer`; `why`
 /// is a clause for people that names the file; what can be done without one, the caller knows.
 Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
-
-// Rank files: tokenizers that are published as a list of tokens in the order of their merges.
 
 // Ranks: from tokens in the order of their merges to a byte-level BPE. Internal to `read_ranks`.
 //

@@ -16,9 +16,6 @@
 
 namespace driftless {
 
-// LogFormat: a format of logs as a table entry, and what all importers read alike: calls, names,
-// times, usage, messages.
-
 // LogCall: one request of a service's log, as an importer found it: when, how long, and its text.
 //
 // Text, names and ids of the log live here while block ids are made of them, and nowhere else:

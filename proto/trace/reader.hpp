@@ -17,8 +17,6 @@
 
 namespace driftless {
 
-// FormatChoice: which format a trace has, by what the user says and by the shape of the file.
-
 /// ReadOptions: what the user says about a trace that is read. Plain values.
 struct ReadOptions {
     std::vector<std::string> paths;  ///< files, folders, or "-"; engine/plan reads them
@@ -103,8 +101,6 @@ class FormatChoice {
     std::vector<std::string_view> known_;
     bool file_checked_ = false;  ///< the file's first row looks like the format
 };
-
-// TraceReader: lines in, a Trace out; rows of CSV and of JSON on their way to their format.
 
 /// RowReader: one row after another, of whichever container, into the draft of a trace.
 ///
@@ -280,8 +276,6 @@ class TraceReader {
     Container container_ = Container::unknown;
     bool stopped_ = false;  ///< the options are wrong for this trace
 };
-
-// Checks that need the whole trace, after its last row.
 
 // Tails: whether every block id names one block, of one length.
 //

@@ -89,7 +89,7 @@ class BlockIdSpan {
   public:
     class Iterator {
       public:
-        using iterator_category = std::random_access_iterator_tag;
+        using iterator_category = std::forward_iterator_tag;
         using value_type = std::uint64_t;
         using difference_type = std::ptrdiff_t;
         using pointer = void;
@@ -98,24 +98,12 @@ class BlockIdSpan {
         Iterator() = default;
         Iterator(const BlockIds* ids, std::size_t at) : ids_(ids), at_(at) {}
         std::uint64_t operator*() const { return (*ids_)[at_]; }
-        std::uint64_t operator[](difference_type n) const { return *(*this + n); }
-        Iterator& operator++() { return *this += 1; }
-        Iterator& operator--() { return *this += -1; }
-        Iterator operator++(int) { return {ids_, at_++}; }
-        Iterator operator--(int) { return {ids_, at_--}; }
-        Iterator& operator+=(difference_type n) {
-            at_ += static_cast<std::size_t>(n);
+        Iterator& operator++() {
+            ++at_;
             return *this;
         }
-        Iterator& operator-=(difference_type n) { return *this += -n; }
-        friend Iterator operator+(Iterator a, difference_type n) { return a += n; }
-        friend Iterator operator+(difference_type n, Iterator a) { return a += n; }
-        friend Iterator operator-(Iterator a, difference_type n) { return a -= n; }
-        friend difference_type operator-(const Iterator& a, const Iterator& b) {
-            return static_cast<difference_type>(a.at_) - static_cast<difference_type>(b.at_);
-        }
-        auto operator<=>(const Iterator& other) const { return at_ <=> other.at_; }
-        bool operator==(const Iterator& other) const { return at_ == other.at_; }
+        Iterator operator++(int) { return {ids_, at_++}; }
+        bool operator==(const Iterator& other) const = default;
 
       private:
         const BlockIds* ids_ = nullptr;
