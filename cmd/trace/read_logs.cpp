@@ -85,6 +85,9 @@ namespace {
 
 constexpr std::int64_t unknown_ns = -1;
 
+/// Blocks that most servers use; a trace of larger ones says less about what they share.
+constexpr std::uint32_t usual_block_size = 16;
+
 /// Of session and prompt: a call that is tried again has the same. Stays in memory.
 std::uint64_t prompt_digest(const LogCall& call) {
     Xxh64 digest;
@@ -96,13 +99,6 @@ std::uint64_t prompt_digest(const LogCall& call) {
         digest.add(message.text);
     }
     return digest.value();
-}
-
-void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
-                const char* many) {
-    if (count > 0) {
-        notes.push_back(counted(count, one, many));
-    }
 }
 
 }  // namespace
@@ -390,11 +386,12 @@ void describe_logs(Trace& trace, const Reading& reading, std::size_t files,
 
 }  // namespace
 
-bool read_logs(const LogFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Trace& out,
+bool read_logs(const TraceFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Trace& out,
                InputErrors& errors, std::vector<std::string>& notes) {
     out = Trace();
+    const std::uint32_t block_size = files.block_size > 0 ? files.block_size : usual_block_size;
     Reading reading{LogReader(files.format, files.keep, errors),
-                    LogRows(tokenizer, hash, files.block_size, files.lenient), errors, notes};
+                    LogRows(tokenizer, hash, block_size, files.lenient), errors, notes};
     for (const std::string& path : files.paths) {
         const Result<std::vector<std::string>> expanded = expand_path(path);
         if (!expanded) {
@@ -411,7 +408,7 @@ bool read_logs(const LogFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Tra
     out.name = "logs";
     out.format = reading.reader.format() == nullptr ? "" : reading.reader.format()->name;
     out.time_unit = "iso";
-    out.block_size = out.ids.empty() ? 0 : files.block_size;
+    out.block_size = out.ids.empty() ? 0 : block_size;
     out.bytes = reading.bytes;
     out.files = {{out.name, 0}};
     if (errors.empty() && out.rows.empty()) {

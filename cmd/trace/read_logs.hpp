@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/keyed_hash.hpp"
+#include "engine/plan/trace_file.hpp"
 #include "engine/prompt/bpe.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/trace/logs.hpp"
@@ -20,18 +21,10 @@
 
 namespace driftless {
 
-struct LogFiles {
-    std::vector<std::string> paths;  ///< files, folders, or "-"
-    std::string format;              ///< `--log-format`; empty: detected
-    std::uint32_t block_size = 16;   ///< tokens
-    bool lenient = false;            ///< calls without text or lengths are kept, and counted
-    std::vector<std::string> keep;   ///< `--keep`
-};
-
-/// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be
-/// used. `notes` are one-line facts, in the order they should be printed. `hash` makes the block
-/// ids: it holds the secret.
-bool read_logs(const LogFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Trace& out,
+/// As read_trace; the format is one of logs, and blocks have 16 tokens if nothing else is asked.
+/// Lenient: calls without text or lengths are kept, and counted. `hash` makes the block ids: it
+/// holds the secret.
+bool read_logs(const TraceFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Trace& out,
                InputErrors& errors, std::vector<std::string>& notes);
 
 // Block ids of real prompts: a chain of keyed hashes over blocks of tokens.

@@ -42,13 +42,6 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
     return false;
 }
 
-Error error_of(int sys_errno) {
-    const ErrorCode code = sys_errno == ENOENT || sys_errno == ENOTDIR ? ErrorCode::not_found
-                           : sys_errno == EACCES                       ? ErrorCode::denied
-                                                                       : ErrorCode::io_failed;
-    return {code, sys_errno, "open the trace"};
-}
-
 bool is_folder(const std::string& path) {
     struct stat status = {};
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -98,7 +91,7 @@ Result<std::vector<std::string>> expand_path(const std::string& path) {
     const auto close = [](DIR* folder) { ::closedir(folder); };
     const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
     if (folder == nullptr) {
-        return error_of(errno);
+        return opening_error(errno);
     }
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(folder.get())) {
@@ -178,14 +171,14 @@ std::string blocks_of(const Trace& trace) {
            (trace.tail_rule == TailRule::ceil ? "ids" : "none");
 }
 
+}  // namespace
+
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
     if (count > 0) {
         notes.push_back(counted(count, one, many));
     }
 }
-
-}  // namespace
 
 void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
               std::vector<std::string>& notes) {

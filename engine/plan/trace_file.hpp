@@ -38,6 +38,10 @@ std::string trace_name(std::string_view path);
 //
 // The sanity line comes always: a wrong unit or block size shows in it at a glance.
 
+/// A note of so many things, if there are any.
+void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
+                const char* many);
+
 /// Appends the notes of a trace that was read from `files` files. `unknown_names` are keys that no
 /// reader knows.
 void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
