@@ -27,8 +27,6 @@ constexpr std::array<std::int8_t, 256> base64_values() {
     return values;
 }
 
-const char* const fetch_again = "; fetch it again from where the model is published";
-
 }  // namespace
 
 bool append_base64(std::string& out, std::string_view text) {
@@ -130,8 +128,6 @@ void Ranks::find_merges() {
 namespace {
 
 // How text is cut: published beside the ranks as program text, so it stands here.
-constexpr const char* gpt2 =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* cl100k =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -180,8 +176,8 @@ struct KnownRanks {
 };
 constexpr std::size_t kimi_ranks = 163'584;
 constexpr std::array known_ranks{
-    KnownRanks{"GPT-2", 50'256, gpt2, gpt2_special},
-    KnownRanks{"p50k", p50k_ranks, gpt2, gpt2_special},
+    KnownRanks{"GPT-2", 50'256, gpt2_expression, gpt2_special},
+    KnownRanks{"p50k", p50k_ranks, gpt2_expression, gpt2_special},
     KnownRanks{"cl100k", 100'256, cl100k, cl100k_special},
     KnownRanks{"Llama 3", 128'000, cl100k, llama3_special},
     KnownRanks{"Qwen", 151'643, qwen, qwen_special},
@@ -264,8 +260,7 @@ bool RankReader::add_lines(std::string_view text) {
         if (!read_line(line, one) || !append_base64(token, one.token)) {
             return refuse("its line " + std::to_string(number) +
                           " is not a token in base64, a blank and a rank: '" +
-                          std::string(line.substr(0, 60)) +
-                          "'; fetch it again from where the model is published");
+                          std::string(line.substr(0, 60)) + "'" + fetch_again);
         }
         std::string cause;
         if (!ranks.add(token, one.rank, cause)) {
@@ -309,15 +304,7 @@ bool RankReader::add_configured_tokens(JsonValue tokens) {
                 "'" +
                 std::string(key) + "'");
         }
-        const auto flag = [&](std::string_view name) {
-            return entry.find(name).as_bool().value_or(false);
-        };
-        add_special(*text, static_cast<TokenId>(id));
-        AddedToken& token = parts_.added.back();
-        token.single_word = flag("single_word");
-        token.strip_left = flag("lstrip");
-        token.strip_right = flag("rstrip");
-        token.special = flag("special");
+        parts_.added.push_back(added_token(entry, static_cast<TokenId>(id), *text));
         config_named_tokens_ = true;
     }
     return true;
@@ -390,8 +377,7 @@ Result<TokenizerParts> RankReader::read_lines(std::string_view text, std::string
     const Result<JsonValue> root = document.parse(config);
     if (!root) {
         why_ = "tokenizer_config.json next to it is not JSON (byte " +
-               std::to_string(document.error_offset()) +
-               "); fetch it again from where the model is published";
+               std::to_string(document.error_offset()) + ")" + fetch_again;
         return root.error();
     }
     return read_config(root.value()) ? Result<TokenizerParts>(std::move(parts_)) : unsupported;
@@ -416,10 +402,8 @@ bool RankReader::add_tekken_tokens(JsonValue vocabulary, std::uint64_t count, To
             return refuse("entry " + std::to_string(taken) + " of its 'vocab' gives " + cause);
         }
     }
-    return (taken == count ||
-            refuse("its 'vocab' ends after " + std::to_string(taken) + " of " +
-                   std::to_string(count) +
-                   " tokens; fetch it again from where the model is published")) &&
+    return (taken == count || refuse("its 'vocab' ends after " + std::to_string(taken) + " of " +
+                                     std::to_string(count) + " tokens" + fetch_again)) &&
            ranks.finish(why_);
 }
 

@@ -397,6 +397,14 @@ Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
 // tiktoken merges two tokens where their bytes together are a token, the lowest rank first. Each
 // token then comes about in one way only, which is found once, by merging its own bytes.
 
+/// How GPT-2 cuts text, and what names no expression of its own.
+inline constexpr const char* gpt2_expression =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+inline constexpr const char* fetch_again = "; fetch it again from where the model is published";
+
+/// An added token as both kinds of files write its flags; it is sought in the text as it stands.
+AddedToken added_token(JsonValue entry, TokenId id, std::string_view text);
+
 /// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
 /// its special token, which no line has.
 inline constexpr std::size_t p50k_ranks = 50'280;
