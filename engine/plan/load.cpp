@@ -518,8 +518,7 @@ LikeTrace Resampling::write() {
         const std::size_t count = trees_[plays_[number].tree].rows.size();
         write_waits(number, {from, from + static_cast<std::ptrdiff_t>(count)}, out);
     }
-    std::stable_sort(trace.dependencies.begin(), trace.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    trace.sort_dependencies();
     return out;
 }
 

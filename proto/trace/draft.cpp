@@ -196,8 +196,7 @@ void TraceDraft::finish() {
         "merge the files)",
         sessions_.namesakes());
     ids_.finish();
-    std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    trace_.sort_dependencies();
 }
 
 }  // namespace driftless
