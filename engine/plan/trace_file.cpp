@@ -1,15 +1,12 @@
 #include "engine/plan/trace_file.hpp"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -40,11 +37,6 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
         }
     }
     return false;
-}
-
-bool is_folder(const std::string& path) {
-    struct stat status = {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 }  // namespace
@@ -85,18 +77,18 @@ bool has_trace_ending(std::string_view name) {
 }
 
 Result<std::vector<std::string>> expand_path(const std::string& path) {
-    if (path == "-" || !is_folder(path)) {
+    std::error_code failure;
+    if (path == "-" || !std::filesystem::is_directory(path, failure)) {
         return std::vector<std::string>{path};
     }
-    const auto close = [](DIR* folder) { ::closedir(folder); };
-    const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
-    if (folder == nullptr) {
-        return opening_error(errno);
+    std::filesystem::directory_iterator folder(path, failure);
+    if (failure) {
+        return opening_error(failure.value());
     }
     std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(folder.get())) {
-        const std::string name = entry->d_name;
-        if (name.front() != '.' && has_trace_ending(name) && !is_folder(path + "/" + name)) {
+    for (; folder != std::filesystem::directory_iterator(); folder.increment(failure)) {
+        const std::string name = folder->path().filename();
+        if (name.front() != '.' && has_trace_ending(name) && !folder->is_directory(failure)) {
             names.push_back(name);
         }
     }

@@ -1,9 +1,8 @@
 #include "engine/prompt/tokenizer.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
@@ -303,16 +302,6 @@ constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 constexpr const char* names_in_folder[] = {"tokenizer.json", "tekken.json", "tiktoken.model",
                                            "qwen.tiktoken"};
 
-bool is_folder(const std::string& path) {
-    struct stat facts{};
-    return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-bool is_file(const std::string& path) {
-    struct stat facts{};
-    return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
 /// "meta-llama/Llama-3-8B", "gpt2": no path, and no ending of a tokenizer's file.
 bool looks_like_model(const std::string& given) {
     for (const char* ending : {".json", ".model", ".tiktoken", ".gz", ".zst", ".xz", ".bz2"}) {
@@ -365,10 +354,11 @@ Result<std::string> read_model_file(const std::string& path, std::string& why) {
 }
 
 std::string tokenizer_file(const std::string& given) {
-    if (is_folder(given)) {
+    std::error_code none;
+    if (std::filesystem::is_directory(given, none)) {
         for (const char* name : names_in_folder) {
             std::string file = given + (given.back() == '/' ? "" : "/") + name;
-            if (is_file(file)) {
+            if (std::filesystem::is_regular_file(file, none)) {
                 return file;
             }
         }

@@ -235,13 +235,14 @@ void strip(std::string& text, bool left, bool right) {
     text = std::string(rest);
 }
 
-void replace(std::string& text, std::string& scratch, NormalizerStep& step) {
+/// Each match by `other`.
+void replace(std::string& text, Pattern& pattern, const std::string& other, std::string& scratch) {
     std::size_t done = 0;
     scratch.clear();
     Pattern::Search search;
-    while (const auto match = step.pattern.next(text, search)) {
+    while (const auto match = pattern.next(text, search)) {
         scratch.append(text, done, match->begin - done);
-        scratch += step.text;
+        scratch += other;
         done = match->end;
     }
     scratch.append(text, done);
@@ -280,7 +281,7 @@ void Normalizer::run(std::string& text) {
                 }
                 break;
             case NormalizerStep::Kind::replace:
-                replace(text, scratch_, step);
+                replace(text, step.pattern, step.text, scratch_);
                 break;
             case NormalizerStep::Kind::letters:
                 scratch_.clear();
@@ -469,19 +470,6 @@ void Splitter::letters_to_bytes() {
 
 namespace {
 
-void replace(std::string& text, DecoderStep& step) {
-    std::string out;
-    std::size_t done = 0;
-    Pattern::Search search;
-    while (const auto match = step.pattern.next(text, search)) {
-        out.append(text, done, match->begin - done);
-        out += step.text;
-        done = match->end;
-    }
-    out.append(text, done);
-    text.swap(out);
-}
-
 // The byte of a text like "<0x0A>".
 std::optional<char> fallback_byte(std::string_view text) {
     if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with('>')) {
@@ -576,6 +564,7 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
 }  // namespace
 
 std::string Decoder::run(std::vector<std::string> texts) {
+    std::string scratch;
     for (DecoderStep& step : steps_) {
         if (step.kind == DecoderStep::Kind::byte_fallback) {
             join_fallback_bytes(texts);
@@ -591,7 +580,7 @@ std::string Decoder::run(std::vector<std::string> texts) {
         }
         for (std::size_t i = 0; i < texts.size(); ++i) {
             if (step.kind == DecoderStep::Kind::replace) {
-                replace(texts[i], step);
+                replace(texts[i], step.pattern, step.text, scratch);
             } else if (step.kind == DecoderStep::Kind::strip) {
                 strip(texts[i], step);
             } else {
