@@ -362,8 +362,6 @@ struct VllmFigures {
     }
 };
 
-VllmFigures vllm_figures(const ViewedRun& run);
-
 // AIPerf's record of a request, which InferenceX's aggregate is made of, too. Internal to the
 // room.
 

@@ -162,8 +162,6 @@ std::string json_of(const ViewedRun& run, const VllmFigures& figures) {
     return out + "\n";
 }
 
-}  // namespace
-
 VllmFigures vllm_figures(const ViewedRun& run) {
     VllmFigures figures;
     figures.duration_ns = run.duration_ns;
@@ -189,6 +187,8 @@ VllmFigures vllm_figures(const ViewedRun& run) {
     figures.peaks = serving_peaks(served);
     return figures;
 }
+
+}  // namespace
 
 ViewResult vllm_view(const ViewedRun& run) {
     const VllmFigures figures = vllm_figures(run);

@@ -96,9 +96,6 @@ int run_synth(int argc, char** argv);
 
 // `driftless synth like TRACE`: whole trees of a real trace, and how well they keep what it is.
 
-/// `arguments`: those after "synth like". Returns the exit code.
-int run_like(const std::vector<std::string>& arguments);
-
 /// LikeCommand: what the user asked of `driftless synth like TRACE`, as plain values.
 struct LikeCommand {
     TraceFiles files;

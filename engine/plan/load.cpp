@@ -18,6 +18,10 @@
 
 namespace driftless {
 
+namespace {
+
+/// Rows of families that do not stay leave the trace, with what waits for them. Rows that stay keep
+/// their indices and times.
 void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace) {
     std::vector<bool> row_stays(trace.rows.size(), false);
     std::size_t kept = 0;
@@ -31,6 +35,8 @@ void keep_families(const Families& families, const std::vector<bool>& stays, Tra
     // Rows that wait for each other are one family, so both ends of an edge stay or go.
     std::erase_if(trace.dependencies, [&](const Dependency& one) { return !row_stays[one.row]; });
 }
+
+}  // namespace
 
 AdmissionFigures admit(const AdmissionRules& rules, Trace& trace) {
     AdmissionFigures figures;

@@ -31,10 +31,6 @@ struct AdmissionFigures {
     std::uint32_t kept = 0;
 };
 
-/// Rows of families that do not stay leave the trace, with what waits for them. Rows that stay keep
-/// their indices and times.
-void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace);
-
 /// The trace may be empty afterwards.
 AdmissionFigures admit(const AdmissionRules& rules, Trace& trace);
 

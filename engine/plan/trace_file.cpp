@@ -39,6 +39,12 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
     return false;
 }
 
+/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
+bool has_trace_ending(std::string_view name) {
+    (void)cut_ending(name, compression_endings);
+    return cut_ending(name, trace_endings);
+}
+
 }  // namespace
 
 bool numeric_less(std::string_view a, std::string_view b) {
@@ -69,11 +75,6 @@ bool numeric_less(std::string_view a, std::string_view b) {
         return a.empty();
     }
     return whole_a < whole_b;  // equal but for leading zeros
-}
-
-bool has_trace_ending(std::string_view name) {
-    (void)cut_ending(name, compression_endings);
-    return cut_ending(name, trace_endings);
 }
 
 Result<std::vector<std::string>> expand_path(const std::string& path) {

@@ -14,13 +14,10 @@ namespace driftless {
 
 namespace {
 
+/// The most particular first: the first that matches is the one.
 constexpr const LogFormat* formats[] = {&otel_log, &langfuse_log, &litellm_log, &plain_log};
 
 }  // namespace
-
-std::span<const LogFormat* const> log_formats() {
-    return formats;
-}
 
 const LogFormat* find_log_format(std::string_view name) {
     for (const LogFormat* format : formats) {
@@ -58,6 +55,18 @@ std::string_view scalar_text(const JsonValue& value) {
     return value.is(JsonType::number) ? value.raw() : value.as_string().value_or("");
 }
 
+/// An epoch in s, ms, us or ns by its magnitude (the years 2001 to 2286), or a wall clock with a
+/// zone or in UTC: ns since 1970.
+std::optional<std::int64_t> time_of(const JsonValue& value) {
+    const std::string_view text = scalar_text(value);
+    const std::optional<TimeUnit> unit = guess_time_unit(text);
+    if (!unit) {
+        return std::nullopt;
+    }
+    const Result<std::int64_t> time = parse_time(text, *unit);
+    return time ? std::optional(time.value()) : std::nullopt;
+}
+
 }  // namespace
 
 JsonValue member(const JsonValue& object, Names names) {
@@ -78,16 +87,6 @@ std::string_view text_member(const JsonValue& object, Names names) {
         }
     }
     return {};
-}
-
-std::optional<std::int64_t> time_of(const JsonValue& value) {
-    const std::string_view text = scalar_text(value);
-    const std::optional<TimeUnit> unit = guess_time_unit(text);
-    if (!unit) {
-        return std::nullopt;
-    }
-    const Result<std::int64_t> time = parse_time(text, *unit);
-    return time ? std::optional(time.value()) : std::nullopt;
 }
 
 bool read_times(const LogContext& context, const JsonValue& start, const JsonValue& end,
@@ -504,7 +503,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
 }
 
 void LogReader::json_object(LogContext& here, const JsonValue& object) {
-    for (const LogFormat* one : log_formats()) {
+    for (const LogFormat* one : formats) {
         if (format_ == nullptr && one->matches(object)) {
             format_ = one;
         }

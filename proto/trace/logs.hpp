@@ -103,8 +103,6 @@ struct LogFormat {
     void (*read)(LogContext& context, const JsonValue& object) = nullptr;
 };
 
-/// All formats, the most particular first: the first that matches is the one.
-std::span<const LogFormat* const> log_formats();
 const LogFormat* find_log_format(std::string_view name);
 /// The names, comma-separated, for messages.
 std::string log_format_names();
@@ -124,10 +122,6 @@ using Names = std::initializer_list<std::string_view>;
 JsonValue member(const JsonValue& object, Names names);
 /// Its text: that of a string, or a number as written. Empty where there is none.
 std::string_view text_member(const JsonValue& object, Names names);
-
-/// An epoch in s, ms, us or ns by its magnitude (the years 2001 to 2286), or a wall clock with a
-/// zone or in UTC: ns since 1970.
-std::optional<std::int64_t> time_of(const JsonValue& value);
 
 /// Reads when a call began and ended. False, and listed, where the beginning is missing or no
 /// time. An end that is missing stays unknown; one that is no time or before the beginning is

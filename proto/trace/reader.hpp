@@ -47,10 +47,6 @@ struct ForeignShape {
     std::string_view remedy;  ///< what to do with such a file
 };
 
-ForeignShape foreign_shape(const JsonValue& row);
-/// The member of an object that no format reads which may hold the file's rows: a list of objects.
-/// Empty: there is none.
-std::string_view list_of_rows(const JsonValue& object);
 /// By the first line, and by the name of the file where that does not say it all.
 ForeignShape foreign_text_shape(std::string_view line, std::string_view file);
 /// Lines that end in CR alone come as one line.
