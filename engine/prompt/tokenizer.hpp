@@ -254,30 +254,6 @@ struct AddedToken {
     bool special = false;     ///< left out of decoded text on request
 };
 
-/// A part of a text: an added token, or what is between.
-struct Section {
-    std::string_view text;
-    const AddedToken* token = nullptr;
-};
-
-/// One set of texts to seek.
-class AddedTokenFinder {
-  public:
-    /// `token` outlives this and does not move. One that seeks nothing is left out.
-    void add(const AddedToken& token);
-    /// Once, after the last `add`.
-    void prepare();
-
-    /// Appends the sections of `text`, in order, none of them empty.
-    void cut(std::string_view text, std::vector<Section>& sections) const;
-
-  private:
-    const AddedToken* longest_at(std::string_view text) const;
-
-    std::vector<const AddedToken*> entries_;  ///< sorted by what they seek
-    bool begins_[256] = {};                   ///< some entry begins with that byte
-};
-
 // Text cuts: where the program around a tokenizer cuts long texts before it tokenizes them.
 //
 // Kimi's own does (`tokenization_kimi.py`): tokens never reach beyond such a cut, and a word that
@@ -378,11 +354,6 @@ Result<std::string> read_model_file(const std::string& path, std::string& why);
 /// is a clause for people that names the file; what can be done without one, the caller knows.
 Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
 
-// Ranks: from tokens in the order of their merges to a byte-level BPE. Internal to `read_ranks`.
-//
-// tiktoken merges two tokens where their bytes together are a token, the lowest rank first. Each
-// token then comes about in one way only, which is found once, by merging its own bytes.
-
 /// How GPT-2 cuts text, and what names no expression of its own.
 inline constexpr const char* gpt2_expression =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
@@ -390,29 +361,6 @@ inline constexpr const char* fetch_again = "; fetch it again from where the mode
 
 /// An added token as both kinds of files write its flags; it is sought in the text as it stands.
 AddedToken added_token(JsonValue entry, TokenId id, std::string_view text);
-
-/// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
-/// its special token, which no line has.
-inline constexpr std::size_t p50k_ranks = 50'280;
-inline constexpr TokenId p50k_hole = 50'256;
-
-class Ranks {
-  public:
-    /// `first_id`: the id of the token of rank 0. Room for about that many tokens and bytes.
-    Ranks(Bpe& bpe, TokenId first_id, std::size_t tokens, std::size_t bytes);
-
-    /// False, and why, where the token or the rank is there already or cannot be.
-    bool add(std::string_view token, std::uint64_t rank, std::string& why);
-    /// Finds the merges. False, and why, where ranks or bytes are missing.
-    bool finish(std::string& why);
-
-  private:
-    void find_merges();
-
-    Bpe& bpe_;
-    TokenId first_id_ = 0;
-    std::size_t tokens_ = 0;
-};
 
 /// Appends the bytes that base64 (RFC 4648, section 4) stands for; false where it is none.
 bool append_base64(std::string& out, std::string_view text);
