@@ -54,10 +54,7 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     // By hand: nearly all bytes of a log are stamps.
     out += '[';
     for (std::size_t i = 0; i < entry.token_ns.size(); ++i) {
-        if (i != 0) {
-            out += ',';
-        }
-        append_number(out, entry.token_ns[i]);
+        append(out, i != 0 ? "," : "", entry.token_ns[i]);
     }
     out += "]}\n";
 }

@@ -24,8 +24,6 @@
 
 namespace driftless::mock {
 
-// An answer of the mock in the making, and the truth about its request as the server saw it.
-
 // RequestLog: the truth about one completion request, as the server saw it.
 //
 // All instants are readings of the server's clock in ns; 0: it never happened.
@@ -153,9 +151,6 @@ class MockAnswer {
     Seat seat_;                ///< in steps
     AnswerText text_;
 };
-
-// The mock without sockets and clock: its connections, and what they share. Bytes in, bytes out,
-// told the time.
 
 /// KeepAlive: how long a connection is kept: for how many answers, and how long it may be idle.
 class KeepAlive {

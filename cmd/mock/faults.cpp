@@ -1,5 +1,6 @@
 #include "cmd/mock/faults.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -10,21 +11,9 @@ namespace driftless::mock {
 
 namespace {
 
-struct FaultName {
-    Fault fault;
-    const char* name;
-};
-constexpr std::array<FaultName, 9> named_faults = {{
-    {Fault::refuse, "refuse"},
-    {Fault::reset, "reset"},
-    {Fault::stall, "stall"},
-    {Fault::truncate, "truncate"},
-    {Fault::malformed, "malformed"},
-    {Fault::error, "error"},
-    {Fault::http_429, "429"},
-    {Fault::http_500, "500"},
-    {Fault::slow, "slow"},
-}};
+/// [Fault]
+constexpr std::array fault_names{"none",      "refuse", "reset", "stall", "truncate",
+                                 "malformed", "error",  "429",   "500",   "slow"};
 
 // Each use of a seed draws from its own sequence.
 constexpr std::uint64_t fault_stream = 0x6661756C74000000ULL;
@@ -33,21 +22,14 @@ constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
 }  // namespace
 
 const char* name_of(Fault fault) {
-    for (const FaultName& entry : named_faults) {
-        if (entry.fault == fault) {
-            return entry.name;
-        }
-    }
-    return "none";
+    return fault_names.at(static_cast<std::size_t>(fault));
 }
 
 std::optional<Fault> find_fault(std::string_view name) {
-    for (const FaultName& entry : named_faults) {
-        if (entry.name == name) {
-            return entry.fault;
-        }
-    }
-    return std::nullopt;
+    const auto* const found = std::find(fault_names.begin() + 1, fault_names.end(), name);
+    return found == fault_names.end()
+               ? std::nullopt
+               : std::optional(static_cast<Fault>(found - fault_names.begin()));
 }
 
 Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,

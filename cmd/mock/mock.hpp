@@ -12,11 +12,9 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "cmd/base/program.hpp"
-#include "cmd/base/values.hpp"
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
@@ -27,8 +25,6 @@
 #include "proto/core/errors.hpp"
 
 namespace driftless::mock {
-
-// The mock's core on real sockets, and the file that its requests are logged to.
 
 /// LogWriter: writes finished request logs to a file, on a thread of its own.
 ///
@@ -157,8 +153,6 @@ class MockServer {
 
 namespace driftless {
 
-// The command `driftless mock`: an inference server to rehearse against.
-
 /// Serves until SIGINT or SIGTERM, or `--max-requests`. `argv[0]` is the command's name. Returns
 /// the exit code: 0 done, 2 usage, 7 the host lacks or fails.
 int run_mock(int argc, char** argv);
@@ -169,10 +163,15 @@ namespace driftless::mock {
 
 // The command line of `driftless mock`, as plain values.
 
-struct MockOptions {
+/// An address and a port, or the path of a Unix socket.
+struct ListenAt {
     std::string host = "127.0.0.1";  ///< never a public address unless asked for
     std::uint16_t port = 8000;       ///< 0: any that is free
     std::string unix_path;           ///< instead of host and port, where not empty
+};
+
+struct MockOptions {
+    ListenAt listen;
     CoreOptions core;
     ServerOptions server;
     std::string log_path;   ///< empty: no log
@@ -186,70 +185,5 @@ struct MockCommandLine : CommandLine {
 };
 
 MockCommandLine parse_mock_options(const std::vector<std::string>& arguments);
-
-// Values of the mock's flags that no other command has. Pure; the `doing` of an Error is a clause
-// for the message: what is wrong, and the remedy.
-
-/// Where to listen: an address and a port, or the path of a Unix socket.
-struct ListenAt {
-    std::string host;
-    std::uint16_t port = 0;
-    std::string unix_path;
-};
-/// "127.0.0.1:8000", "[::1]:0", "unix:/path".
-Result<ListenAt> parse_listen(std::string_view text);
-
-Result<Duration> parse_delay(std::string_view text);
-/// A share of one, 0 to 1: "0.25".
-Result<double> parse_share(std::string_view text);
-/// "reset:0.05"
-Result<FaultRule> parse_fault(std::string_view text);
-/// "reset:17"
-Result<FaultRule> parse_fault_row(std::string_view text);
-/// "3,5": tokens before and behind every text.
-Result<TemplateTokens> parse_template(std::string_view text);
-/// "the,cat": words that cost two tokens; "*": all.
-Result<WordRules> parse_split_words(std::string_view text);
-/// "the,cat": words that cost two tokens at the beginning of a prompt.
-Result<std::vector<std::string>> parse_split_first(std::string_view text);
-/// "the+cat,new+one": pairs that are one token side by side.
-using JoinedWords = std::vector<std::pair<std::string, std::string>>;
-Result<JoinedWords> parse_join_words(std::string_view text);
-inline constexpr Choices<MetricNames> metric_choices({{"vllm", {true, false}},
-                                                      {"sglang", {false, true}},
-                                                      {"both", {true, true}},
-                                                      {"none", {false, false}}},
-                                                     "is not ", " or ");
-inline constexpr Choices<TokenizeForm> tokenize_choices({{"vllm", TokenizeForm::vllm},
-                                                         {"sglang", TokenizeForm::sglang},
-                                                         {"llama.cpp", TokenizeForm::llama_cpp},
-                                                         {"tgi", TokenizeForm::tgi},
-                                                         {"none", TokenizeForm::none}},
-                                                        "is not known; use ", " or ");
-inline constexpr Choices<WaitMode> wait_choices({{"spin", WaitMode::spin},
-                                                 {"hybrid", WaitMode::hybrid},
-                                                 {"sleep", WaitMode::sleep}},
-                                                "is not known; use ", " or ");
-inline constexpr Choices<CachedReported> cached_choices({{"always", CachedReported::always},
-                                                         {"hits", CachedReported::hits},
-                                                         {"never", CachedReported::never}},
-                                                        "is not known; use ", " or ");
-inline constexpr Choices<CacheReset> cache_reset_choices({{"both", CacheReset::both},
-                                                          {"vllm", CacheReset::vllm},
-                                                          {"sglang", CacheReset::sglang},
-                                                          {"none", CacheReset::none},
-                                                          {"pretended", CacheReset::pretended}},
-                                                         "is not known; use ", " or ");
-/// Whether headers are early.
-inline constexpr Choices<bool> header_choices({{"early", true}, {"late", false}},
-                                              "is not known; use ", " or ");
-/// "X-Session-ID,X-Tree": names of header fields.
-Result<std::vector<std::string>> parse_header_names(std::string_view text);
-Result<std::string> parse_name(std::string_view text);
-/// Text that can be the value of a header field.
-Result<std::string> parse_header_text(std::string_view text);
-Result<std::uint16_t> parse_port(std::string_view text);
-Result<std::uint32_t> parse_number(std::string_view text);
-Result<std::uint32_t> parse_positive_number(std::string_view text);
 
 }  // namespace driftless::mock

@@ -1,6 +1,13 @@
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "cmd/base/values.hpp"
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/mock/mock.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless::mock {
 
@@ -25,9 +32,246 @@ Examples:
 
 Exit codes: 0 done, 2 usage, 7 the host lacks something or fails.)";
 
+Error invalid(const char* why) {
+    return {ErrorCode::invalid, 0, why};
+}
+
+/// A whole number that fits T. Errors: those of parse_count, out_of_range.
+template <typename T>
+Result<T> parse_integer(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (!value) {
+        return value.error();
+    }
+    if (value.value() > std::numeric_limits<T>::max()) {
+        return Error{ErrorCode::out_of_range, 0,
+                     sizeof(T) == 2 ? "is too large; use at most 65535"
+                                    : "is too large; use a smaller number"};
+    }
+    return static_cast<T>(value.value());
+}
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+    return parse_integer<std::uint16_t>(text);
+}
+
+Result<std::uint32_t> parse_number(std::string_view text) {
+    return parse_integer<std::uint32_t>(text);
+}
+
+Result<std::uint32_t> parse_positive_number(std::string_view text) {
+    const Result<std::uint64_t> value = parse_positive_count(text);
+    return value ? parse_number(text) : Result<std::uint32_t>(value.error());
+}
+
+/// The parts of "WORD,WORD,.."; none where one is empty.
+std::optional<std::vector<std::string>> split_at_commas(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(','));
+        if (word.empty()) {
+            return std::nullopt;
+        }
+        words.emplace_back(word);
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return words;
+}
+
+/// "KIND:VALUE" in two.
+struct FaultText {
+    Fault fault;
+    std::string_view value;
+};
+Result<FaultText> split_fault(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::optional<Fault> fault = find_fault(text.substr(0, colon));
+    if (colon == std::string_view::npos || !fault) {
+        return invalid(
+            "is not KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "
+            "500, slow");
+    }
+    return FaultText{*fault, text.substr(colon + 1)};
+}
+
+/// "127.0.0.1:8000", "[::1]:0", "unix:/path".
+Result<ListenAt> parse_listen(std::string_view text) {
+    constexpr std::string_view unix_scheme = "unix:";
+    if (text.starts_with(unix_scheme) && text.size() > unix_scheme.size()) {
+        return ListenAt{{}, 0, std::string(text.substr(unix_scheme.size()))};
+    }
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) {
+        return invalid("is not ADDRESS:PORT, [IPv6]:PORT or unix:PATH");
+    }
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+    }
+    const Result<std::uint16_t> port = parse_port(text.substr(colon + 1));
+    if (!port) {
+        return port.error();
+    }
+    return ListenAt{std::string(host), port.value(), {}};
+}
+
+Result<Duration> parse_delay(std::string_view text) {
+    const Result<std::int64_t> ns = parse_duration_ns(text);
+    if (!ns) {
+        return ns.error();
+    }
+    return Duration{ns.value()};
+}
+
+/// A share of one, 0 to 1: "0.25".
+Result<double> parse_share(std::string_view text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, value);
+    if (failure != std::errc() || stop != end || !(value >= 0 && value <= 1)) {
+        return invalid("is not a share between 0 and 1");
+    }
+    return value;
+}
+
+/// "reset:0.05"
+Result<FaultRule> parse_fault(std::string_view text) {
+    const Result<FaultText> parts = split_fault(text);
+    if (!parts) {
+        return parts.error();
+    }
+    const Result<double> probability = parse_share(parts.value().value);
+    if (!probability) {
+        return probability.error();
+    }
+    return FaultRule{parts.value().fault, probability.value(), std::nullopt};
+}
+
+/// "reset:17"
+Result<FaultRule> parse_fault_row(std::string_view text) {
+    const Result<FaultText> parts = split_fault(text);
+    if (!parts) {
+        return parts.error();
+    }
+    const Result<std::uint64_t> row = parse_count(parts.value().value);
+    if (!row) {
+        return row.error();
+    }
+    return FaultRule{parts.value().fault, 0, row.value()};
+}
+
+/// "3,5": tokens before and behind every text.
+Result<TemplateTokens> parse_template(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string_view::npos) {
+        return invalid("is not PRE,POST: two numbers of tokens");
+    }
+    const Result<std::uint32_t> pre = parse_number(text.substr(0, comma));
+    const Result<std::uint32_t> post = parse_number(text.substr(comma + 1));
+    if (!pre || !post) {
+        return invalid("is not PRE,POST: two numbers of tokens");
+    }
+    return TemplateTokens{pre.value(), post.value()};
+}
+
+/// "the,cat": words that cost two tokens; "*": all.
+Result<WordRules> parse_split_words(std::string_view text) {
+    WordRules rules;
+    if (text == "*") {
+        rules.split_all();
+        return rules;
+    }
+    const std::optional<std::vector<std::string>> words = split_at_commas(text);
+    if (!words) {
+        return invalid("is not WORD,WORD,..; * is all words");
+    }
+    for (const std::string& word : *words) {
+        rules.split(word);
+    }
+    return rules;
+}
+
+/// "the,cat": words that cost two tokens at the beginning of a prompt.
+Result<std::vector<std::string>> parse_split_first(std::string_view text) {
+    std::optional<std::vector<std::string>> words = split_at_commas(text);
+    if (!words) {
+        return invalid("is not WORD,WORD,..");
+    }
+    return std::move(*words);
+}
+
+using JoinedWords = std::vector<std::pair<std::string, std::string>>;
+
+/// "the+cat,new+one": pairs that are one token side by side.
+Result<JoinedWords> parse_join_words(std::string_view text) {
+    JoinedWords pairs;
+    while (!text.empty()) {
+        const std::string_view pair = text.substr(0, text.find(','));
+        const std::size_t plus = pair.find('+');
+        if (plus == 0 || plus == std::string_view::npos || plus + 1 == pair.size()) {
+            return invalid("is not WORD+WORD,..");
+        }
+        pairs.emplace_back(pair.substr(0, plus), pair.substr(plus + 1));
+        text.remove_prefix(std::min(pair.size() + 1, text.size()));
+    }
+    return pairs;
+}
+
+/// "X-Session-ID,X-Tree": names of header fields.
+Result<std::vector<std::string>> parse_header_names(std::string_view text) {
+    std::optional<std::vector<std::string>> names = split_at_commas(text);
+    if (!names || !std::all_of(names->begin(), names->end(), is_header_name)) {
+        return invalid("is not NAME,NAME,.. of header fields");
+    }
+    return std::move(*names);
+}
+
+Result<std::string> parse_name(std::string_view text) {
+    if (text.empty()) {
+        return invalid("is empty; give a name");
+    }
+    return std::string(text);
+}
+
+/// Text that can be the value of a header field.
+Result<std::string> parse_header_text(std::string_view text) {
+    if (!is_header_value(text)) {
+        return invalid("has a control byte; remove it");
+    }
+    return parse_name(text);
+}
+
+constexpr Choices<MetricNames> metric_choices({{"vllm", {true, false}},
+                                               {"sglang", {false, true}},
+                                               {"both", {true, true}},
+                                               {"none", {false, false}}},
+                                              "is not ", " or ");
+constexpr Choices<TokenizeForm> tokenize_choices({{"vllm", TokenizeForm::vllm},
+                                                  {"sglang", TokenizeForm::sglang},
+                                                  {"llama.cpp", TokenizeForm::llama_cpp},
+                                                  {"tgi", TokenizeForm::tgi},
+                                                  {"none", TokenizeForm::none}},
+                                                 "is not known; use ", " or ");
+constexpr Choices<WaitMode> wait_choices({{"spin", WaitMode::spin},
+                                          {"hybrid", WaitMode::hybrid},
+                                          {"sleep", WaitMode::sleep}},
+                                         "is not known; use ", " or ");
+constexpr Choices<CachedReported> cached_choices({{"always", CachedReported::always},
+                                                  {"hits", CachedReported::hits},
+                                                  {"never", CachedReported::never}},
+                                                 "is not known; use ", " or ");
+constexpr Choices<CacheReset> cache_reset_choices({{"both", CacheReset::both},
+                                                   {"vllm", CacheReset::vllm},
+                                                   {"sglang", CacheReset::sglang},
+                                                   {"none", CacheReset::none},
+                                                   {"pretended", CacheReset::pretended}},
+                                                  "is not known; use ", " or ");
+/// Whether headers are early.
+constexpr Choices<bool> header_choices({{"early", true}, {"late", false}}, "is not known; use ",
+                                       " or ");
+
 /// Flags that fill no field of the options by themselves.
 struct Raw {
-    ListenAt listen;
     std::optional<std::uint16_t> port;
     std::vector<FaultRule> by_row;
     JoinedWords joined;
@@ -38,7 +282,7 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     ServerOptions& server = options.server;
     flags.group("Server");
     flags.value("--listen", "ADDR:PORT", "where to listen; port 0: a free one, printed",
-                "127.0.0.1:8000", parse_listen, raw.listen);
+                "127.0.0.1:8000", parse_listen, options.listen);
     flags.value("--port", "N", "port only, instead of the one in --listen", nullptr, parse_port,
                 raw.port);
     flags.value("--backlog", "N", "connections waiting to be accepted", "4096",
@@ -151,9 +395,7 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
 
 /// All fault rules in one list, or a line that says what is wrong.
 std::string complete(MockOptions& options, const Raw& raw) {
-    options.host = raw.listen.host;
-    options.port = raw.port.value_or(raw.listen.port);
-    options.unix_path = raw.listen.unix_path;
+    options.listen.port = raw.port.value_or(options.listen.port);
     std::vector<FaultRule>& faults = options.core.faults;
     double sum = 0;
     for (const FaultRule& rule : faults) {

@@ -112,34 +112,9 @@ void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal
     append_page(out, reply, refusal.status, json_type, body, extra_fields);
 }
 
-void append_not_found(std::string& out, const Reply& reply) {
-    append_page(out, reply, 404, json_type, R"({"detail":"Not Found"})");
-}
-
-void append_method_not_allowed(std::string& out, const Reply& reply, std::string_view allowed) {
-    std::string allow = "allow: ";
-    allow += allowed;
-    allow += "\r\n";
-    append_page(out, reply, 405, json_type, R"({"detail":"Method Not Allowed"})", allow);
-}
-
 void append_bad_http(std::string& out, bool head_too_large) {
     append_page(out, Reply{{}, true, {}}, head_too_large ? 431 : 400, "text/plain; charset=utf-8",
                 "Invalid HTTP request received.");
-}
-
-void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
-                   std::int64_t created_s) {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object().key("object").string("list").key("data").begin_array().begin_object();
-    json.key("id").string(model.name).key("object").string("model");
-    json.key("created").integer(created_s).key("owned_by").string(model.owned_by);
-    json.key("root").string(model.name).key("parent").null();
-    json.key("max_model_len").unsigned_integer(model.context_tokens);
-    json.key("permission").begin_array().end_array();
-    json.end_object().end_array().end_object();
-    append_page(out, reply, 200, json_type, body);
 }
 
 namespace {
@@ -182,24 +157,6 @@ void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& m
     append_page(out, reply, 200, json_type, body);
 }
 
-void append_props(std::string& out, const Reply& reply, const ModelLimits& model) {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object().key("default_generation_settings").begin_object();
-    json.key("n_ctx").unsigned_integer(model.context_tokens).end_object();
-    json.key("total_slots").integer(1).key("build_info").string("driftless-mock").end_object();
-    append_page(out, reply, 200, json_type, body);
-}
-
-void append_info(std::string& out, const Reply& reply, const ModelLimits& model) {
-    std::string body;
-    JsonWriter json(body);
-    json.begin_object().key("model_id").string(model.name);
-    json.key("max_input_tokens").unsigned_integer(model.context_tokens - 1);
-    json.key("max_total_tokens").unsigned_integer(model.context_tokens).end_object();
-    append_page(out, reply, 200, json_type, body);
-}
-
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped) {
     std::string body = R"({"prompt":")";
     body += escaped;
@@ -209,47 +166,29 @@ void append_templated(std::string& out, const Reply& reply, std::string_view esc
 
 namespace {
 
-/// Counters and gauges in the text format of Prometheus.
-class MetricsPage {
-  public:
-    MetricsPage(std::string& out, std::string_view prefix, std::string_view labels)
-        : out_(out), prefix_(prefix), labels_(labels) {}
-
-    void counter(std::string_view name, std::uint64_t value) {
-        add("counter", name, std::to_string(value) + ".0");
-    }
-    void gauge(std::string_view name, std::uint64_t value) {
-        add("gauge", name, std::to_string(value) + ".0");
-    }
-    void gauge(std::string_view name, double value) { add("gauge", name, std::to_string(value)); }
-
-  private:
-    void add(std::string_view kind, std::string_view name, const std::string& value) {
-        out_.append("# TYPE ").append(prefix_).append(name).append(" ").append(kind);
-        out_.append("\n").append(prefix_).append(name).append(labels_);
-        out_.append(" ").append(value).append("\n");
-    }
-
-    std::string& out_;
-    std::string_view prefix_;
-    std::string_view labels_;
-};
+/// A counter or a gauge in the text format of Prometheus.
+void append_metric(std::string& out, std::string_view kind, std::string_view name,
+                   std::string_view labels, const std::string& value) {
+    append(out, "# TYPE ", name, " ", kind, "\n", name, labels, " ", value, "\n");
+}
 
 void append_vllm_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
     const std::string labels = R"({engine="0",model_name=")" + model + "\"}";
-    MetricsPage page(out, "vllm:", labels);
-    page.gauge("num_requests_running", metrics.running);
-    page.gauge("num_requests_waiting", metrics.waiting);
-    page.counter("prompt_tokens_total", metrics.prompt_tokens);
-    page.counter("generation_tokens_total", metrics.generation_tokens);
-    page.counter("prefix_cache_queries_total", metrics.cache_queries);
-    page.counter("prefix_cache_hits_total", metrics.cache_hits);
-    page.counter("request_success_total", metrics.requests_ok);
+    const auto add = [&](std::string_view kind, std::string_view name, std::uint64_t value) {
+        append_metric(out, kind, name, labels, std::to_string(value) + ".0");
+    };
+    add("gauge", "vllm:num_requests_running", metrics.running);
+    add("gauge", "vllm:num_requests_waiting", metrics.waiting);
+    add("counter", "vllm:prompt_tokens_total", metrics.prompt_tokens);
+    add("counter", "vllm:generation_tokens_total", metrics.generation_tokens);
+    add("counter", "vllm:prefix_cache_queries_total", metrics.cache_queries);
+    add("counter", "vllm:prefix_cache_hits_total", metrics.cache_hits);
+    add("counter", "vllm:request_success_total", metrics.requests_ok);
     if (metrics.cache_blocks > 0) {  // as vLLM does: the labels say it
-        const std::string config = "{block_size=\"" + std::to_string(metrics.cache_block_tokens) +
-                                   "\",engine=\"0\",num_gpu_blocks=\"" +
-                                   std::to_string(metrics.cache_blocks) + "\"}";
-        MetricsPage(out, "vllm:", config).gauge("cache_config_info", std::uint64_t{1});
+        std::string config;
+        append(config, "{block_size=\"", metrics.cache_block_tokens,
+               "\",engine=\"0\",num_gpu_blocks=\"", metrics.cache_blocks, "\"}");
+        append_metric(out, "gauge", "vllm:cache_config_info", config, "1.0");
     }
 }
 
@@ -257,22 +196,33 @@ void append_vllm_metrics(std::string& out, const std::string& model, const Metri
 // is that the mock does not have (`token_usage`) is not said.
 void append_sglang_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
     const std::string labels = R"({model_name=")" + model + "\"}";
-    MetricsPage page(out, "sglang:", labels);
-    page.gauge("num_running_reqs", metrics.running);
-    page.gauge("num_queue_reqs", metrics.waiting);
-    page.counter("prompt_tokens_total", metrics.prompt_tokens);
-    page.counter("generation_tokens_total", metrics.generation_tokens);
-    page.gauge("cache_hit_rate", metrics.cache_queries == 0
-                                     ? 0.0
-                                     : static_cast<double>(metrics.cache_hits) /
-                                           static_cast<double>(metrics.cache_queries));
-    page.counter("num_requests_total", metrics.requests_ok);
+    const auto add = [&](std::string_view kind, std::string_view name, std::uint64_t value) {
+        append_metric(out, kind, name, labels, std::to_string(value) + ".0");
+    };
+    add("gauge", "sglang:num_running_reqs", metrics.running);
+    add("gauge", "sglang:num_queue_reqs", metrics.waiting);
+    add("counter", "sglang:prompt_tokens_total", metrics.prompt_tokens);
+    add("counter", "sglang:generation_tokens_total", metrics.generation_tokens);
+    const auto queries = static_cast<double>(metrics.cache_queries);
+    const double rate = queries == 0 ? 0 : static_cast<double>(metrics.cache_hits) / queries;
+    append_metric(out, "gauge", "sglang:cache_hit_rate", labels, std::to_string(rate));
+    add("counter", "sglang:num_requests_total", metrics.requests_ok);
     if (metrics.cache_blocks > 0) {
-        page.gauge("max_total_num_tokens", metrics.cache_blocks * metrics.cache_block_tokens);
+        add("gauge", "sglang:max_total_num_tokens",
+            metrics.cache_blocks * metrics.cache_block_tokens);
     }
 }
 
-}  // namespace
+void append_error(std::string& out, const Reply& reply, int status, std::string_view detail,
+                  std::string_view extra_fields = {}) {
+    append_page(out, reply, status, json_type, R"({"detail":")" + std::string(detail) + "\"}",
+                extra_fields);
+}
+
+/// FastAPI's.
+void append_not_found(std::string& out, const Reply& reply) {
+    append_error(out, reply, 404, "Not Found");
+}
 
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
                     const Metrics& metrics, MetricNames names) {
@@ -292,8 +242,6 @@ void append_metrics(std::string& out, const Reply& reply, const ModelLimits& mod
     append_page(out, reply, 200, "text/plain; version=0.0.4; charset=utf-8", body);
 }
 
-namespace {
-
 constexpr std::string_view vllm_reset = "/reset_prefix_cache";
 constexpr std::string_view sglang_reset = "/flush_cache";
 
@@ -303,51 +251,84 @@ bool has_reset(std::string_view path, CacheReset whose) {
     return (path == vllm_reset && vllm) || (path == sglang_reset && sglang);
 }
 
+void write_models(JsonWriter& json, MockCore& core, Instant now) {
+    const ModelLimits& model = core.options().model;
+    json.key("object").string("list").key("data").begin_array().begin_object();
+    json.key("id").string(model.name).key("object").string("model");
+    json.key("created").integer(core.utc_seconds(now)).key("owned_by").string(model.owned_by);
+    json.key("root").string(model.name).key("parent").null();
+    json.key("max_model_len").unsigned_integer(model.context_tokens);
+    json.key("permission").begin_array().end_array().end_object().end_array();
+}
+
+/// llama.cpp's, with the one member that clients read: the context of a slot.
+void write_props(JsonWriter& json, MockCore& core, Instant) {
+    json.key("default_generation_settings").begin_object().key("n_ctx");
+    json.unsigned_integer(core.options().model.context_tokens).end_object();
+    json.key("total_slots").integer(1).key("build_info").string("driftless-mock");
+}
+
+/// TGI's, likewise.
+void write_info(JsonWriter& json, MockCore& core, Instant) {
+    const ModelLimits& model = core.options().model;
+    json.key("model_id").string(model.name);
+    json.key("max_input_tokens").unsigned_integer(model.context_tokens - 1);
+    json.key("max_total_tokens").unsigned_integer(model.context_tokens);
+}
+
+void write_version(JsonWriter& json, MockCore&, Instant) {
+    json.key("version").string("driftless-mock");
+}
+
+struct Page {
+    std::string_view path;
+    std::string_view method;
+    /// Writes the members of a JSON page; nullptr: it is another one.
+    void (*write)(JsonWriter& json, MockCore& core, Instant now) = nullptr;
+};
+constexpr Page pages[] = {{"/v1/models", "GET", write_models},
+                          {"/health", "GET"},
+                          {"/metrics", "GET"},
+                          {"/version", "GET", write_version},
+                          {"/props", "GET", write_props},
+                          {"/info", "GET", write_info},
+                          {"/tokenize", "POST"},
+                          {vllm_reset, "POST"},
+                          {sglang_reset, "POST"}};
+
 }  // namespace
 
 void answer_page(std::string& out, const Reply& reply, const RequestParser& head, MockCore& core,
                  Instant now) {
-    struct Page {
-        std::string_view path;
-        std::string_view method;
-    };
-    static constexpr Page pages[] = {
-        {"/v1/models", "GET"}, {"/health", "GET"},   {"/metrics", "GET"},
-        {"/version", "GET"},   {"/props", "GET"},    {"/info", "GET"},
-        {"/tokenize", "POST"}, {vllm_reset, "POST"}, {sglang_reset, "POST"}};
     const std::string_view target = head.target();
     const std::string_view path = target.substr(0, target.find('?'));
     const CoreOptions& options = core.options();
     const bool resets = has_reset(path, options.cache_reset);
     const bool absent = (path == "/tokenize" && options.tokenize == TokenizeForm::none) ||
                         ((path == vllm_reset || path == sglang_reset) && !resets);
-    for (const Page& page : pages) {
-        if (page.path == path && !absent && page.method != head.method()) {
-            append_method_not_allowed(out, reply, page.method);
-            return;
-        }
-    }
-    if (head.method() != "POST" && find_voice(path, false) != nullptr) {
-        append_method_not_allowed(out, reply, "POST");
-        return;
-    }
-    if (resets) {
+    const Page* const page = std::find_if(std::begin(pages), std::end(pages),
+                                          [path](const Page& one) { return one.path == path; });
+    const bool known = page != std::end(pages) && !absent;
+    const bool is_voice = head.method() != "POST" && find_voice(path, false) != nullptr;
+    if (is_voice || (known && page->method != head.method())) {
+        const std::string allowed(is_voice ? "POST" : page->method);
+        append_error(out, reply, 405, "Method Not Allowed", "allow: " + allowed + "\r\n");
+    } else if (resets) {
         if (options.cache_reset != CacheReset::pretended) {
             core.reset_cache();
         }
         append_page(out, reply, 200, "text/plain", path == sglang_reset ? "Cache flushed.\n" : "");
-    } else if (path == "/v1/models") {
-        append_models(out, reply, options.model, core.utc_seconds(now));
     } else if (path == "/health") {
         append_page(out, reply, 200, {}, {});
     } else if (path == "/metrics") {
         append_metrics(out, reply, options.model, core.metrics(), options.metric_names);
-    } else if (path == "/props") {
-        append_props(out, reply, options.model);
-    } else if (path == "/info") {
-        append_info(out, reply, options.model);
-    } else if (path == "/version") {
-        append_page(out, reply, 200, "application/json", R"({"version":"driftless-mock"})");
+    } else if (known && page->write != nullptr) {
+        std::string body;
+        JsonWriter json(body);
+        json.begin_object();
+        page->write(json, core, now);
+        json.end_object();
+        append_page(out, reply, 200, json_type, body);
     } else {
         append_not_found(out, reply);
     }

@@ -53,12 +53,6 @@ struct ModelLimits {
     bool knows_new_length = true;  ///< false: `max_completion_tokens` is ignored, as AIBrix's mock
 };
 
-/// Reads a completion request. `count` holds what the BodyReader saw of the prompt; what it left in
-/// the frame is added here, and the prompt is finished. Nothing means that `asked` is filled.
-std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame,
-                                  const AskedShape& shape, const ModelLimits& model,
-                                  PromptCount& count, Asked& asked);
-
 /// Whose /tokenize is played: what it takes differs from server to server.
 enum class TokenizeForm : std::uint8_t {
     vllm,       ///< `messages` or `prompt`
@@ -67,17 +61,6 @@ enum class TokenizeForm : std::uint8_t {
     tgi,        ///< `inputs`; the model's limits are at /info
     none,       ///< no such page
 };
-
-/// The same for /tokenize, which asks for nothing else.
-std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, TokenizeForm form,
-                                     PromptCount& count);
-
-/// llama.cpp's /apply-template: the text of the messages, with one word for each token of the
-/// template. JSON text without its quotes.
-std::optional<Refusal> read_template(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, TemplateTokens around,
-                                     std::string& escaped);
 
 // Everything the mock answers at once: heads, errors, and the pages beside completions.
 //
@@ -123,27 +106,15 @@ void append_page(std::string& out, const Reply& reply, int status, std::string_v
 void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
                     void (*write)(std::string& out, const Refusal& refusal),
                     std::string_view extra_fields = {});
-/// FastAPI's 404 and 405.
-void append_not_found(std::string& out, const Reply& reply);
-void append_method_not_allowed(std::string& out, const Reply& reply, std::string_view allowed);
 /// uvicorn's answer to what is no HTTP; 431 where only the head was too large.
 void append_bad_http(std::string& out, bool head_too_large);
 
-void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
-                   std::int64_t created_s);
 /// With count and limit, as vLLM and SGLang answer; only the tokens, as llama.cpp does; or an array
 /// with one object per token, as TGI does.
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
                       std::span<const std::uint32_t> tokens, TokenizeForm form);
-/// llama.cpp's /props, with the one member that clients read: the context of a slot.
-void append_props(std::string& out, const Reply& reply, const ModelLimits& model);
-/// TGI's /info, likewise.
-void append_info(std::string& out, const Reply& reply, const ModelLimits& model);
 /// llama.cpp's /apply-template; `escaped` is JSON text without its quotes.
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped);
-void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
-                    const Metrics& metrics, MetricNames names);
-
 // What the mock answers beside completions and tokenizing: its pages, by path and method.
 
 class MockCore;

@@ -381,12 +381,14 @@ std::optional<Refusal> read_stream_options(const JsonValue& body, const AskedSha
 
 }  // namespace
 
-std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame,
-                                  const AskedShape& shape, const ModelLimits& model,
-                                  PromptCount& count, Asked& asked) {
+std::optional<Refusal> RequestReader::read_completion() {
+    const AskedShape& shape = voice_->asked;
+    const ModelLimits& model = core_.options().model;
+    PromptCount& count = prompt_;
+    Asked& asked = asked_;
     asked = Asked();
     JsonValue body;
-    std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    std::optional<Refusal> refusal = read_body(core_.document(), body_.frame(), model, body);
     if (!refusal) {
         const bool has_ids = !shape.ids.empty() && body.find(shape.ids).present();
         const std::string_view prompt = has_ids ? shape.ids : shape.text;
@@ -412,11 +414,12 @@ std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame
     return refusal;
 }
 
-std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, TokenizeForm form,
-                                     PromptCount& count) {
+std::optional<Refusal> RequestReader::read_tokenize() {
+    const ModelLimits& model = core_.options().model;
+    const TokenizeForm form = core_.options().tokenize;
+    PromptCount& count = prompt_;
     JsonValue body;
-    std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    std::optional<Refusal> refusal = read_body(core_.document(), body_.frame(), model, body);
     if (refusal) {
         return refusal;
     }
@@ -441,11 +444,11 @@ std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view fr
     return refusal;
 }
 
-std::optional<Refusal> read_template(JsonDocument& document, std::string_view frame,
-                                     const ModelLimits& model, TemplateTokens around,
-                                     std::string& escaped) {
+std::optional<Refusal> RequestReader::read_template(std::string& escaped) {
+    const TemplateTokens around = core_.options().overhead;
     JsonValue body;
-    const std::optional<Refusal> refusal = read_body(document, frame, model, body);
+    const std::optional<Refusal> refusal =
+        read_body(core_.document(), body_.frame(), core_.options().model, body);
     if (refusal) {
         return refusal;
     }
@@ -552,21 +555,6 @@ PromptKeys RequestReader::prompt_keys() const {
         default:
             return {"prompt", "prompt", true};
     }
-}
-
-std::optional<Refusal> RequestReader::read_completion() {
-    return read_asked(core_.document(), body_.frame(), voice_->asked, core_.options().model,
-                      prompt_, asked_);
-}
-
-std::optional<Refusal> RequestReader::read_tokenize() {
-    return mock::read_tokenize(core_.document(), body_.frame(), core_.options().model,
-                               core_.options().tokenize, prompt_);
-}
-
-std::optional<Refusal> RequestReader::read_template(std::string& escaped) {
-    return mock::read_template(core_.document(), body_.frame(), core_.options().model,
-                               core_.options().overhead, escaped);
 }
 
 }  // namespace driftless::mock

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "proto/core/hash.hpp"
-#include "proto/json/write.hpp"
 
 namespace driftless::mock {
 
@@ -35,11 +34,6 @@ const Voice* find_voice(std::string_view path, bool is_tgi) {
         }
     }
     return nullptr;
-}
-
-void append_number(std::string& out, std::int64_t value) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 namespace {
@@ -110,18 +104,13 @@ void AnswerText::begin(const Voice& voice, const AnswerFacts& facts) {
 
 void AnswerText::begin_vllm() {
     const bool chat = voice_->is_chat;
-    opening_ = facts_.stream ? R"(data: {"id":")" : R"({"id":")";
-    opening_ += chat ? "chatcmpl-" : "cmpl-";
-    append_json_escaped(opening_, id_);
-    opening_ += R"(","object":")";
-    opening_ += !chat           ? "text_completion"
-                : facts_.stream ? "chat.completion.chunk"
-                                : "chat.completion";
-    opening_ += R"(","created":)";
-    append_number(opening_, facts_.created_s);
-    opening_ += R"(,"model":")";
-    append_json_escaped(opening_, model_);
-    opening_ += R"(",)";
+    opening_.clear();
+    append(opening_, facts_.stream ? R"(data: {"id":")" : R"({"id":")",
+           chat ? "chatcmpl-" : "cmpl-", Escaped{id_}, R"(","object":")",
+           !chat           ? "text_completion"
+           : facts_.stream ? "chat.completion.chunk"
+                           : "chat.completion",
+           R"(","created":)", facts_.created_s, R"(,"model":")", Escaped{model_}, R"(",)");
     before_words_ = opening_;
     before_words_ += chat ? R"("choices":[{"index":0,"delta":{"content":")"
                           : R"("choices":[{"index":0,"text":")";
@@ -137,27 +126,21 @@ void AnswerText::append_words(std::string& out, std::uint32_t first, std::uint32
 }
 
 void AnswerText::append_usage(std::string& out, std::uint32_t completion_tokens) const {
-    out += R"("usage":{"prompt_tokens":)";
-    append_number(out, facts_.prompt_tokens);
-    out += R"(,"total_tokens":)";
-    append_number(out, std::int64_t{facts_.prompt_tokens} + completion_tokens);
-    out += R"(,"completion_tokens":)";
-    append_number(out, completion_tokens);
+    append(out, R"("usage":{"prompt_tokens":)", facts_.prompt_tokens, R"(,"total_tokens":)",
+           std::int64_t{facts_.prompt_tokens} + completion_tokens, R"(,"completion_tokens":)",
+           completion_tokens);
 }
 
 void AnswerText::append_full_usage(std::string& out) const {
     append_usage(out, facts_.output_tokens);
     if (facts_.cached_known) {
-        out += R"(,"prompt_tokens_details":{"cached_tokens":)";
-        append_number(out, facts_.cached_tokens);
-        out += '}';
+        append(out, R"(,"prompt_tokens_details":{"cached_tokens":)", facts_.cached_tokens, "}");
     } else {
-        out += R"(,"prompt_tokens_details":null)";
+        append(out, R"(,"prompt_tokens_details":null)");
     }
     if (facts_.reasoning_tokens > 0) {
-        out += R"(,"completion_tokens_details":{"reasoning_tokens":)";
-        append_number(out, facts_.reasoning_tokens);
-        out += '}';
+        append(out, R"(,"completion_tokens_details":{"reasoning_tokens":)", facts_.reasoning_tokens,
+               "}");
     }
     out += '}';
 }
@@ -218,12 +201,7 @@ void AnswerText::append_tokens(std::string& out, std::uint32_t first, std::uint3
     }
     append_chunk_size(
         out, before.size() + words_.size() + after.size() + event_.size() + event_end.size());
-    out += before;
-    out += words_;
-    out += after;
-    out += event_;
-    out += event_end;
-    out += "\r\n";
+    append(out, before, words_, after, event_, event_end, "\r\n");
 }
 
 void AnswerText::append_end(std::string& out) {

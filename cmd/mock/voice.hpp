@@ -1,12 +1,15 @@
 /// How the mock speaks one API, and the bytes of an answer in it.
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "cmd/mock/pages.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless::mock {
 
@@ -80,8 +83,27 @@ extern const Voice triton_whole_voice;
 /// says whose it is.
 const Voice* find_voice(std::string_view path, bool is_tgi);
 
-/// A number, as text.
-void append_number(std::string& out, std::int64_t value);
+/// Text inside a JSON string.
+struct Escaped {
+    std::string_view text;
+};
+
+inline void append_part(std::string& out, std::string_view text) {
+    out += text;
+}
+inline void append_part(std::string& out, const Escaped& part) {
+    append_json_escaped(out, part.text);
+}
+template <std::integral Number>
+void append_part(std::string& out, Number value) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+/// Texts as they are, numbers as text, Escaped ones.
+template <typename... Parts>
+void append(std::string& out, const Parts&... parts) {
+    (append_part(out, parts), ...);
+}
 
 /// AnswerText: the bytes of one answer, shaped as vLLM sends them, or as another Voice does.
 ///

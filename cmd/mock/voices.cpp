@@ -2,80 +2,68 @@
 /// Responses, llama.cpp, Ollama, SGLang, TGI, Triton.
 
 #include "cmd/mock/voice.hpp"
-#include "proto/json/write.hpp"
 
 namespace driftless::mock {
+namespace {
+
+/// {"error": ".."}, Ollama's and Triton's.
+void append_plain_refusal(std::string& out, const Refusal& refusal) {
+    append(out, R"({"error":")", Escaped{refusal.message}, "\"}");
+}
 
 // Anthropic's Messages: events of many types, and input tokens without those of the cache.
 
-namespace {
-
 void append_input(std::string& out, const AnswerFacts& facts) {
     const std::uint32_t cached = facts.cached_known ? facts.cached_tokens : 0;
-    out += R"("usage":{"input_tokens":)";
-    append_number(out, std::int64_t{facts.prompt_tokens} - cached);
+    append(out, R"("usage":{"input_tokens":)", std::int64_t{facts.prompt_tokens} - cached);
     if (facts.cached_known) {
-        out += R"(,"cache_read_input_tokens":)";
-        append_number(out, cached);
+        append(out, R"(,"cache_read_input_tokens":)", cached);
     }
-    out += R"(,"output_tokens":)";
+    append(out, R"(,"output_tokens":)");
 }
 
 void append_message(std::string& out, const AnswerFacts& facts) {
-    out += R"("id":"msg_)";
-    append_json_escaped(out, facts.request_id);
-    out += R"(","type":"message","role":"assistant","model":")";
-    append_json_escaped(out, facts.model);
-    out += R"(","stop_sequence":null,)";
+    append(out, R"("id":"msg_)", Escaped{facts.request_id},
+           R"(","type":"message","role":"assistant","model":")", Escaped{facts.model},
+           R"(","stop_sequence":null,)");
 }
 
 void append_anthropic_open(std::string& out, const AnswerFacts& facts) {
-    out += R"(event: message_start)";
-    out += "\n";
-    out += R"(data: {"type":"message_start","message":{)";
+    append(out, "event: message_start\n", R"(data: {"type":"message_start","message":{)");
     append_message(out, facts);
-    out += R"("content":[],"stop_reason":null,)";
+    append(out, R"("content":[],"stop_reason":null,)");
     append_input(out, facts);
-    out += "0}}}\n\n";
-    out += "event: content_block_start\n";
-    out += R"(data: {"type":"content_block_start","index":0,)";
-    out += R"("content_block":{"type":"text","text":""}})";
-    out += "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n";
+    append(out, "0}}}\n\nevent: content_block_start\n",
+           R"(data: {"type":"content_block_start","index":0,)",
+           R"("content_block":{"type":"text","text":""}})",
+           "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n");
 }
 
 void append_anthropic_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
-    out += "event: content_block_delta\n";
-    out += R"(data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":")";
-    out += piece.words;
-    out += "\"}}\n\n";
+    append(out, "event: content_block_delta\ndata: ", R"({"type":"content_block_delta","index":0,)",
+           R"("delta":{"type":"text_delta","text":")", piece.words, "\"}}\n\n");
 }
 
 void append_anthropic_end(std::string& out, const AnswerFacts& facts) {
-    out += "event: content_block_stop\n";
-    out += R"(data: {"type":"content_block_stop","index":0})";
-    out += "\n\nevent: message_delta\n";
-    out += R"(data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},)";
-    out += R"("usage":{"output_tokens":)";
-    append_number(out, facts.output_tokens);
-    out += "}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    append(out, "event: content_block_stop\n", R"(data: {"type":"content_block_stop","index":0})",
+           "\n\nevent: message_delta\n",
+           R"(data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},)",
+           R"("usage":{"output_tokens":)", facts.output_tokens,
+           "}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 }
 
 void append_anthropic_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
-    out += '{';
+    append(out, "{");
     append_message(out, facts);
-    out += R"("content":[{"type":"text","text":")";
-    out += words;
-    out += R"("}],"stop_reason":"max_tokens",)";
+    append(out, R"("content":[{"type":"text","text":")", words,
+           R"("}],"stop_reason":"max_tokens",)");
     append_input(out, facts);
-    append_number(out, facts.output_tokens);
-    out += "}}";
+    append(out, facts.output_tokens, "}}");
 }
 
 void append_anthropic_refusal(std::string& out, const Refusal& refusal) {
-    JsonWriter json(out);
-    json.begin_object().key("type").string("error").key("error").begin_object();
-    json.key("type").string("invalid_request_error").key("message").string(refusal.message);
-    json.end_object().end_object();
+    append(out, R"({"type":"error","error":{"type":"invalid_request_error","message":")",
+           Escaped{refusal.message}, "\"}}");
 }
 
 }  // namespace
@@ -100,78 +88,59 @@ namespace {
 
 /// An event up to the members behind its type.
 void begin_event(std::string& out, std::string_view type) {
-    out += "event: ";
-    out += type;
-    out += "\ndata: {\"type\":\"";
-    out += type;
-    out += "\",";
+    append(out, "event: ", type, "\ndata: {\"type\":\"", type, "\",");
 }
 
 void append_response(std::string& out, const AnswerFacts& facts, std::string_view status) {
-    out += R"("id":"resp_)";
-    append_json_escaped(out, facts.request_id);
-    out += R"(","object":"response","model":")";
-    append_json_escaped(out, facts.model);
-    out += R"(","error":null,"status":")";
-    out += status;
-    out += '"';
+    append(out, R"("id":"resp_)", Escaped{facts.request_id}, R"(","object":"response","model":")",
+           Escaped{facts.model}, R"(","error":null,"status":")", status, "\"");
 }
 
 /// Why it ended and what it counted.
 void append_ending(std::string& out, const AnswerFacts& facts) {
-    out += R"(,"incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":)";
-    append_number(out, facts.prompt_tokens);
+    append(out, R"(,"incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":)",
+           facts.prompt_tokens);
     if (facts.cached_known) {
-        out += R"(,"input_tokens_details":{"cached_tokens":)";
-        append_number(out, facts.cached_tokens);
-        out += '}';
+        append(out, R"(,"input_tokens_details":{"cached_tokens":)", facts.cached_tokens, "}");
     }
-    out += R"(,"output_tokens":)";
-    append_number(out, facts.output_tokens);
-    out += R"(,"total_tokens":)";
-    append_number(out, std::int64_t{facts.prompt_tokens} + facts.output_tokens);
-    out += '}';
+    append(out, R"(,"output_tokens":)", facts.output_tokens, R"(,"total_tokens":)",
+           std::int64_t{facts.prompt_tokens} + facts.output_tokens, "}");
 }
 
 void append_responses_open(std::string& out, const AnswerFacts& facts) {
     for (const std::string_view type : {"response.created", "response.in_progress"}) {
         begin_event(out, type);
-        out += R"("response":{)";
+        append(out, R"("response":{)");
         append_response(out, facts, "in_progress");
-        out += "}}\n\n";
+        append(out, "}}\n\n");
     }
     begin_event(out, "response.output_item.added");
-    out += R"("output_index":0,"item":{"type":"message","content":[]}})";
-    out += "\n\n";
+    append(out, R"("output_index":0,"item":{"type":"message","content":[]}})", "\n\n");
 }
 
 void append_responses_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
     begin_event(out, "response.output_text.delta");
-    out += R"("item_id":"msg_0","output_index":0,"content_index":0,"delta":")";
-    out += piece.words;
-    out += "\"}\n\n";
+    append(out, R"("item_id":"msg_0","output_index":0,"content_index":0,"delta":")", piece.words,
+           "\"}\n\n");
 }
 
 void append_responses_end(std::string& out, const AnswerFacts& facts) {
     begin_event(out, "response.output_text.done");
-    out += R"("item_id":"msg_0","text":"as above"})";
-    out += "\n\n";
+    append(out, R"("item_id":"msg_0","text":"as above"})", "\n\n");
     begin_event(out, "response.incomplete");
-    out += R"("response":{)";
+    append(out, R"("response":{)");
     append_response(out, facts, "incomplete");
     append_ending(out, facts);
-    out += "}}\n\n";
+    append(out, "}}\n\n");
 }
 
 void append_responses_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
-    out += '{';
+    append(out, "{");
     append_response(out, facts, "incomplete");
-    out += R"(,"output":[{"type":"message","role":"assistant","content":[)";
-    out += R"({"type":"output_text","text":")";
-    out += words;
-    out += R"("}]}])";
+    append(out, R"(,"output":[{"type":"message","role":"assistant","content":[)",
+           R"({"type":"output_text","text":")", words, R"("}]}])");
     append_ending(out, facts);
-    out += '}';
+    append(out, "}");
 }
 
 }  // namespace
@@ -194,56 +163,40 @@ const Voice responses_voice{.api = Api::openai_responses,
 namespace {
 
 void append_counts(std::string& out, const AnswerFacts& facts, std::uint32_t made) {
-    out += R"(,"id_slot":0,"tokens_predicted":)";
-    append_number(out, made);
-    out += R"(,"tokens_evaluated":)";
-    append_number(out, facts.prompt_tokens);
+    append(out, R"(,"id_slot":0,"tokens_predicted":)", made, R"(,"tokens_evaluated":)",
+           facts.prompt_tokens);
 }
 
 void append_llamacpp_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
-    out += R"(data: {"index":0,"content":")";
-    out += piece.words;
-    out += R"(","tokens":[)";
-    append_number(out, 1000 + piece.made());
-    out += R"(],"stop":false)";
+    append(out, R"(data: {"index":0,"content":")", piece.words, R"(","tokens":[)",
+           1000 + piece.made(), R"(],"stop":false)");
     append_counts(out, facts, piece.made());
-    out += "}\n\n";
+    append(out, "}\n\n");
 }
 
 /// What both the last event and a whole answer say.
 void append_last(std::string& out, const AnswerFacts& facts, std::string_view words) {
-    out += R"({"index":0,"content":")";
-    out += words;
-    out += R"(","tokens":[],"stop":true,"model":")";
-    append_json_escaped(out, facts.model);
-    out += R"(","stop_type":"limit","stopping_word":"")";
+    append(out, R"({"index":0,"content":")", words, R"(","tokens":[],"stop":true,"model":")",
+           Escaped{facts.model}, R"(","stop_type":"limit","stopping_word":"")");
     append_counts(out, facts, facts.output_tokens);
-    out += R"(,"tokens_cached":)";
-    append_number(out, std::int64_t{facts.prompt_tokens} + facts.output_tokens - 1);
-    out += R"(,"timings":{)";
+    append(out, R"(,"tokens_cached":)", std::int64_t{facts.prompt_tokens} + facts.output_tokens - 1,
+           R"(,"timings":{)");
     if (facts.cached_known) {
-        out += R"("cache_n":)";
-        append_number(out, facts.cached_tokens);
-        out += ',';
+        append(out, R"("cache_n":)", facts.cached_tokens, ",");
     }
-    out += R"("prompt_n":)";
-    append_number(out, std::int64_t{facts.prompt_tokens} - facts.cached_tokens);
-    out += R"(,"predicted_n":)";
-    append_number(out, facts.output_tokens);
-    out += "}}";
+    append(out, R"("prompt_n":)", std::int64_t{facts.prompt_tokens} - facts.cached_tokens,
+           R"(,"predicted_n":)", facts.output_tokens, "}}");
 }
 
 void append_llamacpp_end(std::string& out, const AnswerFacts& facts) {
-    out += "data: ";
+    append(out, "data: ");
     append_last(out, facts, "");
-    out += "\n\n";
+    append(out, "\n\n");
 }
 
 void append_llamacpp_refusal(std::string& out, const Refusal& refusal) {
-    JsonWriter json(out);
-    json.begin_object().key("error").begin_object();
-    json.key("code").integer(refusal.status).key("message").string(refusal.message);
-    json.key("type").string("invalid_request_error").end_object().end_object();
+    append(out, R"({"error":{"code":)", refusal.status, R"(,"message":")", Escaped{refusal.message},
+           R"(","type":"invalid_request_error"}})");
 }
 
 }  // namespace
@@ -269,18 +222,14 @@ namespace {
 
 void append_ollama_event(std::string& out, const AnswerFacts& facts, std::string_view words,
                          bool last) {
-    out += R"({"model":")";
-    append_json_escaped(out, facts.model);
-    out += R"(","created_at":"2026-01-01T00:00:00Z","response":")";
-    out += words;
-    out +=
-        last ? R"(","done":true,"done_reason":"length","prompt_eval_count":)" : R"(","done":false)";
+    append(out, R"({"model":")", Escaped{facts.model},
+           R"(","created_at":"2026-01-01T00:00:00Z","response":")", words, R"(","done":)");
     if (last) {
-        append_number(out, facts.prompt_tokens);
-        out += R"(,"eval_count":)";
-        append_number(out, facts.output_tokens);
+        append(out, R"(true,"done_reason":"length","prompt_eval_count":)", facts.prompt_tokens,
+               R"(,"eval_count":)", facts.output_tokens, "}");
+    } else {
+        append(out, "false}");
     }
-    out += '}';
 }
 
 void append_ollama_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
@@ -297,11 +246,6 @@ void append_ollama_body(std::string& out, const AnswerFacts& facts, std::string_
     append_ollama_event(out, facts, words, true);
 }
 
-void append_ollama_refusal(std::string& out, const Refusal& refusal) {
-    JsonWriter json(out);
-    json.begin_object().key("error").string(refusal.message).end_object();
-}
-
 }  // namespace
 
 const Voice ollama_voice{.api = Api::ollama,
@@ -316,60 +260,40 @@ const Voice ollama_voice{.api = Api::ollama,
                          .broken = "{\"response\":\n",
                          .error = "{\"error\":\"Internal server error\"}\n",
                          .body = append_ollama_body,
-                         .refusal = append_ollama_refusal};
+                         .refusal = append_plain_refusal};
 
 // SGLang's /generate: every event repeats text and ids so far, unless it is incremental.
 
 namespace {
 
-void append_ids(std::string& out, std::uint32_t first, std::uint32_t end) {
-    out += R"("output_ids":[)";
-    for (std::uint32_t token = first; token < end; ++token) {
-        append_number(out, 1000 + token);
-        out += token + 1 < end ? "," : "";
-    }
-    out += ']';
-}
-
 void append_sglang_event(std::string& out, const AnswerFacts& facts, std::string_view text,
                          std::uint32_t first, std::uint32_t end, bool last) {
-    out += R"({"text":")";
-    out += text;
-    out += "\",";
-    append_ids(out, first, end);
-    out += R"(,"meta_info":{"id":")";
-    append_json_escaped(out, facts.request_id);
-    out += R"(","finish_reason":)";
+    append(out, R"({"text":")", text, R"(","output_ids":[)");
+    for (std::uint32_t token = first; token < end; ++token) {
+        append(out, 1000 + token, token + 1 < end ? "," : "");
+    }
+    append(out, R"(],"meta_info":{"id":")", Escaped{facts.request_id}, R"(","finish_reason":)");
     if (last) {
-        out += R"({"type":"length","length":)";
-        append_number(out, facts.output_tokens);
-        out += '}';
+        append(out, R"({"type":"length","length":)", facts.output_tokens, "}");
     } else {
-        out += "null";
+        append(out, "null");
     }
-    out += R"(,"prompt_tokens":)";
-    append_number(out, facts.prompt_tokens);
-    out += R"(,"completion_tokens":)";
-    append_number(out, end);
+    append(out, R"(,"prompt_tokens":)", facts.prompt_tokens, R"(,"completion_tokens":)", end);
     if (facts.cached_known) {
-        out += R"(,"cached_tokens":)";
-        append_number(out, facts.cached_tokens);
+        append(out, R"(,"cached_tokens":)", facts.cached_tokens);
     }
-    out += "}}";
+    append(out, "}}");
 }
 
 void append_sglang_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
-    out += "data: ";
-    if (facts.incremental) {
-        append_sglang_event(out, facts, piece.words, piece.first, piece.made(), piece.last);
-    } else {
-        append_sglang_event(out, facts, piece.so_far, 0, piece.made(), piece.last);
-    }
-    out += "\n\n";
+    append(out, "data: ");
+    append_sglang_event(out, facts, facts.incremental ? piece.words : piece.so_far,
+                        facts.incremental ? piece.first : 0, piece.made(), piece.last);
+    append(out, "\n\n");
 }
 
 void append_sglang_end(std::string& out, const AnswerFacts&) {
-    out += "data: [DONE]\n\n";
+    append(out, "data: [DONE]\n\n");
 }
 
 void append_sglang_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
@@ -377,9 +301,7 @@ void append_sglang_body(std::string& out, const AnswerFacts& facts, std::string_
 }
 
 void append_sglang_refusal(std::string& out, const Refusal& refusal) {
-    JsonWriter json(out);
-    json.begin_object().key("error").begin_object();
-    json.key("message").string(refusal.message).end_object().end_object();
+    append(out, R"({"error":{"message":")", Escaped{refusal.message}, "\"}}");
 }
 
 }  // namespace
@@ -404,38 +326,26 @@ const Voice sglang_voice{
 namespace {
 
 void append_tgi_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
-    out += R"(data:{"index":)";
-    append_number(out, piece.made());
-    out += R"(,"token":{"id":)";
-    append_number(out, 1000 + piece.made());
-    out += R"(,"text":")";
-    out += piece.words;
-    out += R"(","logprob":-0.1,"special":false},"generated_text":)";
+    append(out, R"(data:{"index":)", piece.made(), R"(,"token":{"id":)", 1000 + piece.made(),
+           R"(,"text":")", piece.words, R"(","logprob":-0.1,"special":false},"generated_text":)");
     if (piece.last) {
-        out += R"("as above","details":{"finish_reason":"length","generated_tokens":)";
-        append_number(out, facts.output_tokens);
-        out += R"(,"seed":null,"input_length":)";
-        append_number(out, facts.prompt_tokens);
-        out += "}}\n\n";
+        append(out, R"("as above","details":{"finish_reason":"length","generated_tokens":)",
+               facts.output_tokens, R"(,"seed":null,"input_length":)", facts.prompt_tokens,
+               "}}\n\n");
     } else {
-        out += R"(null,"details":null})";
-        out += "\n\n";
+        append(out, R"(null,"details":null})", "\n\n");
     }
 }
 
 void append_tgi_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
-    out += R"({"generated_text":")";
-    out += words;
-    out += R"(","details":{"finish_reason":"length","generated_tokens":)";
-    append_number(out, facts.output_tokens);
-    out += R"(,"seed":null,"prefill":[],"tokens":[]}})";
+    append(out, R"({"generated_text":")", words,
+           R"(","details":{"finish_reason":"length","generated_tokens":)", facts.output_tokens,
+           R"(,"seed":null,"prefill":[],"tokens":[]}})");
 }
 
 void append_tgi_refusal(std::string& out, const Refusal& refusal) {
-    const bool busy = refusal.status == 429;
-    JsonWriter json(out);
-    json.begin_object().key("error").string(refusal.message);
-    json.key("error_type").string(busy ? "overloaded" : "validation").end_object();
+    append(out, R"({"error":")", Escaped{refusal.message}, R"(","error_type":")",
+           refusal.status == 429 ? "overloaded" : "validation", "\"}");
 }
 
 }  // namespace
@@ -470,20 +380,13 @@ const Voice tgi_whole_voice{.api = Api::tgi,
 namespace {
 
 void append_triton_body(std::string& out, const AnswerFacts&, std::string_view words) {
-    out += R"({"model_name":"ensemble","model_version":"1","text_output":")";
-    out += words;
-    out += "\"}";
+    append(out, R"({"model_name":"ensemble","model_version":"1","text_output":")", words, "\"}");
 }
 
 void append_triton_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
-    out += "data: ";
+    append(out, "data: ");
     append_triton_body(out, facts, piece.words);
-    out += "\n\n";
-}
-
-void append_triton_refusal(std::string& out, const Refusal& refusal) {
-    JsonWriter json(out);
-    json.begin_object().key("error").string(refusal.message).end_object();
+    append(out, "\n\n");
 }
 
 }  // namespace
@@ -497,7 +400,7 @@ const Voice triton_voice{
     .broken = "data: {\"text_output\":\n\n",
     .error = "data: {\"error\":\"Internal server error\"}\n\n",
     .body = append_triton_body,
-    .refusal = append_triton_refusal};
+    .refusal = append_plain_refusal};
 
 const Voice triton_whole_voice{
     .api = Api::triton,
@@ -505,6 +408,6 @@ const Voice triton_whole_voice{
     .asked = {.text = "text_input", .length = "max_tokens", .streams = AskedShape::Streams::never},
     .tokens = append_triton_tokens,
     .body = append_triton_body,
-    .refusal = append_triton_refusal};
+    .refusal = append_plain_refusal};
 
 }  // namespace driftless::mock

@@ -5,7 +5,6 @@
 
 #include "engine/plan/forecast.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/core/hash.hpp"
 
 namespace driftless {
 
@@ -17,19 +16,17 @@ BlockIdCounter::BlockIdCounter(const Trace& trace, const PrefixTree& tree)
     static_assert(sizeof(Id) == 2);
 }
 
-/// The number of the row's id at that place, in its namespace.
-std::uint32_t BlockIdCounter::number_of(const TraceRow& row, const BlockIdSpan& ids,
-                                        std::uint32_t at) {
+/// The number of an id in the row's namespace.
+std::uint32_t BlockIdCounter::number_of(const TraceRow& row, std::uint32_t id) {
     if (one_namespace_) {
-        return ids.number(at);
+        return id;
     }
-    // As in PrefixSet: an id in a namespace is what it extends the empty prefix to.
-    const Numbering::Given given =
-        numbers_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), ids.number(at)));
-    if (given.is_new) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(std::uint64_t{row.name_space} << 32 | id, ids_.size());
+    if (is_new) {
         ids_.emplace_back();
     }
-    return given.number;
+    return known->second;
 }
 
 void BlockIdCounter::note_first(std::uint32_t number, const Use& use) {
@@ -43,8 +40,7 @@ void BlockIdCounter::note_first(std::uint32_t number, const Use& use) {
     }
     if (use.tokens < block_size_) {
         known.partial = 1;
-        (void)partial_.number_of(mix64(number + golden_gamma));
-        partial_tokens_.push_back(use.tokens);
+        partial_tokens_.emplace(number, use.tokens);
     }
     if (!use.chained) {
         if (number >= before_.size()) {
@@ -68,9 +64,7 @@ std::uint32_t BlockIdCounter::first_position(std::uint32_t number) const {
 }
 
 std::uint32_t BlockIdCounter::first_tokens(std::uint32_t number) {
-    return ids_[number].partial
-               ? partial_tokens_[partial_.number_of(mix64(number + golden_gamma)).number]
-               : block_size_;
+    return ids_[number].partial ? partial_tokens_.at(number) : block_size_;
 }
 
 /// One use of an id.
@@ -112,7 +106,7 @@ void BlockIdCounter::add(const Trace& trace, const TraceRow& row, const PrefixTr
         if (one_namespace_ && at + ahead < count) {
             __builtin_prefetch(&ids_[ids.number(at + ahead)]);
         }
-        const std::uint32_t number = number_of(row, ids, at);
+        const std::uint32_t number = number_of(row, ids.number(at));
         note(number, use);
         use.before = number;
     }

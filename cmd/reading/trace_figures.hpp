@@ -172,8 +172,6 @@ void append_json(std::string& out, const Trace& trace, const InputErrors& errors
 /// Version of the keys.
 inline constexpr int inspect_schema = 1;
 
-// Sessions: how rows belong together in time.
-
 /// Of the selected rows.
 SessionFigures sessions_of(const Trace& trace, std::span<const Planned> rows);
 

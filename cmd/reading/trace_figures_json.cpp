@@ -348,8 +348,8 @@ class Simulation {
     const std::vector<bool>& is_sub_agent_;
     std::vector<bool> seen_;  ///< [session] a sub-agent whose place is counted
     PrefixTree tree_;
-    Numbering ids_;
-    std::vector<std::uint64_t> id_row_;  ///< [id] the request that had it first
+    /// [id in its namespace] the request that had it first
+    std::unordered_map<std::uint64_t, std::uint64_t> first_request_;
     const TraceRow* before_ = nullptr;
     std::uint64_t place_ = 0;
     Sums sums_;
@@ -397,7 +397,7 @@ Request Simulation::play(const TraceRow& row) {
         request.blocks_before = then.size();
         const auto end = std::mismatch(now.begin(), now.end(), then.begin(), then.end()).first;
         request.kept = row.name_space == before_->name_space
-                           ? static_cast<std::uint64_t>(end - now.begin())
+                           ? static_cast<std::uint64_t>(std::distance(now.begin(), end))
                            : 0;
         request.kept_tokens =
             std::min<std::uint64_t>(request.kept * trace_.block_size, row.input_length);
@@ -407,13 +407,11 @@ Request Simulation::play(const TraceRow& row) {
 
 /// Blocks that some request before had, wherever.
 void Simulation::count_set(const TraceRow& row) {
-    for (const std::uint64_t id : trace_.ids_of(row)) {
-        const Numbering::Given given =
-            ids_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), id));
-        if (given.is_new) {
-            id_row_.push_back(sums_.requests);
-        }
-        sums_.set_hits += id_row_[given.number] < sums_.requests ? 1 : 0;
+    const auto ids = trace_.ids_of(row);
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        const auto known = first_request_.try_emplace(
+            std::uint64_t{row.name_space} << 32 | ids.number(at), sums_.requests);
+        sums_.set_hits += known.first->second < sums_.requests ? 1 : 0;
         ++sums_.set_total;
     }
 }

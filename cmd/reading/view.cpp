@@ -252,6 +252,27 @@ double ValueList::floor_rank(std::uint32_t per_mille) const {
     return empty() ? 0 : sorted()[std::min(count() * per_mille / whole, count() - 1)];
 }
 
+double statistic_of(const ValueList& values, std::string_view name) {
+    if (name == "mean" || name == "avg") {
+        return values.mean();
+    }
+    if (name == "std" || name == "stddev") {
+        return values.std();
+    }
+    if (name == "min" || name == "max") {
+        return name == "min" ? values.min() : values.max();
+    }
+    if (name == "median" || name == "sum") {
+        return name == "median" ? values.linear(whole / 2) : values.sum();
+    }
+    const std::size_t point = std::min(name.find_first_of(".p", 1), name.size());
+    const auto percent = read_number<std::uint32_t>(name.substr(1, point - 1));
+    const auto tenths =
+        read_number<std::uint32_t>(point < name.size() ? name.substr(point + 1) : "0");
+    CHECK(name.starts_with('p') && percent && tenths);
+    return values.linear(*percent * 10 + *tenths);
+}
+
 WeightedFigures weighted_figures(std::vector<WeightedValue> values, std::int64_t count) {
     WeightedFigures figures;
     std::sort(values.begin(), values.end());
@@ -392,10 +413,15 @@ JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view va
     return json.key(key).string(value);
 }
 
-void put_percentiles(JsonWriter& json, const ValueList& values,
-                     std::span<const std::uint32_t> per_mille) {
-    for (const std::uint32_t one : per_mille) {
-        put_number(json, "p" + std::to_string(one / 10), values.linear(one));
+void put_statistics(JsonWriter& json, const ValueList& values,
+                    std::initializer_list<const char*> names, std::string_view ending) {
+    for (const std::string_view name : names) {
+        const std::string key = std::string(name).append(ending);
+        if (name == "count") {
+            put_integer(json, key, static_cast<std::int64_t>(values.count()));
+        } else {
+            put_number(json, key, statistic_of(values, name));
+        }
     }
 }
 

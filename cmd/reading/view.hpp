@@ -182,6 +182,10 @@ class ValueList {
     mutable bool is_sorted_ = true;
 };
 
+/// "mean" or "avg", "median", "std" or "stddev", "min", "max", "sum", and linear percentiles, "p50"
+/// or "p99.9", which is "p99p9", too.
+double statistic_of(const ValueList& values, std::string_view name);
+
 /// Values that count for as much as their weights: GuideLLM's distributions.
 struct WeightedFigures {
     double mean = 0;
@@ -253,6 +257,15 @@ class ViewTable {
   public:
     explicit ViewTable(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    /// A row of those statistics of a list that the head names, each as `write` has it.
+    template <typename Write>
+    void add_statistics(std::string label, const ValueList& values, const Write& write) {
+        std::vector<std::string> row{std::move(label)};
+        for (std::size_t i = 1; i < rows_.front().size(); ++i) {
+            row.push_back(write(statistic_of(values, rows_.front()[i])));
+        }
+        add(std::move(row));
+    }
     /// The first `left` columns begin at the left, the others end at the right; `is_last_left`: but
     /// for the last of a row.
     std::string text(std::size_t left = 1, bool is_last_left = false) const;
@@ -265,10 +278,19 @@ JsonWriter& put_number(JsonWriter& json, std::string_view key, double value);
 JsonWriter& put_integer(JsonWriter& json, std::string_view key, std::int64_t value);
 JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view value);
 
-/// "p50" of 500, and so on: their values, linear.
-void put_percentiles(JsonWriter& json, const ValueList& values,
-                     std::span<const std::uint32_t> per_mille);
-
+/// Statistics of a list under these names, with `ending` behind each.
+void put_statistics(JsonWriter& json, const ValueList& values,
+                    std::initializer_list<const char*> names, std::string_view ending = "");
+/// From the first begin to the last end.
+struct ViewSpan {
+    std::int64_t first_ns = INT64_MAX;
+    std::int64_t last_ns = INT64_MIN;
+    void add(std::int64_t begin_ns, std::int64_t end_ns) {
+        first_ns = std::min(first_ns, begin_ns);
+        last_ns = std::max(last_ns, end_ns);
+    }
+    std::int64_t length_ns() const { return last_ns < first_ns ? 0 : last_ns - first_ns; }
+};
 /// What a view must say of the records that it was given. `uses_events`: its figures need the
 /// stamps of roles and finishes; `uses_gaps`: and those of all chunks.
 struct ViewNeeds {
@@ -320,14 +342,9 @@ ServingSums serving_sums(const std::vector<ServedRequest>& served);
 /// Whether it meets the limits; one token or none has a TPOT of 0, which passes.
 bool serves_goodput(const ViewLimits& limits, const ServedRequest& request);
 
-/// A title between dashes, and mean, median, percentiles.
+/// A title between dashes, and mean, median, p90, p95 and p99.
 void add_metric_block(std::string& screen, std::string_view title, std::string_view name,
-                      const ValueList& values, std::initializer_list<std::uint32_t> per_mille);
-/// The same in their files: "mean_ttft_ms" of the name "ttft", with the deviation.
-void write_metric_block(JsonWriter& json, const std::string& name, const ValueList& values,
-                        std::initializer_list<std::uint32_t> per_mille);
-/// "99" of 990, "99.9" of 999.
-std::string percentile_word(std::uint32_t per_mille);
+                      const ValueList& values);
 
 // vLLM's figures, which llm-d's report is made of, too. Internal to the room.
 
@@ -344,8 +361,6 @@ struct VllmFigures {
         return ratio(as_double(count), in_s(duration_ns));
     }
 };
-
-VllmFigures vllm_figures(const ViewedRun& run);
 
 // AIPerf's record of a request, which InferenceX's aggregate is made of, too. Internal to the
 // room.

@@ -99,17 +99,15 @@ AiperfFigures aiperf_figures(const ViewedRun& run) {
     };
     figures.ok = static_cast<std::int64_t>(records.ok.size());
     figures.failed = records.failed;
-    std::int64_t first = INT64_MAX;
-    std::int64_t last = INT64_MIN;
+    ViewSpan span;
     for (const AiperfRecord& one : records.ok) {
         add_record(figures.metrics, one);
         figures.input += one.input_tokens;
         figures.output += one.output_tokens;
         figures.good += is_good(run.limits, one) ? 1 : 0;
-        first = std::min(first, one.start_ns);
-        last = std::max(last, one.start_ns + one.latency_ns);
+        span.add(one.start_ns, one.start_ns + one.latency_ns);
     }
-    figures.duration_s = records.ok.empty() ? 0 : in_s(last - first);
+    figures.duration_s = in_s(span.length_ns());
     return figures;
 }
 
@@ -143,12 +141,10 @@ std::vector<Derived> derived_of(const ViewedRun& run, const AiperfFigures& figur
     return all;
 }
 
-void add_metric(ViewTable& table, const Metric& metric, std::initializer_list<double> values) {
-    std::vector<std::string> row{metric.header};
-    for (const double value : values) {
-        row.push_back(metric.values.empty() ? "N/A" : with_commas(value, 2));
-    }
-    table.add(std::move(row));
+void add_metric(ViewTable& table, const Metric& metric) {
+    table.add_statistics(metric.header, metric.values, [&metric](double value) {
+        return metric.values.empty() ? "N/A" : with_commas(value, 2);
+    });
 }
 
 /// A figure that has one value.
@@ -162,13 +158,9 @@ void write_single(JsonWriter& json, const char* tag, const char* unit, double va
 std::string screen_of(const ViewedRun& run, const AiperfFigures& figures) {
     ViewTable table({"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"});
     for (const Metric& metric : figures.metrics) {
-        if (metric.header[0] == '\0') {
-            continue;
+        if (metric.header[0] != '\0') {
+            add_metric(table, metric);
         }
-        const ValueList& values = metric.values;
-        add_metric(table, metric,
-                   {values.mean(), values.min(), values.max(), values.linear(990),
-                    values.linear(900), values.linear(500), values.std()});
     }
     for (const Derived& one : derived_of(run, figures)) {
         if (one.header[0] != '\0') {
@@ -182,16 +174,11 @@ std::string screen_of(const ViewedRun& run, const AiperfFigures& figures) {
 constexpr std::uint32_t file_percentiles[] = {10, 50, 100, 250, 500, 750, 900, 950, 990};
 
 void write_metric(JsonWriter& json, const Metric& metric) {
-    const ValueList& values = metric.values;
     json.key(metric.tag).begin_object();
     put_text(json, "unit", metric.unit);
-    put_number(json, "avg", values.mean());
-    put_number(json, "min", values.min());
-    put_number(json, "max", values.max());
-    put_percentiles(json, values, file_percentiles);
-    put_number(json, "std", values.std());
-    put_integer(json, "count", static_cast<std::int64_t>(values.count()));
-    put_number(json, "sum", values.sum());
+    put_statistics(json, metric.values,
+                   {"avg", "min", "max", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95",
+                    "p99", "std", "count", "sum"});
     json.end_object();
 }
 
@@ -368,28 +355,23 @@ GenaiFigures genai_figures(const ViewedRun& run) {
         {"output_sequence_length", "Output Sequence Length (tokens)", "tokens", {}},
         {"input_sequence_length", "Input Sequence Length (tokens)", "tokens", {}},
     };
-    std::int64_t first = INT64_MAX;
-    std::int64_t last = INT64_MIN;
+    ViewSpan span;
     for (const ViewedRequest& request : run.requests) {
         ++figures.sent;
         const std::vector<std::int64_t> stamps = request.stamps_of(content_kinds);
         if (!stamps.empty()) {
-            first = std::min(first, request.fired_ns);
-            last = std::max(last, stamps.back());
+            span.add(request.fired_ns, stamps.back());
             add_request(figures, request, stamps);
         }
     }
-    figures.duration_s = figures.read == 0 ? 0 : in_s(last - first);
+    figures.duration_s = in_s(span.length_ns());
     return figures;
 }
 
 std::string genai_screen(const ViewedRun& run, const GenaiFigures& figures) {
     ViewTable table({"Statistic", "avg", "min", "max", "p99", "p90", "p75"});
     for (const Metric& metric : figures.metrics) {
-        const ValueList& values = metric.values;
-        add_metric(table, metric,
-                   {values.mean(), values.min(), values.max(), values.linear(990),
-                    values.linear(900), values.linear(750)});
+        add_metric(table, metric);
     }
     const auto single = [&table](const char* header, double value) {
         table.add({header, with_commas(value, 2), "N/A", "N/A", "N/A", "N/A", "N/A"});
@@ -415,17 +397,14 @@ std::string genai_json(const ViewedRun& run, const GenaiFigures& figures) {
     write_single(json, "request_count", "count", as_double(figures.read));
     write_single(json, "output_token_throughput", "tokens/sec", figures.per_second(figures.output));
     for (const Metric& metric : figures.metrics) {
-        const ValueList& values = metric.values;
-        if (values.empty()) {
+        if (metric.values.empty()) {
             continue;
         }
         json.key(metric.tag).begin_object();
         put_text(json, "unit", metric.unit);
-        put_number(json, "avg", values.mean());
-        put_percentiles(json, values, file_percentiles);
-        put_number(json, "min", values.min());
-        put_number(json, "max", values.max());
-        put_number(json, "std", values.std());
+        put_statistics(json, metric.values,
+                       {"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min",
+                        "max", "std"});
         json.end_object();
     }
     json.end_object();

@@ -60,8 +60,7 @@ AgenticFigures agentic_figures(const ViewedRun& run) {
     AgenticFigures figures;
     figures.failed = records.failed;
     std::vector<std::int64_t> ends;
-    std::int64_t first = INT64_MAX;
-    std::int64_t last = INT64_MIN;
+    ViewSpan span;
     for (const AiperfRecord& one : records.ok) {
         add_positive(figures.ttft_s, in_s(one.ttft_ns));
         add_positive(figures.e2e_s, in_s(one.latency_ns));
@@ -78,10 +77,9 @@ AgenticFigures agentic_figures(const ViewedRun& run) {
         figures.input_sum += one.input_tokens;
         figures.output_sum += one.output_tokens;
         ends.push_back(one.start_ns + one.last_response_ns);
-        first = std::min(first, one.start_ns);
-        last = std::max(last, ends.back());
+        span.add(one.start_ns, ends.back());
     }
-    figures.duration_s = ends.empty() ? 0 : in_s(last - first);
+    figures.duration_s = in_s(span.length_ns());
     count_windows(std::move(ends), figures.qps);
     return figures;
 }
@@ -90,38 +88,29 @@ double five_decimals(double value) {
     return std::round(value * 1e5) / 1e5;
 }
 
-constexpr std::uint32_t shown[] = {500, 750, 900, 950};
+constexpr const char* shown[] = {"mean", "p50", "p75", "p90", "p95", "std"};
 
-void write_values(JsonWriter& json, const ValueList& values) {
-    if (values.empty()) {
-        return;
+/// Of `times`, or, where there are `rates`, 1 / each statistic of `times`, so that high percentiles
+/// are the slow tail and the mean is the harmonic one; the deviation alone is that of `rates`.
+double shown_value(std::string_view name, const ValueList& times, const ValueList* rates) {
+    if (rates == nullptr) {
+        return statistic_of(times, name);
     }
-    put_number(json, "mean", five_decimals(values.mean()));
-    for (const std::uint32_t one : shown) {
-        put_number(json, "p" + std::to_string(one / 10), five_decimals(values.linear(one)));
-    }
-    put_number(json, "std", five_decimals(values.std()));
+    return name == "std" ? rates->std() : ratio(1, statistic_of(times, name));
 }
 
-void write_list(JsonWriter& json, const char* name, const ValueList& values) {
-    json.key(name).begin_object();
-    write_values(json, values);
-    json.end_object();
-}
-
-/// 1 / each statistic of `times`, so that high percentiles are the slow tail and the mean is the
-/// harmonic one; the deviation alone is that of `rates`.
-void write_inverse(JsonWriter& json, const char* name, const ValueList& times,
-                   const ValueList& rates) {
-    json.key(name).begin_object();
-    if (!times.empty()) {
-        put_number(json, "mean", five_decimals(ratio(1, times.mean())));
-        for (const std::uint32_t one : shown) {
-            put_number(json, "p" + std::to_string(one / 10),
-                       five_decimals(ratio(1, times.linear(one))));
+void write_values(JsonWriter& json, const ValueList& times, const ValueList* rates = nullptr) {
+    for (const char* const name : shown) {
+        if (!times.empty()) {
+            put_number(json, name, five_decimals(shown_value(name, times, rates)));
         }
-        put_number(json, "std", five_decimals(rates.std()));
     }
+}
+
+void write_list(JsonWriter& json, const char* name, const ValueList& times,
+                const ValueList* rates = nullptr) {
+    json.key(name).begin_object();
+    write_values(json, times, rates);
     json.end_object();
 }
 
@@ -158,8 +147,8 @@ std::string json_of(const ViewedRun& run, const AgenticFigures& figures) {
     write_list(json, "e2el", figures.e2e_s);
     write_list(json, "itl", figures.itl_s);
     write_list(json, "tpot", figures.itl_s);
-    write_inverse(json, "intvty", figures.itl_s, figures.rate);
-    write_inverse(json, "e2e_norm_intvty", figures.e2e_per_token_s, figures.e2e_rate);
+    write_list(json, "intvty", figures.itl_s, &figures.rate);
+    write_list(json, "e2e_norm_intvty", figures.e2e_per_token_s, &figures.e2e_rate);
     json.key("full_response_itl").begin_object().end_object();
     json.key("full_response_intvty").begin_object().end_object();
     json.end_object();
@@ -187,14 +176,9 @@ std::string screen_of(const AgenticFigures& figures) {
     ViewTable table({"", "mean", "p50", "p75", "p90", "p95", "std"});
     const auto add = [&table](const char* name, const ValueList& times, const ValueList* rates) {
         std::vector<std::string> row{name};
-        const auto shown_value = [rates](double value) {
-            return fixed(rates != nullptr ? ratio(1, value) : value, rates != nullptr ? 2 : 5);
-        };
-        row.push_back(shown_value(times.mean()));
-        for (const std::uint32_t one : shown) {
-            row.push_back(shown_value(times.linear(one)));
+        for (const char* const statistic : shown) {
+            row.push_back(fixed(shown_value(statistic, times, rates), rates != nullptr ? 2 : 5));
         }
-        row.push_back(rates != nullptr ? fixed(rates->std(), 2) : fixed(times.std(), 5));
         table.add(std::move(row));
     };
     add("ttft (s)", figures.ttft_s, nullptr);
@@ -263,22 +247,12 @@ FixedFigures fixed_figures(const ViewedRun& run) {
     return figures;
 }
 
-struct Statistic {
-    const char* name;
-    double value;
-};
-
-std::vector<Statistic> statistics_of(const ValueList& values) {
-    return {{"mean", values.mean()},     {"median", values.linear(500)},
-            {"std", values.std()},       {"p90", values.linear(900)},
-            {"p99", values.linear(990)}, {"p99.9", values.linear(999)}};
-}
-
 void write_metric(JsonWriter& json, const std::string& name, const ValueList& values) {
-    for (const Statistic& one : statistics_of(values)) {
-        put_number(json, std::string(one.name) + "_" + name, one.value / 1000);
+    for (const char* const statistic : {"mean", "median", "std", "p90", "p99", "p99.9"}) {
+        const double value = statistic_of(values, statistic);
+        put_number(json, std::string(statistic) + "_" + name, value / 1000);
         if (name == "tpot") {  // `std_intvty` is 1000 / std(TPOT), and means nothing
-            put_number(json, std::string(one.name) + "_intvty", ratio(1000, one.value));
+            put_number(json, std::string(statistic) + "_intvty", ratio(1000, value));
         }
     }
 }
@@ -308,11 +282,9 @@ ViewResult inferencex_fixed_view(const ViewedRun& run) {
 
     ViewTable table({"", "mean", "median", "std", "p90", "p99", "p99.9"});
     const auto add = [&table](const char* name, const ValueList& values, bool inverse) {
-        std::vector<std::string> row{name};
-        for (const Statistic& one : statistics_of(values)) {
-            row.push_back(fixed(inverse ? ratio(1000, one.value) : one.value, 2));
-        }
-        table.add(std::move(row));
+        table.add_statistics(name, values, [inverse](double value) {
+            return fixed(inverse ? ratio(1000, value) : value, 2);
+        });
     };
     add("ttft (ms)", sums.ttft, false);
     add("tpot (ms)", sums.tpot, false);

@@ -166,8 +166,7 @@ bool has_row(const ViewedRequest& request) {
 
 ReplayerFigures replayer_figures(const ViewedRun& run) {
     ReplayerFigures figures;
-    std::int64_t first = INT64_MAX;
-    std::int64_t last = INT64_MIN;
+    ViewSpan span;
     for (const ViewedRequest& request : run.requests) {
         if (!has_row(request)) {
             continue;
@@ -179,8 +178,7 @@ ReplayerFigures replayer_figures(const ViewedRun& run) {
         figures.success += parsed ? 1 : 0;
         figures.tokens += request.output_recorded;
         figures.e2e.add(in_ms(read - request.fired_ns));
-        first = std::min(first, request.fired_ns);
-        last = std::max(last, read);
+        span.add(request.fired_ns, read);
         const std::vector<std::int64_t> events = request.choice_events();
         if (!parsed || events.empty() || !request.headers_ns) {
             continue;
@@ -189,7 +187,7 @@ ReplayerFigures replayer_figures(const ViewedRun& run) {
         figures.tpot.add(
             ratio(in_ms(events.back() - events.front()), as_double(request.output_recorded)));
     }
-    figures.duration_ns = figures.rows == 0 ? 0 : last - first;
+    figures.duration_ns = span.length_ns();
     return figures;
 }
 

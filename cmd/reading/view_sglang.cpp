@@ -10,8 +10,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::initializer_list<std::uint32_t> sglang_shown = {900, 950, 990};
-
 struct SglangFigures {
     std::vector<ServedRequest> served;
     ServingSums sums;
@@ -121,11 +119,10 @@ std::string screen_of(const ViewedRun& run, const SglangFigures& figures) {
     if (run.limits.set()) {
         add_goodput(screen, run, figures);
     }
-    add_metric_block(screen, "End-to-End Latency", "E2E Latency", sums.e2e, sglang_shown);
-    add_metric_block(screen, "Time to First Token", "TTFT", sums.ttft, sglang_shown);
-    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", sums.tpot,
-                     sglang_shown);
-    add_metric_block(screen, "Inter-Token Latency", "ITL", sums.itl, sglang_shown);
+    add_metric_block(screen, "End-to-End Latency", "E2E Latency", sums.e2e);
+    add_metric_block(screen, "Time to First Token", "TTFT", sums.ttft);
+    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", sums.tpot);
+    add_metric_block(screen, "Inter-Token Latency", "ITL", sums.itl);
     add_pair(screen, "Max ITL (ms):", sums.itl.max());
     return screen + std::string(50, '=') + "\n";
 }
@@ -168,10 +165,11 @@ std::string json_of(const ViewedRun& run, const SglangFigures& figures) {
     put_number(json, "input_throughput", figures.per_second(sums.input));
     put_number(json, "output_throughput", figures.per_second(sums.output));
     put_number(json, "total_throughput", figures.per_second(sums.input + sums.output));
-    write_metric_block(json, "e2e_latency", sums.e2e, sglang_shown);
-    write_metric_block(json, "ttft", sums.ttft, sglang_shown);
-    write_metric_block(json, "tpot", sums.tpot, sglang_shown);
-    write_metric_block(json, "itl", sums.itl, sglang_shown);
+    for (const auto& [ending, values] :
+         {std::pair("_e2e_latency_ms", &sums.e2e), std::pair("_ttft_ms", &sums.ttft),
+          std::pair("_tpot_ms", &sums.tpot), std::pair("_itl_ms", &sums.itl)}) {
+        put_statistics(json, *values, {"mean", "median", "std", "p90", "p95", "p99"}, ending);
+    }
     put_number(json, "concurrency", ratio(figures.e2e_sum_s, figures.duration_s));
     json.key("accept_length").null();
     put_number(json, "max_output_tokens_per_s", as_double(figures.peaks.tokens_per_s));
@@ -273,8 +271,6 @@ BenchFigures bench_figures(const ViewedRun& run) {
     return figures;
 }
 
-constexpr std::uint32_t bench_percentiles[] = {250, 500, 750, 900, 950, 990};
-
 std::string json_of(const BenchFigures& figures) {
     std::string out;
     JsonWriter json(out);
@@ -297,14 +293,10 @@ std::string json_of(const BenchFigures& figures) {
     put_integer(json, "num_requests", figures.completed + figures.errors);
     json.key("stats").begin_object();
     for (const BenchMetric& metric : figures.metrics) {
-        const ValueList& values = metric.values;
         json.key(metric.name).begin_object();
-        put_number(json, "min", values.min());
-        put_number(json, "max", values.max());
-        put_number(json, "mean", values.mean());
-        put_number(json, "stddev", values.std());
-        put_number(json, "sum", values.sum());
-        put_percentiles(json, values, bench_percentiles);
+        put_statistics(
+            json, metric.values,
+            {"min", "max", "mean", "stddev", "sum", "p25", "p50", "p75", "p90", "p95", "p99"});
         json.end_object();
     }
     json.end_object();
@@ -317,13 +309,8 @@ std::string json_of(const BenchFigures& figures) {
 std::string screen_of(const BenchFigures& figures) {
     ViewTable table({"stats (s, tokens/s)", "mean", "stddev", "min", "max", "p50", "p90", "p99"});
     for (const BenchMetric& metric : figures.metrics) {
-        const ValueList& values = metric.values;
-        std::vector<std::string> row{metric.name};
-        for (const double value : {values.mean(), values.std(), values.min(), values.max(),
-                                   values.linear(500), values.linear(900), values.linear(990)}) {
-            row.push_back(fixed(value, 4));
-        }
-        table.add(std::move(row));
+        table.add_statistics(metric.name, metric.values,
+                             [](double value) { return fixed(value, 4); });
     }
     return table.text() + "requests_per_second " + fixed(figures.per_second(figures.completed), 4) +
            ", completed " + std::to_string(figures.completed) + ", errors " +

@@ -79,38 +79,22 @@ bool serves_goodput(const ViewLimits& limits, const ServedRequest& request) {
            (!limits.e2e_ns || request.e2e_ns <= *limits.e2e_ns);
 }
 
-std::string percentile_word(std::uint32_t per_mille) {
-    std::string word = std::to_string(per_mille / 10);
-    return per_mille % 10 == 0 ? word : word + "." + std::to_string(per_mille % 10);
-}
-
 void add_metric_block(std::string& screen, std::string_view title, std::string_view name,
-                      const ValueList& values, std::initializer_list<std::uint32_t> per_mille) {
-    const std::string unit = std::string(name) + " (ms):";
+                      const ValueList& values) {
+    constexpr const char* shown[][2] = {{"Mean ", "mean"},
+                                        {"Median ", "median"},
+                                        {"P90 ", "p90"},
+                                        {"P95 ", "p95"},
+                                        {"P99 ", "p99"}};
     screen += centred(title, 50, '-') + "\n";
-    add_pair(screen, "Mean " + unit, values.mean());
-    add_pair(screen, "Median " + unit, values.linear(500));
-    for (const std::uint32_t one : per_mille) {
-        add_pair(screen, "P" + percentile_word(one) + " " + unit, values.linear(one));
-    }
-}
-
-void write_metric_block(JsonWriter& json, const std::string& name, const ValueList& values,
-                        std::initializer_list<std::uint32_t> per_mille) {
-    const std::string ending = "_" + name + "_ms";
-    put_number(json, "mean" + ending, values.mean());
-    put_number(json, "median" + ending, values.linear(500));
-    put_number(json, "std" + ending, values.std());
-    for (const std::uint32_t one : per_mille) {
-        put_number(json, "p" + percentile_word(one) + ending, values.linear(one));
+    for (const auto& [label, statistic] : shown) {
+        add_pair(screen, label + std::string(name) + " (ms):", statistic_of(values, statistic));
     }
 }
 
 // vLLM's `bench serve` on a chat API (vllm/benchmarks/serve.py, lib/endpoint_request_func.py).
 
 namespace {
-
-constexpr std::initializer_list<std::uint32_t> shown = {900, 950, 990};
 
 std::string screen_of(const ViewedRun& run, const VllmFigures& figures) {
     std::string screen = centred(" Serving Benchmark Result ", 50, '=') + "\n";
@@ -133,10 +117,10 @@ std::string screen_of(const ViewedRun& run, const VllmFigures& figures) {
     add_pair(screen, "Peak concurrent requests:", as_double(figures.peaks.concurrent));
     add_pair(screen,
              "Total token throughput (tok/s):", figures.per_second(sums.input + sums.output));
-    add_metric_block(screen, "Time to First Token", "TTFT", sums.ttft, shown);
-    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", sums.tpot, shown);
-    add_metric_block(screen, "Inter-token Latency", "ITL", sums.itl, shown);
-    add_metric_block(screen, "End-to-end Latency", "E2EL", sums.e2e, shown);
+    add_metric_block(screen, "Time to First Token", "TTFT", sums.ttft);
+    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", sums.tpot);
+    add_metric_block(screen, "Inter-token Latency", "ITL", sums.itl);
+    add_metric_block(screen, "End-to-end Latency", "E2EL", sums.e2e);
     return screen + std::string(50, '=') + "\n";
 }
 
@@ -168,15 +152,15 @@ std::string json_of(const ViewedRun& run, const VllmFigures& figures) {
     put_number(json, "max_output_tokens_per_s", as_double(figures.peaks.tokens_per_s));
     put_integer(json, "max_concurrent_requests", figures.peaks.concurrent);
     put_number(json, "rtfx", 0);
-    for (const auto& [name, values] : {std::pair("ttft", &sums.ttft), std::pair("tpot", &sums.tpot),
-                                       std::pair("itl", &sums.itl), std::pair("e2el", &sums.e2e)}) {
-        write_metric_block(json, name, *values, {500, 900, 950, 990});
+    for (const auto& [ending, values] :
+         {std::pair("_ttft_ms", &sums.ttft), std::pair("_tpot_ms", &sums.tpot),
+          std::pair("_itl_ms", &sums.itl), std::pair("_e2el_ms", &sums.e2e)}) {
+        put_statistics(json, *values, {"mean", "median", "std", "p50", "p90", "p95", "p99"},
+                       ending);
     }
     json.end_object();
     return out + "\n";
 }
-
-}  // namespace
 
 VllmFigures vllm_figures(const ViewedRun& run) {
     VllmFigures figures;
@@ -204,6 +188,8 @@ VllmFigures vllm_figures(const ViewedRun& run) {
     return figures;
 }
 
+}  // namespace
+
 ViewResult vllm_view(const ViewedRun& run) {
     const VllmFigures figures = vllm_figures(run);
     ViewResult result;
@@ -228,14 +214,9 @@ void write_statistics(JsonWriter& json, const char* name, const char* units,
                       const ValueList& values) {
     json.key(name).begin_object();
     put_text(json, "units", units);
-    put_number(json, "mean", values.mean());
-    put_number(json, "stddev", values.std());
-    constexpr std::pair<const char*, std::uint32_t> shares[] = {
-        {"p0p1", 1},  {"p1", 10},   {"p5", 50},   {"p10", 100}, {"p50", 500},
-        {"p75", 750}, {"p90", 900}, {"p95", 950}, {"p99", 990}, {"p99p9", 999}};
-    for (const auto& [key, per_mille] : shares) {
-        put_number(json, key, values.linear(per_mille));
-    }
+    put_statistics(
+        json, values,
+        {"mean", "stddev", "p0p1", "p1", "p5", "p10", "p50", "p75", "p90", "p95", "p99", "p99p9"});
     json.end_object();
 }
 
@@ -378,12 +359,10 @@ void add_success(PerfFigures& figures, const ViewedRequest& request, const ViewL
 
 PerfFigures figures_of(const ViewedRun& run) {
     PerfFigures figures;
-    std::int64_t first = INT64_MAX;
-    std::int64_t last = INT64_MIN;
+    ViewSpan span;
     for (const ViewedRequest& request : run.requests) {
         ++figures.sent;
-        first = std::min(first, request.fired_ns);
-        last = std::max(last, request.ended_ns);
+        span.add(request.fired_ns, request.ended_ns);
         figures.delay.add(in_s(request.fired_ns - request.due_ns));
         if (request.stream_read()) {
             add_success(figures, request, run.limits);
@@ -391,7 +370,7 @@ PerfFigures figures_of(const ViewedRun& run) {
             figures.failed_latency.add(in_s(request.ended_ns - request.fired_ns));
         }
     }
-    figures.duration_s = figures.sent == 0 ? 0 : in_s(last - first);
+    figures.duration_s = in_s(span.length_ns());
     return figures;
 }
 
@@ -402,16 +381,9 @@ void write_list(JsonWriter& json, const char* name, const ValueList& values) {
         return;
     }
     json.begin_object();
-    put_number(json, "mean", values.mean());
-    put_number(json, "min", values.min());
-    put_number(json, "max", values.max());
-    put_number(json, "median", values.linear(500));
-    constexpr std::pair<const char*, std::uint32_t> shares[] = {
-        {"p0.1", 1},  {"p1", 10},   {"p5", 50},   {"p10", 100}, {"p25", 250},
-        {"p75", 750}, {"p90", 900}, {"p95", 950}, {"p99", 990}, {"p99.9", 999}};
-    for (const auto& [key, per_mille] : shares) {
-        put_number(json, key, values.linear(per_mille));
-    }
+    put_statistics(json, values,
+                   {"mean", "min", "max", "median", "p0.1", "p1", "p5", "p10", "p25", "p75", "p90",
+                    "p95", "p99", "p99.9"});
     json.end_object();
 }
 

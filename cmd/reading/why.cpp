@@ -44,6 +44,23 @@ std::vector<double> centred_ranks(std::span<const double> values) {
     return ranks;
 }
 
+/// z of Mantel and Haenszel over strata: whether marked rows are drawn more often within each. 0
+/// where the strata say nothing.
+double mantel_haenszel_z(std::span<const Overlap> strata) {
+    double above = 0;
+    double variance = 0;
+    for (const Overlap& o : strata) {
+        if (o.of < 2) {
+            continue;
+        }
+        const double n = real(o.of);
+        above += real(o.hits) - real(o.marked) * real(o.drawn) / n;
+        variance += real(o.marked) * real(o.of - o.marked) * real(o.drawn) * real(o.of - o.drawn) /
+                    (n * n * (n - 1));
+    }
+    return variance > 0 ? above / std::sqrt(variance) : 0;
+}
+
 }  // namespace
 
 double log10_tail(const Overlap& o) {
@@ -67,21 +84,6 @@ double log10_tail(const Overlap& o) {
         }
     }
     return std::min((first + std::log(sum)) / std::log(10.0), 0.0);
-}
-
-double mantel_haenszel_z(std::span<const Overlap> strata) {
-    double above = 0;
-    double variance = 0;
-    for (const Overlap& o : strata) {
-        if (o.of < 2) {
-            continue;
-        }
-        const double n = real(o.of);
-        above += real(o.hits) - real(o.marked) * real(o.drawn) / n;
-        variance += real(o.marked) * real(o.of - o.marked) * real(o.drawn) * real(o.of - o.drawn) /
-                    (n * n * (n - 1));
-    }
-    return variance > 0 ? above / std::sqrt(variance) : 0;
 }
 
 double rank_correlation(std::span<const double> a, std::span<const double> b) {
@@ -248,6 +250,59 @@ std::vector<WhyCorrelation> correlations_of(const std::vector<double>& values,
     return out;
 }
 
+/// Questions about a number that rows have: whether they are among the highest 50, 25, 10, 5 and
+/// 1 %, and whether the values go with it. `numbers` are by place; NaN: the row has none. `mark`
+/// has the bound in place of "{}".
+void add_number_questions(WhyQuestions& questions, const std::string& name, const std::string& mark,
+                          const std::vector<double>& numbers) {
+    questions.numbers.push_back({name, numbers});
+    std::vector<double> sorted;
+    for (const double number : numbers) {
+        if (!std::isnan(number)) {
+            sorted.push_back(number);
+        }
+    }
+    std::sort(sorted.begin(), sorted.end());
+    double bound_before = -HUGE_VAL;
+    for (const std::size_t per_mille : {500U, 750U, 900U, 950U, 990U}) {
+        if (sorted.empty()) {
+            return;
+        }
+        const double bound = sorted[std::min(sorted.size() * per_mille / 1000, sorted.size() - 1)];
+        if (bound == bound_before || bound == sorted.front()) {
+            continue;  // the same rows again, or all
+        }
+        bound_before = bound;
+        WhyQuestion question{name, filled_in(mark, number_text(bound)), {}};
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            if (numbers[i] >= bound) {
+                question.rows.push_back(static_cast<std::uint32_t>(i));
+            }
+        }
+        questions.marks.push_back(std::move(question));
+    }
+}
+
+/// A question for each value that at least 3 rows have, where there are two values at least.
+/// `mark` has the value in place of "{}"; an empty text: the row has none.
+void add_value_questions(WhyQuestions& questions, const std::string& family,
+                         const std::string& mark, const std::vector<std::string>& values) {
+    std::map<std::string, std::vector<std::uint32_t>> rows_of;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!values[i].empty()) {
+            rows_of[values[i]].push_back(static_cast<std::uint32_t>(i));
+        }
+    }
+    if (rows_of.size() < 2) {
+        return;
+    }
+    for (auto& [value, rows] : rows_of) {
+        if (rows.size() >= marked_min) {
+            questions.marks.push_back({family, filled_in(mark, value), std::move(rows)});
+        }
+    }
+}
+
 }  // namespace
 
 WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questions,
@@ -281,54 +336,6 @@ WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questi
                      });
     add_needed(share, asked, finding);
     return finding;
-}
-
-void add_number_questions(WhyQuestions& questions, const std::string& name, const std::string& mark,
-                          const std::vector<double>& numbers) {
-    questions.numbers.push_back({name, numbers});
-    std::vector<double> sorted;
-    for (const double number : numbers) {
-        if (!std::isnan(number)) {
-            sorted.push_back(number);
-        }
-    }
-    std::sort(sorted.begin(), sorted.end());
-    double bound_before = -HUGE_VAL;
-    for (const std::size_t per_mille : {500U, 750U, 900U, 950U, 990U}) {
-        if (sorted.empty()) {
-            return;
-        }
-        const double bound = sorted[std::min(sorted.size() * per_mille / 1000, sorted.size() - 1)];
-        if (bound == bound_before || bound == sorted.front()) {
-            continue;  // the same rows again, or all
-        }
-        bound_before = bound;
-        WhyQuestion question{name, filled_in(mark, number_text(bound)), {}};
-        for (std::size_t i = 0; i < numbers.size(); ++i) {
-            if (numbers[i] >= bound) {
-                question.rows.push_back(static_cast<std::uint32_t>(i));
-            }
-        }
-        questions.marks.push_back(std::move(question));
-    }
-}
-
-void add_value_questions(WhyQuestions& questions, const std::string& family,
-                         const std::string& mark, const std::vector<std::string>& values) {
-    std::map<std::string, std::vector<std::uint32_t>> rows_of;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (!values[i].empty()) {
-            rows_of[values[i]].push_back(static_cast<std::uint32_t>(i));
-        }
-    }
-    if (rows_of.size() < 2) {
-        return;
-    }
-    for (auto& [value, rows] : rows_of) {
-        if (rows.size() >= marked_min) {
-            questions.marks.push_back({family, filled_in(mark, value), std::move(rows)});
-        }
-    }
 }
 
 namespace {

@@ -33,10 +33,6 @@ struct Overlap {
 /// log10 of P(at least so many hits) by the hypergeometric law; 0 where it is certain.
 double log10_tail(const Overlap& overlap);
 
-/// z of Mantel and Haenszel over strata: whether marked rows are drawn more often within each. 0
-/// where the strata say nothing.
-double mantel_haenszel_z(std::span<const Overlap> strata);
-
 /// Spearman's, equal values at their middle rank; 0 where all values of a side are equal. Both have
 /// the same size, and no NaN.
 double rank_correlation(std::span<const double> a, std::span<const double> b);
@@ -104,16 +100,6 @@ inline constexpr double why_correlation_min = 0.3;
 /// strongest statement is kept. A mark of fewer than 3 rows, or of all, is not asked about.
 WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questions,
                    std::optional<double> share = {});
-
-/// Questions about a number that rows have: whether they are among the highest 50, 25, 10, 5 and
-/// 1 %, and whether the values go with it. `numbers` are by place; NaN: the row has none. `mark`
-/// has the bound in place of "{}".
-void add_number_questions(WhyQuestions& questions, const std::string& name, const std::string& mark,
-                          const std::vector<double>& numbers);
-/// A question for each value that at least 3 rows have, where there are two values at least.
-/// `mark` has the value in place of "{}"; an empty text: the row has none.
-void add_value_questions(WhyQuestions& questions, const std::string& family,
-                         const std::string& mark, const std::vector<std::string>& values);
 
 // WhyRecords: gathers of the records of a run what `ask_why` asks about. Owns a few numbers and
 // texts a row. Of the measurement, and of rows that have the figure alone.

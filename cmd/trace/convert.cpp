@@ -37,26 +37,6 @@
 
 namespace driftless {
 
-// The reading half of `convert --from-logs`: tokenizer, salt, logs; a trace without their text.
-
-/// Returns the exit code. What is wrong with the flags' files goes to standard error; what is wrong
-/// with the logs into `errors`.
-int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& errors,
-                   std::vector<std::string>& notes);
-
-// A run as a trace: what was really sent and got, for `convert RUN`.
-
-/// Whether `path` is the folder of a run.
-bool is_run_folder(const std::string& path);
-
-/// The rows that the run sent, at the instants at which they left, with the lengths of prompts and
-/// answers as the server counted them. Kept columns tell what the server took from its cache, and
-/// how each row ended. Block ids, sessions and waits come from the run's own trace; if that cannot
-/// be read any more or is another one, rows have only lengths and sessions, and a note says so.
-/// Rows that users sent several times become a session of their own for each pass. Returns the exit
-/// code; errors are printed.
-int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& notes);
-
 namespace {
 
 constexpr const char* remedy = "make one with: openssl rand -hex 32";
@@ -98,16 +78,13 @@ std::string read_salt(const std::string& file, const std::string& variable, std:
 
 namespace {
 
-/// Blocks that most servers use; a trace of larger ones says less about what they share.
-constexpr std::uint32_t usual_block_size = 16;
-
 int refuse(const std::string& why, int code) {
     complain("driftless: %s", why.c_str());
     return code;
 }
 
-}  // namespace
-
+/// Tokenizer, salt, logs; a trace without their text. Returns the exit code. What is wrong with the
+/// logs goes into `errors`.
 int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& errors,
                    std::vector<std::string>& notes) {
     std::string salt;
@@ -128,17 +105,13 @@ int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& err
     if (!tokenizer) {
         return refuse("--tokenizer " + why, exit_input);
     }
-    LogFiles files;
-    files.paths = options.files.paths;
+    TraceFiles files = options.files;
     files.format = options.logs.format;
-    files.block_size = options.files.block_size > 0 ? options.files.block_size : usual_block_size;
-    files.lenient = options.files.lenient;
-    files.keep = options.files.keep;
     return read_logs(files, tokenizer.value(), hash.value(), trace, errors, notes) ? exit_done
                                                                                    : exit_input;
 }
 
-namespace {
+// A run as a trace: what was really sent and got.
 
 /// What a record leaves in a trace.
 struct SentRow {
@@ -276,10 +249,7 @@ class SentTrace {
                 add(one, found->second, one.fired_ns - first);
             }
         }
-        std::stable_sort(trace_.rows.begin(), trace_.rows.end(),
-                         [](const TraceRow& a, const TraceRow& b) {
-                             return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
-                         });
+        std::stable_sort(trace_.rows.begin(), trace_.rows.end(), comes_before);
         if (left_out_ > 0) {
             notes_.push_back(counted(left_out_, "request", "requests") +
                              " of later passes left out: they send recorded bodies");
@@ -365,13 +335,17 @@ std::string read_planned(const RunFacts& facts, Trace& out) {
     return out.digest == facts.trace_digest ? "" : "the trace of the run has changed";
 }
 
-}  // namespace
-
 bool is_run_folder(const std::string& path) {
     struct stat facts{};
     return ::stat((path + "/run.json").c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+/// The rows that the run sent, at the instants at which they left, with the lengths of prompts and
+/// answers as the server counted them. Kept columns tell what the server took from its cache, and
+/// how each row ended. Block ids, sessions and waits come from the run's own trace; if that cannot
+/// be read any more or is another one, rows have only lengths and sessions, and a note says so.
+/// Rows that users sent several times become a session of their own for each pass. Returns the exit
+/// code; errors are printed.
 int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& notes) {
     while (folder.size() > 1 && folder.back() == '/') {
         folder.pop_back();
@@ -408,8 +382,6 @@ int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& not
     }
     return exit_done;
 }
-
-namespace {
 
 /// One conversion. What a person should know goes to standard output, or to standard error where
 /// the trace goes there.

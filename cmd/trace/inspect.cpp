@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +23,7 @@ namespace {
 constexpr std::size_t files_shown_max = 40;
 constexpr std::size_t plot_height = 6;
 constexpr std::size_t bar_width = 30;
+constexpr const char* report_flag = "--hash-block-report";
 
 std::string figure(double value) {
     return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
@@ -197,9 +197,9 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
 }
 
 /// The curve at every second power of two, and at the size that is as good as an infinite one.
-void add_curve(Page& page, const CapacityFigures& f, const InspectView& view) {
+void add_curve(Page& page, const CapacityFigures& f, const InspectCommand& command) {
     page.add("\n{:<12} {:>13}{} {:>11} {:>11}\n", "Cache blocks", "tokens",
-             view.token_bytes > 0 ? "      bytes" : "", "blocks hit", "tokens hit");
+             command.token_bytes > 0 ? "      bytes" : "", "blocks hit", "tokens hit");
     for (std::size_t i = 0; i < f.curve.size(); ++i) {
         const CapacityPoint& point = f.curve[i];
         if (i % 2 != 0 && i + 1 != f.curve.size()) {
@@ -207,12 +207,12 @@ void add_curve(Page& page, const CapacityFigures& f, const InspectView& view) {
         }
         const std::uint64_t tokens = point.blocks * f.block_size;
         page.add("  {:>10} {:>13}", grouped(point.blocks), grouped(tokens));
-        if (view.token_bytes > 0) {
-            page.add(" {:>10}", bytes(tokens * view.token_bytes));
+        if (command.token_bytes > 0) {
+            page.add(" {:>10}", bytes(tokens * command.token_bytes));
         }
         page.add(" {:>11} {:>11}", share(point.hit_blocks, f.references),
                  share(point.hit_tokens, f.input_tokens));
-        if (view.plots) {
+        if (command.plot) {
             page.add("  |{}|", bar(static_cast<double>(point.hit_tokens),
                                    static_cast<double>(f.hit_tokens), bar_width));
         }
@@ -221,9 +221,9 @@ void add_curve(Page& page, const CapacityFigures& f, const InspectView& view) {
 }
 
 /// What each block size could hit, and how large a cache it takes.
-void add_sizes(Page& page, const InspectFigures& figures, const InspectView& view) {
+void add_sizes(Page& page, const InspectFigures& figures, const InspectCommand& command) {
     page.add("\n{:<12} {:>11} {:>11}   cache {} for this share of it\n", "Block size", "ideal, of",
-             "", view.token_bytes > 0 ? "bytes" : "tokens");
+             "", command.token_bytes > 0 ? "bytes" : "tokens");
     page.add("{:<12} {:>11} {:>11}", "", "blocks", "tokens");
     for (const std::uint32_t share : ideal_shares) {
         page.add(" {:>13}", fmt::format("{:g} %", share / 10.0));
@@ -234,8 +234,8 @@ void add_sizes(Page& page, const InspectFigures& figures, const InspectView& vie
                  share(f.hit_tokens, f.input_tokens));
         for (const std::uint64_t blocks : f.blocks_for) {
             const std::uint64_t tokens = blocks * f.block_size;
-            page.add(" {:>13}",
-                     view.token_bytes > 0 ? bytes(tokens * view.token_bytes) : grouped(tokens));
+            page.add(" {:>13}", command.token_bytes > 0 ? bytes(tokens * command.token_bytes)
+                                                        : grouped(tokens));
         }
         page.add("\n");
     }
@@ -290,49 +290,6 @@ void add_histogram(Page& page, std::string_view title, const LengthFigures& f) {
     }
 }
 
-void add_files(Page& page, const InspectFigures& figures) {
-    if (figures.files.size() < 2) {
-        return;
-    }
-    page.add("\n{}", file_heading(false));
-    for (std::size_t i = 0; i < std::min(files_shown_max, figures.files.size()); ++i) {
-        page.add("{}", file_line(figures.files[i], nullptr));
-    }
-    if (figures.files.size() > files_shown_max) {
-        page.add("and {} more files: --json lists all\n", figures.files.size() - files_shown_max);
-    }
-}
-
-}  // namespace
-
-std::string inspect_table(const Trace& trace, const InspectFigures& figures,
-                          const InspectView& view) {
-    Page page;
-    if (figures.rows_outside > 0) {
-        page.add("selected: {} rows, {} are outside\n", grouped(figures.rows),
-                 grouped(figures.rows_outside));
-    }
-    add_arrivals(page, figures.arrivals);
-    add_lengths(page, figures);
-    add_sessions(page, figures);
-    if (figures.has_blocks) {
-        add_blocks(page, trace, figures);
-        if (figures.capacity.front().hit_blocks > 0) {
-            add_curve(page, figures.capacity.front(), view);
-            add_sizes(page, figures, view);
-        }
-    }
-    add_files(page, figures);
-    if (view.plots) {
-        add_timeline(page, figures);
-        add_histogram(page, "Input tokens of a row", figures.input);
-        add_histogram(page, "Output tokens of a row", figures.output);
-    }
-    return page.take();
-}
-
-namespace {
-
 constexpr std::size_t name_columns = 26;
 
 /// The end of a name that is too long says more than its beginning.
@@ -348,8 +305,6 @@ std::string line_of(const std::string& name, std::string_view format, std::strin
     return fmt::format("{:<{}} {}{:>8} {:>11} {:>14} {:>11} {:>9} {:>9}\n", shortened(name),
                        name_columns, middle, rows, span, input, output, blocks, tokens);
 }
-
-}  // namespace
 
 std::string file_heading(bool each) {
     return line_of("file", each ? "format" : "", "rows", "span s", "input", "output", "blocks hit",
@@ -370,7 +325,44 @@ std::string refused_line(const std::string& name, const InputErrors& errors) {
                        errors.count == 1 ? "" : "s");
 }
 
-namespace {
+void add_files(Page& page, const InspectFigures& figures) {
+    if (figures.files.size() < 2) {
+        return;
+    }
+    page.add("\n{}", file_heading(false));
+    for (std::size_t i = 0; i < std::min(files_shown_max, figures.files.size()); ++i) {
+        page.add("{}", file_line(figures.files[i], nullptr));
+    }
+    if (figures.files.size() > files_shown_max) {
+        page.add("and {} more files: --json lists all\n", figures.files.size() - files_shown_max);
+    }
+}
+
+std::string inspect_table(const Trace& trace, const InspectFigures& figures,
+                          const InspectCommand& command) {
+    Page page;
+    if (figures.rows_outside > 0) {
+        page.add("selected: {} rows, {} are outside\n", grouped(figures.rows),
+                 grouped(figures.rows_outside));
+    }
+    add_arrivals(page, figures.arrivals);
+    add_lengths(page, figures);
+    add_sessions(page, figures);
+    if (figures.has_blocks) {
+        add_blocks(page, trace, figures);
+        if (figures.capacity.front().hit_blocks > 0) {
+            add_curve(page, figures.capacity.front(), command);
+            add_sizes(page, figures, command);
+        }
+    }
+    add_files(page, figures);
+    if (command.plot) {
+        add_timeline(page, figures);
+        add_histogram(page, "Input tokens of a row", figures.input);
+        add_histogram(page, "Output tokens of a row", figures.output);
+    }
+    return page.take();
+}
 
 /// One inspection. What a person should know goes to standard output, or to standard error where
 /// JSON goes there.
@@ -387,8 +379,6 @@ class Inspection {
     int run_each();
     int inspect(const TraceFiles& files, bool say_notes);
     int write_report() const;
-    int check_report() const;
-    int fail_report(const Error& error) const;
     bool sizes_fit() const;
     void print_json(const InputErrors* errors) const;
 
@@ -400,22 +390,11 @@ class Inspection {
 };
 
 int Inspection::run() {
-    const int code = check_report();
+    const int code = refuse_existing_file(report_flag, command_.hash_block_report);
     if (code != exit_done) {
         return code;
     }
     return command_.each ? run_each() : run_whole();
-}
-
-int Inspection::check_report() const {
-    const std::string& name = command_.hash_block_report;
-    struct stat facts{};
-    if (name.empty() || name == "-" || ::lstat(name.c_str(), &facts) != 0) {
-        return exit_done;
-    }
-    complain("driftless: --hash-block-report %s: already exists; name a new file or remove it",
-             name.c_str());
-    return exit_usage;
 }
 
 /// Every size must be a multiple of the trace's: what is shared inside a block, nobody knows.
@@ -481,8 +460,7 @@ int Inspection::run_whole() {
         code = write_report();
     }
     if (code == exit_done && say_ == stdout) {
-        std::fputs(inspect_table(trace_, figures_, {command_.plot, command_.token_bytes}).c_str(),
-                   stdout);
+        std::fputs(inspect_table(trace_, figures_, command_).c_str(), stdout);
     }
     return code;
 }
@@ -512,27 +490,14 @@ int Inspection::run_each() {
     return worst;
 }
 
-int Inspection::fail_report(const Error& error) const {
-    return fail_new_file("--hash-block-report", command_.hash_block_report, error);
-}
-
 int Inspection::write_report() const {
     std::string text;
     append_hash_block_report(text, trace_, command_.files.paths.front());
-    Result<OutputSink> sink = OutputSink::create(command_.hash_block_report);
-    if (!sink) {
-        return fail_report(sink.error());
+    const int code = write_new_file(report_flag, command_.hash_block_report, text);
+    if (code == exit_done) {
+        std::fprintf(say_, "wrote: %s: hash-block report\n", command_.hash_block_report.c_str());
     }
-    const Result<void> written = sink.value().write(text);
-    if (!written) {
-        return fail_report(written.error());
-    }
-    const Result<void> finished = sink.value().finish();
-    if (!finished) {
-        return fail_report(finished.error());
-    }
-    std::fprintf(say_, "wrote: %s: hash-block report\n", command_.hash_block_report.c_str());
-    return exit_done;
+    return code;
 }
 
 }  // namespace

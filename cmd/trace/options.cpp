@@ -55,14 +55,29 @@ void add_log_flags(Flags& flags, LogOptions& logs) {
                 logs.salt_env);
 }
 
+void add_range_flags(Flags& flags, PlanOptions& plan) {
+    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
+                nullptr, parse_duration_ns, plan.start_ns);
+    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
+                plan.end_ns);
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
+                parse_positive_count, plan.limit);
+}
+
+std::string range_refusal(const PlanOptions& plan) {
+    return plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns
+               ? "--end must be later than --start"
+               : "";
+}
+
+std::string files_refusal(const TraceFiles& files) {
+    const std::string why = flat_agents_refusal(files.flat_agents, files.sessions);
+    return why.empty() ? model_column_refusal(files.map) : why;
+}
+
 void add_selection_flags(Flags& flags, ConvertOptions& options) {
     flags.group("Selection");
-    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                nullptr, parse_duration_ns, options.plan.start_ns);
-    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
-                options.plan.end_ns);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
-                parse_positive_count, options.plan.limit);
+    add_range_flags(flags, options.plan);
     add_load_flags(flags, options.load);
     flags.value("--speed", "X", "2 halves all times", "1", parse_text, options.speed_text);
     flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
@@ -104,12 +119,7 @@ std::string complete(ConvertOptions& options) {
     if (const std::string why = check_logs(options); !why.empty()) {
         return why;
     }
-    if (const std::string why =
-            flat_agents_refusal(options.files.flat_agents, options.files.sessions);
-        !why.empty()) {
-        return why;
-    }
-    if (const std::string why = model_column_refusal(options.files.map); !why.empty()) {
+    if (const std::string why = files_refusal(options.files); !why.empty()) {
         return why;
     }
     if (options.out.empty()) {
@@ -122,9 +132,8 @@ std::string complete(ConvertOptions& options) {
                    "or .jsonl.zst";
         }
     }
-    if (options.plan.start_ns && options.plan.end_ns &&
-        *options.plan.end_ns <= *options.plan.start_ns) {
-        return "--end must be later than --start";
+    if (const std::string why = range_refusal(options.plan); !why.empty()) {
+        return why;
     }
     const Result<Speed> speed = parse_speed(options.speed_text);
     if (!speed) {
@@ -201,12 +210,7 @@ void add_flags(Flags& flags, InspectCommand& command) {
     flags.group("Trace");
     add_trace_flags(flags, command.files);
     flags.on_off("--each", "treat every file as a separate trace: one line each", command.each);
-    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                nullptr, parse_duration_ns, command.inspect.plan.start_ns);
-    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
-                command.inspect.plan.end_ns);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
-                parse_positive_count, command.inspect.plan.limit);
+    add_range_flags(flags, command.inspect.plan);
     flags.value("--seed", "N", "seed of the --spread figures", "0", parse_count,
                 command.inspect.plan.seed);
     flags.group("Cache");
@@ -227,12 +231,11 @@ void add_flags(Flags& flags, InspectCommand& command) {
 }
 
 std::string contradiction(const InspectCommand& command) {
-    const PlanOptions& plan = command.inspect.plan;
     if (command.files.paths.empty()) {
         return "no trace is given; name a file, a directory or -";
     }
-    if (plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns) {
-        return "--end must be later than --start";
+    if (const std::string why = range_refusal(command.inspect.plan); !why.empty()) {
+        return why;
     }
     if (command.each && !command.hash_block_report.empty()) {
         return "--hash-block-report writes one report on all files; remove --each";
@@ -240,8 +243,7 @@ std::string contradiction(const InspectCommand& command) {
     if (command.json && command.hash_block_report == "-") {
         return "--json and --hash-block-report - both write to standard output: name a file";
     }
-    const std::string why = flat_agents_refusal(command.files.flat_agents, command.files.sessions);
-    return why.empty() ? model_column_refusal(command.files.map) : why;
+    return files_refusal(command.files);
 }
 
 }  // namespace

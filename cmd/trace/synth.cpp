@@ -95,8 +95,7 @@ int make(const LikeCommand& command) {
     return write_trace(like.trace, *command.target, std::move(rows), command.out, say);
 }
 
-}  // namespace
-
+/// `arguments`: those after "synth like". Returns the exit code.
 int run_like(const std::vector<std::string>& arguments) {
     const LikeCommandLine line = parse_like_options(arguments);
     if (const std::optional<int> code = line.finish()) {
@@ -105,8 +104,6 @@ int run_like(const std::vector<std::string>& arguments) {
     const int code = refuse_existing_file("--out", line.command.out);
     return code == exit_done ? make(line.command) : code;
 }
-
-namespace {
 
 constexpr std::size_t write_bytes = std::size_t{256} << 10;
 

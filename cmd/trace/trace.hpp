@@ -89,32 +89,12 @@ struct InspectCommandLine : CommandLine {
 /// Parses everything after the command's name.
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments);
 
-// What `driftless inspect` shows: figures as tables, and as plots where they are asked for. Text
-// out; it computes nothing that is not a share, and prints nothing.
-
-struct InspectView {
-    bool plots = false;
-    std::uint64_t token_bytes = 0;  ///< of a token in the KV cache; 0: sizes in tokens only
-};
-
-std::string inspect_table(const Trace& trace, const InspectFigures& figures,
-                          const InspectView& view);
-
-/// The table of files: its heading, a line of a file (with the trace's format where `each` is one
-/// of its own), and a line of one that is refused.
-std::string file_heading(bool each);
-std::string file_line(const FileFigures& file, const Trace* each);
-std::string refused_line(const std::string& name, const InputErrors& errors);
-
 // `driftless synth`: a workload without a recording, as a trace.
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_synth(int argc, char** argv);
 
 // `driftless synth like TRACE`: whole trees of a real trace, and how well they keep what it is.
-
-/// `arguments`: those after "synth like". Returns the exit code.
-int run_like(const std::vector<std::string>& arguments);
 
 /// LikeCommand: what the user asked of `driftless synth like TRACE`, as plain values.
 struct LikeCommand {

@@ -226,19 +226,6 @@ constexpr Magic magics[] = {
 /// zstd's frames of other people's data: "P*M\x18" to "_*M\x18", four bytes of length, the data.
 constexpr std::size_t skippable_header_bytes = 8;
 
-ErrorCode code_of(int sys_errno) {
-    switch (sys_errno) {
-        case ENOENT:
-        case ENOTDIR:
-            return ErrorCode::not_found;
-        case EACCES:
-        case EPERM:
-            return ErrorCode::denied;
-        default:
-            return ErrorCode::io_failed;
-    }
-}
-
 bool is_skippable(std::string_view header) {
     return header.size() >= skippable_header_bytes &&
            (static_cast<unsigned char>(header[0]) & 0xF0U) == 0x50U &&
@@ -285,6 +272,15 @@ struct InputSource::State {
     bool empty = false;
 };
 
+Error opening_error(int sys_errno) {
+    const bool missing = sys_errno == ENOENT || sys_errno == ENOTDIR;
+    const bool denied = sys_errno == EACCES || sys_errno == EPERM;
+    return {missing  ? ErrorCode::not_found
+            : denied ? ErrorCode::denied
+                     : ErrorCode::io_failed,
+            sys_errno, "open the trace"};
+}
+
 InputSource::InputSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
 InputSource::InputSource(InputSource&&) noexcept = default;
 InputSource::~InputSource() = default;
@@ -292,8 +288,7 @@ InputSource::~InputSource() = default;
 Result<InputSource> InputSource::open(const std::string& path) {
     const int fd = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        const int sys_errno = errno;
-        return Error{code_of(sys_errno), sys_errno, "open the trace"};
+        return opening_error(errno);
     }
     auto state = std::make_unique<State>(fd);
     struct stat status = {};

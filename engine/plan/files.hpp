@@ -13,6 +13,9 @@
 
 namespace driftless {
 
+/// Why a file or a folder could not be opened: not_found, denied or io_failed.
+Error opening_error(int sys_errno);
+
 /// InputSource: the decompressed bytes of one file or of standard input.
 ///
 /// Compression is found by its magic bytes, never by the name: gzip, bzip2, xz, zstd, or none;

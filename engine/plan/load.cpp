@@ -18,6 +18,10 @@
 
 namespace driftless {
 
+namespace {
+
+/// Rows of families that do not stay leave the trace, with what waits for them. Rows that stay keep
+/// their indices and times.
 void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace) {
     std::vector<bool> row_stays(trace.rows.size(), false);
     std::size_t kept = 0;
@@ -31,6 +35,8 @@ void keep_families(const Families& families, const std::vector<bool>& stays, Tra
     // Rows that wait for each other are one family, so both ends of an edge stay or go.
     std::erase_if(trace.dependencies, [&](const Dependency& one) { return !row_stays[one.row]; });
 }
+
+}  // namespace
 
 AdmissionFigures admit(const AdmissionRules& rules, Trace& trace) {
     AdmissionFigures figures;
@@ -158,9 +164,7 @@ void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
     }
     trace.copy_rows = figures.rows_read;
     trace.name_spaces *= figures.copies;
-    std::sort(trace.rows.begin(), trace.rows.end(), [](const TraceRow& a, const TraceRow& b) {
-        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
-    });
+    std::sort(trace.rows.begin(), trace.rows.end(), comes_before);
 }
 
 /// Rows without ids get some: block k of a row is block k of what it shares, so that the ids of all
@@ -520,8 +524,7 @@ LikeTrace Resampling::write() {
         const std::size_t count = trees_[plays_[number].tree].rows.size();
         write_waits(number, {from, from + static_cast<std::ptrdiff_t>(count)}, out);
     }
-    std::stable_sort(trace.dependencies.begin(), trace.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    trace.sort_dependencies();
     return out;
 }
 

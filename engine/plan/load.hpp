@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// Load: more or less of a trace: what is admitted, sampled and copied, before rows are selected.
-
 // Admission: which whole families of a trace are played, by their length and their number.
 //
 // A server with a short context can not take every conversation. Leaving out single rows would
@@ -32,10 +30,6 @@ struct AdmissionFigures {
     std::uint32_t too_long = 0;  ///< left out for a row that is too long
     std::uint32_t kept = 0;
 };
-
-/// Rows of families that do not stay leave the trace, with what waits for them. Rows that stay keep
-/// their indices and times.
-void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace);
 
 /// The trace may be empty afterwards.
 AdmissionFigures admit(const AdmissionRules& rules, Trace& trace);

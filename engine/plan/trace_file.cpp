@@ -1,15 +1,12 @@
 #include "engine/plan/trace_file.hpp"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -42,16 +39,10 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
     return false;
 }
 
-Error error_of(int sys_errno) {
-    const ErrorCode code = sys_errno == ENOENT || sys_errno == ENOTDIR ? ErrorCode::not_found
-                           : sys_errno == EACCES                       ? ErrorCode::denied
-                                                                       : ErrorCode::io_failed;
-    return {code, sys_errno, "open the trace"};
-}
-
-bool is_folder(const std::string& path) {
-    struct stat status = {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
+bool has_trace_ending(std::string_view name) {
+    (void)cut_ending(name, compression_endings);
+    return cut_ending(name, trace_endings);
 }
 
 }  // namespace
@@ -86,24 +77,19 @@ bool numeric_less(std::string_view a, std::string_view b) {
     return whole_a < whole_b;  // equal but for leading zeros
 }
 
-bool has_trace_ending(std::string_view name) {
-    (void)cut_ending(name, compression_endings);
-    return cut_ending(name, trace_endings);
-}
-
 Result<std::vector<std::string>> expand_path(const std::string& path) {
-    if (path == "-" || !is_folder(path)) {
+    std::error_code failure;
+    if (path == "-" || !std::filesystem::is_directory(path, failure)) {
         return std::vector<std::string>{path};
     }
-    const auto close = [](DIR* folder) { ::closedir(folder); };
-    const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
-    if (folder == nullptr) {
-        return error_of(errno);
+    std::filesystem::directory_iterator folder(path, failure);
+    if (failure) {
+        return opening_error(failure.value());
     }
     std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(folder.get())) {
-        const std::string name = entry->d_name;
-        if (name.front() != '.' && has_trace_ending(name) && !is_folder(path + "/" + name)) {
+    for (; folder != std::filesystem::directory_iterator(); folder.increment(failure)) {
+        const std::string name = folder->path().filename();
+        if (name.front() != '.' && has_trace_ending(name) && !folder->is_directory(failure)) {
             names.push_back(name);
         }
     }
@@ -178,14 +164,14 @@ std::string blocks_of(const Trace& trace) {
            (trace.tail_rule == TailRule::ceil ? "ids" : "none");
 }
 
+}  // namespace
+
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
     if (count > 0) {
         notes.push_back(counted(count, one, many));
     }
 }
-
-}  // namespace
 
 void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
               std::vector<std::string>& notes) {
@@ -237,13 +223,7 @@ namespace {
 struct Reading {
     Reading(const TraceFiles& files, Trace& trace_in, InputErrors& errors_in,
             std::vector<std::string>& notes_in)
-        : reader({files.format, files.time_unit, files.block_size, files.lenient, files.keep,
-                  files.map, files.sessions, files.id_scope, files.default_output,
-                  files.output_free, files.times_free, files.model_column, files.flat_agents},
-                 trace_in, errors_in),
-          trace(trace_in),
-          errors(errors_in),
-          notes(notes_in) {}
+        : reader(files, trace_in, errors_in), trace(trace_in), errors(errors_in), notes(notes_in) {}
 
     void refuse_file(const std::string& path, const Error& error);
     void read_file(const std::string& path);

@@ -10,7 +10,7 @@
 
 #include "engine/plan/synth_spec.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/trace/formats.hpp"
+#include "proto/trace/reader.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 
@@ -22,9 +22,6 @@ namespace driftless {
 
 /// Less-than of names in which runs of digits compare as numbers: trace_2 before trace_10.
 bool numeric_less(std::string_view a, std::string_view b);
-
-/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
-bool has_trace_ending(std::string_view name);
 
 /// The files of a folder that end as traces do, in numeric order, with the folder's path in front;
 /// a path that is no folder (and "-") is itself. Hidden files and subfolders are left out. Errors:
@@ -38,6 +35,10 @@ std::string trace_name(std::string_view path);
 //
 // The sanity line comes always: a wrong unit or block size shows in it at a glance.
 
+/// A note of so many things, if there are any.
+void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
+                const char* many);
+
 /// Appends the notes of a trace that was read from `files` files. `unknown_names` are keys that no
 /// reader knows.
 void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
@@ -48,31 +49,12 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
 // Files, folders and standard input are read one after the other as one trace, in constant memory
 // beyond the row index. It prints nothing itself.
 
-struct TraceFiles {
-    std::vector<std::string> paths;  ///< files, folders, or "-"
-    std::string format;              ///< `--format`; empty: detected
-    std::string time_unit;           ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
-    bool lenient = false;            ///< `--lenient`
-    std::vector<std::string> keep;   ///< `--keep`
-    std::vector<MappedColumn> map;   ///< `--map`
-    Sessions sessions = Sessions::recorded;
-    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
-    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
-    bool output_free = false;            ///< `--output free`: rows need no output length
-    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
-    /// are sent. Times that are there are read.
-    bool times_free = false;
-    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
-    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
-};
+using TraceFiles = ReadOptions;
 
 /// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be
 /// used. `notes` are one-line facts and warnings, in the order they should be printed.
 bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
                 std::vector<std::string>& notes);
-
-// read_made: a synthetic workload in, the Trace out that its text would be read as.
 
 /// Makes the text that `driftless synth` writes, line by line, and reads it as `read_trace` reads a
 /// file of that `name`: the same rows, ids and digest. `files` says how; its paths are not read.

@@ -17,9 +17,6 @@
 
 namespace driftless {
 
-// What belongs together: trees of sessions, trees of rows of a plan, and families, which share
-// prompts as well.
-
 /// DisjointSets: numbers 0, 1, .. in sets that grow together (union-find, with path halving). Plain
 /// values; 4 bytes a number, taken when it is made.
 class DisjointSets {
@@ -105,9 +102,6 @@ struct Families {
 };
 
 Families families_of(const Trace& trace);
-
-// What users play: how many they are (UserRules), which tree is next (TreeOrder), and where it is
-// entered (StartPoint).
 
 // UserRules: how many users there are, and what they play. Plain values.
 

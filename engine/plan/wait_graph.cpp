@@ -257,8 +257,7 @@ BarredTrace add_barriers(const Plan& plan, Trace trace) {
     }
     const std::vector<Dependency> added = barriers.take();
     trace.dependencies.insert(trace.dependencies.end(), added.begin(), added.end());
-    std::stable_sort(trace.dependencies.begin(), trace.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    trace.sort_dependencies();
     return {std::move(trace), barriers.figures()};
 }
 

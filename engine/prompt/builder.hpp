@@ -19,8 +19,6 @@
 
 namespace driftless {
 
-// What a block of prompt tokens says, and the bytes of blocks that recur soon.
-
 // Content: what a block of prompt tokens says, as an endless sequence of words from one number.
 //
 // Nothing is stored: every word is computed from (key, position), so that a block can be cut

@@ -27,8 +27,6 @@ constexpr std::array<std::int8_t, 256> base64_values() {
     return values;
 }
 
-const char* const fetch_again = "; fetch it again from where the model is published";
-
 }  // namespace
 
 bool append_base64(std::string& out, std::string_view text) {
@@ -56,82 +54,101 @@ bool append_base64(std::string& out, std::string_view text) {
     return true;
 }
 
-Ranks::Ranks(Bpe& bpe, TokenId first_id, std::size_t tokens, std::size_t bytes)
-    : bpe_(bpe), first_id_(first_id), tokens_(tokens) {
-    bpe_.vocabulary.reserve(tokens + first_id, bytes);
-    bpe_.rules.bytes = true;
-}
-
-bool Ranks::add(std::string_view token, std::uint64_t rank, std::string& why) {
-    if (rank + first_id_ > token_id_max || rank > tokens_ + ranks_ahead_max) {
-        why = "the rank " + std::to_string(rank) + ", which cannot be";
-        return false;
-    }
-    if (token.empty() || token.size() > token_bytes_max) {
-        why = "a token of " + std::to_string(token.size()) + " bytes, which cannot be";
-        return false;
-    }
-    const auto id = static_cast<TokenId>(first_id_ + rank);
-    if (bpe_.vocabulary.bytes(id)) {
-        why = "the rank " + std::to_string(rank) + " twice: two tokens have it" + fetch_again;
-        return false;
-    }
-    if (bpe_.vocabulary.find(token)) {
-        why = "a token twice: it has two ranks" + std::string(fetch_again);
-        return false;
-    }
-    bpe_.vocabulary.set(id, token);
-    return true;
-}
-
-bool Ranks::finish(std::string& why) {
-    const Vocabulary& vocabulary = bpe_.vocabulary;
-    const bool is_p50k = vocabulary.size() == p50k_ranks;
-    for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
-        if (!vocabulary.bytes(id) && !(is_p50k && id - first_id_ == p50k_hole)) {
-            why = "it has holes: no token has the rank " + std::to_string(id - first_id_) +
-                  fetch_again;
-            return false;
-        }
-    }
-    for (unsigned i = 0; i < 256; ++i) {
-        const char byte = static_cast<char>(i);
-        if (!vocabulary.find({&byte, 1})) {
-            why = "it has no token for the byte " + std::to_string(i) +
-                  ", so some texts cannot be tokenized" + fetch_again;
-            return false;
-        }
-    }
-    find_merges();
-    return true;
-}
-
-// In the order of ranks: what the merges so far make of a token is the two that become it, or more
-// than two where no text leads to it. Nothing else can: while no merge reaches beyond a token's
-// bytes in a text, they merge as they do alone.
-void Ranks::find_merges() {
-    const Vocabulary& vocabulary = bpe_.vocabulary;
-    bpe_.merges.reserve(vocabulary.size());
-    bpe_.prepare();
-    std::vector<TokenId> parts;
-    for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
-        if (!vocabulary.bytes(id)) {
-            continue;
-        }
-        parts.clear();
-        bpe_.append(*vocabulary.bytes(id), parts);
-        if (parts.size() == 2) {
-            bpe_.merges.set(parts[0], parts[1], {id, id});
-        }
-    }
-    bpe_.rules.ignore_merges = true;  // what is a token as a whole is not taken apart
-}
-
 namespace {
 
+// Ranks: from tokens in the order of their merges to a byte-level BPE.
+//
+// tiktoken merges two tokens where their bytes together are a token, the lowest rank first. Each
+// token then comes about in one way only, which is found once, by merging its own bytes.
+
+/// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
+/// its special token, which no line has.
+constexpr std::size_t p50k_ranks = 50'280;
+constexpr TokenId p50k_hole = 50'256;
+
+class Ranks {
+  public:
+    /// `first_id`: the id of the token of rank 0. Room for about that many tokens and bytes.
+    Ranks(Bpe& bpe, TokenId first_id, std::size_t tokens, std::size_t bytes)
+        : bpe_(bpe), first_id_(first_id), tokens_(tokens) {
+        bpe_.vocabulary.reserve(tokens + first_id, bytes);
+        bpe_.rules.bytes = true;
+    }
+
+    /// False, and why, where the token or the rank is there already or cannot be.
+    bool add(std::string_view token, std::uint64_t rank, std::string& why) {
+        if (rank + first_id_ > token_id_max || rank > tokens_ + ranks_ahead_max) {
+            why = "the rank " + std::to_string(rank) + ", which cannot be";
+            return false;
+        }
+        if (token.empty() || token.size() > token_bytes_max) {
+            why = "a token of " + std::to_string(token.size()) + " bytes, which cannot be";
+            return false;
+        }
+        const auto id = static_cast<TokenId>(first_id_ + rank);
+        if (bpe_.vocabulary.bytes(id)) {
+            why = "the rank " + std::to_string(rank) + " twice: two tokens have it" + fetch_again;
+            return false;
+        }
+        if (bpe_.vocabulary.find(token)) {
+            why = "a token twice: it has two ranks" + std::string(fetch_again);
+            return false;
+        }
+        bpe_.vocabulary.set(id, token);
+        return true;
+    }
+
+    /// Finds the merges. False, and why, where ranks or bytes are missing.
+    bool finish(std::string& why) {
+        const Vocabulary& vocabulary = bpe_.vocabulary;
+        const bool is_p50k = vocabulary.size() == p50k_ranks;
+        for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
+            if (!vocabulary.bytes(id) && !(is_p50k && id - first_id_ == p50k_hole)) {
+                why = "it has holes: no token has the rank " + std::to_string(id - first_id_) +
+                      fetch_again;
+                return false;
+            }
+        }
+        for (unsigned i = 0; i < 256; ++i) {
+            const char byte = static_cast<char>(i);
+            if (!vocabulary.find({&byte, 1})) {
+                why = "it has no token for the byte " + std::to_string(i) +
+                      ", so some texts cannot be tokenized" + fetch_again;
+                return false;
+            }
+        }
+        find_merges();
+        return true;
+    }
+
+  private:
+    // In the order of ranks: what the merges so far make of a token is the two that become it, or
+    // more than two where no text leads to it. Nothing else can: while no merge reaches beyond a
+    // token's bytes in a text, they merge as they do alone.
+    void find_merges() {
+        const Vocabulary& vocabulary = bpe_.vocabulary;
+        bpe_.merges.reserve(vocabulary.size());
+        bpe_.prepare();
+        std::vector<TokenId> parts;
+        for (TokenId id = first_id_; id < vocabulary.ids_end(); ++id) {
+            if (!vocabulary.bytes(id)) {
+                continue;
+            }
+            parts.clear();
+            bpe_.append(*vocabulary.bytes(id), parts);
+            if (parts.size() == 2) {
+                bpe_.merges.set(parts[0], parts[1], {id, id});
+            }
+        }
+        bpe_.rules.ignore_merges = true;  // what is a token as a whole is not taken apart
+    }
+
+    Bpe& bpe_;
+    TokenId first_id_ = 0;
+    std::size_t tokens_ = 0;
+};
+
 // How text is cut: published beside the ranks as program text, so it stands here.
-constexpr const char* gpt2 =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* cl100k =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -180,8 +197,8 @@ struct KnownRanks {
 };
 constexpr std::size_t kimi_ranks = 163'584;
 constexpr std::array known_ranks{
-    KnownRanks{"GPT-2", 50'256, gpt2, gpt2_special},
-    KnownRanks{"p50k", p50k_ranks, gpt2, gpt2_special},
+    KnownRanks{"GPT-2", 50'256, gpt2_expression, gpt2_special},
+    KnownRanks{"p50k", p50k_ranks, gpt2_expression, gpt2_special},
     KnownRanks{"cl100k", 100'256, cl100k, cl100k_special},
     KnownRanks{"Llama 3", 128'000, cl100k, llama3_special},
     KnownRanks{"Qwen", 151'643, qwen, qwen_special},
@@ -264,8 +281,7 @@ bool RankReader::add_lines(std::string_view text) {
         if (!read_line(line, one) || !append_base64(token, one.token)) {
             return refuse("its line " + std::to_string(number) +
                           " is not a token in base64, a blank and a rank: '" +
-                          std::string(line.substr(0, 60)) +
-                          "'; fetch it again from where the model is published");
+                          std::string(line.substr(0, 60)) + "'" + fetch_again);
         }
         std::string cause;
         if (!ranks.add(token, one.rank, cause)) {
@@ -309,15 +325,7 @@ bool RankReader::add_configured_tokens(JsonValue tokens) {
                 "'" +
                 std::string(key) + "'");
         }
-        const auto flag = [&](std::string_view name) {
-            return entry.find(name).as_bool().value_or(false);
-        };
-        add_special(*text, static_cast<TokenId>(id));
-        AddedToken& token = parts_.added.back();
-        token.single_word = flag("single_word");
-        token.strip_left = flag("lstrip");
-        token.strip_right = flag("rstrip");
-        token.special = flag("special");
+        parts_.added.push_back(added_token(entry, static_cast<TokenId>(id), *text));
         config_named_tokens_ = true;
     }
     return true;
@@ -390,8 +398,7 @@ Result<TokenizerParts> RankReader::read_lines(std::string_view text, std::string
     const Result<JsonValue> root = document.parse(config);
     if (!root) {
         why_ = "tokenizer_config.json next to it is not JSON (byte " +
-               std::to_string(document.error_offset()) +
-               "); fetch it again from where the model is published";
+               std::to_string(document.error_offset()) + ")" + fetch_again;
         return root.error();
     }
     return read_config(root.value()) ? Result<TokenizerParts>(std::move(parts_)) : unsupported;
@@ -416,10 +423,8 @@ bool RankReader::add_tekken_tokens(JsonValue vocabulary, std::uint64_t count, To
             return refuse("entry " + std::to_string(taken) + " of its 'vocab' gives " + cause);
         }
     }
-    return (taken == count ||
-            refuse("its 'vocab' ends after " + std::to_string(taken) + " of " +
-                   std::to_string(count) +
-                   " tokens; fetch it again from where the model is published")) &&
+    return (taken == count || refuse("its 'vocab' ends after " + std::to_string(taken) + " of " +
+                                     std::to_string(count) + " tokens" + fetch_again)) &&
            ranks.finish(why_);
 }
 

@@ -9,27 +9,11 @@
 
 namespace driftless {
 
-// The parts of a tokenizer.json that are lists of steps, read into what runs them. Internal to
-// `read_tokenizer`.
-//
-// Each returns false, and says why, at the first thing it does not know. Sequences within
-// sequences are flattened with a bound, never by recursion.
-
-bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why);
-/// `byte_level`: pieces are merged from bytes.
-bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why);
-bool read_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why);
-bool read_post_processor(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after,
-                         std::string& why);
-
-/// The elements of a step that may be a sequence of steps, each of which may be one again; `list`
-/// is the name under which a sequence has its elements. Nothing where the nesting has no end.
-std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list);
+// The parts of a tokenizer.json that are lists of steps, read into what runs them. Each reader
+// returns false, and says why, at the first thing it does not know. Sequences within sequences are
+// flattened without recursion.
 
 namespace {
-
-constexpr const char* gpt2_expression =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 std::string type_of(JsonValue step) {
     return std::string(step.find("type").as_string().value_or("(none)"));
@@ -92,22 +76,32 @@ bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& w
     return false;
 }
 
+bool add_step(SplitStep::Kind kind, SplitStep::Behavior behavior, Splitter& splitter) {
+    SplitStep step;
+    step.kind = kind;
+    step.behavior = behavior;
+    splitter.add(std::move(step));
+    return true;
+}
+
+bool add_cut(Pattern pattern, SplitStep::Behavior behavior, Splitter& splitter) {
+    SplitStep step;
+    step.behavior = behavior;
+    step.pattern = std::move(pattern);
+    splitter.add(std::move(step));
+    return true;
+}
+
 void add_byte_level(JsonValue json, Splitter& splitter) {
     if (flag_at(json, "add_prefix_space", true)) {
-        SplitStep step;
-        step.kind = SplitStep::Kind::prefix_blank;
-        splitter.add(std::move(step));
+        add_step(SplitStep::Kind::prefix_blank, SplitStep::Behavior::isolated, splitter);
     }
     if (flag_at(json, "use_regex", true)) {
         std::string why;
-        SplitStep step;
-        step.behavior = SplitStep::Behavior::isolated;
-        step.pattern = Pattern::compile(gpt2_expression, why).value();
-        splitter.add(std::move(step));
+        add_cut(Pattern::compile(gpt2_expression, why).value(), SplitStep::Behavior::isolated,
+                splitter);
     }
-    SplitStep letters;
-    letters.kind = SplitStep::Kind::letters;
-    splitter.add(std::move(letters));
+    add_step(SplitStep::Kind::letters, SplitStep::Behavior::isolated, splitter);
 }
 
 bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
@@ -124,30 +118,17 @@ bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
         why = "its Metaspace has the prepend_scheme '" + scheme + "', which is not supported";
         return false;
     }
-    SplitStep cut;
-    cut.behavior = SplitStep::Behavior::merged_with_next;
-    cut.pattern = Pattern::literal(mark.mark);
+    Pattern cut = Pattern::literal(mark.mark);
     splitter.add(std::move(mark));
-    if (flag_at(json, "split", true)) {
-        splitter.add(std::move(cut));
-    }
-    return true;
-}
-
-// Steps that cut at a class of characters.
-bool add_class(SplitStep::Kind kind, SplitStep::Behavior behavior, Splitter& splitter) {
-    SplitStep step;
-    step.kind = kind;
-    step.behavior = behavior;
-    splitter.add(std::move(step));
-    return true;
+    return !flag_at(json, "split", true) ||
+           add_cut(std::move(cut), SplitStep::Behavior::merged_with_next, splitter);
 }
 
 bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
     using Behavior = SplitStep::Behavior;
     const std::string type = type_of(json);
-    SplitStep step;
     if (type == "Split") {
+        SplitStep step;
         step.invert = flag_at(json, "invert", false);
         if (!read_pattern(json.find("pattern"), step.pattern, why) ||
             !read_behavior(json.find("behavior"), step.behavior, why)) {
@@ -170,22 +151,19 @@ bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std
     }
     if (type == "Digits") {
         const bool each = flag_at(json, "individual_digits", false);
-        return add_class(SplitStep::Kind::digits, each ? Behavior::isolated : Behavior::contiguous,
-                         splitter);
+        return add_step(SplitStep::Kind::digits, each ? Behavior::isolated : Behavior::contiguous,
+                        splitter);
     }
     if (type == "Punctuation") {
         Behavior behavior = Behavior::isolated;
         return read_behavior(json.find("behavior"), behavior, why) &&
-               add_class(SplitStep::Kind::punctuation, behavior, splitter);
+               add_step(SplitStep::Kind::punctuation, behavior, splitter);
     }
     if (type == "WhitespaceSplit") {
-        return add_class(SplitStep::Kind::spaces, Behavior::removed, splitter);
+        return add_step(SplitStep::Kind::spaces, Behavior::removed, splitter);
     }
     if (type == "CharDelimiterSplit") {
-        step.behavior = Behavior::removed;
-        step.pattern = Pattern::literal(text_at(json, "delimiter"));
-        splitter.add(std::move(step));
-        return true;
+        return add_cut(Pattern::literal(text_at(json, "delimiter")), Behavior::removed, splitter);
     }
     return refuse_type("pre-tokenizer", json, why);
 }
@@ -312,8 +290,8 @@ bool read_template(JsonValue json, std::vector<TokenId>& before, std::vector<Tok
     return text_seen;
 }
 
-}  // namespace
-
+/// The elements of a step that may be a sequence of steps, each of which may be one again; `list`
+/// is the name under which a sequence has its elements.
 std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list) {
     std::vector<JsonValue> open;  // what is yet to be looked at, last first
     std::vector<JsonValue> flat;
@@ -345,6 +323,7 @@ bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
     return true;
 }
 
+/// `byte_level`: pieces are merged from bytes.
 bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
     for (const JsonValue& step : flatten_steps(json, "pretokenizers")) {
         if (!add_pre_tokenizer(step, splitter, byte_level, why)) {
@@ -382,8 +361,6 @@ bool read_post_processor(JsonValue json, std::vector<TokenId>& before, std::vect
     }
     return true;
 }
-
-namespace {
 
 // Ids may run ahead of the number of tokens by this much before memory is taken for them.
 constexpr std::uint64_t ids_ahead_max = 1'000'000;
@@ -532,20 +509,11 @@ bool Reader::read_added(JsonValue added) {
         if (text->empty() || !seen.insert(*text).second) {
             continue;
         }
-        const auto flag = [&](std::string_view name) {
-            return entry.find(name).as_bool().value_or(false);
-        };
-        AddedToken token;
         bytes.clear();
         const auto known =
             append_token(*text, bytes) ? parts_.bpe.vocabulary.find(bytes) : std::nullopt;
-        token.id = known.value_or(static_cast<TokenId>(*id));
-        token.text = *text;
-        token.single_word = flag("single_word");
-        token.strip_left = flag("lstrip");
-        token.strip_right = flag("rstrip");
-        token.normalized = flag("normalized");
-        token.special = flag("special");
+        AddedToken token = added_token(entry, known.value_or(static_cast<TokenId>(*id)), *text);
+        token.normalized = flag_at(entry, "normalized", false);
         parts_.added.push_back(std::move(token));
     }
     return true;
@@ -570,12 +538,12 @@ bool Reader::check_holes() {
     return holes == 0 ||
            refuse("its vocabulary has holes: no token has the id " + std::to_string(first) +
                   (holes == 1 ? "" : ", nor " + std::to_string(holes - 1) + " others") +
-                  "; fetch it again from where the model is published");
+                  fetch_again);
 }
 
 Result<TokenizerParts> Reader::read(std::string_view text) {
     if (text.empty()) {
-        why_ = "it is empty; fetch it again from where the model is published";
+        why_ = std::string("it is empty") + fetch_again;
         return Error{ErrorCode::bad_json, 0, "read a tokenizer"};
     }
     if (text.front() == '\n' && text.find('\0') != text.npos) {  // a protocol buffer
@@ -588,7 +556,7 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         const std::size_t at = document.error_offset();
         why_ = parsed.error().code == ErrorCode::too_large ? "it is too large or too deeply nested"
                : at >= text.size() ? "its JSON is cut off after " + std::to_string(text.size()) +
-                                         " bytes; fetch it again from where the model is published"
+                                         " bytes" + fetch_again
                                    : "it is not JSON: byte " + std::to_string(at) + " is wrong";
         return Error{parsed.error().code, 0, "read a tokenizer"};
     }
@@ -631,6 +599,17 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
 }
 
 }  // namespace
+
+AddedToken added_token(JsonValue entry, TokenId id, std::string_view text) {
+    AddedToken token;
+    token.id = id;
+    token.text = text;
+    token.single_word = flag_at(entry, "single_word", false);
+    token.strip_left = flag_at(entry, "lstrip", false);
+    token.strip_right = flag_at(entry, "rstrip", false);
+    token.special = flag_at(entry, "special", false);
+    return token;
+}
 
 Result<TokenizerParts> read_tokenizer(std::string_view json, std::string& why) {
     return Reader(why).read(json);

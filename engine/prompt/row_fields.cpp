@@ -36,6 +36,16 @@ void replace_all(std::string& text, std::string_view from, char to) {
     }
 }
 
+std::size_t count_marks(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return c == pass_mark || c == user_mark; }));
+}
+
+/// Upper bound of a marked text's bytes with its numbers.
+std::size_t marked_bytes_max(std::string_view text) {
+    return text.size() + count_marks(text) * (digits_max - 1);
+}
+
 }  // namespace
 
 RowValues::RowValues(const Trace& trace)
@@ -116,15 +126,6 @@ std::optional<std::string> RowValues::json_of(const FieldTemplate& field) const 
         }
     }
     return json + "\"";
-}
-
-std::size_t count_marks(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return c == pass_mark || c == user_mark; }));
-}
-
-std::size_t marked_bytes_max(std::string_view text) {
-    return text.size() + count_marks(text) * (digits_max - 1);
 }
 
 std::string with_marks(std::string json) {

@@ -54,9 +54,6 @@ class RowValues {
 inline constexpr char pass_mark = '\x01';
 inline constexpr char user_mark = '\x02';
 
-std::size_t count_marks(std::string_view text);
-/// Upper bound of a marked text's bytes with its numbers.
-std::size_t marked_bytes_max(std::string_view text);
 /// Marks in JSON that is still to be parsed, where they are written as text, become bytes.
 std::string with_marks(std::string json);
 /// Copies the text with the numbers in it; returns what is behind it. Takes no memory.
@@ -97,8 +94,6 @@ class RowModels {
     std::vector<std::uint16_t> of_row_;  ///< [trace rows]
     std::size_t opening_bytes_max_ = 0;
 };
-
-// What of a request differs from row to row: its header fields and the members of its body.
 
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),
 /// rendered for every row of a plan before time 0, so that arming copies bytes and nothing can be

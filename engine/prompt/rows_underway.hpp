@@ -16,9 +16,6 @@
 
 namespace driftless {
 
-// One request on its way, from when its bytes are wanted until it has got its end, and the one
-// home of all of them.
-
 // RowUnderway: one request on its way, from when its bytes are wanted until it has got its end.
 // Plain data in one place; whoever has the row at the moment (Armer, Pacer, the lanes) changes
 // it, and hands on no copy.

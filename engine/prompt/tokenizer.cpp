@@ -1,9 +1,8 @@
 #include "engine/prompt/tokenizer.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
@@ -43,77 +42,97 @@ bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
     return !word_before && !word_behind;
 }
 
-}  // namespace
+/// A part of a text: an added token, or what is between.
+struct Section {
+    std::string_view text;
+    const AddedToken* token = nullptr;
+};
 
-void AddedTokenFinder::add(const AddedToken& token) {
-    if (!token.sought.empty()) {
-        begins_[static_cast<unsigned char>(token.sought.front())] = true;
-        entries_.push_back(&token);
+/// One set of texts to seek.
+class AddedTokenFinder {
+  public:
+    /// `token` outlives this and does not move. One that seeks nothing is left out.
+    void add(const AddedToken& token) {
+        if (!token.sought.empty()) {
+            begins_[static_cast<unsigned char>(token.sought.front())] = true;
+            entries_.push_back(&token);
+        }
     }
-}
 
-void AddedTokenFinder::prepare() {
-    std::stable_sort(
-        entries_.begin(), entries_.end(),
-        [](const AddedToken* a, const AddedToken* b) { return a->sought < b->sought; });
-}
+    /// Once, after the last `add`.
+    void prepare() {
+        std::stable_sort(
+            entries_.begin(), entries_.end(),
+            [](const AddedToken* a, const AddedToken* b) { return a->sought < b->sought; });
+    }
 
-// Narrows the sorted entries byte by byte to those that `text` begins with.
-const AddedToken* AddedTokenFinder::longest_at(std::string_view text) const {
-    const AddedToken* longest = nullptr;
-    auto low = entries_.begin();
-    auto high = entries_.end();
-    for (std::size_t depth = 0; low != high; ++depth) {
-        if ((*low)->sought.size() == depth) {  // the shortest of them sorts first
-            longest = *low;
-            while (low != high && (*low)->sought.size() == depth) {
-                ++low;
+    /// Appends the sections of `text`, in order, none of them empty.
+    void cut(std::string_view text, std::vector<Section>& sections) const {
+        std::size_t done = 0;  // where what is not yet in a section begins
+        for (std::size_t at = 0; at < text.size();) {
+            const AddedToken* const token = begins_[static_cast<unsigned char>(text[at])]
+                                                ? longest_at(text.substr(at))
+                                                : nullptr;
+            if (token == nullptr) {
+                ++at;
+                continue;
             }
+            std::size_t begin = at;
+            std::size_t end = at + token->sought.size();
+            at = end;
+            if (token->single_word && !stands_alone(text, begin, end)) {
+                continue;
+            }
+            if (token->strip_left) {  // but not what an earlier token took
+                begin = std::max(begin - blanks_at_end(text.substr(0, begin)), done);
+            }
+            if (token->strip_right) {
+                end += blanks_at_start(text.substr(end));
+            }
+            if (done < begin) {
+                sections.push_back({text.substr(done, begin - done), nullptr});
+            }
+            sections.push_back({text.substr(begin, end - begin), token});
+            done = end;
         }
-        if (depth == text.size()) {
-            break;
+        if (done < text.size()) {
+            sections.push_back({text.substr(done), nullptr});
         }
-        const auto byte = static_cast<unsigned char>(text[depth]);
-        const auto at = [depth](const AddedToken* entry) {
-            return static_cast<unsigned char>(entry->sought[depth]);
-        };
-        low = std::partition_point(low, high, [&](const AddedToken* e) { return at(e) < byte; });
-        high = std::partition_point(low, high, [&](const AddedToken* e) { return at(e) == byte; });
     }
-    return longest;
-}
 
-void AddedTokenFinder::cut(std::string_view text, std::vector<Section>& sections) const {
-    std::size_t done = 0;  // where what is not yet in a section begins
-    for (std::size_t at = 0; at < text.size();) {
-        const AddedToken* const token =
-            begins_[static_cast<unsigned char>(text[at])] ? longest_at(text.substr(at)) : nullptr;
-        if (token == nullptr) {
-            ++at;
-            continue;
+  private:
+    // Narrows the sorted entries byte by byte to those that `text` begins with.
+    const AddedToken* longest_at(std::string_view text) const {
+        const AddedToken* longest = nullptr;
+        auto low = entries_.begin();
+        auto high = entries_.end();
+        for (std::size_t depth = 0; low != high; ++depth) {
+            if ((*low)->sought.size() == depth) {  // the shortest of them sorts first
+                longest = *low;
+                while (low != high && (*low)->sought.size() == depth) {
+                    ++low;
+                }
+            }
+            if (depth == text.size()) {
+                break;
+            }
+            const auto byte = static_cast<unsigned char>(text[depth]);
+            const auto at = [depth](const AddedToken* entry) {
+                return static_cast<unsigned char>(entry->sought[depth]);
+            };
+            low =
+                std::partition_point(low, high, [&](const AddedToken* e) { return at(e) < byte; });
+            high =
+                std::partition_point(low, high, [&](const AddedToken* e) { return at(e) == byte; });
         }
-        std::size_t begin = at;
-        std::size_t end = at + token->sought.size();
-        at = end;
-        if (token->single_word && !stands_alone(text, begin, end)) {
-            continue;
-        }
-        if (token->strip_left) {  // but not what an earlier token took
-            begin = std::max(begin - blanks_at_end(text.substr(0, begin)), done);
-        }
-        if (token->strip_right) {
-            end += blanks_at_start(text.substr(end));
-        }
-        if (done < begin) {
-            sections.push_back({text.substr(done, begin - done), nullptr});
-        }
-        sections.push_back({text.substr(begin, end - begin), token});
-        done = end;
+        return longest;
     }
-    if (done < text.size()) {
-        sections.push_back({text.substr(done), nullptr});
-    }
-}
+
+    std::vector<const AddedToken*> entries_;  ///< sorted by what they seek
+    bool begins_[256] = {};                   ///< some entry begins with that byte
+};
+
+}  // namespace
 
 void TextCutter::next_chunk(std::string_view text) {
     chunk_left_ = text.size();
@@ -303,16 +322,6 @@ constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 constexpr const char* names_in_folder[] = {"tokenizer.json", "tekken.json", "tiktoken.model",
                                            "qwen.tiktoken"};
 
-bool is_folder(const std::string& path) {
-    struct stat facts{};
-    return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-bool is_file(const std::string& path) {
-    struct stat facts{};
-    return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
 /// "meta-llama/Llama-3-8B", "gpt2": no path, and no ending of a tokenizer's file.
 bool looks_like_model(const std::string& given) {
     for (const char* ending : {".json", ".model", ".tiktoken", ".gz", ".zst", ".xz", ".bz2"}) {
@@ -365,10 +374,11 @@ Result<std::string> read_model_file(const std::string& path, std::string& why) {
 }
 
 std::string tokenizer_file(const std::string& given) {
-    if (is_folder(given)) {
+    std::error_code none;
+    if (std::filesystem::is_directory(given, none)) {
         for (const char* name : names_in_folder) {
             std::string file = given + (given.back() == '/' ? "" : "/") + name;
-            if (is_file(file)) {
+            if (std::filesystem::is_regular_file(file, none)) {
                 return file;
             }
         }

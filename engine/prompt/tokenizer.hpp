@@ -33,15 +33,9 @@ struct CodePoint {
 CodePoint first_code_point(std::string_view text);
 /// The code point at the end of `text`, which is not empty.
 CodePoint last_code_point(std::string_view text);
-void append_utf8(std::string& out, std::uint32_t code_point);
-bool is_ascii(std::string_view text);
 
 /// Unicode's White_Space property, which Rust and Oniguruma share. Rules of Rust's `char` below.
 bool is_white_space(std::uint32_t code_point);
-/// General categories Nd, Nl, No.
-bool is_numeric(std::uint32_t code_point);
-/// ASCII punctuation (symbols like $ and + included) and the general categories P*.
-bool is_punctuation(std::uint32_t code_point);
 /// What Rust's regular expressions call a word character: letters, marks, digits, letter-like
 /// numbers and symbols, connectors, joiners.
 bool is_word_character(std::uint32_t code_point);
@@ -52,14 +46,6 @@ bool is_mark(std::uint32_t code_point);
 inline constexpr std::string_view blank_mark = "\xE2\x96\x81";
 inline constexpr std::string_view blank_letter = "\xC4\xA0";
 
-/// GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
-/// vocabulary can be written as text. A blank is U+0120.
-std::uint32_t letter_of_byte(unsigned char byte);
-/// The byte for which a code point stands, if it is of the alphabet.
-std::optional<unsigned char> byte_of_letter(std::uint32_t code_point);
-
-/// Appends every byte of `bytes` as its letter.
-void append_letters(std::string& out, std::string_view bytes);
 /// Appends the bytes for which the letters stand; false, and nothing appended, where a code point
 /// is not of the alphabet.
 bool append_bytes_of_letters(std::string& out, std::string_view letters);
@@ -252,9 +238,6 @@ class Decoder {
     std::vector<DecoderStep> steps_;
 };
 
-// Tokenizer: text to token ids and back, with the tokens that are cut out before anything is
-// merged and the cuts that the program around it makes.
-
 // AddedTokens: texts that are one token as they stand, cut out before anything is merged.
 //
 // Where several could match, the leftmost does, and of those the longest. Two sets: one is sought
@@ -269,30 +252,6 @@ struct AddedToken {
     bool strip_right = false;
     bool normalized = false;  ///< sought in the normalized text
     bool special = false;     ///< left out of decoded text on request
-};
-
-/// A part of a text: an added token, or what is between.
-struct Section {
-    std::string_view text;
-    const AddedToken* token = nullptr;
-};
-
-/// One set of texts to seek.
-class AddedTokenFinder {
-  public:
-    /// `token` outlives this and does not move. One that seeks nothing is left out.
-    void add(const AddedToken& token);
-    /// Once, after the last `add`.
-    void prepare();
-
-    /// Appends the sections of `text`, in order, none of them empty.
-    void cut(std::string_view text, std::vector<Section>& sections) const;
-
-  private:
-    const AddedToken* longest_at(std::string_view text) const;
-
-    std::vector<const AddedToken*> entries_;  ///< sorted by what they seek
-    bool begins_[256] = {};                   ///< some entry begins with that byte
 };
 
 // Text cuts: where the program around a tokenizer cuts long texts before it tokenizes them.
@@ -395,35 +354,13 @@ Result<std::string> read_model_file(const std::string& path, std::string& why);
 /// is a clause for people that names the file; what can be done without one, the caller knows.
 Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
 
-// Rank files: tokenizers that are published as a list of tokens in the order of their merges.
+/// How GPT-2 cuts text, and what names no expression of its own.
+inline constexpr const char* gpt2_expression =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+inline constexpr const char* fetch_again = "; fetch it again from where the model is published";
 
-// Ranks: from tokens in the order of their merges to a byte-level BPE. Internal to `read_ranks`.
-//
-// tiktoken merges two tokens where their bytes together are a token, the lowest rank first. Each
-// token then comes about in one way only, which is found once, by merging its own bytes.
-
-/// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
-/// its special token, which no line has.
-inline constexpr std::size_t p50k_ranks = 50'280;
-inline constexpr TokenId p50k_hole = 50'256;
-
-class Ranks {
-  public:
-    /// `first_id`: the id of the token of rank 0. Room for about that many tokens and bytes.
-    Ranks(Bpe& bpe, TokenId first_id, std::size_t tokens, std::size_t bytes);
-
-    /// False, and why, where the token or the rank is there already or cannot be.
-    bool add(std::string_view token, std::uint64_t rank, std::string& why);
-    /// Finds the merges. False, and why, where ranks or bytes are missing.
-    bool finish(std::string& why);
-
-  private:
-    void find_merges();
-
-    Bpe& bpe_;
-    TokenId first_id_ = 0;
-    std::size_t tokens_ = 0;
-};
+/// An added token as both kinds of files write its flags; it is sought in the text as it stands.
+AddedToken added_token(JsonValue entry, TokenId id, std::string_view text);
 
 /// Appends the bytes that base64 (RFC 4648, section 4) stands for; false where it is none.
 bool append_base64(std::string& out, std::string_view text);

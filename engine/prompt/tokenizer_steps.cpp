@@ -45,6 +45,57 @@ utf8proc_category_t category(std::uint32_t code_point) {
     return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
+void append_utf8(std::string& out, std::uint32_t code_point) {
+    char bytes[4];
+    out.append(bytes, static_cast<std::size_t>(write_utf8(bytes, code_point) - bytes));
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// General categories Nd, Nl, No.
+bool is_numeric(std::uint32_t code_point) {
+    if (code_point < 0x80) {
+        return code_point >= '0' && code_point <= '9';
+    }
+    const utf8proc_category_t of = category(code_point);
+    return of == UTF8PROC_CATEGORY_ND || of == UTF8PROC_CATEGORY_NL || of == UTF8PROC_CATEGORY_NO;
+}
+
+/// ASCII punctuation (symbols like $ and + included) and the general categories P*.
+bool is_punctuation(std::uint32_t code_point) {
+    if (code_point < 0x80) {
+        return (code_point >= '!' && code_point <= '/') ||
+               (code_point >= ':' && code_point <= '@') ||
+               (code_point >= '[' && code_point <= '`') || (code_point >= '{' && code_point <= '~');
+    }
+    const utf8proc_category_t of = category(code_point);
+    return of >= UTF8PROC_CATEGORY_PC && of <= UTF8PROC_CATEGORY_PO;
+}
+
+/// GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
+/// vocabulary can be written as text. A blank is U+0120.
+std::uint32_t letter_of_byte(unsigned char byte) {
+    return alphabet.letter[byte];
+}
+
+/// The byte for which a code point stands, if it is of the alphabet.
+std::optional<unsigned char> byte_of_letter(std::uint32_t code_point) {
+    if (code_point >= letters_end || alphabet.byte[code_point] < 0) {
+        return std::nullopt;
+    }
+    return static_cast<unsigned char>(alphabet.byte[code_point]);
+}
+
+/// Appends every byte of `bytes` as its letter.
+void append_letters(std::string& out, std::string_view bytes) {
+    for (const char byte : bytes) {
+        append_utf8(out, letter_of_byte(static_cast<unsigned char>(byte)));
+    }
+}
+
 }  // namespace
 
 CodePoint first_code_point(std::string_view text) {
@@ -72,16 +123,6 @@ CodePoint last_code_point(std::string_view text) {
     return first_code_point(text.substr(begin));
 }
 
-void append_utf8(std::string& out, std::uint32_t code_point) {
-    char bytes[4];
-    out.append(bytes, static_cast<std::size_t>(write_utf8(bytes, code_point) - bytes));
-}
-
-bool is_ascii(std::string_view text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 bool is_white_space(std::uint32_t code_point) {
     if (code_point < 0x80) {
         return code_point == ' ' || (code_point >= '\t' && code_point <= '\r');
@@ -90,24 +131,6 @@ bool is_white_space(std::uint32_t code_point) {
            (code_point >= 0x2000 && code_point <= 0x200A) || code_point == 0x2028 ||
            code_point == 0x2029 || code_point == 0x202F || code_point == 0x205F ||
            code_point == 0x3000;
-}
-
-bool is_numeric(std::uint32_t code_point) {
-    if (code_point < 0x80) {
-        return code_point >= '0' && code_point <= '9';
-    }
-    const utf8proc_category_t of = category(code_point);
-    return of == UTF8PROC_CATEGORY_ND || of == UTF8PROC_CATEGORY_NL || of == UTF8PROC_CATEGORY_NO;
-}
-
-bool is_punctuation(std::uint32_t code_point) {
-    if (code_point < 0x80) {
-        return (code_point >= '!' && code_point <= '/') ||
-               (code_point >= ':' && code_point <= '@') ||
-               (code_point >= '[' && code_point <= '`') || (code_point >= '{' && code_point <= '~');
-    }
-    const utf8proc_category_t of = category(code_point);
-    return of >= UTF8PROC_CATEGORY_PC && of <= UTF8PROC_CATEGORY_PO;
 }
 
 // \w there is [\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]. Alphabetic is L, Nl and
@@ -127,23 +150,6 @@ bool is_word_character(std::uint32_t code_point) {
 bool is_mark(std::uint32_t code_point) {
     const utf8proc_category_t of = category(code_point);
     return of >= UTF8PROC_CATEGORY_MN && of <= UTF8PROC_CATEGORY_ME;
-}
-
-std::uint32_t letter_of_byte(unsigned char byte) {
-    return alphabet.letter[byte];
-}
-
-std::optional<unsigned char> byte_of_letter(std::uint32_t code_point) {
-    if (code_point >= letters_end || alphabet.byte[code_point] < 0) {
-        return std::nullopt;
-    }
-    return static_cast<unsigned char>(alphabet.byte[code_point]);
-}
-
-void append_letters(std::string& out, std::string_view bytes) {
-    for (const char byte : bytes) {
-        append_utf8(out, letter_of_byte(static_cast<unsigned char>(byte)));
-    }
 }
 
 bool append_bytes_of_letters(std::string& out, std::string_view letters) {
@@ -235,13 +241,14 @@ void strip(std::string& text, bool left, bool right) {
     text = std::string(rest);
 }
 
-void replace(std::string& text, std::string& scratch, NormalizerStep& step) {
+/// Each match by `other`.
+void replace(std::string& text, Pattern& pattern, const std::string& other, std::string& scratch) {
     std::size_t done = 0;
     scratch.clear();
     Pattern::Search search;
-    while (const auto match = step.pattern.next(text, search)) {
+    while (const auto match = pattern.next(text, search)) {
         scratch.append(text, done, match->begin - done);
-        scratch += step.text;
+        scratch += other;
         done = match->end;
     }
     scratch.append(text, done);
@@ -280,7 +287,7 @@ void Normalizer::run(std::string& text) {
                 }
                 break;
             case NormalizerStep::Kind::replace:
-                replace(text, scratch_, step);
+                replace(text, step.pattern, step.text, scratch_);
                 break;
             case NormalizerStep::Kind::letters:
                 scratch_.clear();
@@ -469,19 +476,6 @@ void Splitter::letters_to_bytes() {
 
 namespace {
 
-void replace(std::string& text, DecoderStep& step) {
-    std::string out;
-    std::size_t done = 0;
-    Pattern::Search search;
-    while (const auto match = step.pattern.next(text, search)) {
-        out.append(text, done, match->begin - done);
-        out += step.text;
-        done = match->end;
-    }
-    out.append(text, done);
-    text.swap(out);
-}
-
 // The byte of a text like "<0x0A>".
 std::optional<char> fallback_byte(std::string_view text) {
     if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with('>')) {
@@ -576,6 +570,7 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
 }  // namespace
 
 std::string Decoder::run(std::vector<std::string> texts) {
+    std::string scratch;
     for (DecoderStep& step : steps_) {
         if (step.kind == DecoderStep::Kind::byte_fallback) {
             join_fallback_bytes(texts);
@@ -591,7 +586,7 @@ std::string Decoder::run(std::vector<std::string> texts) {
         }
         for (std::size_t i = 0; i < texts.size(); ++i) {
             if (step.kind == DecoderStep::Kind::replace) {
-                replace(texts[i], step);
+                replace(texts[i], step.pattern, step.text, scratch);
             } else if (step.kind == DecoderStep::Kind::strip) {
                 strip(texts[i], step);
             } else {

@@ -28,10 +28,6 @@ struct PromptIds {
     std::uint32_t count = 0;
 };
 
-/// How many ids two prompts have in common at their beginnings, where the first `known` are equal.
-std::uint32_t common_prefix(std::span<const std::uint32_t> numbers, PromptIds a, PromptIds b,
-                            std::uint32_t known = 0);
-
 class TailTree {
   public:
     explicit TailTree(std::span<const std::uint32_t> numbers) : numbers_(numbers), nodes_(1) {}
@@ -102,8 +98,9 @@ class TailTree {
     std::uint32_t shared_ = 0;
 };
 
+/// How many ids two prompts have in common at their beginnings, where the first `known` are equal.
 std::uint32_t common_prefix(std::span<const std::uint32_t> numbers, PromptIds a, PromptIds b,
-                            std::uint32_t known) {
+                            std::uint32_t known = 0) {
     constexpr std::uint32_t run = 64;
     const std::uint32_t* const left = numbers.data() + a.begin;
     const std::uint32_t* const right = numbers.data() + b.begin;

@@ -68,8 +68,6 @@ struct AgentChains {
 /// `Trace::rows`.
 AgentChains find_agent_chains(const Trace& trace, std::span<const ThreadRequest> thread);
 
-// The lines of work of one run of an agent, and the rows that the next request on one waits for.
-
 // Frontier: the rows that the next request on a line of work waits for.
 //
 // Work is a sequence of requests and pauses that may fork into lines side by side and join again.

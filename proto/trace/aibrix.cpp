@@ -58,14 +58,10 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (!time || !check_objects(context, requests, "requests")) {
         return;
     }
-    const std::string before = context.place;
-    std::uint64_t number = 0;
-    for (JsonValue one = requests.first(); one.present(); one = one.next()) {
-        context.place =
-            before + (before.empty() ? "" : ".") + "requests[" + std::to_string(number++) + "]";
+    (void)read_each(context, requests, "requests", [&](const JsonValue& one) {
         read_request(context, one, *time);
-    }
-    context.place = before;
+        return true;
+    });
 }
 
 }  // namespace

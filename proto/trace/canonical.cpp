@@ -22,17 +22,7 @@ bool matches(const JsonValue& row) {
 bool read_block_size(RowContext& context, const JsonValue& header) {
     const Field size = field_of(header.find("block_size"), "block_size");
     const auto tokens = read_tokens(context, size, 0);
-    if (!tokens) {
-        return false;
-    }
-    std::uint32_t& chosen = context.rules.block_size;
-    if (*tokens != 0 && chosen != 0 && chosen != *tokens) {
-        context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; make --block-size agree with it");
-        return false;
-    }
-    chosen = *tokens != 0 ? *tokens : chosen;
-    return true;
+    return tokens && (*tokens == 0 || agree_on_block_size(context, size, *tokens));
 }
 
 void read_header(RowContext& context, const JsonValue& header) {
@@ -125,8 +115,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
         return false;
     }
     const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
-    const auto delay_ns =
-        delay.present ? read_gap(context, delay, TimeUnit::ns) : std::optional<std::int64_t>(0);
+    const auto delay_ns = read_pause(context, delay, TimeUnit::ns);
     const std::optional<Trigger> trigger = read_trigger(context, edge, "after");
     if (!trigger || !delay_ns) {
         return false;

@@ -125,7 +125,7 @@ bool Conversation::read_message(const JsonValue& message) {
         std::find_if(std::begin(speakers), std::end(speakers),
                      [&](const Speakers& one) { return who.as_string() == one.name; });
     if (known == std::end(speakers)) {
-        context_.refuse(from.present() ? "from" : "role", who.present() ? who.raw() : "",
+        context_.refuse(from.present() ? "from" : "role", who.raw(),
                         who.present() ? "is not a known speaker" : "is missing",
                         "use human or user, gpt or assistant, or system before them; tool calls "
                         "are read from lmcache and mlperf-agentic");
@@ -148,7 +148,7 @@ bool Conversation::read_message(const JsonValue& message) {
 void Conversation::read(std::string_view list_name) {
     const JsonValue list = json_.find(list_name);
     if (!list.is(JsonType::array)) {
-        context_.refuse(list_name, list.present() ? list.raw() : "",
+        context_.refuse(list_name, list.raw(),
                         list.present() ? "is not a list of messages" : "is missing",
                         "give every conversation one");
         return;
@@ -159,12 +159,8 @@ void Conversation::read(std::string_view list_name) {
     if (const auto system = json_.find("system").as_string(); system.value_or("") != "") {
         say("system", *system);
     }
-    std::size_t number = 0;
-    bool fine = true;
-    for (JsonValue one = list.first(); fine && one.present(); one = one.next()) {
-        const Inside inside(context_, list_name, number++);
-        fine = read_message(one);
-    }
+    const bool fine = read_each(context_, list, list_name,
+                                [&](const JsonValue& one) { return read_message(one); });
     if (fine && role_ == "user") {
         note("question without an answer, not sent", "questions without answers, not sent");
     }
@@ -175,15 +171,16 @@ void Conversation::read(std::string_view list_name) {
 }
 
 void read_sharegpt(RowContext& context, const JsonValue& json) {
-    if (admit_untimed(context,
-                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE "
-                      "--tokenizer TOKENIZER.json")) {
+    if (admit_conversations(
+            context,
+            "; or use it as prompt text of another trace: replay TRACE --dataset FILE "
+            "--tokenizer TOKENIZER.json")) {
         Conversation(context, json).read("conversations");
     }
 }
 
 void read_vllm(RowContext& context, const JsonValue& json) {
-    if (admit_untimed(context)) {
+    if (admit_conversations(context)) {
         Conversation(context, json).read("messages");
     }
 }
@@ -345,8 +342,7 @@ bool TurnList::ask(const JsonValue& turn, std::string_view role) {
     TraceRow row;
     row.session = session_;
     const Field delay = field_of(turn.find("delay"), "delay");
-    const auto gap_ns =
-        delay.present ? read_gap(context_, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const auto gap_ns = read_pause(context_, delay, TimeUnit::ms);
     if (!gap_ns) {
         return false;
     }
@@ -365,7 +361,7 @@ bool TurnList::ask(const JsonValue& turn, std::string_view role) {
     }
     json.begin_object().key("role").string(role).key("content").raw(content()).end_object();
     const JsonValue extra = given(turn.find("extra"));
-    give_chat(context_, {messages, {}, extra.present() ? extra.raw() : std::string_view()});
+    give_chat(context_, {messages, {}, extra.raw()});
     note_delta(context_);
     system_.clear();
     draft.sessions().next_turn(row, *gap_ns);
@@ -412,8 +408,8 @@ void TurnList::read() {
         return;
     }
     if (turns.size() == 0) {
-        context_.refuse("turns", turns.present() ? turns.raw() : "",
-                        turns.present() ? "is empty" : "is missing", "give the session turns");
+        context_.refuse("turns", turns.raw(), turns.present() ? "is empty" : "is missing",
+                        "give the session turns");
         return;
     }
     const Field id = field_of(json_.find("session_id"), "session_id");
@@ -422,12 +418,8 @@ void TurnList::read() {
     session_ = id.present ? context_.draft.sessions().find(id.text)
                           : context_.draft.sessions().find(
                                 place, "\n" + std::to_string(context_.draft.rows()));
-    std::size_t number = 0;
-    bool fine = true;
-    for (JsonValue one = turns.first(); fine && one.present(); one = one.next()) {
-        const Inside inside(context_, "turns", number++);
-        fine = read_turn(one);
-    }
+    const bool fine =
+        read_each(context_, turns, "turns", [&](const JsonValue& one) { return read_turn(one); });
     if (fine && !system_.empty()) {
         context_.refuse("turns", turns.raw(), "has a system prompt but no question",
                         "add a user turn after it");

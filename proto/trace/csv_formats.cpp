@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "proto/trace/formats.hpp"
 
@@ -9,25 +10,32 @@ namespace {
 constexpr std::string_view azure_columns[] = {"TIMESTAMP", "ContextTokens", "GeneratedTokens",
                                               "NumImages"};
 
-bool matches_azure(const CsvHeader& header) {
-    return header.find("TIMESTAMP") && header.find("ContextTokens") &&
-           header.find("GeneratedTokens");
+/// By the first three columns of a format: when a row comes, and its lengths.
+template <const auto& columns>
+bool matches(const CsvHeader& header) {
+    return header.find(columns[0]) && header.find(columns[1]) && header.find(columns[2]);
+}
+
+/// False after an error.
+bool read_timed(const RowContext& context, const CsvRow& cells,
+                std::span<const std::string_view> columns, TraceRow& row) {
+    const auto time = read_time(context, field_of(cells, columns[0]));
+    const bool lengths =
+        read_lengths(context, field_of(cells, columns[1]), field_of(cells, columns[2]), row);
+    row.at_ns = time.value_or(0);
+    context.draft.ids().begin();
+    return time && lengths;
 }
 
 void azure_row(RowContext& context, const CsvRow& cells) {
     TraceRow row;
-    const auto time = read_time(context, field_of(cells, "TIMESTAMP"));
-    const bool lengths = read_lengths(context, field_of(cells, "ContextTokens"),
-                                      field_of(cells, "GeneratedTokens"), row);
-    if (!time || !lengths) {
+    if (!read_timed(context, cells, azure_columns, row)) {
         return;
     }
-    row.at_ns = *time;
     const Field images = field_of(cells, "NumImages");
     context.draft.remark("row with images, which are not sent",
                          "rows with images, which are not sent",
                          images.present && images.text != "0" ? 1 : 0);
-    context.draft.ids().begin();
     context.emit(row, cells);
 }
 
@@ -37,20 +45,15 @@ constinit const TraceFormat azure_format = {
     .name = "azure",
     .time_unit = TimeUnit::iso,
     .columns = azure_columns,
-    .matches_header = matches_azure,
+    .matches_header = matches<azure_columns>,
     .read_csv = azure_row,
 };
 
 namespace {
 
 constexpr std::string_view burstgpt_columns[] = {
-    "Timestamp",      "Session ID",      "Elapsed time", "Model",
-    "Request tokens", "Response tokens", "Total tokens", "Log Type"};
-
-bool matches_burstgpt(const CsvHeader& header) {
-    return header.find("Timestamp") && header.find("Request tokens") &&
-           header.find("Response tokens");
-}
+    "Timestamp",    "Request tokens", "Response tokens", "Session ID",
+    "Elapsed time", "Model",          "Total tokens",    "Log Type"};
 
 bool is_zero(const Field& tokens) {
     return tokens.present && whole_number(tokens.text) == 0;
@@ -75,22 +78,16 @@ void link(const RowContext& context, const CsvRow& cells, TraceRow& row) {
 }
 
 void burstgpt_row(RowContext& context, const CsvRow& cells) {
-    const Field input = field_of(cells, "Request tokens");
-    const Field output = field_of(cells, "Response tokens");
-    if (is_zero(input) || is_zero(output)) {
+    if (is_zero(field_of(cells, "Request tokens")) || is_zero(field_of(cells, "Response tokens"))) {
         context.draft.remark("failed request (no tokens) dropped",
                              "failed requests (no tokens) dropped");
         return;
     }
     TraceRow row;
-    const auto time = read_time(context, field_of(cells, "Timestamp"));
-    if (!read_lengths(context, input, output, row) || !time) {
-        return;
+    if (read_timed(context, cells, burstgpt_columns, row)) {
+        link(context, cells, row);
+        context.emit(row, cells);
     }
-    row.at_ns = *time;
-    link(context, cells, row);
-    context.draft.ids().begin();
-    context.emit(row, cells);
 }
 
 }  // namespace
@@ -99,7 +96,7 @@ constinit const TraceFormat burstgpt_format = {
     .name = "burstgpt",
     .time_unit = TimeUnit::s,
     .columns = burstgpt_columns,
-    .matches_header = matches_burstgpt,
+    .matches_header = matches<burstgpt_columns>,
     .read_csv = burstgpt_row,
 };
 
@@ -108,22 +105,11 @@ namespace {
 constexpr std::string_view vidur_columns[] = {"arrived_at", "num_prefill_tokens",
                                               "num_decode_tokens", "request_id"};
 
-bool matches_vidur(const CsvHeader& header) {
-    return header.find("arrived_at") && header.find("num_prefill_tokens") &&
-           header.find("num_decode_tokens");
-}
-
 void vidur_row(RowContext& context, const CsvRow& cells) {
     TraceRow row;
-    const auto time = read_time(context, field_of(cells, "arrived_at"));
-    const bool lengths = read_lengths(context, field_of(cells, "num_prefill_tokens"),
-                                      field_of(cells, "num_decode_tokens"), row);
-    if (!time || !lengths) {
-        return;
+    if (read_timed(context, cells, vidur_columns, row)) {
+        context.emit(row, cells);
     }
-    row.at_ns = *time;
-    context.draft.ids().begin();
-    context.emit(row, cells);
 }
 
 }  // namespace
@@ -132,7 +118,7 @@ constinit const TraceFormat vidur_format = {
     .name = "vidur",
     .time_unit = TimeUnit::s,
     .columns = vidur_columns,
-    .matches_header = matches_vidur,
+    .matches_header = matches<vidur_columns>,
     .read_csv = vidur_row,
 };
 

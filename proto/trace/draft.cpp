@@ -182,18 +182,6 @@ std::uint32_t TraceDraft::find_request(std::string_view name) const {
     return known == requests_.end() ? no_row : known->second;
 }
 
-void TraceDraft::remark(const char* one, const char* many, std::uint64_t count) {
-    for (Remark& remark : trace_.remarks) {
-        if (std::string_view(remark.many) == many) {
-            remark.count += count;
-            return;
-        }
-    }
-    if (count > 0) {
-        trace_.remarks.push_back({one, many, count});
-    }
-}
-
 void TraceDraft::note_doubt(UnitDoubt doubt) {
     if (!doubt_) {
         doubt_ = std::move(doubt);
@@ -208,8 +196,7 @@ void TraceDraft::finish() {
         "merge the files)",
         sessions_.namesakes());
     ids_.finish();
-    std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    trace_.sort_dependencies();
 }
 
 }  // namespace driftless

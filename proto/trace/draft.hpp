@@ -320,7 +320,9 @@ class TraceDraft {
     std::uint32_t find_request(std::string_view name) const;
     void depend(const Dependency& dependency) { trace_.dependencies.push_back(dependency); }
 
-    void remark(const char* one, const char* many, std::uint64_t count = 1);
+    void remark(const char* one, const char* many, std::uint64_t count = 1) {
+        add_remark(trace_.remarks, one, many, count);
+    }
     /// Keeps the first one, for messages.
     void note_doubt(UnitDoubt doubt);
     const std::optional<UnitDoubt>& doubt() const { return doubt_; }

@@ -25,25 +25,15 @@ Field either(const JsonValue& object, std::string_view name, const JsonValue& ot
 
 /// The ids and their block size, which all rows must share. False after an error.
 bool read_blocks(RowContext& context, const JsonValue& replay) {
-    context.draft.ids().begin();
     const JsonValue ids = replay.find("input_sequence_hashes");
-    if (!ids.present()) {
-        context.draft.ids().note_missing(context.line);
-        return true;
+    if (ids.present()) {
+        const Field size = field_of(replay.find("trace_block_size"), "trace_block_size");
+        const auto tokens = read_tokens(context, size, 1);
+        if (!tokens || !agree_on_block_size(context, size, *tokens)) {
+            return false;
+        }
     }
-    const Field size = field_of(replay.find("trace_block_size"), "trace_block_size");
-    const auto tokens = read_tokens(context, size, 1);
-    std::uint32_t& chosen = context.rules.block_size;
-    if (!tokens) {
-        return false;
-    }
-    if (chosen != 0 && chosen != *tokens) {
-        context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; make --block-size agree with it");
-        return false;
-    }
-    chosen = *tokens;
-    return read_ids(context, ids);
+    return read_row_ids(context, ids);
 }
 
 /// The next turn of a session comes a pause after the recorded end of the one before.
@@ -121,22 +111,16 @@ bool matches_agentic_mooncake(const JsonValue& row) {
 
 void read_header(RowContext& context, const JsonValue& header) {
     const Field size = field_of(header.find("block_size"), "block_size");
-    std::uint32_t& chosen = context.rules.block_size;
     if (header.find("version").as_u64() != 2) {
-        context.refuse(
-            "version",
-            header.find("version").present() ? header.find("version").raw() : std::string_view{},
-            "is not 2, the supported version", "convert the trace to version 2");
+        context.refuse("version", header.find("version").raw(), "is not 2, the supported version",
+                       "convert the trace to version 2");
         context.stop = Stop::file;
         return;
     }
     const auto tokens = read_tokens(context, size, 1);
-    if (tokens && chosen != 0 && chosen != *tokens) {
-        context.refuse("block_size", size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; make --block-size agree with it");
-        return;
+    if (tokens) {
+        (void)agree_on_block_size(context, size, *tokens);
     }
-    chosen = tokens.value_or(chosen);
 }
 
 /// One edge: adds it to the trace and moves the row behind it. False after an error.
@@ -149,8 +133,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
         return false;
     }
     const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
-    const auto delay_ns =
-        delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const auto delay_ns = read_pause(context, delay, TimeUnit::ms);
     const std::optional<Trigger> trigger = read_trigger(context, edge, "dependencies");
     if (!trigger || !delay_ns) {
         return false;
@@ -174,11 +157,10 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
             return false;
         }
     }
-    if (edges.size() > 0 && context.rules.sessions == Sessions::recorded) {
-        context.refuse("", "", "has requests that wait for others and have no arrival times",
+    if (edges.size() > 0 &&
+        !admit_untimed(context, "has requests that wait for others and have no arrival times",
                        "use --sessions closed to send each when those have ended, or --sessions "
-                       "open to send it by the recorded delays, as if answers took no time");
-        context.stop = Stop::trace;
+                       "open to send it by the recorded delays, as if answers took no time")) {
         return false;
     }
     context.draft.trace().rows_laid_out += edges.size() > 0 ? 1 : 0;
@@ -198,12 +180,7 @@ void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
     TraceDraft& draft = context.draft;
     TraceRow row;
     const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
-    draft.ids().begin();
-    const JsonValue ids = json.find("hash_ids");
-    if (!ids.present()) {
-        draft.ids().note_missing(context.line);
-    }
-    const bool blocks = !ids.present() || read_ids(context, ids);
+    const bool blocks = read_row_ids(context, json.find("hash_ids"));
     if (!lengths || !blocks || !read_arrival(context, json, row)) {
         return;
     }

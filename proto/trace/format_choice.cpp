@@ -173,7 +173,21 @@ bool is_servegen_window(std::string_view line) {
     return cells == 6;
 }
 
-}  // namespace
+/// The member of an object that no format reads which may hold the file's rows: a list of objects.
+/// Empty: there is none.
+std::string_view list_of_rows(const JsonValue& object) {
+    std::string_view found;
+    for (JsonValue member = object.first(); member.present(); member = member.next()) {
+        if (!member.is(JsonType::array) || !member.first().is(JsonType::object)) {
+            continue;
+        }
+        const bool plain =
+            !member.key().empty() &&
+            member.key().find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+        found = found.empty() && plain ? member.key() : std::string_view();
+    }
+    return found;
+}
 
 ForeignShape foreign_shape(const JsonValue& row) {
     if (row.find("hash_ids").is(JsonType::object)) {
@@ -222,19 +236,7 @@ ForeignShape foreign_shape(const JsonValue& row) {
     return {};
 }
 
-std::string_view list_of_rows(const JsonValue& object) {
-    std::string_view found;
-    for (JsonValue member = object.first(); member.present(); member = member.next()) {
-        if (!member.is(JsonType::array) || !member.first().is(JsonType::object)) {
-            continue;
-        }
-        const bool plain =
-            !member.key().empty() &&
-            member.key().find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
-        found = found.empty() && plain ? member.key() : std::string_view();
-    }
-    return found;
-}
+}  // namespace
 
 ForeignShape foreign_line_ends(std::string_view line) {
     return line.find('\r') == line.npos

@@ -209,6 +209,11 @@ std::optional<std::int64_t> read_gap(const RowContext& context, const Field& fie
     return time.value();
 }
 
+std::optional<std::int64_t> read_pause(const RowContext& context, const Field& field,
+                                       TimeUnit unit) {
+    return field.present ? read_gap(context, field, unit) : std::optional<std::int64_t>(0);
+}
+
 bool check_length(const RowContext& context, const Field& field) {
     if (!field.present || parse_time(field.text, context.rules.time_unit)) {
         return true;
@@ -314,6 +319,25 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
         }
         context.draft.ids().add(*id);
     }
+    return true;
+}
+
+bool read_row_ids(const RowContext& context, const JsonValue& list) {
+    context.draft.ids().begin();
+    if (!list.present()) {
+        context.draft.ids().note_missing(context.line);
+    }
+    return !list.present() || read_ids(context, list);
+}
+
+bool agree_on_block_size(RowContext& context, const Field& size, std::uint32_t tokens) {
+    std::uint32_t& chosen = context.rules.block_size;
+    if (chosen != 0 && chosen != tokens) {
+        context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
+                       "a trace has one block size; make --block-size agree with it");
+        return false;
+    }
+    chosen = tokens;
     return true;
 }
 
@@ -541,19 +565,24 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
     return first ? 0 : lay_out_turn(context, session, gap_ns);
 }
 
-bool admit_untimed(RowContext& context, const char* more) {
+bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
+                   std::string_view field, std::string_view value) {
     if (context.rules.sessions != Sessions::recorded) {
         return true;
     }
-    context.refuse(
-        "", "", "has conversations, which have no arrival times",
+    context.refuse(field, value, std::move(problem), std::move(remedy));
+    context.stop = Stop::trace;
+    return false;
+}
+
+bool admit_conversations(RowContext& context, const char* more) {
+    return admit_untimed(
+        context, "has conversations, which have no arrival times",
         std::string(
             "use --sessions closed to start each at time 0 (replay --users N: N at a time) with "
             "turns "
             "waiting for answers, or --sessions open to send turns by the recorded delays") +
             more);
-    context.stop = Stop::trace;
-    return false;
 }
 
 }  // namespace driftless

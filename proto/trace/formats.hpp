@@ -21,9 +21,6 @@
 
 namespace driftless {
 
-// TraceFormat: a trace format as a table entry; and the values of a row as every format reads
-// them.
-
 // TraceFormat: a trace format as a table entry, one file per format beside this one.
 //
 // A format knows how its rows look and what their fields mean. It sees one parsed line at a time
@@ -163,6 +160,9 @@ std::optional<std::uint64_t> whole_number(std::string_view text);
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field);
 /// A length of time; `unit` is never iso.
 std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit);
+/// The same; 0 where it is missing.
+std::optional<std::int64_t> read_pause(const RowContext& context, const Field& field,
+                                       TimeUnit unit);
 /// Whether a length of time, in the unit of the rules, is one, where it is there at all. False
 /// after an error.
 bool check_length(const RowContext& context, const Field& field);
@@ -184,6 +184,11 @@ std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& 
 
 /// Appends the ids of a JSON list to the draft. False after an error.
 bool read_ids(const RowContext& context, const JsonValue& list);
+/// Begins the ids of a row with those of a list; one that is missing is noted. False after an
+/// error.
+bool read_row_ids(const RowContext& context, const JsonValue& list);
+/// The block size that the data declare. False, and listed, where the trace has another one.
+bool agree_on_block_size(RowContext& context, const Field& size, std::uint32_t tokens);
 
 /// Blocks that `tokens` need, the partial last one included.
 constexpr std::uint64_t blocks_of(std::uint64_t tokens, std::uint64_t block_size) {
@@ -197,28 +202,22 @@ void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t 
 /// `--lenient` fixes them and counts. False after an error.
 bool check_count(const RowContext& context, std::uint32_t tokens);
 
-/// Inside: names the element of a list in the errors of its row, as long as it lives.
-///
-/// "turns[3]", or "exports[0].turns[3]" inside another one. Owned by the format that reads the
-/// list.
-class Inside {
-  public:
-    /// `number`: of the element, from 0. `context` outlives this.
-    Inside(RowContext& context, std::string_view list, std::size_t number)
-        : context_(context), before_(context.place) {
-        context_.place += before_.empty() ? "" : ".";
-        context_.place += std::string(list) + "[" + std::to_string(number) + "]";
+/// Reads the elements of a list, each named in its errors ("turns[3]", or "exports[0].turns[3]"
+/// inside another one), until one is refused. False after an error.
+template <typename Read>
+bool read_each(RowContext& context, const JsonValue& list, std::string_view name,
+               const Read& read) {
+    const std::string before = context.place;
+    const std::string place = before + (before.empty() ? "" : ".") + std::string(name) + "[";
+    std::size_t number = 0;
+    bool fine = true;
+    for (JsonValue one = list.first(); fine && one.present(); one = one.next()) {
+        context.place = place + std::to_string(number++) + "]";
+        fine = read(one);
     }
-    ~Inside() { context_.place = std::move(before_); }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-
-  private:
-    RowContext& context_;
-    std::string before_;
-};
-
-// Recorded requests in traces: rows that hold the words of a request, and when their turns come.
+    context.place = before;
+    return fine;
+}
 
 // Recorded requests in traces: rows that hold the words of a request instead of its length.
 //
@@ -277,22 +276,19 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
 /// The time of the session's row before, and the gap since. Without a row before: the gap.
 std::int64_t lay_out_turn(const RowContext& context, std::uint32_t session, std::int64_t gap_ns);
 
-/// For formats whose conversations have no arrival times at all: refuses the trace under
-/// `--sessions recorded`. `more`, a clause: what else can be done with it; empty: nothing. False
-/// after an error.
-bool admit_untimed(RowContext& context, const char* more = "");
+/// For formats without arrival times: refuses the trace under `--sessions recorded`, by a field and
+/// its value where these show it. False after an error.
+bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
+                   std::string_view field = {}, std::string_view value = {});
+/// The same of conversations. `more`, a clause: what else can be done with them; empty: nothing.
+bool admit_conversations(RowContext& context, const char* more = "");
 
-// The trace formats that can be read; each is told in the source of its name or of its family.
+// The trace formats that can be read, each in the source of its name or of its family. README.md
+// says what their rows look like and where they come from.
 
-// The Mooncake format (FAST'25) and its dialects: JSONL, `timestamp` in ms, `input_length`,
-// `output_length`, and `hash_ids`, one id per block of 512 tokens, the partial last block
-// included.
-//
-// AIPerf's dialect adds `session_id` and `delay` (ms after the turn before); Dynamo's has the
-// aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and ids of 64 bits. Rows in
-// words have a text, messages or a body (mooncake.cpp), or are bodies themselves. Ids are
-// global to a file. Sources: kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections
-// 1 and 2.
+// Mooncake (FAST'25) and its dialects: AIPerf's adds `session_id` and `delay` (ms after the turn
+// before); Dynamo's has the aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and
+// ids of 64 bits. Ids are global to a file.
 
 extern const TraceFormat mooncake_format;
 /// The same rows, of which those of a session hold only what is new (segments.hpp).
@@ -305,31 +301,18 @@ inline constexpr std::uint32_t mooncake_block_size = 512;
 /// a fraction as a time that may be in seconds, and ours does; rounding keeps the order.
 std::int64_t whole_ms(std::int64_t at_ns);
 
-// Dynamo's request trace (`dynamo.request.trace.v1`): JSONL, one event a line, of which the ends
-// of requests are rows: `request_received_ms` (epoch), lengths, and sequence hashes of 64 bits.
-//
-// Lines stand in the order of completion and are sorted; segments of one log share their ids,
-// sessions and block size. Markers and events of tools are skipped. Source: ai-dynamo/dynamo;
-// trace-formats section 10.1.
+// Dynamo's request trace: one event a line, of which the ends of requests are rows. Lines stand in
+// the order of completion; segments of one log share their ids, sessions and block size.
 
 extern const TraceFormat dynamo_format;
 
-// Dynamo's agentic Mooncake, version 2: JSONL, a header with `block_size`, then rows with
-// `not_before_ms`, lengths, `hash_ids` and `dependencies` on other rows.
-//
-// Ids hold inside a play (`play_id`). A row that depends on others has no arrival time of its own:
-// it is read under `--sessions open` and `closed` only, which lay it out by the recorded delays,
-// as if answers took no time; under `closed` it then waits for those others alone. Source:
-// ai-dynamo/dynamo; trace-formats section 10.2.
+// Dynamo's agentic Mooncake: ids hold inside a play. A row that depends on others has no arrival
+// time of its own; closed, it waits for those others alone.
 
 extern const TraceFormat agentic_mooncake_format;
 
-// Conversations without times, an object each: ShareGPT's `conversations` of `from` and `value`,
-// and the `messages` of `role` and `content` that vLLM's benchmark of several turns reads.
-//
-// A row is a question that an answer follows, with everything said before it, recorded answers
-// too. Neither has times nor lengths. Sources: ShareGPT_V3 (trace-formats 10); vllm-project/vllm,
-// benchmarks/multi_turn/README.md.
+// ShareGPT, and the input of vLLM's benchmark of several turns. A row is a question that an answer
+// follows, with everything said before it, recorded answers too.
 
 extern const TraceFormat sharegpt_format;
 extern const TraceFormat vllm_multi_turn_format;
@@ -338,81 +321,43 @@ extern const TraceFormat vllm_multi_turn_format;
 /// not a request: it has nothing beside them but an id, and without an id it ends with an answer.
 bool is_only_conversation(const JsonValue& row);
 
-// AIPerf's conversations of several turns (`multi_turn`): an object a session, a question a turn.
-//
-// `{"session_id":"s","turns":[{"text":"..","timestamp":0},{"text":"..","delay":2000}]}`: times in
-// ms, answers unknown, so each row holds its new messages alone (Trace::deltas). A first turn of
-// the role system that has nothing but text stands before the first question. Source:
-// ai-dynamo/aiperf, src/aiperf/dataset/loader/{multi_turn,models}.py.
+// AIPerf's conversations of several turns. Answers are unknown, so each row holds its new messages
+// alone (Trace::deltas). A first turn of the role system that has nothing but text stands before
+// the first question.
 
 extern const TraceFormat aiperf_turns_format;
 
-// Azure's LLM inference traces: CSV with `TIMESTAMP`, `ContextTokens`, `GeneratedTokens`.
-//
-// Read by name: the multi-modal trace of 2025 puts `NumImages` second; images are counted, not
-// sent. Wall clocks without a zone are UTC; the trace of 2024 mixes two spellings in one file. No
-// block ids and no sessions: every prompt is private. Source: Azure/AzurePublicDataset;
-// trace-formats section 5.
+// Azure: read by name, because the trace of 2025 has `NumImages` second; the trace of 2024 mixes
+// two spellings of clocks in one file.
 
 extern const TraceFormat azure_format;
 
-// BurstGPT: CSV with `Timestamp` in seconds since a midnight, `Request tokens`, `Response tokens`.
-//
-// Read by name: the third release has two more columns, `Session ID` and `Elapsed time`. A
-// response of 0 tokens is a request that failed; such rows are dropped and counted. No block ids.
-// Source: HPMLL/BurstGPT, README.md; trace-formats section 6.
+// BurstGPT: read by name, because its third release has two more columns.
 
 extern const TraceFormat burstgpt_format;
 
-// vidur's request traces: CSV with `arrived_at` in seconds, `num_prefill_tokens` and
-// `num_decode_tokens`. No block ids and no sessions: every prompt is private. Source:
-// microsoft/vidur, data/processed_traces.
-
 extern const TraceFormat vidur_format;
 
-// LMCache's agentic traces: one call of an agent a row, with its whole list of messages
-// (huggingface.co/datasets/sammshen/lmcache-agentic-traces).
-//
-// `pre_gap` is the time in seconds from the answer of the session's call before to this one; there
-// are no times of arrival. Rows of one session stand in order.
+// LMCache: one call of an agent a row. Rows of one session stand in order.
 
 extern const TraceFormat lmcache_format;
 
-// evalscope's workload traces: a log of request bodies and the times at which they came
-// (github.com/modelscope/evalscope, perf plugin `workload_trace`).
-//
-// `timestamp` is seconds as a number or as text, or an ISO-8601 time; `completion_tokens` is how
-// long the answer was. Headers of rows are not sent. Lines of OpenAI's Batch are the same without
-// times: `custom_id`, `method`, `url`, `body`.
+// evalscope's workload traces, and lines of OpenAI's Batch, which are the same without times.
 
 extern const TraceFormat workload_log_format;
 
-// SGLang's `agentic-trace`: one object with all conversations, each a list of turns.
-//
-// `{"metadata":{},"conversations":[[{"messages":[..],"prompt_tokens":N},..]]}`: a turn holds its
-// new messages alone, without answers, and how long its whole prompt was. No times, no lengths of
-// answers; turns without messages ask nothing. Source: sgl-project/sglang,
-// python/sglang/benchmark/datasets/agentic_trace.py.
+// SGLang's `agentic-trace`: a turn holds its new messages alone, without answers, and how long its
+// whole prompt was. Turns without messages ask nothing.
 
 extern const TraceFormat sglang_agentic_format;
 
-// AIBrix's workload files: JSON lines, each an instant in milliseconds with the list of requests
-// that leave then.
-//
-// A request has its text (`prompt`), its lengths (`prompt_length`, `output_length`; older files
-// spell them `Prompt Length`, `Output Length`), or both: text is sent as it was recorded. Requests
-// of one `session_id` are turns of it. Source: vllm-project/aibrix,
-// benchmarks/generator/workload_generator.
+// AIBrix: older files spell the lengths `Prompt Length` and `Output Length`. Requests of one
+// `session_id` are turns of it.
 
 extern const TraceFormat aibrix_format;
 
-// The Qwen (Bailian) format: JSONL, `timestamp` in seconds, `input_length`, `output_length`, and
-// `hash_ids`, one id per block of 16 tokens, the partial last block included.
-//
-// `chat_id` names a request and `parent_chat_id` the turn before it (-1: none), so that a chain of
-// them is a session, named by its first. Ids may name contents wherever they stand (files A and B)
-// or whole prefixes. Source: alibaba-edu/qwen-bailian-usagetraces-anon, README.md; trace-formats
-// section 4.
+// Qwen (Bailian): `parent_chat_id` names the turn before (-1: none), so that a chain of rows is a
+// session, named by its first.
 
 extern const TraceFormat qwen_format;
 
@@ -441,13 +386,9 @@ std::span<const std::string_view> map_keys();
 
 extern const TraceFormat isb1_format;
 
-// MLPerf's agentic datasets: JSONL, one message of a conversation a row, with `conversation_id`,
-// `turn` from 1 on and `role`.
-//
-// Each row of a user or of a tool is a request: the messages recorded before it, and its own. The
-// answers in it are the recorded ones. It waits for the answer to the request before it and for
-// `delay_seconds`; there are no times of arrival and no token counts. Rows of a conversation stand
-// together and in order. Source: mlcommons/endpoints, its dataset schema (2026).
+// MLPerf's agentic datasets: each row of a user or of a tool is a request, with the messages
+// recorded before it. It waits for the answer to the request before it and for `delay_seconds`.
+// Rows of a conversation stand together and in order.
 
 extern const TraceFormat mlperf_format;
 

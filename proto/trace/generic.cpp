@@ -183,8 +183,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& delay = fields.of[key_delay];
     const TimeUnit unit =
         context.rules.time_unit == TimeUnit::iso ? TimeUnit::s : context.rules.time_unit;
-    const auto delay_ns =
-        delay.present ? read_gap(context, delay, unit) : std::optional<std::int64_t>(0);
+    const auto delay_ns = read_pause(context, delay, unit);
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
     if (!number || *number > row_tokens_max) {

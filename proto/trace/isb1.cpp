@@ -17,10 +17,6 @@ namespace driftless {
 // retrieval and execution said goes out as a user's words under a heading. Source:
 // SemiAnalysisAI/InferenceX, utils/bench_serving/benchmark_export_replay.py.
 
-/// JSON objects with commas between them. Nothing after an error, which names the list.
-std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
-                                         std::string_view name);
-
 namespace {
 
 std::string upper(std::string_view text) {
@@ -165,16 +161,9 @@ bool check_message(RowContext& context, const JsonValue& message) {
         (content.is(JsonType::array) && !check_objects(context, content, "content"))) {
         return false;
     }
-    for (const auto& [name, list] : {std::pair("content_blocks", blocks), {"content", content}}) {
-        std::size_t number = 0;
-        for (JsonValue one = list.first(); one.present(); one = one.next()) {
-            const Inside inside(context, name, number++);
-            if (!check_texts(context, one)) {
-                return false;
-            }
-        }
-    }
-    return true;
+    const auto check = [&](const JsonValue& one) { return check_texts(context, one); };
+    return read_each(context, blocks, "content_blocks", check) &&
+           read_each(context, content, "content", check);
 }
 
 /// Writes what the message says. False where that is nothing.
@@ -203,32 +192,28 @@ void write_message(const RowContext& context, JsonWriter& json, const JsonValue&
                          says ? 0 : 1);
 }
 
-}  // namespace
-
+/// JSON objects with commas between them. Nothing after an error, which names the list.
 std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
                                          std::string_view name) {
     if (!check_objects(context, list, name)) {
         return std::nullopt;
     }
     if (list.size() == 0) {
-        context.refuse(name, list.present() ? list.raw() : "",
-                       list.present() ? "is empty" : "is missing", "give every turn messages");
+        context.refuse(name, list.raw(), list.present() ? "is empty" : "is missing",
+                       "give every turn messages");
         return std::nullopt;
     }
     std::string words;
     JsonWriter json(words);
-    std::size_t number = 0;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        const Inside inside(context, name, number++);
+    const bool fine = read_each(context, list, name, [&](const JsonValue& one) {
         if (!check_message(context, one)) {
-            return std::nullopt;
+            return false;
         }
         write_message(context, json, one);
-    }
-    return words;
+        return true;
+    });
+    return fine ? std::optional(words) : std::nullopt;
 }
-
-namespace {
 
 /// Of turns and of events.
 constexpr std::string_view columns[] = {
@@ -329,8 +314,7 @@ bool Bundle::admit(std::string_view name, const JsonValue& turns) {
 bool Bundle::read_time(const JsonValue& turn, TraceRow& row, std::int64_t& gap_ns) {
     const std::string_view name = adapter_->offsets ? "arrival_time_offset_ms" : "wait_before_ms";
     const Field time = field_of(turn.find(name), name);
-    const auto ns =
-        time.present ? read_gap(context_, time, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const auto ns = read_pause(context_, time, TimeUnit::ms);
     if (!ns) {
         return false;
     }
@@ -378,20 +362,15 @@ bool Bundle::read_cell(const JsonValue& cell) {
         return false;
     }
     if (turns.size() == 0) {
-        context_.refuse(adapter_->turns, turns.present() ? turns.raw() : "",
-                        turns.present() ? "is empty" : "is missing", "give every cell turns");
+        context_.refuse(adapter_->turns, turns.raw(), turns.present() ? "is empty" : "is missing",
+                        "give every cell turns");
         return false;
     }
     if (!admit(name, turns)) {
         return true;
     }
-    std::size_t number = 0;
-    bool fine = true;
-    for (JsonValue turn = turns.first(); fine && turn.present(); turn = turn.next()) {
-        const Inside inside(context_, adapter_->turns, number++);
-        fine = read_turn(turn);
-    }
-    return fine;
+    return read_each(context_, turns, adapter_->turns,
+                     [&](const JsonValue& turn) { return read_turn(turn); });
 }
 
 void Bundle::read() {
@@ -401,7 +380,7 @@ void Bundle::read() {
         adapter_ = id.as_string() == one.name ? &one : adapter_;
     }
     if (adapter_ == nullptr) {
-        context_.refuse("adapter_id", id.present() ? id.raw() : "",
+        context_.refuse("adapter_id", id.raw(),
                         id.present() ? "is not a supported kind of bundle" : "is missing",
                         "use inferencex_multiturn or inferencex_trace_replay");
         return;
@@ -409,15 +388,14 @@ void Bundle::read() {
     if (!check_objects(context_, cells, "exports") || !check_cells(cells)) {
         return;
     }
-    std::size_t number = 0;
-    for (JsonValue cell = cells.first(); cell.present(); cell = cell.next()) {
-        const Inside inside(context_, "exports", number++);
+    (void)read_each(context_, cells, "exports", [&](const JsonValue& cell) {
         (void)read_cell(cell);
-    }
+        return true;
+    });
 }
 
 void read_row(RowContext& context, const JsonValue& json) {
-    if (admit_untimed(context)) {
+    if (admit_conversations(context)) {
         Bundle(context, json).read();
     }
 }

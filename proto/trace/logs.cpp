@@ -14,13 +14,10 @@ namespace driftless {
 
 namespace {
 
+/// The most particular first: the first that matches is the one.
 constexpr const LogFormat* formats[] = {&otel_log, &langfuse_log, &litellm_log, &plain_log};
 
 }  // namespace
-
-std::span<const LogFormat* const> log_formats() {
-    return formats;
-}
 
 const LogFormat* find_log_format(std::string_view name) {
     for (const LogFormat* format : formats) {
@@ -45,16 +42,6 @@ void LogContext::refuse(std::string_view field, std::string problem, std::string
                 std::move(remedy)});
 }
 
-void LogContext::remark(const char* one, const char* many) const {
-    for (Remark& known : remarks) {
-        if (std::string_view(known.many) == many) {
-            ++known.count;
-            return;
-        }
-    }
-    remarks.push_back({one, many, 1});
-}
-
 void LogContext::add(LogCall call) const {
     call.line = line;
     call.place = place;
@@ -66,6 +53,18 @@ namespace {
 /// The contents of a string, a number as written; empty for all else.
 std::string_view scalar_text(const JsonValue& value) {
     return value.is(JsonType::number) ? value.raw() : value.as_string().value_or("");
+}
+
+/// An epoch in s, ms, us or ns by its magnitude (the years 2001 to 2286), or a wall clock with a
+/// zone or in UTC: ns since 1970.
+std::optional<std::int64_t> time_of(const JsonValue& value) {
+    const std::string_view text = scalar_text(value);
+    const std::optional<TimeUnit> unit = guess_time_unit(text);
+    if (!unit) {
+        return std::nullopt;
+    }
+    const Result<std::int64_t> time = parse_time(text, *unit);
+    return time ? std::optional(time.value()) : std::nullopt;
 }
 
 }  // namespace
@@ -88,16 +87,6 @@ std::string_view text_member(const JsonValue& object, Names names) {
         }
     }
     return {};
-}
-
-std::optional<std::int64_t> time_of(const JsonValue& value) {
-    const std::string_view text = scalar_text(value);
-    const std::optional<TimeUnit> unit = guess_time_unit(text);
-    if (!unit) {
-        return std::nullopt;
-    }
-    const Result<std::int64_t> time = parse_time(text, *unit);
-    return time ? std::optional(time.value()) : std::nullopt;
 }
 
 bool read_times(const LogContext& context, const JsonValue& start, const JsonValue& end,
@@ -330,10 +319,6 @@ void answer_of_items(const LogContext& context, const JsonValue& items, LogCall&
     call.answer = std::move(text);
 }
 
-}  // namespace
-
-namespace {
-
 /// Langfuse's decorators log a call as its arguments: the named ones have the prompt, where they
 /// have one at all.
 JsonValue named_arguments(const JsonValue& value) {
@@ -518,7 +503,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
 }
 
 void LogReader::json_object(LogContext& here, const JsonValue& object) {
-    for (const LogFormat* one : log_formats()) {
+    for (const LogFormat* one : formats) {
         if (format_ == nullptr && one->matches(object)) {
             format_ = one;
         }

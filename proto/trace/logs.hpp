@@ -16,9 +16,6 @@
 
 namespace driftless {
 
-// LogFormat: a format of logs as a table entry, and what all importers read alike: calls, names,
-// times, usage, messages.
-
 // LogCall: one request of a service's log, as an importer found it: when, how long, and its text.
 //
 // Text, names and ids of the log live here while block ids are made of them, and nowhere else:
@@ -75,7 +72,7 @@ struct LogContext {
 
     void refuse(std::string_view field, std::string problem, std::string remedy) const;
     /// Counts a fact that a person should know.
-    void remark(const char* one, const char* many) const;
+    void remark(const char* one, const char* many) const { add_remark(remarks, one, many, 1); }
 
     /// Carries the kept columns of a call; `find` gives the value of a name, or an absent one.
     template <typename Find>
@@ -106,8 +103,6 @@ struct LogFormat {
     void (*read)(LogContext& context, const JsonValue& object) = nullptr;
 };
 
-/// All formats, the most particular first: the first that matches is the one.
-std::span<const LogFormat* const> log_formats();
 const LogFormat* find_log_format(std::string_view name);
 /// The names, comma-separated, for messages.
 std::string log_format_names();
@@ -127,10 +122,6 @@ using Names = std::initializer_list<std::string_view>;
 JsonValue member(const JsonValue& object, Names names);
 /// Its text: that of a string, or a number as written. Empty where there is none.
 std::string_view text_member(const JsonValue& object, Names names);
-
-/// An epoch in s, ms, us or ns by its magnitude (the years 2001 to 2286), or a wall clock with a
-/// zone or in UTC: ns since 1970.
-std::optional<std::int64_t> time_of(const JsonValue& value);
 
 /// Reads when a call began and ended. False, and listed, where the beginning is missing or no
 /// time. An end that is missing stays unknown; one that is no time or before the beginning is

@@ -13,23 +13,19 @@ namespace driftless {
 // The words of MLPerf's agentic rows: what a row of a user, a tool or an assistant stands for in a
 // chat, as JSON texts of messages. They list what is wrong with the row's fields.
 
+namespace {
+
 /// A string that is not empty.
-bool is_text(const JsonValue& value);
+bool is_text(const JsonValue& value) {
+    return !value.as_string().value_or("").empty();
+}
 
 /// Lists an error of a field of this row, with the value as it stands. Always false.
 bool refuse_value(const RowContext& context, std::string_view field, const JsonValue& value,
-                  std::string problem, std::string remedy);
-
-/// The row's messages: objects with commas between them. Nothing after an error.
-std::optional<std::string> user_words(const RowContext& context, const JsonValue& row);
-/// A message for each result.
-std::optional<std::string> tool_words(const RowContext& context, const JsonValue& row);
-std::optional<std::string> assistant_words(const RowContext& context, const JsonValue& row);
-
-/// A system prompt as a message; `system` is text.
-std::string system_words(const JsonValue& system);
-
-namespace {
+                  std::string problem, std::string remedy) {
+    context.refuse(field, value.raw(), std::move(problem), std::move(remedy));
+    return false;
+}
 
 JsonValue member(const JsonValue& row, std::string_view name) {
     return given(row.find(name));
@@ -86,19 +82,7 @@ std::string message(const JsonValue& row, std::string_view role, std::string_vie
 constexpr std::string_view user_keys[] = {"name"};
 constexpr std::string_view assistant_keys[] = {"name", "tool_calls", "reasoning_content"};
 
-}  // namespace
-
-bool is_text(const JsonValue& value) {
-    return !value.as_string().value_or("").empty();
-}
-
-bool refuse_value(const RowContext& context, std::string_view field, const JsonValue& value,
-                  std::string problem, std::string remedy) {
-    context.refuse(field, value.present() ? value.raw() : std::string_view{}, std::move(problem),
-                   std::move(remedy));
-    return false;
-}
-
+/// A system prompt as a message; `system` is text.
 std::string system_words(const JsonValue& system) {
     std::string words;
     JsonWriter(words)
@@ -111,6 +95,7 @@ std::string system_words(const JsonValue& system) {
     return words;
 }
 
+/// The row's messages: objects with commas between them. Nothing after an error.
 std::optional<std::string> user_words(const RowContext& context, const JsonValue& row) {
     const JsonValue content = member(row, "content");
     if (!has_words(content)) {
@@ -120,6 +105,7 @@ std::optional<std::string> user_words(const RowContext& context, const JsonValue
     return message(row, "user", content.raw(), user_keys);
 }
 
+/// A message for each result.
 std::optional<std::string> tool_words(const RowContext& context, const JsonValue& row) {
     const JsonValue results = member(row, "tool_results");
     if (!check_objects(context, results, "tool_results")) {
@@ -160,8 +146,6 @@ std::optional<std::string> assistant_words(const RowContext& context, const Json
     }
     return message(row, "assistant", content.present() ? content.raw() : "null", assistant_keys);
 }
-
-namespace {
 
 constexpr std::string_view columns[] = {"conversation_id",
                                         "turn",
@@ -359,8 +343,7 @@ std::string MessageRow::extra() const {
 bool MessageRow::ask() {
     TraceDraft& draft = context_.draft;
     const Field delay = field_of(json_.find("delay_seconds"), "delay_seconds");
-    const auto delay_ns =
-        delay.present ? read_gap(context_, delay, TimeUnit::s) : std::optional<std::int64_t>(0);
+    const auto delay_ns = read_pause(context_, delay, TimeUnit::s);
     TraceRow row;
     if (!delay_ns || !read_recorded_lengths(context_, Field{}, Field{}, row)) {
         return false;
@@ -430,14 +413,10 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (is_metadata(json)) {
         return;
     }
-    if (context.rules.sessions == Sessions::recorded) {
-        context.refuse("", "", "has conversations, which have no arrival times",
-                       "use --sessions closed to start each at time 0 with turns waiting for "
-                       "answers, or --sessions open to send turns by the recorded delays");
-        context.stop = Stop::trace;
-        return;
-    }
-    if (enter(context, json) && !context.draft.dialogue().broken) {
+    if (admit_untimed(context, "has conversations, which have no arrival times",
+                      "use --sessions closed to start each at time 0 with turns waiting for "
+                      "answers, or --sessions open to send turns by the recorded delays") &&
+        enter(context, json) && !context.draft.dialogue().broken) {
         context.draft.dialogue().broken = !MessageRow(context, json).read();
     }
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,16 +20,6 @@ namespace driftless {
 // answer before. The older key for it is `message_mode` (history, delta), the newer one
 // `assistant_responses` (recorded, live). Source: ai-dynamo/aiperf,
 // src/aiperf/dataset/loader/{models,mooncake_trace}.py, and its tests.
-
-/// What the row's words are, held against the rows before it. `mode`: its key that says so; absent
-/// where it has none. Nothing after an error.
-std::optional<RowWords> read_row_words(const RowContext& context, const RecordedFields& words,
-                                       const JsonValue& mode, std::uint32_t session);
-
-/// Gives the next row, of that session or of none, its request. Tools of a session hold until
-/// others come where its rows are deltas. False after an error.
-bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWords kind,
-                         std::uint32_t session);
 
 namespace {
 
@@ -122,8 +113,8 @@ void note_messages(const RowContext& context, const JsonValue& messages, RowWord
     tail.list_bytes = list_bytes;
 }
 
-}  // namespace
-
+/// What the row's words are, held against the rows before it. `mode`: its key that says so; absent
+/// where it has none. Nothing after an error.
 std::optional<RowWords> read_row_words(const RowContext& context, const RecordedFields& words,
                                        const JsonValue& mode, std::uint32_t session) {
     const std::optional<bool> delta = read_mode(context, mode);
@@ -143,6 +134,8 @@ std::optional<RowWords> read_row_words(const RowContext& context, const Recorded
     return kind;
 }
 
+/// Gives the next row, of that session or of none, its request. Tools of a session hold until
+/// others come where its rows are deltas. False after an error.
 bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWords kind,
                          std::uint32_t session) {
     MessageRows& rows = context.draft.message_rows();
@@ -164,8 +157,6 @@ bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWor
     }
     return true;
 }
-
-namespace {
 
 /// What a row's key means.
 enum class Meaning : std::uint8_t {
@@ -201,12 +192,12 @@ constexpr Key keys[] = {
     {"extra", Meaning::extra},          {"extra_body", Meaning::extra},
     {"message_mode", Meaning::mode},    {"assistant_responses", Meaning::mode},
 };
-constexpr std::string_view columns[] = {
-    "timestamp",     "created_time", "input_length", "input_tokens", "output_length",
-    "output_tokens", "hash_ids",     "session_id",   "delay",        "delay_ms",
-    "text_input",    "input_text",   "prompt",       "messages",     "tools",
-    "payload",       "extra",        "extra_body",   "message_mode", "assistant_responses"};
-static_assert(std::size(keys) == std::size(columns));
+constexpr auto columns = [] {
+    std::array<std::string_view, std::size(keys)> names;
+    std::transform(std::begin(keys), std::end(keys), names.begin(),
+                   [](const Key& key) { return key.name; });
+    return names;
+}();
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
 struct Fields {
@@ -357,16 +348,11 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
 
 /// The ids, held against the length where that is known.
 bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& input) {
-    context.draft.ids().begin();
-    if (!ids.present()) {
-        context.draft.ids().note_missing(context.line);
-        return true;
-    }
-    if (!read_ids(context, ids)) {
+    if (!read_row_ids(context, ids)) {
         return false;
     }
     const std::optional<std::uint64_t> tokens = whole_number(input.raw);
-    return !tokens || *tokens == 0 || *tokens > row_tokens_max ||
+    return !ids.present() || !tokens || *tokens == 0 || *tokens > row_tokens_max ||
            check_count(context, static_cast<std::uint32_t>(*tokens));
 }
 
@@ -454,8 +440,7 @@ void read_row(RowContext& context, const JsonValue& json) {
         row.session = context.draft.sessions().find(session.text);
     }
     const Field delay = fields.field(Meaning::delay, "delay");
-    const auto delay_ns =
-        delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const auto delay_ns = read_pause(context, delay, TimeUnit::ms);
     const auto time = read_arrival(context, fields, row, delay_ns.value_or(0));
     const bool prompt = read_prompt(context, fields, body, row);
     if (!time || !delay_ns || !prompt) {

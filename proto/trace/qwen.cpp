@@ -13,13 +13,8 @@ bool matches(const JsonValue& row) {
 
 /// The ids, held against the length where that is known.
 bool read_blocks(const RowContext& context, const JsonValue& ids, const TraceRow& row) {
-    context.draft.ids().begin();
-    if (!ids.present()) {
-        context.draft.ids().note_missing(context.line);
-        return true;
-    }
-    return read_ids(context, ids) &&
-           (row.input_length == 0 || check_count(context, row.input_length));
+    return read_row_ids(context, ids) &&
+           (!ids.present() || row.input_length == 0 || check_count(context, row.input_length));
 }
 
 /// A child goes on with its parent's session; a parent that is not there makes it a root.

@@ -438,12 +438,8 @@ void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginn
 }
 
 void TraceReader::rebase_and_sort() {
-    // The index settles equal instants, so that the order is stable.
-    const auto before = [](const TraceRow& a, const TraceRow& b) {
-        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
-    };
-    if (!std::is_sorted(trace_.rows.begin(), trace_.rows.end(), before)) {
-        std::sort(trace_.rows.begin(), trace_.rows.end(), before);
+    if (!std::is_sorted(trace_.rows.begin(), trace_.rows.end(), comes_before)) {
+        std::sort(trace_.rows.begin(), trace_.rows.end(), comes_before);
     }
     const std::int64_t first = trace_.rows.empty() ? 0 : trace_.rows.front().at_ns;
     for (TraceRow& row : trace_.rows) {

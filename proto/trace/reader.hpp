@@ -17,16 +17,15 @@
 
 namespace driftless {
 
-// FormatChoice: which format a trace has, by what the user says and by the shape of the file.
-
 /// ReadOptions: what the user says about a trace that is read. Plain values.
 struct ReadOptions {
-    std::string format;             ///< `--format`; empty: by the keys of the first row
-    std::string time_unit;          ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;   ///< `--block-size`; 0: the format's
-    bool lenient = false;           ///< `--lenient`
-    std::vector<std::string> keep;  ///< `--keep`
-    std::vector<MappedColumn> map;  ///< `--map`
+    std::vector<std::string> paths;  ///< files, folders, or "-"; engine/plan reads them
+    std::string format;              ///< `--format`; empty: by the keys of the first row
+    std::string time_unit;           ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
+    bool lenient = false;            ///< `--lenient`
+    std::vector<std::string> keep;   ///< `--keep`
+    std::vector<MappedColumn> map;   ///< `--map`
     Sessions sessions = Sessions::recorded;
     IdScope id_scope = IdScope::format;  ///< `--hash-scope`
     std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
@@ -48,10 +47,6 @@ struct ForeignShape {
     std::string_view remedy;  ///< what to do with such a file
 };
 
-ForeignShape foreign_shape(const JsonValue& row);
-/// The member of an object that no format reads which may hold the file's rows: a list of objects.
-/// Empty: there is none.
-std::string_view list_of_rows(const JsonValue& object);
 /// By the first line, and by the name of the file where that does not say it all.
 ForeignShape foreign_text_shape(std::string_view line, std::string_view file);
 /// Lines that end in CR alone come as one line.
@@ -102,8 +97,6 @@ class FormatChoice {
     std::vector<std::string_view> known_;
     bool file_checked_ = false;  ///< the file's first row looks like the format
 };
-
-// TraceReader: lines in, a Trace out; rows of CSV and of JSON on their way to their format.
 
 /// RowReader: one row after another, of whichever container, into the draft of a trace.
 ///
@@ -279,8 +272,6 @@ class TraceReader {
     Container container_ = Container::unknown;
     bool stopped_ = false;  ///< the options are wrong for this trace
 };
-
-// Checks that need the whole trace, after its last row.
 
 // Tails: whether every block id names one block, of one length.
 //

@@ -18,17 +18,13 @@ bool matches_lmcache(const JsonValue& row) {
 bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     const SessionTail& last = context.draft.sessions().tail(row.session);
     const Field gap = field_of(json.find("pre_gap"), "pre_gap");
-    const auto gap_ns =
-        gap.present ? read_gap(context, gap, TimeUnit::s) : std::optional<std::int64_t>(0);
-    if (!gap_ns) {
-        return false;
-    }
-    if (context.rules.sessions == Sessions::recorded) {
-        context.refuse("pre_gap", gap.raw,
+    const auto gap_ns = read_pause(context, gap, TimeUnit::s);
+    if (!gap_ns ||
+        !admit_untimed(context,
                        "is relative to its session's previous answer, so it is not an arrival time",
                        "use --sessions closed to send it when that answer has ended, or --sessions "
-                       "open to send it by the recorded gaps, as if answers took no time");
-        context.stop = Stop::trace;
+                       "open to send it by the recorded gaps, as if answers took no time",
+                       "pre_gap", gap.raw)) {
         return false;
     }
     const Field start = field_of(json.find("session_timestamp"), "session_timestamp");
@@ -196,29 +192,24 @@ void read_conversation(RowContext& context, const JsonValue& turns) {
     }
     const std::string name = std::to_string(context.draft.trace().sessions.size());
     const std::uint32_t session = context.draft.sessions().find(name);
-    std::size_t number = 0;
-    bool fine = true;
-    for (JsonValue turn = turns.first(); fine && turn.present(); turn = turn.next()) {
-        const Inside inside(context, "turns", number++);
-        fine = read_turn(context, turn, session);
-    }
+    (void)read_each(context, turns, "turns",
+                    [&](const JsonValue& turn) { return read_turn(context, turn, session); });
 }
 
 void sglang_agentic_row(RowContext& context, const JsonValue& json) {
-    if (!admit_untimed(context)) {
+    if (!admit_conversations(context)) {
         return;
     }
     const JsonValue list = json.find("conversations");
     if (!list.is(JsonType::array)) {
-        context.refuse("conversations", list.present() ? list.raw() : "",
-                       "is not a list of conversations", "give the object one");
+        context.refuse("conversations", list.raw(), "is not a list of conversations",
+                       "give the object one");
         return;
     }
-    std::size_t number = 0;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        const Inside inside(context, "conversations", number++);
+    (void)read_each(context, list, "conversations", [&](const JsonValue& one) {
         read_conversation(context, one);
-    }
+        return true;
+    });
 }
 
 }  // namespace

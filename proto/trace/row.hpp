@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "proto/core/errors.hpp"
@@ -88,7 +89,7 @@ class BlockIdSpan {
   public:
     class Iterator {
       public:
-        using iterator_category = std::random_access_iterator_tag;
+        using iterator_category = std::forward_iterator_tag;
         using value_type = std::uint64_t;
         using difference_type = std::ptrdiff_t;
         using pointer = void;
@@ -97,24 +98,12 @@ class BlockIdSpan {
         Iterator() = default;
         Iterator(const BlockIds* ids, std::size_t at) : ids_(ids), at_(at) {}
         std::uint64_t operator*() const { return (*ids_)[at_]; }
-        std::uint64_t operator[](difference_type n) const { return *(*this + n); }
-        Iterator& operator++() { return *this += 1; }
-        Iterator& operator--() { return *this += -1; }
-        Iterator operator++(int) { return {ids_, at_++}; }
-        Iterator operator--(int) { return {ids_, at_--}; }
-        Iterator& operator+=(difference_type n) {
-            at_ += static_cast<std::size_t>(n);
+        Iterator& operator++() {
+            ++at_;
             return *this;
         }
-        Iterator& operator-=(difference_type n) { return *this += -n; }
-        friend Iterator operator+(Iterator a, difference_type n) { return a += n; }
-        friend Iterator operator+(difference_type n, Iterator a) { return a += n; }
-        friend Iterator operator-(Iterator a, difference_type n) { return a -= n; }
-        friend difference_type operator-(const Iterator& a, const Iterator& b) {
-            return static_cast<difference_type>(a.at_) - static_cast<difference_type>(b.at_);
-        }
-        auto operator<=>(const Iterator& other) const { return at_ <=> other.at_; }
-        bool operator==(const Iterator& other) const { return at_ == other.at_; }
+        Iterator operator++(int) { return {ids_, at_++}; }
+        bool operator==(const Iterator& other) const = default;
 
       private:
         const BlockIds* ids_ = nullptr;
@@ -211,6 +200,24 @@ struct Remark {
     std::uint64_t count = 0;
 };
 
+/// Counts a fact, which is listed from its first count on.
+inline void add_remark(std::vector<Remark>& remarks, const char* one, const char* many,
+                       std::uint64_t count) {
+    const auto known = std::find_if(remarks.begin(), remarks.end(), [many](const Remark& remark) {
+        return std::string_view(remark.many) == many;
+    });
+    if (known != remarks.end()) {
+        known->count += count;
+    } else if (count > 0) {
+        remarks.push_back({one, many, count});
+    }
+}
+
+/// The order of a trace's rows: by time, those of one instant in file order.
+inline bool comes_before(const TraceRow& a, const TraceRow& b) {
+    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
+}
+
 /// A whole trace, sorted stably by time (equal instants keep file order).
 struct Trace {
     std::string name;              ///< file name without folder and endings
@@ -273,6 +280,11 @@ struct Trace {
             [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
         return {begin, end};
     }
+    /// By row, as they stand in a trace; those of a row keep their order.
+    void sort_dependencies() {
+        std::stable_sort(dependencies.begin(), dependencies.end(),
+                         [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    }
     /// Name of the file that the row stands in; empty where no file is named. Copies share it.
     std::string_view file_of(const TraceRow& row) const {
         const std::uint32_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
@@ -325,6 +337,51 @@ struct Trace {
         CHECK(kept.empty() || index < kept.size());
         return kept.empty() ? std::string_view{} : std::string_view{kept[index]};
     }
+};
+
+/// A value for each block of each namespace of a trace: an array, or a table where that would be
+/// far longer than the trace has references. The trace outlives this.
+template <typename Value>
+class PerBlock {
+  public:
+    explicit PerBlock(const Trace& trace) : trace_(trace) {
+        std::uint64_t references = 0;
+        for (const TraceRow& row : trace.rows) {
+            references += row.ids_count;
+        }
+        const std::uint64_t blocks = std::uint64_t{trace.name_spaces} * trace.ids.numbers_end();
+        array_.resize(blocks <= BlockIds::direct_min + 4 * references ? blocks : 0);
+    }
+
+    Value& of(const TraceRow& row, std::size_t block) {
+        const std::uint64_t key = key_of(row, block);
+        return array_.empty() ? table_[key] : array_[key];
+    }
+    /// Nullptr where it may never have been set.
+    Value* find(const TraceRow& row, std::size_t block) {
+        const std::uint64_t key = key_of(row, block);
+        if (!array_.empty()) {
+            return &array_[key];
+        }
+        const auto known = table_.find(key);
+        return known == table_.end() ? nullptr : &known->second;
+    }
+    std::uint64_t count(const Value& value) const {
+        return static_cast<std::uint64_t>(
+            std::count(array_.begin(), array_.end(), value) +
+            std::count_if(table_.begin(), table_.end(),
+                          [&value](const auto& one) { return one.second == value; }));
+    }
+
+  private:
+    std::uint64_t key_of(const TraceRow& row, std::size_t block) const {
+        return std::uint64_t{row.name_space} * trace_.ids.numbers_end() +
+               trace_.ids_of(row).number(block);
+    }
+
+    const Trace& trace_;
+    std::vector<Value> array_;
+    std::unordered_map<std::uint64_t, Value> table_;
 };
 
 /// One reason why a trace is refused: everything a person needs to fix it.

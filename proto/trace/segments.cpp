@@ -298,7 +298,7 @@ bool PromptMaker::make() {
 std::string_view recorded_text(JsonDocument& document, std::string_view request) {
     const Result<JsonValue> json = document.parse(request);
     const JsonValue text = json ? json.value().find("text_input") : JsonValue();
-    return text.present() ? text.raw() : std::string_view();
+    return text.raw();
 }
 
 /// Rows of text that follow another one in their session, held against it.

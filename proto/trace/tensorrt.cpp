@@ -12,26 +12,14 @@
 
 namespace driftless {
 
-// Fields of an event of TensorRT-LLM's execution traces. They list what is wrong with a value and
-// give nothing then.
+namespace {
 
 /// In place of a message's place in its conversation: behind all others.
-inline constexpr std::uint64_t last_place = ~std::uint64_t{0};
+constexpr std::uint64_t last_place = ~std::uint64_t{0};
+
+// Fields of an event. They list what is wrong with a value and give nothing then.
 
 /// `branch_path`; one that is missing is the root's.
-std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event);
-
-/// A whole number, or `otherwise` where it is missing.
-std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
-                                         std::string_view name, std::uint64_t otherwise);
-
-/// How long something took, in milliseconds; 0 where it is missing.
-std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
-                                        std::string_view name);
-
-/// What stands in the member of that name, for messages; empty where it is missing.
-std::string_view written(const JsonValue& event, std::string_view name);
-
 std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event) {
     const JsonValue path = given(event.find("branch_path"));
     if (const auto numbers = path.integers()) {
@@ -45,6 +33,7 @@ std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& 
     return BranchPath();
 }
 
+/// A whole number, or `otherwise` where it is missing.
 std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
                                          std::string_view name, std::uint64_t otherwise) {
     const JsonValue value = given(event.find(name));
@@ -55,19 +44,11 @@ std::optional<std::uint64_t> read_number(const RowContext& context, const JsonVa
     return number;
 }
 
+/// How long something took, in milliseconds.
 std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
                                         std::string_view name) {
-    const Field length = field_of(event.find(name), name);
-    return length.present ? read_gap(context, length, TimeUnit::ms)
-                          : std::optional<std::int64_t>(0);
+    return read_pause(context, field_of(event.find(name), name), TimeUnit::ms);
 }
-
-std::string_view written(const JsonValue& event, std::string_view name) {
-    const JsonValue value = event.find(name);
-    return value.present() ? value.raw() : std::string_view{};
-}
-
-namespace {
 
 /// Of an event: what is read, and what is known and not read.
 constexpr std::string_view columns[] = {"event_type",
@@ -154,11 +135,9 @@ std::uint64_t Run::fingerprint() const {
 
 /// The run's name. False where nothing of it is to be read.
 bool Run::begin() {
-    if (context_.rules.sessions == Sessions::recorded) {
-        context_.refuse("", "", "has runs of agents, which have no arrival times",
-                        "use --sessions closed to start each at time 0 with requests waiting for "
-                        "answers, or --sessions open to send requests by the recorded pauses");
-        context_.stop = Stop::trace;
+    if (!admit_untimed(context_, "has runs of agents, which have no arrival times",
+                       "use --sessions closed to start each at time 0 with requests waiting for "
+                       "answers, or --sessions open to send requests by the recorded pauses")) {
         return false;
     }
     const JsonValue id = json_.find("trace_id");
@@ -205,7 +184,7 @@ bool Run::read_fork(const JsonValue& event, const BranchPath& path) {
         return false;
     }
     if (!branches_.fork(path, children.present() ? 0 : *count)) {
-        context_.refuse("branch_path", written(event, "branch_path"),
+        context_.refuse("branch_path", event.find("branch_path").raw(),
                         "names a branch that is already forked",
                         "put a parallel_end before the next fork");
         return false;
@@ -230,7 +209,7 @@ bool Run::read_join(const JsonValue& event, const BranchPath& path) {
     if (branches_.join(path)) {
         return true;
     }
-    context_.refuse("branch_path", written(event, "branch_path"),
+    context_.refuse("branch_path", event.find("branch_path").raw(),
                     "names a branch without an open fork", "put a parallel_start before it");
     return false;
 }
@@ -250,7 +229,7 @@ bool Run::read_event(const JsonValue& event) {
     const JsonValue type = event.find("event_type");
     const std::string_view name = type.as_string().value_or("");
     if (name.empty()) {
-        context_.refuse("event_type", written(event, "event_type"),
+        context_.refuse("event_type", event.find("event_type").raw(),
                         type.present() ? "is not the name of an event" : "is missing",
                         "correct the event");
         return false;
@@ -267,7 +246,7 @@ bool Run::read_event(const JsonValue& event) {
     }
     Frontier* const branch = branches_.find(*path);
     if (branch == nullptr) {
-        context_.refuse("branch_path", written(event, "branch_path"),
+        context_.refuse("branch_path", event.find("branch_path").raw(),
                         "names a branch that no fork has opened",
                         "put a parallel_start of its parent before it, with enough num_branches");
         return false;
@@ -331,7 +310,7 @@ bool Run::read_message(const JsonValue& event, Frontier& branch) {
     const bool answer = role == "assistant";
     const bool system = role == "system";
     if (!answer && !system && role != "user" && role != "tool") {
-        context_.refuse("role", written(event, "role"), "is not system, user, assistant or tool",
+        context_.refuse("role", event.find("role").raw(), "is not system, user, assistant or tool",
                         "give every message one of these roles");
         return false;
     }

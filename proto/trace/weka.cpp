@@ -36,9 +36,6 @@ struct AgentThread {
     std::vector<AgentThread> sub_agents;  ///< those that it has spawned, by `spawned_after`
 };
 
-/// Adds what the requests of a conversation and of its sub-agents wait for.
-void add_waits(const AgentThread& conversation, TraceDraft& draft);
-
 /// RecordedPace: how long recorded answers took for their tokens, where that is known. Other
 /// answers are assumed to have had the same pace.
 class RecordedPace {
@@ -177,10 +174,6 @@ std::vector<Running> Thread::open_ends() const {
 
 }  // namespace
 
-void add_waits(const AgentThread& conversation, TraceDraft& draft) {
-    Thread(conversation, draft).add(nullptr);
-}
-
 void RecordedPace::add(std::int64_t length_ns, std::uint64_t tokens) {
     CHECK(tokens > 0);
     answers_ns_ = later(answers_ns_, length_ns);
@@ -267,11 +260,9 @@ class Conversation {
 
 /// The conversation's frame: its name, block size and namespace. False where it cannot be read.
 bool Conversation::begin() {
-    if (context_.rules.sessions == Sessions::recorded) {
-        context_.refuse("", "", "has conversations, which have no arrival times",
-                        "use --sessions closed to start each at time 0 with turns waiting for "
-                        "answers, or --sessions open to send turns by the recorded gaps");
-        context_.stop = Stop::trace;
+    if (!admit_untimed(context_, "has conversations, which have no arrival times",
+                       "use --sessions closed to start each at time 0 with turns waiting for "
+                       "answers, or --sessions open to send turns by the recorded gaps")) {
         return false;
     }
     const std::uint64_t size = json_.find("block_size").as_u64().value_or(64);
@@ -507,7 +498,7 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
 /// Who waits for whom is told when all requests are read. All of them follow one rule of ids.
 void Conversation::end() {
     name_chains(thread_);
-    add_waits(thread_, context_.draft);
+    Thread(thread_, context_.draft).add(nullptr);
     if (rows_ceil_ > 0 && rows_floor_ > 0 && !context_.rules.lenient) {
         context_.refuse("hash_ids", "",
                         "follow no single rule: " + std::to_string(rows_floor_) +

@@ -26,7 +26,7 @@ const TraceTarget* find_trace_target(std::string_view name) {
 
 TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
                          std::vector<WrittenRow> rows)
-    : trace_(trace), target_(target), rows_(std::move(rows)) {
+    : trace_(trace), target_(target), rows_(std::move(rows)), ids_(trace) {
     const auto index_of = [&](const WrittenRow& row) { return trace.rows[row.position].index; };
     if (!target.by_time) {
         std::sort(rows_.begin(), rows_.end(), [&](const WrittenRow& a, const WrittenRow& b) {
@@ -34,14 +34,8 @@ TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
         });
     }
     std::uint32_t indices = 0;
-    std::uint64_t references = 0;
     for (const TraceRow& row : trace.rows) {
         indices = std::max(indices, row.index + 1);
-        references += row.ids_count;
-    }
-    const std::uint64_t names = std::uint64_t{trace.name_spaces} * trace.ids.numbers_end();
-    if (names <= BlockIds::direct_min + 4 * references) {
-        ids_.assign(names, 0);
     }
     numbers_.assign(indices, no_row);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -77,9 +71,7 @@ bool TraceWriter::next(std::string& out, std::string_view body) {
 }
 
 std::uint64_t TraceWriter::dense_id(const TraceRow& row, std::size_t block) {
-    const std::uint64_t name =
-        std::uint64_t{row.name_space} * trace_.ids.numbers_end() + trace_.ids_of(row).number(block);
-    std::uint64_t& written = ids_.empty() ? ids_by_name_[name] : ids_[name];
+    std::uint64_t& written = ids_.of(row, block);
     written = written == 0 ? ++next_id_ : written;
     return written - 1;
 }
@@ -126,18 +118,6 @@ void TraceWriter::write_members(JsonWriter& json, std::string_view object) {
     CHECK(members);
     for (JsonValue one = members.value().first(); one.present(); one = one.next()) {
         json.key(one.key()).raw(one.raw());
-    }
-}
-
-void TraceWriter::lose(const char* one, const char* many, std::uint64_t count) {
-    for (Remark& known : counts_) {
-        if (known.many == many) {
-            known.count += count;
-            return;
-        }
-    }
-    if (count > 0) {
-        counts_.push_back({one, many, count});
     }
 }
 

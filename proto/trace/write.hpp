@@ -77,7 +77,9 @@ class TraceWriter {
     /// Writes the members of an object, JSON text.
     void write_members(JsonWriter& json, std::string_view object);
     /// Counts a loss; the texts are those of one and of several.
-    void lose(const char* one, const char* many, std::uint64_t count = 1);
+    void lose(const char* one, const char* many, std::uint64_t count = 1) {
+        add_remark(counts_, one, many, count);
+    }
     void lose(std::string line) { lines_.push_back(std::move(line)); }
 
   private:
@@ -89,10 +91,7 @@ class TraceWriter {
     bool begun_ = false;
     std::string_view new_api_;
     std::string_view new_body_;
-    /// [namespace * numbers_end + number of the id] number to write + 1; 0: none. Empty where that
-    /// would be far longer than the trace has references: `ids_by_name_` then.
-    std::vector<std::uint64_t> ids_;
-    std::unordered_map<std::uint64_t, std::uint64_t> ids_by_name_;
+    PerBlock<std::uint64_t> ids_;  ///< the number to write + 1; 0: none yet
     std::uint64_t next_id_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> namesakes_;
     std::vector<std::uint32_t> last_rows_;  ///< [session]

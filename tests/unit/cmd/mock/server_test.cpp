@@ -231,8 +231,8 @@ MockCommandLine parse(const std::vector<std::string>& arguments) {
 TEST(MockOptions, HasSafeDefaults) {
     const MockCommandLine parsed = parse({});
     ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
-    EXPECT_EQ(parsed.options.host, "127.0.0.1");
-    EXPECT_EQ(parsed.options.port, 8000);
+    EXPECT_EQ(parsed.options.listen.host, "127.0.0.1");
+    EXPECT_EQ(parsed.options.listen.port, 8000);
     EXPECT_EQ(parsed.options.core.pace.first, milliseconds(5));
     EXPECT_EQ(parsed.options.core.pace.between, milliseconds(10));
     EXPECT_EQ(parsed.options.core.cache_block_tokens, 512u);
@@ -249,8 +249,8 @@ TEST(MockOptions, ReadsItsFlags) {
         "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
     ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     const MockOptions& options = parsed.options;
-    EXPECT_EQ(options.host, "::1");
-    EXPECT_EQ(options.port, 81);
+    EXPECT_EQ(options.listen.host, "::1");
+    EXPECT_EQ(options.listen.port, 81);
     EXPECT_EQ(options.core.pace.first, milliseconds(20));
     EXPECT_EQ(options.core.pace.between, microseconds(1500));
     EXPECT_EQ(options.core.pace.per_uncached_token.ns, 250);

@@ -127,7 +127,7 @@ struct Converted {
     }
 };
 
-Converted convert(const LogFiles& files, std::string_view salt = "0123456789abcdef") {
+Converted convert(const TraceFiles& files, std::string_view salt = "0123456789abcdef") {
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
     Result<KeyedHash> hash = KeyedHash::create(salt);
@@ -141,12 +141,12 @@ Converted convert(const LogFiles& files, std::string_view salt = "0123456789abcd
 class ReadLogs : public ::testing::Test {
   protected:
     /// A plain log of these lines.
-    LogFiles log(const std::vector<std::string>& lines) {
+    TraceFiles log(const std::vector<std::string>& lines) {
         std::string text;
         for (const std::string& line : lines) {
             text += line + "\n";
         }
-        return LogFiles{.paths = {folder_.write("log.jsonl", text)}};
+        return TraceFiles{.paths = {folder_.write("log.jsonl", text)}};
     }
 
   private:
@@ -157,8 +157,8 @@ std::string call(double at, const std::string& more) {
     return R"({"timestamp":)" + std::to_string(1'767'607'200.0 + at) + "," + more + "}";
 }
 
-LogFiles export_of(const char* name) {
-    return LogFiles{.paths = {std::string(TEST_DATA "/logs/") + name}};
+TraceFiles export_of(const char* name) {
+    return TraceFiles{.paths = {std::string(TEST_DATA "/logs/") + name}};
 }
 
 std::string canonical(const Trace& trace) {
@@ -179,7 +179,7 @@ TEST_F(ReadLogs, RefusesEndlessLines) {
 
 // A compressed log that breaks off gives its whole lines, and says where it ends.
 TEST_F(ReadLogs, KeepsWhatDecodesOfABrokenLog) {
-    LogFiles files = log({});
+    TraceFiles files = log({});
     files.paths[0] += ".gz";
     {
         OutputSink sink = OutputSink::create(files.paths[0]).value();
@@ -247,7 +247,7 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
 }
 
 TEST_F(ReadLogs, NothingOfTheLogLeaves) {
-    LogFiles files = export_of("litellm.jsonl");
+    TraceFiles files = export_of("litellm.jsonl");
     const std::string log = read_bytes(files.paths[0]);
     const Converted got = convert(files);
     const std::string out = canonical(got.trace);
@@ -325,7 +325,7 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
     EXPECT_TRUE(says(to_text(got.errors.list[2]), "--lenient leaves the call out"));
     EXPECT_FALSE(says(got.first_error(), "words and"));
 
-    LogFiles lenient = log({no_text, no_answer});
+    TraceFiles lenient = log({no_text, no_answer});
     lenient.lenient = true;
     const Converted fixed = convert(lenient);
     ASSERT_TRUE(fixed.usable) << fixed.first_error();
@@ -336,7 +336,7 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
     EXPECT_EQ(canonical_round_trip(fixed.trace), "");
 
     // A log without any text is a trace of lengths.
-    LogFiles lengths = log({no_text});
+    TraceFiles lengths = log({no_text});
     lengths.lenient = true;
     const Converted bare = convert(lengths);
     ASSERT_TRUE(bare.usable) << bare.first_error();
@@ -346,7 +346,7 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
 
 TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
     EXPECT_TRUE(
-        says(convert(LogFiles{.paths = {"/nowhere/log.jsonl"}}).first_error(), "No such file"));
+        says(convert(TraceFiles{.paths = {"/nowhere/log.jsonl"}}).first_error(), "No such file"));
     EXPECT_TRUE(says(convert(log({})).first_error(), "no answered request"));
     const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
     EXPECT_TRUE(says(failed.first_error(), "no answered request"));
