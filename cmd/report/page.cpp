@@ -591,6 +591,25 @@ void add_definitions(JsonWriter& json) {
     json.end_array();
 }
 
+/// Head and lines of each table, as people see them.
+void add_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
+    json.key("groups").begin_array();
+    for (const GroupTable& table : tables) {
+        GroupCells cells = group_cells(table);
+        cells.lines.insert(cells.lines.begin(), std::move(cells.head));
+        json.begin_array();
+        for (const std::vector<std::string>& line : cells.lines) {
+            json.begin_array();
+            for (const std::string& cell : line) {
+                json.string(cell);
+            }
+            json.end_array();
+        }
+        json.end_array();
+    }
+    json.end_array().key("group_units").string(group_units);
+}
+
 /// Of so many records the page has every so many-th.
 std::uint64_t stride_of(std::uint64_t records, std::uint64_t records_max) {
     return records > records_max ? (records + records_max - 1) / records_max : 1;
@@ -635,6 +654,7 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
         return {};
     }
     readings.write(json, stride_of(records, records_max));
+    add_groups(json, run.groups);
     json.end_object();
     return text;
 }

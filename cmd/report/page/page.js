@@ -172,6 +172,13 @@ function addRunsFoot() {
   );
 }
 
+// What `report --by` asked for; nothing without it.
+function addGroups() {
+  if (data.groups.length === 0) return;
+  const part = addPart("groups", "By group", data.group_units);
+  for (const [heads, ...lines] of data.groups) part.insertBefore(table(heads, lines), part.grid);
+}
+
 // A link to a record: page.html#row-17.
 function openWanted() {
   const wanted = /^#row-(\d+)$/.exec(location.hash);
@@ -185,6 +192,7 @@ async function showAll() {
     addLoad,
     addSteady,
     addLatency,
+    addGroups,
     addWhy,
     addCache,
     addServer,
