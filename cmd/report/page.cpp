@@ -628,7 +628,11 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.begin_object().key("format").integer(1);
     add_run(json, run);
     json.key("summary").raw(run.summary);
-    json.key("said").string(requests_text(run.figures, run.info));
+    json.key("said").begin_array().string(requests_text(run.figures, run.info));
+    for (const std::string& line : goodput_lines(run.figures)) {
+        json.string("Goodput " + line);
+    }
+    json.end_array();
     add_definitions(json);
     json.key("tables").begin_object();
     PrefixForecast forecast;
