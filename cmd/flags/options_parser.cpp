@@ -120,9 +120,9 @@ std::string overview_of(const CommandParser& parser) {
         used.push_back(parser.app.get_option(name));
     }
     const std::string footer = parser.app.get_footer();
-    const std::size_t begin = footer.find("Examples:\n");
+    const std::size_t begin = std::min(footer.find("Examples:\n"), footer.size());
     std::size_t end = footer.find('\n', begin);
-    for (std::size_t i = 0; i < examples_max; ++i) {
+    for (std::size_t i = 0; i < examples_max && end != footer.npos; ++i) {
         end = footer.find('\n', end + 1);
     }
     const std::string asked = "driftless " + parser.command + " --help ";
@@ -130,7 +130,7 @@ std::string overview_of(const CommandParser& parser) {
            formatter->make_usage(&parser.app, parser.app.get_name()) +
            formatter->make_positionals(&parser.app) +
            formatter->make_group("Most used flags", false, used) + "\n" +
-           footer.substr(begin, end + 1 - begin) + "\n" +
+           footer.substr(begin, end == footer.npos ? end : end + 1 - begin) + "\n" +
            list_of_groups(parser, "Groups of flags:", 100) + "\n" + asked + "GROUP: its flags; " +
            asked + "WORD: those about it\n" + asked +
            "all: every flag, more examples, exit codes\n";

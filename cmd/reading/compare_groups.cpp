@@ -315,16 +315,21 @@ bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
 /// of one side and the upper one of the other.
 void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
                      const ComparisonOptions& options) {
-    if (compared.metric.unit() != MetricUnit::ns) {
-        return;
-    }
     const MetricFigures lower = figures_of(terms_of_ends(terms, paired, false));
     const MetricFigures upper = figures_of(terms_of_ends(terms, paired, true));
-    const double least = (lower.b / compared.b) / (upper.a / compared.a);
-    const double most = (upper.b / compared.b) / (lower.a / compared.a);
-    compared.low = std::isfinite(least) ? compared.low * least : 0;
-    compared.high =
-        std::isfinite(most) ? compared.high * most : std::numeric_limits<double>::infinity();
+    if (compared.metric.unit() == MetricUnit::share) {
+        compared.low += (lower.b - compared.b) - (upper.a - compared.a);
+        compared.high += (upper.b - compared.b) - (lower.a - compared.a);
+    } else {
+        const auto part = [](double end, double measured) {
+            return end == measured ? 1 : end / measured;  // of 0, too
+        };
+        const double least = part(lower.b, compared.b) / part(upper.a, compared.a);
+        const double most = part(upper.b, compared.b) / part(lower.a, compared.a);
+        compared.low = std::isfinite(least) ? compared.low * least : 0;
+        compared.high =
+            std::isfinite(most) ? compared.high * most : std::numeric_limits<double>::infinity();
+    }
     const Shown widened = shown_by(compared, options);
     if (widened == Shown::unsure && compared.in_these_runs != Shown::unsure) {
         compared.doubt = Doubt::client;

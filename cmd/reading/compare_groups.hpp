@@ -106,6 +106,9 @@ struct ComparedRequest {
     bool tainted = false;           ///< the client may have spoiled it
     bool held = false;              ///< a cap or a budget of the client let it wait
     std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or nobody knows
+    /// The same by its longest times, and by its shortest, that `errors` allow; where it is known.
+    bool surely_meets_slo = false;
+    bool may_meet_slo = false;
     /// Complete or given up; nothing where it was never sent.
     std::optional<std::int64_t> ended_ns;
     double input_tokens = 0;

@@ -171,22 +171,32 @@ void add_values(MetricTerms& terms, const PairedRows& paired) {
     }
 }
 
+/// Which values count: the measured ones, or an end of each bar.
+enum class End : std::uint8_t { none, lower, upper };
+
+std::optional<bool> meets_slo(const ComparedRequest& request, End end) {
+    return !request.meets_slo || end == End::none ? request.meets_slo
+           : end == End::lower                    ? request.surely_meets_slo
+                                                  : request.may_meet_slo;
+}
+
 /// Whether it counts for a share; nothing where it could not.
-std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure) {
+std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure, End end) {
     if (request == nullptr || (!request->ok && !request->failed)) {
         return std::nullopt;
     }
     if (figure == ComparedFigure::errors) {
         return request->failed;
     }
-    return request->failed ? std::optional(false) : request->meets_slo;
+    return request->failed && !request->meets_slo ? std::optional(false) : meets_slo(*request, end);
 }
 
-void add_shares(MetricTerms& terms, const PairedRows& paired) {
+void add_shares(MetricTerms& terms, const PairedRows& paired, End end) {
     std::vector<std::uint64_t> counts(paired.runs.size(), 0);
     for (std::size_t run = 0; run < paired.runs.size(); ++run) {
         for (std::size_t row = 0; row < paired.rows; ++row) {
-            const std::optional<bool> mark = mark_of(paired.runs[run][row], terms.metric.figure);
+            const std::optional<bool> mark =
+                mark_of(paired.runs[run][row], terms.metric.figure, end);
             if (mark) {
                 terms.runs[run][row] = {*mark ? 1.0 : 0.0, 1};
                 ++counts[run];
@@ -197,13 +207,14 @@ void add_shares(MetricTerms& terms, const PairedRows& paired) {
 }
 
 /// What an ended request adds to a rate.
-double count_of(const ComparedRequest& request, ComparedFigure figure) {
+double count_of(const ComparedRequest& request, ComparedFigure figure, End end) {
+    if (figure == ComparedFigure::goodput) {
+        return meets_slo(request, end).value_or(false) ? 1 : 0;
+    }
     if (!request.ok) {
         return 0;
     }
     switch (figure) {
-        case ComparedFigure::goodput:
-            return request.meets_slo.value_or(false) ? 1 : 0;
         case ComparedFigure::output_throughput:
             return request.output_tokens;
         case ComparedFigure::total_throughput:
@@ -230,7 +241,7 @@ std::vector<std::uint32_t> ended_rows(const Requests& requests) {
 /// The terms of one run's rate, in the order of its own ends.
 void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
               const std::vector<std::uint32_t>& rows, std::int64_t duration_ns,
-              ComparedFigure figure) {
+              ComparedFigure figure, End end) {
     if (rows.empty()) {
         return;
     }
@@ -246,7 +257,7 @@ void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
         const ComparedRequest& request = *requests[rows[place]];
         const double time_s =
             static_cast<double>(*request.ended_ns - before_ns) * scale / second_ns;
-        terms[place] = {count_of(request, figure), time_s};
+        terms[place] = {count_of(request, figure, end), time_s};
         before_ns = *request.ended_ns;
     }
 }
@@ -263,12 +274,12 @@ bool has_slo(const PairedRows& paired) {
 bool is_countable(const PairedRows& paired, ComparedFigure figure) {
     return std::all_of(paired.runs.begin(), paired.runs.end(), [figure](const Requests& requests) {
         return std::none_of(requests.begin(), requests.end(), [figure](const auto* request) {
-            return request != nullptr && std::isnan(count_of(*request, figure));
+            return request != nullptr && std::isnan(count_of(*request, figure, End::none));
         });
     });
 }
 
-void add_rates(MetricTerms& terms, const PairedRows& paired) {
+void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
     if (paired.runs.empty() || !is_countable(paired, terms.metric.figure) ||
         (terms.metric.figure == ComparedFigure::goodput && !has_slo(paired))) {
         return;
@@ -280,14 +291,12 @@ void add_rates(MetricTerms& terms, const PairedRows& paired) {
     for (std::size_t run = 0; run < paired.runs.size(); ++run) {
         const std::vector<std::uint32_t> rows = ended_rows(paired.runs[run]);
         add_rate(terms.runs[run], paired.runs[run], rows, paired.durations_ns[run],
-                 terms.metric.figure);
+                 terms.metric.figure, end);
         terms.pairs = std::min<std::uint64_t>(terms.pairs, rows.size());
     }
 }
 
-}  // namespace
-
-MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
+MetricTerms terms_at(End end, const ComparedMetric& metric, const PairedRows& paired) {
     MetricTerms terms;
     terms.metric = metric;
     terms.runs_a = paired.runs_a;
@@ -300,15 +309,24 @@ MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
             break;
         case ComparedFigure::errors:
         case ComparedFigure::good:
-            add_shares(terms, paired);
+            add_shares(terms, paired, end);
             break;
         default:
-            add_rates(terms, paired);
+            add_rates(terms, paired, end);
     }
     return terms;
 }
 
+}  // namespace
+
+MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
+    return terms_at(End::none, metric, paired);
+}
+
 MetricTerms terms_of_ends(const MetricTerms& terms, const PairedRows& paired, bool upper) {
+    if (terms.metric.unit() != MetricUnit::ns) {
+        return terms_at(upper ? End::upper : End::lower, terms.metric, paired);
+    }
     MetricTerms ends = terms;
     const auto value = static_cast<std::size_t>(terms.metric.value);
     for (std::size_t run = 0; run < ends.runs.size(); ++run) {

@@ -60,7 +60,7 @@ struct MetricTerms {
 MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired);
 
 /// The same where the client moved every value as far as it may have: each is its lower end, or
-/// its upper one. Metrics that are not of values stay.
+/// its upper one; and what meets the SLO by them. Other metrics stay.
 MetricTerms terms_of_ends(const MetricTerms& terms, const PairedRows& paired, bool upper);
 
 /// Of a dual run: those of the rows that left to A first, or to B. Not for rates, whose rows are

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -19,6 +20,8 @@
 #include "cmd/reading/view.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/report.hpp"
+#include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
@@ -151,7 +154,6 @@ constexpr std::array load{
     Shown{"Duration", "duration"},
     Shown{"Requests sent", "sent_rate"},
     Shown{"Requests ok", "request_throughput"},
-    Shown{"Requests ok within --goodput", "request_goodput"},
     Shown{"Output tokens", "output_throughput"},
     Shown{"Input and output tokens", "total_token_throughput"},
     Shown{"Most open at once", "max_concurrent_requests"},
@@ -195,8 +197,13 @@ class Page {
     }
     const Figure& figure(std::string_view name) const { return figures_[place_of(figures_, name)]; }
     template <std::size_t count>
-    void add(std::string_view title, const std::array<Shown, count>& shown) {
-        text += fmt::format("\n### {}\n\n| | value | unit |\n|---|---:|---|\n", title);
+    void add(std::string_view title, const std::array<Shown, count>& shown,
+             const std::vector<std::string>& before = {}) {
+        text += fmt::format("\n### {}\n\n", title);
+        for (const std::string& line : before) {
+            text += markdown_text(line) + "\n\n";
+        }
+        text += "| | value | unit |\n|---|---:|---|\n";
         for (const auto& [label, name] : shown) {
             text += fmt::format("| {} | {} | {} |\n", markdown_text(label), value(name),
                                 figure(name).unit);
@@ -230,6 +237,9 @@ void add_outcome(Page& page, const ReportedRun& run) {
     }
     if (info.unfinished) {
         row("Unfinished", fmt::format("{} without a record", rows_text(info.unfinished->rows)));
+    }
+    for (const std::string& line : goodput_lines(f)) {
+        row("Goodput", line);
     }
     row("Trace", info.trace);
     row("Model", info.model_id);
@@ -277,6 +287,27 @@ void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
     }
 }
 
+void add_groups(Page& page, const std::vector<GroupTable>& tables) {
+    for (const GroupTable& table : tables) {
+        const GroupCells cells = group_cells(table);
+        page.text += "\n### " + markdown_text(cells.head.front()) + "\n\n";
+        const auto add = [&page](const std::vector<std::string>& line) {
+            for (const std::string& cell : line) {
+                page.text += "| " + markdown_text(cell) + " ";
+            }
+            page.text += "|\n";
+        };
+        add(cells.head);
+        page.text += "|---";
+        for (std::size_t i = 1; i < cells.head.size(); ++i) {
+            page.text += "|---:";
+        }
+        page.text += "|\n";
+        std::for_each(cells.lines.begin(), cells.lines.end(), add);
+    }
+    page.text += tables.empty() ? "" : "\n" + markdown_text(group_units) + "\n";
+}
+
 }  // namespace
 
 std::string markdown_summary(const ReportedRun& run) {
@@ -284,10 +315,11 @@ std::string markdown_summary(const ReportedRun& run) {
     add_outcome(page, run);
     page.add("Load", load);
     add_latencies(page, run.figures);
-    page.add("Cache", cache);
+    page.add("Cache", cache, cache_lines(run.figures, run.info));
     add_lost_hits(page, run);
     page.add("Sent late", late);
     add_thresholds(page, run.info.thresholds);
+    add_groups(page, run.groups);
     return page.text;
 }
 

@@ -31,9 +31,9 @@ struct ReportExports {
     }
 };
 
-/// Writes what was asked for, and overwrites a file by `--force` alone. `by_csv` is the text of
-/// by.csv, or empty. Returns the exit code; errors are printed.
-int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv);
+/// Writes what was asked for, and overwrites a file by `--force` alone. Returns the exit code;
+/// errors are printed.
+int write_exports(const ReportExports& exports, const ReportedRun& run);
 
 // `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
 
@@ -42,7 +42,7 @@ int write_exports(const ReportExports& exports, const ReportedRun& run, const st
 int write_csv_folder(const ReportedRun& run, const std::string& folder, bool force);
 
 // `--markdown FILE`: a run on one page of Markdown, for the summary of a CI job: verdict and
-// outcome, then load, latencies, cache and drift, and each threshold with pass or fail.
+// outcome, then load, latencies, cache and drift, each threshold with pass or fail, and groups.
 
 std::string markdown_summary(const ReportedRun& run);
 

@@ -20,28 +20,20 @@ namespace {
 
 constexpr const char* others = "(others)";
 
-struct Group {
-    explicit Group(Overhead overhead) : summary({}, overhead) {}
-    Summary summary;
-    std::uint64_t decided = 0;
-    std::uint64_t uncounted = 0;  ///< not decided, for nobody counted its tokens
-    std::uint64_t good = 0;
-};
-
 /// The rows of one key.
 struct Grouping {
     GroupKey key;
     std::vector<std::uint32_t> bounds;  ///< of `input`
-    std::map<std::string, std::unique_ptr<Group>> groups;
+    std::map<std::string, std::unique_ptr<Summary>> groups;
 
-    Group& of(const std::string& value, Overhead overhead) {
+    Summary& of(const std::string& value, const GoodputRules& rules, Overhead overhead) {
         auto found = groups.find(value);
         if (found == groups.end()) {
             const std::string name = groups.size() >= groups_max ? others : value;
             found = groups.try_emplace(name, nullptr).first;
         }
         if (!found->second) {
-            found->second = std::make_unique<Group>(overhead);
+            found->second = std::make_unique<Summary>(rules, overhead);
         }
         return *found->second;
     }
@@ -61,7 +53,7 @@ void sort_rows(std::vector<GroupRow>& rows) {
         return !row.value.empty() && row.value[0] >= '0' && row.value[0] <= '9';
     });
     std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) {
-        return numbers ? number(a) < number(b) : a.figures[0] > b.figures[0];
+        return numbers ? number(a) < number(b) : a.figures[0].value > b.figures[0].value;
     });
 }
 
@@ -77,28 +69,37 @@ struct GroupTime {
 constexpr std::array group_times{GroupTime{"ttft", 1}, GroupTime{"ttft_due", {}},
                                  GroupTime{"tpot", 2}, GroupTime{"e2e", 0}};
 
-std::vector<std::optional<double>> figures_of(const Group& group, double seconds) {
-    const SummaryFigures f = group.summary.figures();
-    const bool judged = group.decided > 0 && group.uncounted == 0;
+std::optional<ErrorBar> scaled(const std::optional<ErrorBar>& error, double by) {
+    return error ? std::optional(ErrorBar{error->below * by, error->above * by}) : std::nullopt;
+}
+
+std::vector<GroupFigure> figures_of(const Summary& group, double seconds) {
+    const SummaryFigures f = group.figures();
+    const GoodputCounts good = f.goodput();
+    const bool judged = good.decided > 0 && f.uncounted.goodput == 0;
     const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
-    std::vector<std::optional<double>> out = {
-        real(f.rows),
-        real(f.answered()),
-        real(f.failed),
-        known(f.uncounted.inputs == 0, real(f.input_tokens)),
-        known(f.uncounted.outputs == 0, real(f.output_tokens)),
-        known(seconds > 0, ratio(real(f.answered()), seconds)),
-        known(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds)),
-        known(f.cache_rows_reported > 0, real(f.cached_tokens)),
-        known(f.foretells_hits(), real(f.expected_cached_tokens)),
-        known(f.expected_of_compared() > 0,
-              100 * ratio(real(f.cached_tokens_compared()), real(f.expected_of_compared()))),
-        known(judged, real(group.good)),
-        known(judged, 100 * ratio(real(group.good), real(group.decided)))};
+    const double hits = 100 * real(f.cached_tokens_compared());
+    const double prompts = real(f.cache_prompt_tokens.value_or(0));
+    std::vector<GroupFigure> out = {
+        {real(f.rows)},
+        {real(f.answered())},
+        {real(f.failed)},
+        {known(f.uncounted.inputs == 0, real(f.input_tokens))},
+        {known(f.uncounted.outputs == 0, real(f.output_tokens))},
+        {known(seconds > 0, ratio(real(f.answered()), seconds))},
+        {known(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds))},
+        {known(f.cache_rows_reported > 0, real(f.cached_tokens))},
+        {known(f.foretells_hits(), real(f.expected_cached_tokens))},
+        {known(prompts > 0, ratio(hits, prompts))},
+        {known(f.expected_of_compared() > 0, ratio(hits, real(f.expected_of_compared())))},
+        {known(judged, real(good.good))},
+        {known(judged, 100 * good.share().value_or(0)), scaled(f.good_error(), 100)}};
     for (const GroupTime& time : group_times) {
-        const Distribution& of = find_figure(time.name)->distribution(f);
+        const FigureName& figure = *find_figure(time.name);
+        const Distribution& of = figure.distribution(f);
         for (const ShownStatistic& statistic : shown_statistics) {
-            out.push_back(known(of.count > 0, statistic.of(of) / ns_per_ms));
+            out.push_back({known(of.count > 0, statistic.of(of) / ns_per_ms),
+                           scaled(error_of(figure, statistic, f), 1 / ns_per_ms)});
         }
     }
     CHECK(out.size() == group_columns().size());
@@ -191,10 +192,12 @@ const std::vector<GroupColumn>& group_columns() {
                                         {"output_throughput", "out/s", 0},
                                         {"cached_tokens", "", 0},
                                         {"expected_cached_tokens", "", 0},
-                                        {"cache_hit_percent", "hit %", 1},
+                                        {"prompt_hit_percent", "hit %", 1},
+                                        {"expected_hit_percent", "of exp. %", 1},
                                         {"good", "", 0},
-                                        {"good_percent", "good %", 1}};
+                                        {"good_percent", "good %", 1, true}};
         for (const GroupTime& time : group_times) {
+            const bool has_error = find_figure(time.name)->bounds != nullptr;
             for (const ShownStatistic& one : shown_statistics) {
                 const std::string statistic = one.name;
                 const std::string title = statistic == "p50"
@@ -202,7 +205,7 @@ const std::vector<GroupColumn>& group_columns() {
                                               : "p99";
                 const bool shown = time.decimals && (statistic == "p50" || statistic == "p99");
                 all.push_back({statistic + "_" + std::string(time.name) + "_ms", shown ? title : "",
-                               time.decimals.value_or(2)});
+                               time.decimals.value_or(2), has_error});
             }
         }
         return all;
@@ -236,8 +239,6 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     OwnNames own;
     why = each_record(run, [&](const Record& record) {
         own.meet(record, document);
-        const std::optional<std::size_t> rule = rule_of(rules, record);
-        const GoodputLimits limits = rule ? rules[*rule].limits : GoodputLimits();
         Record measured = record;
         measured.phase = Phase::profile;  // else a summary leaves it out
         for (Grouping& grouping : groupings) {
@@ -245,14 +246,11 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
                 continue;
             }
             const bool ranges = grouping.key.kind == GroupKey::Kind::input;
-            Group& group = grouping.of(ranges ? grouping.range_of(record.input_length.value_or(0))
-                                              : group_value(grouping.key, record, document),
-                                       run.facts.overhead);
-            group.summary.add(measured);
-            const auto good = limits.set() ? is_good(limits, record) : std::nullopt;
-            group.decided += good ? 1 : 0;
-            group.good += good.value_or(false) ? 1 : 0;
-            group.uncounted += limits.set() && !good && is_whole(record.outcome) ? 1 : 0;
+            grouping
+                .of(ranges ? grouping.range_of(record.input_length.value_or(0))
+                           : group_value(grouping.key, record, document),
+                    rules, run.facts.overhead)
+                .add(measured);
         }
     });
     for (const Grouping& grouping : groupings) {
@@ -262,35 +260,45 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     return why;
 }
 
+GroupCells group_cells(const GroupTable& table) {
+    GroupCells cells{{"by " + table.key}, {}};
+    for (const GroupRow& row : table.rows) {
+        cells.lines.push_back({printable(row.value)});
+    }
+    for (std::size_t i = 0; i < group_columns().size(); ++i) {
+        const auto& [name, title, decimals, has_error] = group_columns()[i];
+        const auto any = [&](auto has) {
+            return std::any_of(table.rows.begin(), table.rows.end(),
+                               [&](const GroupRow& row) { return has(row.figures[i]); });
+        };
+        if (title.empty() || !any([](const GroupFigure& one) { return one.value.has_value(); })) {
+            continue;
+        }
+        const bool has_errors =
+            !title.ends_with(" p50") &&  // for room
+            any([](const GroupFigure& one) { return one.error && most_of(*one.error) > 0; });
+        cells.head.push_back(title + (has_errors ? " (client)" : ""));
+        for (std::size_t at = 0; at < table.rows.size(); ++at) {
+            const auto& [value, error] = table.rows[at].figures[i];
+            const std::string moved = error ? error_text(*error) : "?";
+            cells.lines[at].push_back((value ? fixed(*value, decimals) : "-") +
+                                      (value && has_errors ? " (" + moved + ")" : ""));
+        }
+    }
+    return cells;
+}
+
 std::string group_screen(const std::vector<GroupTable>& tables) {
     std::string screen;
     for (const GroupTable& table : tables) {
-        const auto& columns = group_columns();
-        std::vector<bool> shown;
-        std::vector<std::string> head{"by " + table.key};
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-            const bool any =
-                std::any_of(table.rows.begin(), table.rows.end(),
-                            [i](const GroupRow& row) { return row.figures[i].has_value(); });
-            shown.push_back(!columns[i].title.empty() && any);
-            if (shown.back()) {
-                head.emplace_back(columns[i].title);
-            }
-        }
-        ViewTable lines(std::move(head));
-        for (const GroupRow& row : table.rows) {
-            std::vector<std::string> line{printable(row.value)};
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                if (shown[i]) {
-                    line.push_back(row.figures[i] ? fixed(*row.figures[i], columns[i].decimals)
-                                                  : "-");
-                }
-            }
+        GroupCells cells = group_cells(table);
+        ViewTable lines(std::move(cells.head));
+        for (std::vector<std::string>& line : cells.lines) {
             lines.add(std::move(line));
         }
         screen += "\n" + lines.text();
     }
-    return screen + (tables.empty() ? "" : "TTFT, TPOT and E2E in ms\n");
+    return screen + (tables.empty() ? "" : std::string(group_units) + "\n");
 }
 
 void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
@@ -303,9 +311,15 @@ void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
             json.begin_object();
             json.key("value").string(row.value);
             for (std::size_t i = 0; i < row.figures.size(); ++i) {
-                json.key(group_columns()[i].name).optional(row.figures[i]);
+                json.key(group_columns()[i].name).optional(row.figures[i].value);
             }
-            json.end_object();
+            json.key("client_error").begin_object();
+            for (std::size_t i = 0; i < row.figures.size(); ++i) {
+                if (group_columns()[i].has_error) {
+                    write_error(json, group_columns()[i].name, row.figures[i].error);
+                }
+            }
+            json.end_object().end_object();
         }
         json.end_array().end_object();
     }
@@ -320,13 +334,25 @@ std::string group_csv(const std::vector<GroupTable>& tables) {
     for (const GroupColumn& column : group_columns()) {
         lines.add(column.name);
     }
+    for (const GroupColumn& column : group_columns()) {
+        if (column.has_error) {
+            lines.add("below_" + column.name);
+            lines.add("above_" + column.name);
+        }
+    }
     lines.end();
     for (const GroupTable& table : tables) {
         for (const GroupRow& row : table.rows) {
             lines.add(table.key);
             lines.add(printable(row.value));
-            for (const std::optional<double>& figure : row.figures) {
-                lines.add(figure);
+            for (const GroupFigure& figure : row.figures) {
+                lines.add(figure.value);
+            }
+            for (std::size_t i = 0; i < row.figures.size(); ++i) {
+                if (const auto& error = row.figures[i].error; group_columns()[i].has_error) {
+                    lines.add(known(error.has_value(), error.value_or(ErrorBar()).below));
+                    lines.add(known(error.has_value(), error.value_or(ErrorBar()).above));
+                }
             }
             lines.end();
         }

@@ -591,6 +591,25 @@ void add_definitions(JsonWriter& json) {
     json.end_array();
 }
 
+/// Head and lines of each table, as people see them.
+void add_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
+    json.key("groups").begin_array();
+    for (const GroupTable& table : tables) {
+        GroupCells cells = group_cells(table);
+        cells.lines.insert(cells.lines.begin(), std::move(cells.head));
+        json.begin_array();
+        for (const std::vector<std::string>& line : cells.lines) {
+            json.begin_array();
+            for (const std::string& cell : line) {
+                json.string(cell);
+            }
+            json.end_array();
+        }
+        json.end_array();
+    }
+    json.end_array().key("group_units").string(group_units);
+}
+
 /// Of so many records the page has every so many-th.
 std::uint64_t stride_of(std::uint64_t records, std::uint64_t records_max) {
     return records > records_max ? (records + records_max - 1) / records_max : 1;
@@ -609,7 +628,11 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.begin_object().key("format").integer(1);
     add_run(json, run);
     json.key("summary").raw(run.summary);
-    json.key("said").string(requests_text(run.figures, run.info));
+    json.key("said").begin_array().string(requests_text(run.figures, run.info));
+    for (const std::string& line : goodput_lines(run.figures)) {
+        json.string("Goodput " + line);
+    }
+    json.end_array();
     add_definitions(json);
     json.key("tables").begin_object();
     PrefixForecast forecast;
@@ -635,6 +658,7 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
         return {};
     }
     readings.write(json, stride_of(records, records_max));
+    add_groups(json, run.groups);
     json.end_object();
     return text;
 }

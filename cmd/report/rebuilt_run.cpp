@@ -151,9 +151,10 @@ std::string unmarked_rows(const RebuiltRun& run) {
 Judgement verdict_of(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     Judgement judged =
-        facts.info.merged
-            ? judge_merged(*facts.info.merged, run.figures, run.past.client())
-            : judge_run(facts.calibration, run.figures, run.past.client(), run.info.cache_probe);
+        judge_run(facts.calibration, run.figures, run.past.client(), run.info.cache_probe);
+    if (facts.info.merged) {
+        judged = judge_merged(*facts.info.merged, std::move(judged));
+    }
     for (std::string why : {lacks_of_client(run), unmarked_rows(run), more_than_booked(run)}) {
         if (why.empty()) {
             continue;

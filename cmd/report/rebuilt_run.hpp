@@ -37,7 +37,7 @@ struct RebuiltRun {
     bool live = false;  ///< another process writes it now
     Unrecorded lost;    ///< what left and has no record
     SummaryFigures figures;
-    Judgement judged;  ///< by its calibration, or by those of its shards
+    Judgement judged;  ///< by its calibration, or the widest of its shards
     SummaryInfo info;  ///< with verdict, rules and thresholds
 };
 
@@ -46,14 +46,34 @@ struct RebuiltRun {
 int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
             std::string& why);
 
+// Groups: the figures of a run by what its rows have of a key (`report --by`), and by limits of
+// their own (`--goodput "tier=gold ttft:200"`). Values; report.hpp makes them.
+
+/// What is known of a group, and how far the client may have moved it.
+struct GroupFigure {
+    std::optional<double> value = {};    ///< nothing: unknown
+    std::optional<ErrorBar> error = {};  ///< in its unit; nothing: unknown, or it has no bar
+};
+
+struct GroupRow {
+    std::string value;
+    std::vector<GroupFigure> figures;  ///< [group_columns]
+};
+
+struct GroupTable {
+    std::string key;
+    std::vector<GroupRow> rows;
+};
+
 // A run as `report` has read it: what every export is made of. Values and references to them.
 
 struct ReportedRun {
     const std::string& folder;
     const RunFacts& facts;
     const SummaryFigures& figures;
-    const SummaryInfo& info;  ///< with the verdict and the thresholds
-    std::string summary;      ///< the text of summary.json
+    const SummaryInfo& info;              ///< with the verdict and the thresholds
+    std::string summary;                  ///< the text of summary.json
+    std::vector<GroupTable> groups = {};  ///< that were asked for
 
     std::string records_path() const {
         return facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;

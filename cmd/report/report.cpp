@@ -51,17 +51,16 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
     return "";
 }
 
-std::string take_groups(const ReportReadings& readings, const ReportedRun& run, ReadingTexts& out) {
-    std::vector<GroupTable> tables;
-    std::string why = group_tables(run, readings.by, readings.slos, tables);
-    add(out, "by", group_screen(tables), [&](JsonWriter& json) { write_groups(json, tables); });
-    out.by_csv = group_csv(tables);
+std::string take_groups(const ReportReadings& readings, ReportedRun& run, ReadingTexts& out) {
+    std::string why = group_tables(run, readings.by, readings.slos, run.groups);
+    add(out, "by", group_screen(run.groups),
+        [&](JsonWriter& json) { write_groups(json, run.groups); });
     return why;
 }
 
 }  // namespace
 
-std::string take_readings(const ReportReadings& readings, const ReportedRun& run, bool json,
+std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
                           ReadingTexts& out) {
     if (readings.view != nullptr) {
         return take_view(*readings.view, run, json, out);
@@ -137,13 +136,13 @@ int write_page(const ReportExports& exports, const ReportedRun& run) {
 
 }  // namespace
 
-int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
+int write_exports(const ReportExports& exports, const ReportedRun& run) {
     const bool force = exports.ci.force;
     int code = write_ci_files(exports.ci, run);
     if (code == exit_done && !exports.csv.empty()) {
         code = write_csv_folder(run, exports.csv, force);
-        if (code == exit_done && !by_csv.empty()) {
-            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv, force);
+        if (code == exit_done && !run.groups.empty()) {
+            code = write_new_file("--csv", exports.csv + "/by.csv", group_csv(run.groups), force);
         }
     }
     if (code == exit_done && !exports.perfetto.empty()) {
@@ -253,14 +252,14 @@ int report(const ReportCommand& command) {
     if (const int code = rebuild(folder, command.fail_if, rebuilt, why); code != exit_done) {
         return refuse_report(why, code);
     }
-    const ReportedRun run{folder, rebuilt.facts, rebuilt.figures, rebuilt.info,
-                          summary_json(rebuilt.figures, rebuilt.info)};
+    ReportedRun run{folder, rebuilt.facts, rebuilt.figures, rebuilt.info,
+                    summary_json(rebuilt.figures, rebuilt.info)};
     ReadingTexts readings;
     if (why = take_readings(command.readings, run, command.json, readings); !why.empty()) {
         return refuse_report(why, exit_input);
     }
     print_run(command, run, readings);
-    if (const int code = write_exports(command.exports, run, readings.by_csv); code != exit_done) {
+    if (const int code = write_exports(command.exports, run); code != exit_done) {
         return code;
     }
     explain(folder, rebuilt);

@@ -30,9 +30,7 @@
 
 namespace driftless {
 
-// Groups: the figures of a run by what its rows have of a key (`report --by`), and by limits of
-// their own (`--goodput "tier=gold ttft:200"`). Owns its sums: about 1.3 MB a group and what
-// Summary says of its rows.
+// Groups are made with sums of about 1.3 MB each and what Summary says of their rows.
 
 /// Groups that are told apart; rows of further ones are together in one, `others`.
 inline constexpr std::size_t groups_max = 100;
@@ -40,19 +38,14 @@ inline constexpr std::size_t groups_max = 100;
 /// A figure of a group.
 struct GroupColumn {
     std::string name;   ///< in JSON and CSV
-    std::string title;  ///< on the screen; empty: not there
+    std::string title;  ///< for people; empty: they do not see it
     int decimals;
+    bool has_error = false;  ///< the client may have moved it
 };
-
-struct GroupRow {
-    std::string value;
-    std::vector<std::optional<double>> figures;  ///< [columns]; nothing: unknown
-};
-
-struct GroupTable {
-    std::string key;
-    std::vector<GroupRow> rows;
-};
+/// Of what people see.
+inline constexpr std::string_view group_units =
+    "TTFT, TPOT and E2E in ms; hit % of prompt tokens, and of the hits expected of them; (client): "
+    "moved by at most";
 
 const std::vector<GroupColumn>& group_columns();
 
@@ -60,6 +53,14 @@ const std::vector<GroupColumn>& group_columns();
 /// are judged by). Returns why the records cannot be read, or the empty text.
 std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
                          const GoodputRules& slos, std::vector<GroupTable>& out);
+
+/// What people see of a group: a head, then lines of as many cells. Behind a figure stands in
+/// parentheses how far the client may have moved it.
+struct GroupCells {
+    std::vector<std::string> head;
+    std::vector<std::vector<std::string>> lines;
+};
+GroupCells group_cells(const GroupTable& table);
 
 std::string group_screen(const std::vector<GroupTable>& tables);
 /// An array of objects: key, groups.
@@ -95,12 +96,11 @@ struct ReadingTexts {
     std::string screen;   ///< below the summary, or instead of it where `own_screen`
     std::string members;  ///< of the JSON object, each with a comma before it
     std::string notes;    ///< lines for standard error
-    std::string by_csv;   ///< empty: no groups
     bool own_screen = false;
 };
 
-/// Errors: a line for standard error, else the empty text.
-std::string take_readings(const ReportReadings& readings, const ReportedRun& run, bool json,
+/// Errors: a line for standard error, else the empty text. Groups are in `run`, too.
+std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
                           ReadingTexts& out);
 
 /// The summary's JSON with further members.

@@ -30,6 +30,11 @@ class Table {
     void line(std::string_view label, std::string_view value) {
         fmt::format_to(std::back_inserter(text_), "{:<40} {}\n", label, value);
     }
+    void list(std::string_view label, const std::vector<std::string>& lines) {
+        for (const std::string& text : lines) {
+            line(&text == &lines.front() ? label : "", text);
+        }
+    }
     void count(std::string_view label, std::uint64_t value) {
         line(label, fmt::format("{}", value));
     }
@@ -187,51 +192,6 @@ void add_wire(Table& table, const SummaryFigures& f) {
     }
 }
 
-void add_observed(Table& table, const SummaryFigures& f, std::uint64_t expected,
-                  std::uint64_t equal, std::uint64_t rows) {
-    table.line("Cached tokens observed:",
-               fmt::format("{} ({} of those expected)", f.cached_tokens_compared(),
-                           share(f.cached_tokens_compared(), expected)));
-    table.line("Rows with exactly the expected hits:", fmt::format("{} of {}", equal, rows));
-}
-
-void add_cache(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
-    const CacheAnswer answer = cache_answer(f, info);
-    if (answer == CacheAnswer::by_server_blocks) {
-        table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
-                   fmt::format("{}", f.server_cache_expected));
-        add_observed(table, f, f.server_cache_expected, f.server_cache_rows_equal,
-                     f.server_cache_rows);
-        table.count("Expected in the trace's blocks:", f.expected_cached_tokens);
-        return;
-    }
-    if (answer == CacheAnswer::none || answer == CacheAnswer::not_foretold) {
-        table.line("Cached tokens:",
-                   answer == CacheAnswer::none
-                       ? no_hits_text(f)
-                       : fmt::format("{} hit, {}", f.cached_tokens, why_not_foretold));
-        return;
-    }
-    table.count("Cached tokens expected:", f.expected_cached_tokens);
-    if (answer == CacheAnswer::by_trace_blocks) {
-        add_observed(table, f, f.expected_cached_tokens_reported, f.cache_rows_equal,
-                     f.cache_rows_compared());
-        if (f.cache_rows_unforetold > 0) {
-            table.line(
-                "Recorded text, hits not forecast:",
-                fmt::format("{} in {} rows", f.cached_tokens_unforetold, f.cache_rows_unforetold));
-        }
-        if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
-            table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
-                       fmt::format("{}", f.server_cache_expected));
-            table.line("Rows with exactly these hits:",
-                       fmt::format("{} of {}", f.server_cache_rows_equal, f.server_cache_rows));
-        }
-        return;
-    }
-    table.line("Cached tokens observed:", fmt::format("0 for every row: {}", why_only_zeros));
-}
-
 void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
@@ -243,7 +203,7 @@ void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info)
         table.line("Likely cause:", name_of(f.prompts.cause));
         table.line("", f.prompts.explanation);
     }
-    add_cache(table, f, info);
+    table.list("Prefix cache:", cache_lines(f, info));
     if (info.split_unknown && f.expected_cached_tokens > 0) {
         table.line("Split of the overhead:", "unknown: rows may have lost a block each");
     }
@@ -257,26 +217,6 @@ void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
     table.title("Servers (rows / ok / failed)");
     for (const UrlFigures& one : urls) {
         table.line(one.url + ":", fmt::format("{} / {} / {}", one.rows, one.completed, one.failed));
-    }
-}
-
-void add_goodput(Table& table, const SummaryFigures& f) {
-    if (!f.judges_goodput()) {
-        return;
-    }
-    table.title("Goodput");
-    if (const GoodputLimits limits = common_limits(f.goodput_rules); limits.set()) {
-        table.line("Bounds (ms):", limits_text(limits));
-    }
-    table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.decided())));
-    for (std::size_t i = 0; i < f.goodput_rules.size(); ++i) {
-        const GoodputRule& rule = f.goodput_rules[i];
-        const GoodputCount& count = f.goodput_counts[i];
-        if (rule.key) {
-            table.line(fmt::format("{} ({}):", group_text(rule), limits_text(rule.limits)),
-                       fmt::format("{} of {} ({})", count.good, count.decided,
-                                   share(count.good, count.decided)));
-        }
     }
 }
 
@@ -311,11 +251,17 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
     if (f.ttft.count == 0) {
         return;
     }
-    for (const std::string& text : no_tpot_texts(f)) {
-        table.line("No TPOT:", text);
-    }
-    for (const std::string& text : no_itl_texts(f, info)) {
-        table.line("No ITL:", text);
+    table.list("No TPOT:", no_tpot_texts(f));
+    table.list("No ITL:", no_itl_texts(f, info));
+}
+
+void add_times(Table& table, std::string_view title, std::string_view name, std::string_view key,
+               const SummaryFigures& f) {
+    const FigureName& figure = *find_figure(key);
+    table.title(title);
+    table.distribution(name, figure.distribution(f), ns_per_ms, "ms");
+    if (figure.bounds != nullptr) {
+        table.line("Client moved P99 by (ms):", p99_error_text(figure, f));
     }
 }
 
@@ -332,26 +278,19 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     Table table;
     table.title("Serving Benchmark Result", '=');
     add_totals(table, f, info);
-    table.title("Time to First Token");
-    table.distribution("TTFT", f.ttft, ns_per_ms, "ms");
-    table.title("Time per Output Token (excl. 1st token)");
-    table.distribution("TPOT", f.tpot, ns_per_ms, "ms");
-    table.title("Inter-token Latency");
-    table.distribution("ITL", f.itl, ns_per_ms, "ms");
+    add_times(table, "Time to First Token", "TTFT", "ttft", f);
+    add_times(table, "Time per Output Token (excl. 1st token)", "TPOT", "tpot", f);
+    add_times(table, "Inter-token Latency", "ITL", "itl", f);
     add_unknown(table, f, info);
-    table.title("End-to-end Latency");
-    table.distribution("E2EL", f.e2e, ns_per_ms, "ms");
-    table.title("First Token from the Due Instant");
-    table.distribution("TTFT-due", f.ttft_due, ns_per_ms, "ms");
+    add_times(table, "End-to-end Latency", "E2EL", "e2e", f);
+    add_times(table, "First Token from the Due Instant", "TTFT-due", "ttft_due", f);
     add_drift(table, f);
     add_wire(table, f);
     add_prompts(table, f, info);
     table.some("Rows within the overhead (1 word sent):", info.clamped_rows);
-    add_goodput(table, f);
+    table.list("Goodput:", goodput_lines(f));
     add_urls(table, f.urls);
-    for (const std::string& text : server_lines(f, info)) {
-        table.line("Servers' metrics:", text);
-    }
+    table.list("Servers' metrics:", server_lines(f, info));
     add_outcomes(table, f);
     add_errors(table, f);
     if (info.unfinished) {
@@ -359,9 +298,7 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     }
     table.title("", '=');
     table.line("Verdict:", info.verdict);
-    for (const std::string& reason : info.verdict_reasons) {
-        table.line("", reason);
-    }
+    table.list("", info.verdict_reasons);
     for (const std::string& warning : f.warnings) {
         table.line("Warning:", warning);
     }

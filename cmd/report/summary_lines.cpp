@@ -139,10 +139,83 @@ std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo
 
 namespace {
 
-/// Without the share where others could not be judged: it would be of those that failed.
-std::string counts_text(const GoodputCount& count, bool all) {
-    return fmt::format("{} of {} rows{}", grouped(count.good), grouped(count.decided),
-                       all ? " (" + share(count.good, count.decided) + ")" : " that were judged");
+/// The real hit rate first: what of the prompts was hit, and what could be. Then how much of that.
+std::vector<std::string> hit_lines(const SummaryFigures& f, std::uint64_t expected,
+                                   std::uint64_t equal, std::string_view in_blocks) {
+    const std::uint64_t hit = f.cached_tokens_compared();
+    const std::uint64_t prompts = f.cache_prompt_tokens.value_or(0);
+    std::vector<std::string> lines{
+        prompts > 0 ? fmt::format("{} of prompt tokens hit; the trace allows {}{}",
+                                  share(hit, prompts), share(expected, prompts), in_blocks)
+                    : fmt::format("{} tokens hit; the trace allows {}{}", grouped(hit),
+                                  grouped(expected), in_blocks)};
+    if (equal != f.rows) {
+        lines.push_back(
+            fmt::format("{}{} of {} rows as expected",
+                        expected > 0 ? share(hit, expected) + " of the expected hits; " : "",
+                        grouped(equal), grouped(f.cache_rows_compared())));
+    }
+    return lines;
+}
+
+std::vector<std::string> compared_lines(const SummaryFigures& f, const SummaryInfo& info) {
+    if (cache_answer(f, info) == CacheAnswer::by_server_blocks) {
+        return hit_lines(f, f.server_cache_expected, f.server_cache_rows_equal,
+                         fmt::format(" in the server's blocks of {}", *info.server_block));
+    }
+    std::vector<std::string> lines =
+        hit_lines(f, f.expected_cached_tokens_reported, f.cache_rows_equal, "");
+    if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
+        lines.push_back(
+            fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
+                        grouped(f.server_cache_expected), *info.server_block,
+                        grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> cache_lines(const SummaryFigures& f, const SummaryInfo& info) {
+    std::vector<std::string> lines;
+    switch (cache_answer(f, info)) {
+        case CacheAnswer::none:
+            return {no_hits_text(f)};
+        case CacheAnswer::not_foretold:
+            return {fmt::format("{} tokens hit, {}", grouped(f.cached_tokens), why_not_foretold)};
+        case CacheAnswer::only_zeros:
+            lines = {fmt::format(
+                "{} tokens expected; the server says 0 for {}: {}",
+                grouped(f.expected_cached_tokens),
+                f.cache_rows_reported == f.rows ? "every row" : "all rows that it reports",
+                why_only_zeros)};
+            break;
+        default:
+            lines = compared_lines(f, info);
+    }
+    if (f.cache_rows_unforetold > 0) {
+        lines.push_back(fmt::format("beside them {} of recorded text hit {} tokens, not forecast",
+                                    rows_text(f.cache_rows_unforetold),
+                                    grouped(f.cached_tokens_unforetold)));
+    }
+    return lines;
+}
+
+namespace {
+
+/// Without the share where others could not be judged: it would be of those that failed. Behind it
+/// how many there are by the ends of their bars, where these differ.
+std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
+    if (f.uncounted.goodput > 0) {
+        return fmt::format("{} of {} rows that were judged", grouped(count.good),
+                           grouped(count.decided));
+    }
+    const auto& [least, most] = std::pair(count.worst.good, count.best.good);
+    return fmt::format("{} of {} rows ({}{})", grouped(count.good), grouped(count.decided),
+                       share(count.good, count.decided),
+                       f.has_bounds && least != most ? fmt::format("; {} to {} without the client",
+                                                                   grouped(least), grouped(most))
+                                                     : "");
 }
 
 }  // namespace
@@ -177,11 +250,11 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
             : "not known, for " + counted(uncounted, "row has", "rows have") +
                   (f.tainted_lost > 0 ? " no count of tokens, or lost a part in this client"
                                       : " no count of tokens, and no TPOT"),
-        counts_text({f.decided(), f.good}, uncounted == 0),
+        counts_text(f.goodput(), f),
         has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
     for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {
         lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),
-                                    counts_text(f.goodput_counts[i], uncounted == 0),
+                                    counts_text(f.goodput_counts[i], f),
                                     limits_text(f.goodput_rules[i].limits)));
     }
     const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),

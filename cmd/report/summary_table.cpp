@@ -232,65 +232,8 @@ void add_urls(Lines& lines, const SummaryFigures& f) {
     lines.list("Servers", texts);
 }
 
-/// The real hit rate first: what of the prompts was hit, and what could be. Then how much of that.
-void add_hits(Lines& lines, const SummaryFigures& f, std::uint64_t expected, std::uint64_t equal,
-              std::string_view in_blocks) {
-    const std::uint64_t hit = f.cached_tokens_compared();
-    const std::uint64_t prompts = f.cache_prompt_tokens.value_or(0);
-    lines.add("Cache", prompts > 0
-                           ? fmt::format("{} of prompt tokens hit; the trace allows {}{}",
-                                         share(hit, prompts), share(expected, prompts), in_blocks)
-                           : fmt::format("{} tokens hit; the trace allows {}{}", grouped(hit),
-                                         grouped(expected), in_blocks));
-    if (equal != f.rows) {
-        lines.add("",
-                  fmt::format("{}{} of {} rows as expected",
-                              expected > 0 ? share(hit, expected) + " of the expected hits; " : "",
-                              grouped(equal), grouped(f.cache_rows_compared())));
-    }
-}
-
-/// The server's own blocks are the better forecast: where it is known, it comes first.
-void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    const std::string by_trace = grouped(f.expected_cached_tokens);
-    switch (cache_answer(f, info)) {
-        case CacheAnswer::none:
-            lines.add("Cache", no_hits_text(f));
-            return;
-        case CacheAnswer::not_foretold:
-            lines.add("Cache",
-                      fmt::format("{} tokens hit, {}", grouped(f.cached_tokens), why_not_foretold));
-            return;
-        case CacheAnswer::only_zeros:
-            lines.add("Cache",
-                      fmt::format("{} tokens expected; the server says 0 for {}: {}", by_trace,
-                                  f.cache_rows_reported == f.rows ? "every row"
-                                                                  : "all rows that it reports",
-                                  why_only_zeros));
-            return;
-        case CacheAnswer::by_server_blocks:
-            add_hits(lines, f, f.server_cache_expected, f.server_cache_rows_equal,
-                     fmt::format(" in the server's blocks of {}", *info.server_block));
-            return;
-        case CacheAnswer::by_trace_blocks:
-            break;
-    }
-    add_hits(lines, f, f.expected_cached_tokens_reported, f.cache_rows_equal, "");
-    if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
-        lines.add("",
-                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
-                              grouped(f.server_cache_expected), *info.server_block,
-                              grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
-    }
-}
-
 void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    add_cache(lines, f, info);
-    if (f.cache_rows_compared() > 0 && f.cache_rows_unforetold > 0) {
-        lines.add("", fmt::format("beside them {} of recorded text hit {} tokens, not forecast",
-                                  rows_text(f.cache_rows_unforetold),
-                                  grouped(f.cached_tokens_unforetold)));
-    }
+    lines.list("Cache", cache_lines(f, info));
     if (info.split_unknown && f.expected_cached_tokens > 0) {
         lines.add("",
                   "it is unknown how many template tokens come before the prompt: a row may have "

@@ -33,6 +33,10 @@ std::string full_table(const SummaryFigures& figures, const SummaryInfo& info);
 /// Empty where no page of metrics was read. What no page says is left out.
 std::vector<std::string> server_lines(const SummaryFigures& figures, const SummaryInfo& info);
 
+// What the prefix cache hit, as a few lines for people: first the share of all prompt tokens. Pure.
+
+std::vector<std::string> cache_lines(const SummaryFigures& figures, const SummaryInfo& info);
+
 // How many requests were good (`--goodput`), as a few lines for people. Pure.
 
 /// "ttft:200 tpot:50", in ms; empty where none is set.

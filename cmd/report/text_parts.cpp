@@ -135,19 +135,17 @@ std::string prompts_text(const PromptFigures& prompts) {
            some(prompts.lost, "lost by this client");
 }
 
+std::string error_text(const ErrorBar& error, double unit) {
+    const double most = most_of(error) / unit;
+    return fmt::format("{:.{}f}", most, most < 1 ? 3 : 2);
+}
+
 std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
-    const Distribution& d = figure.distribution(f);
-    const Bounds* const bounds = figure.bounds == nullptr ? nullptr : &(f.*figure.bounds);
-    if (d.count == 0 || bounds == nullptr || bounds->upper.count == 0) {
+    if (figure.distribution(f).count == 0 || figure.bounds == nullptr || !f.has_bounds) {
         return "-";
     }
-    const std::optional<ErrorBar> bar =
-        error_bar(d.at[p99_index], bounds->lower.at[p99_index], bounds->upper.at[p99_index]);
-    if (!bar) {
-        return "unknown";
-    }
-    const double most = std::max(bar->below, bar->above);
-    return fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2);
+    const std::optional<ErrorBar> error = error_of(figure, shown_statistics[shown_p99], f);
+    return error ? error_text(*error, ns_per_ms) : "unknown";
 }
 
 namespace {

@@ -120,6 +120,8 @@ std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const Summa
 /// one is.
 std::string prompts_text(const PromptFigures& prompts);
 
+/// The larger of both ways: "0.042", "24.10".
+std::string error_text(const ErrorBar& error, double unit = 1);
 /// By how much, in ms, the client may have moved its p99: the larger of both ways. "-": it has no
 /// bar; "unknown".
 std::string p99_error_text(const FigureName& figure, const SummaryFigures& f);

@@ -157,19 +157,18 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
 
 std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
     CHECK(which.figure != nullptr);
-    if (which.figure->unit != FigureUnit::time) {
-        return std::nullopt;
-    }
     // By definition it counts how late we sent; how late we read is as wrong in it.
     const std::string_view figure =
         which.figure->name == "ttft_due" ? "ttft" : key_of(*which.figure);
-    const std::string key = std::string(figure) + "_ms";
-    const JsonValue bar = root_.find("client_error").find(key).find(name_of_statistic(which));
+    const bool is_time = which.figure->unit == FigureUnit::time;
+    const JsonValue errors = root_.find("client_error");
+    const JsonValue bar =
+        is_time ? errors.find(std::string(figure) + "_ms").find(name_of_statistic(which))
+                : errors.find(figure);
+    const double unit = is_time ? summary_ns_per_ms : 1;
     const auto below = bar.find("below").as_double();
     const auto above = bar.find("above").as_double();
-    return below && above
-               ? std::optional(ErrorBar{*below * summary_ns_per_ms, *above * summary_ns_per_ms})
-               : std::nullopt;
+    return below && above ? std::optional(ErrorBar{*below * unit, *above * unit}) : std::nullopt;
 }
 
 std::optional<bool> CellSummary::warm() const {

@@ -31,7 +31,6 @@ struct ReadRow {
     std::uint32_t attempt = 0;
     bool censored = false;
     bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
-    bool has_bounds = false;     ///< it says how late its tokens were read
 };
 
 /// One side while its records are read.
@@ -50,12 +49,15 @@ bool is_servers_failure(const Record& record) {
            record.outcome != Outcome::interrupted && record.outcome != Outcome::cancelled;
 }
 
-std::optional<bool> meets_slo(const GoodputRules& slo, const Record& record) {
+void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out) {
     const std::optional<std::size_t> rule = rule_of(slo, record);
     if (!rule || record.censored || record.outcome == Outcome::interrupted) {
-        return std::nullopt;
+        return;
     }
-    return is_good(slo[*rule].limits, record);
+    const GoodputLimits& limits = slo[*rule].limits;
+    out.meets_slo = is_good(limits, record);
+    out.surely_meets_slo = is_good(limits, record, TimesAt::longest).value_or(false);
+    out.may_meet_slo = is_good(limits, record, TimesAt::shortest).value_or(false);
 }
 
 /// The same in each run; another one in each pass.
@@ -81,7 +83,7 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     request.tainted = !record.tainted.empty() && !stays_in(record);
     request.held = is_wish(record.late_cause) || (lane_cap && record.late_cause == LateCause::lane);
     request.fired_ns = record.fired_ns;
-    request.meets_slo = meets_slo(slo, record);
+    put_slo(slo, record, request);
     request.ended_ns = record.ended_ns ? record.ended_ns : record.done_ns;
     const double length = static_cast<double>(record.input_length.value_or(0));
     PlayedRow& row = out.row;
@@ -103,7 +105,6 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     put(RowValue::ttft_due, known(record.ttft_due_ns));
     put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
     put(RowValue::e2e, known(record.e2e_ns));
-    out.has_bounds = record.last_late_ns.has_value();
     constexpr double unbounded = std::numeric_limits<double>::infinity();
     const auto put_error = [&request](RowValue value, const std::optional<ErrorBar>& error) {
         request.errors[static_cast<std::size_t>(value)] =
@@ -141,7 +142,8 @@ void settle(SideRead& read, PlayedRun& run) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
-    const bool has_bounds = std::ranges::any_of(read.rows, &ReadRow::has_bounds);
+    constexpr std::int64_t first_with_bounds = 17;  // record schema
+    const bool has_bounds = run.facts.schema >= first_with_bounds;
     run.compared.requests.reserve(read.rows.size());
     run.rows.reserve(read.rows.size());
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
@@ -153,7 +155,9 @@ void settle(SideRead& read, PlayedRun& run) {
         count(one, run.counts);
         run.compared.requests.push_back(one.request);
         if (!has_bounds) {
-            run.compared.requests.back().errors = {};
+            ComparedRequest& exact = run.compared.requests.back();
+            exact.errors = {};
+            exact.surely_meets_slo = exact.may_meet_slo = exact.meets_slo.value_or(false);
         }
         run.rows.push_back(one.row);
     }

@@ -349,6 +349,7 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
             one.ok = true;
             one.failed = false;
             one.meets_slo = one.meets_slo ? std::optional(false) : std::nullopt;
+            one.surely_meets_slo = one.may_meet_slo = false;
             one.values[static_cast<std::size_t>(threshold.metric.value)] = threshold.bound;
             one.errors = {};
         }
@@ -414,6 +415,7 @@ std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
             one.tainted = false;
             one.errors = {};
             one.meets_slo = one.meets_slo ? std::optional(true) : std::nullopt;
+            one.surely_meets_slo = one.may_meet_slo = true;
         }
     }
     return out;

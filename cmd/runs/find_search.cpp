@@ -242,6 +242,25 @@ std::string stability_text(const StabilityFinding& found) {
     return text;
 }
 
+/// The tightest time that decides an SLO: its bound, or of good rows those of --goodput.
+double tightest_ns(const Threshold& slo, JsonValue goodput) {
+    constexpr double ns_per_ms = 1e6;
+    if (slo.figure->unit == FigureUnit::time) {
+        return slo.bound;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    const auto look_at = [&least](JsonValue limits) {
+        for (const char* name : {"ttft_ms", "ttft_due_ms", "e2el_ms"}) {
+            least = std::min(least, ns_per_ms * limits.find(name).as_double().value_or(least));
+        }
+    };
+    look_at(goodput);
+    for (JsonValue one = goodput.find("groups").first(); one.present(); one = one.next()) {
+        look_at(one);
+    }
+    return least;
+}
+
 /// Whether nothing that the client was blamed for can have changed what becomes of the SLOs: it
 /// lost nothing, its rows left nearly in time, and the true figures lie on the same side of their
 /// bounds.
@@ -258,7 +277,7 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
         probe.stability.stability == Stability::unstable) {
         return false;
     }
-    double tightest_ns = std::numeric_limits<double>::infinity();
+    double tightest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < slos.list.size(); ++i) {
         const Threshold& threshold = slos.list[i].threshold;
         const auto bar = end.summary->error_bar(threshold);
@@ -270,12 +289,12 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
             crosses(threshold, *value + bar->above) != probe.findings[i].fails) {
             return false;
         }
-        tightest_ns = std::min(tightest_ns, threshold.bound);
+        tightest = std::min(tightest, tightest_ns(threshold, end.summary->root().find("goodput")));
     }
     std::sort(late_ns.begin(), late_ns.end());
     const std::size_t p99 = nearest_rank(late_ns.size(), 990) - 1;
-    return static_cast<double>(late_ns.back()) <= worst_part * tightest_ns &&
-           static_cast<double>(late_ns[p99]) <= late_part * tightest_ns;
+    return static_cast<double>(late_ns.back()) <= worst_part * tightest &&
+           static_cast<double>(late_ns[p99]) <= late_part * tightest;
 }
 
 void decide(const CellEnd& end, const Slos& slos, std::vector<std::int64_t> late_ns,

@@ -255,7 +255,8 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     const JsonValue root = parsed.value();
     RunFacts out;
     JsonMembers facts(root);
-    if (root.find("schema").as_i64().value_or(0) > record_schema) {
+    out.schema = root.find("schema").as_i64().value_or(0);
+    if (out.schema > record_schema) {
         return Error{ErrorCode::unsupported, 0, "schema"};
     }
     out.arguments = texts_of(facts.get("arguments"), "arguments", facts);

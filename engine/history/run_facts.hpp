@@ -77,6 +77,7 @@ struct AgainstFacts {
 };
 
 struct RunFacts {
+    std::int64_t schema = 0;                  ///< of its records (record.hpp)
     std::vector<std::string> arguments;       ///< of `replay`: TRACE.., then `--flag=value`
     std::string records_path;                 ///< empty: requests.jsonl in the folder
     std::vector<RunSegment> segments;         ///< at least one

@@ -161,13 +161,8 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
 }
 
 void Periods::add_goodput(Open& open, const Record& record) const {
-    const std::optional<std::size_t> rule = rule_of(rules_.goodput, record);
-    const std::optional<bool> good =
-        rule ? is_good(rules_.goodput[*rule].limits, record) : std::nullopt;
-    if (!good) {
-        ++open.undecided;
-    } else if (*good) {
-        open.sums.good = open.sums.good.value_or(0) + 1;
+    if (const std::optional<std::size_t> rule = rule_of(rules_.goodput, record)) {
+        (void)open.goodput.add(rules_.goodput[*rule].limits, record);
     }
 }
 
@@ -228,11 +223,10 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
         sums.users_added = sums.users_added.value_or(0);
     }
     if (!rules_.goodput.empty()) {
-        sums.good = sums.good.value_or(0);
-        if (sums.ended > open.undecided) {
-            sums.goodput =
-                static_cast<double>(*sums.good) / static_cast<double>(sums.ended - open.undecided);
-        }
+        sums.good = open.goodput.good;
+        sums.good_least = open.goodput.worst.good;
+        sums.good_most = open.goodput.best.good;
+        sums.goodput = open.goodput.share();
     }
     sums.ttft = percentiles_of(open.ttft);
     sums.ttft_due = percentiles_of(open.ttft_due);

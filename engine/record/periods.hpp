@@ -118,8 +118,8 @@ class Periods {
         Histogram ttft_due;
         Histogram tpot;
         Histogram e2e;
-        std::uint64_t landed = 0;     ///< ended, and had been fired
-        std::uint64_t undecided = 0;  ///< nobody knows whether they are good (`--goodput`)
+        std::uint64_t landed = 0;  ///< ended, and had been fired
+        GoodputCounts goodput;
         bool has_unforetold = false;  ///< hits were reported that no forecast is known for
         std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;

@@ -67,14 +67,19 @@ FigureName bad_share(std::string_view name, Value value, std::optional<StopFigur
             .value = value};
 }
 
-FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value) {
-    return {.name = name, .title = title, .better = Better::high, .rate = of, .value = value};
+FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value,
+                std::optional<ErrorBar> (*error)(const Figures&) = nullptr) {
+    return {.name = name,
+            .title = title,
+            .better = Better::high,
+            .rate = of,
+            .value = value,
+            .error = error};
 }
 
 std::optional<double> good_of_decided(const Figures& f) {
     // Of rows without a count of tokens only those are judged that are not good.
-    return f.judges_goodput() && f.uncounted.goodput == 0 ? share(f.good, f.decided())
-                                                          : std::nullopt;
+    return f.judges_goodput() && f.uncounted.goodput == 0 ? f.goodput().share() : std::nullopt;
 }
 
 std::optional<double> input_throughput(const Figures& f) {
@@ -91,7 +96,8 @@ FigureName good() {
             .unit = FigureUnit::share,
             .better = Better::high,
             .in_slo = true,
-            .value = good_of_decided};
+            .value = good_of_decided,
+            .error = [](const Figures& f) { return f.good_error(); }};
 }
 
 // A warm cache has more than the trace allows.
@@ -131,7 +137,8 @@ const auto& all_figures() {
                    .better = Better::high,
                    .rate = RateOf::tokens,
                    .is_inverse = true,
-                   .distribution = of_run<&Figures::tpot>},
+                   .distribution = of_run<&Figures::tpot>,
+                   .bounds = &Figures::tpot_bounds},
         bad_share(
             "errors", [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); },
             StopFigure::errors),
@@ -160,8 +167,10 @@ const auto& all_figures() {
              [](const Figures& f) { return std::optional(f.output_throughput); }),
         rate("total_token_throughput", "all tokens/s", RateOf::tokens,
              [](const Figures& f) { return std::optional(f.total_token_throughput); }),
-        rate("request_goodput", "good requests/s", RateOf::requests,
-             [](const Figures& f) { return f.request_goodput; }),
+        rate(
+            "request_goodput", "good requests/s", RateOf::requests,
+            [](const Figures& f) { return f.request_goodput; },
+            [](const Figures& f) { return f.request_goodput_error(); }),
     };
     return all;
 }
@@ -172,15 +181,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_nam
     {"goodput", "request_goodput"},
     {"throughput", "request_throughput"},
 }};
-
-std::optional<double> measure(const Threshold& threshold, const Figures& figures) {
-    const FigureName& figure = *threshold.figure;
-    if (!figure.has_statistics()) {
-        return figure.value(figures);
-    }
-    const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
-}
 
 double plain_statistic(const Threshold& threshold, const Distribution& distribution) {
     switch (threshold.statistic) {
@@ -204,6 +204,49 @@ std::optional<double> statistic_of(const Threshold& threshold, const Distributio
     return !threshold.figure->is_inverse ? std::optional(ns)
            : ns > 0                      ? std::optional(ns_per_s / ns)
                                          : std::nullopt;
+}
+
+std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures) {
+    const FigureName& figure = *threshold.figure;
+    if (!figure.has_statistics()) {
+        return figure.value(figures);
+    }
+    const Distribution& distribution = figure.distribution(figures);
+    return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
+}
+
+namespace {
+
+/// `of` is a statistic of a distribution, or nothing.
+template <typename Statistic>
+std::optional<ErrorBar> bar_of(const FigureName& figure, const Figures& figures, Statistic of) {
+    const Distribution& measured = figure.distribution(figures);
+    if (figure.bounds == nullptr || measured.count == 0 ||
+        (figures.*figure.bounds).upper.count == 0) {
+        return std::nullopt;
+    }
+    const Bounds& bounds = figures.*figure.bounds;
+    const std::optional<double> value = of(measured);
+    const std::optional<double> lower = of(figure.is_inverse ? bounds.upper : bounds.lower);
+    const std::optional<double> upper = of(figure.is_inverse ? bounds.lower : bounds.upper);
+    return value && lower && upper ? error_bar(*value, *lower, *upper) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures) {
+    const FigureName& figure = *threshold.figure;
+    if (!figure.has_statistics()) {
+        return figure.error != nullptr ? figure.error(figures) : std::nullopt;
+    }
+    return bar_of(figure, figures,
+                  [&threshold](const Distribution& of) { return statistic_of(threshold, of); });
+}
+
+std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
+                                 const SummaryFigures& figures) {
+    return bar_of(figure, figures,
+                  [&statistic](const Distribution& of) { return std::optional(statistic.of(of)); });
 }
 
 bool crosses(const Threshold& threshold, double value) {
@@ -256,10 +299,23 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
         ThresholdFinding finding;
         finding.condition = threshold.text;
         finding.unit = threshold.figure->unit;
-        finding.value = measure(threshold, figures);
+        finding.value = value_of(threshold, figures);
         finding.fails = !finding.value || crosses(threshold, *finding.value);
+        const bool has_bar =
+            threshold.figure->error != nullptr || threshold.figure->bounds != nullptr;
+        if (finding.value && has_bar && figures.has_bounds) {
+            finding.error = error_of(threshold, figures);
+            finding.sure =
+                finding.error &&
+                crosses(threshold, *finding.value - finding.error->below) == finding.fails &&
+                crosses(threshold, *finding.value + finding.error->above) == finding.fails;
+        }
         if (finding.value && finding.unit == FigureUnit::time) {
             *finding.value /= ns_per_ms;
+            if (finding.error) {
+                finding.error = {finding.error->below / ns_per_ms,
+                                 finding.error->above / ns_per_ms};
+            }
         }
         findings.push_back(std::move(finding));
     }

@@ -46,6 +46,8 @@ struct FigureName {
     /// How far the client may have moved it; null: it has none.
     Bounds SummaryFigures::* bounds = nullptr;
     std::optional<double> (*value)(const SummaryFigures& figures) = nullptr;
+    /// The same of `value`; null: it has none.
+    std::optional<ErrorBar> (*error)(const SummaryFigures& figures) = nullptr;
     /// ns, where it is a time of which each request has one; null: it is not.
     std::optional<double> (*of_request)(const Record& record) = nullptr;
 
@@ -78,6 +80,14 @@ struct Threshold {
 /// Of values that each request has, of which there are some: of times in ns, of their inverse in
 /// tokens per second; nothing where that would be one over 0.
 std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution);
+/// That figure of a run: ns, a share or a number. Nothing: it was not measured.
+std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures);
+/// How far the client may have moved it. Nothing: that is not known, or it has no bar, as of a
+/// standard deviation.
+std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures);
+/// The same of a statistic of times.
+std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
+                                 const SummaryFigures& figures);
 /// The value lies beyond the bound.
 bool crosses(const Threshold& threshold, double value);
 

@@ -134,6 +134,17 @@ std::optional<ErrorBar> error_bar(double value, double lower, double upper) {
     return ErrorBar{std::max(value - lower, 0.0), std::max(upper - value, 0.0)};
 }
 
+void write_error(JsonWriter& json, std::string_view key, const std::optional<ErrorBar>& error,
+                 double unit) {
+    json.key(key);
+    if (!error) {
+        json.null();
+        return;
+    }
+    json.begin_object().key("below").number(error->below / unit);
+    json.key("above").number(error->above / unit).end_object();
+}
+
 void BoundedSample::add(double value, double below, double above, bool excluded) {
     Ended& to = excluded ? excluded_ : kept_;
     to.values.add(value);

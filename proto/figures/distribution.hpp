@@ -69,6 +69,8 @@ inline constexpr std::array<ShownStatistic, 6> shown_statistics = {{
     {"max", [](const Distribution& d) { return d.max; }},
 }};
 
+inline constexpr std::size_t shown_p99 = 4;
+
 /// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);
 
@@ -77,8 +79,16 @@ struct ErrorBar {
     double below = 0;
     double above = 0;
 };
+/// The larger of both.
+inline double most_of(const ErrorBar& bar) {
+    return std::max(bar.below, bar.above);
+}
 /// Of one that lies between these ends; nothing: from above it is not bounded.
 std::optional<ErrorBar> error_bar(double value, double lower, double upper);
+
+/// An object: below, above, divided by `unit`. Null: it is not known.
+void write_error(JsonWriter& json, std::string_view key, const std::optional<ErrorBar>& error,
+                 double unit = 1);
 
 /// What the client's own lateness may have done to a distribution: the same of all lower ends of
 /// its values, and of all upper ends. The true one lies between them, number by number.

@@ -168,7 +168,12 @@ void RunTimeline::add(const Record& record) {
     segment.first_due_ns = std::min(segment.first_due_ns, record.due_ns);
     segment.sent = true;
     segment.begin_ns = std::min(segment.begin_ns, record.due_ns);
-    segment.end_ns = std::max(segment.end_ns, end_of(record));
+    const std::int64_t end_ns = end_of(record);
+    segment.end_ns = std::max(segment.end_ns, end_ns);
+    segment.end_least_ns = std::max(
+        segment.end_least_ns, record.receive_delay_ns
+                                  ? end_ns - std::max<std::int64_t>(*record.receive_delay_ns, 0)
+                                  : record.fired_ns.value_or(0));
     if (!record.fired_ns.has_value()) {
         return;
     }
@@ -263,6 +268,7 @@ RunTimelineFigures RunTimeline::figures() const {
         figures.max_concurrent_requests =
             std::max(figures.max_concurrent_requests, max_open(segment));
         figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
+        figures.duration_least_ns += std::max<std::int64_t>(0, segment.end_least_ns - begin_ns);
         const auto number = static_cast<std::uint32_t>(stretch);
         figures.spans.push_back({number, begin_ns, std::max(begin_ns, segment.end_ns)});
         for (const std::uint64_t tokens : segment.tokens_in_second) {

@@ -103,6 +103,8 @@ struct RunTimelineFigures {
     /// stamp. The first segment begins at time 0, a later one, and one with a warm-up, when the
     /// first of those rows was due.
     std::int64_t duration_ns = 0;
+    /// The same if each row ended as early as it can have: its last byte may have waited for us.
+    std::int64_t duration_least_ns = 0;
     std::vector<MeasuredSpan> spans;  ///< those stretches, by segment
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
     /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)
@@ -139,6 +141,7 @@ class RunTimeline {
         std::int64_t first_due_ns = 0;
         std::int64_t begin_ns = 0;
         std::int64_t end_ns = 0;
+        std::int64_t end_least_ns = 0;
         std::vector<std::uint64_t> tokens_in_second;
         std::deque<Left> left;
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
@@ -120,40 +121,101 @@ std::vector<std::uint32_t> length_bounds(std::vector<std::uint32_t>& lengths, st
 
 namespace {
 
-/// Of a request that was abandoned.
-bool had_broken_one(const GoodputLimits& limits, const Record& record) {
-    const OptionalNs& left = record.fired_ns;
-    const std::int64_t waited_ns =
-        left && record.ended_ns ? *record.ended_ns - *left : std::int64_t{0};
-    const std::int64_t ttft_ns = record.ttft_ns.value_or(waited_ns);
-    const std::int64_t since_due_ns =
-        record.ttft_due_ns.value_or(record.ended_ns ? *record.ended_ns - record.due_ns : 0);
-    return (limits.ttft_ns && ttft_ns > *limits.ttft_ns) ||
-           (limits.ttft_due_ns && since_due_ns > *limits.ttft_due_ns) ||
-           (limits.e2e_ns && waited_ns > *limits.e2e_ns);
+/// Nobody knows what would have become of it.
+bool is_lost_whole(const Record& record) {
+    return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted;
 }
+
+/// What its limits ask of a row, by its own times or by those at one end of their bars.
+class LimitedRow {
+  public:
+    LimitedRow(const Record& record, TimesAt times) : record_(record), times_(times) {}
+
+    /// Of a request that was abandoned.
+    bool has_broken_one(const GoodputLimits& limits) const {
+        const OptionalNs& left = record_.fired_ns;
+        const OptionalNs& ended = record_.ended_ns;
+        const std::int64_t waited_ns = left && ended ? *ended - *left : 0;
+        const std::int64_t since_due_ns = ended ? *ended - record_.due_ns : 0;
+        const auto ended_bar = error_from_fire(record_, 0);
+        const auto first_bar =
+            record_.ttft_ns ? error_from_fire(record_, record_.first_late_ns) : ended_bar;
+        return !within(limits.ttft_ns, record_.ttft_ns.value_or(waited_ns), first_bar) ||
+               !within(limits.ttft_due_ns, record_.ttft_due_ns.value_or(since_due_ns), first_bar) ||
+               !within(limits.e2e_ns, waited_ns, ended_bar);
+    }
+    /// All but TPOT, of one that is ok. From due it may be read as late as from the fire.
+    bool is_in_time(const GoodputLimits& limits) const {
+        const auto first = error_from_fire(record_, record_.first_late_ns);
+        return within(limits.ttft_ns, record_.ttft_ns, first) &&
+               within(limits.ttft_due_ns, record_.ttft_due_ns, first) &&
+               within(limits.e2e_ns, record_.e2e_ns,
+                      error_from_fire(record_, record_.last_late_ns));
+    }
+    /// Tokens that were read together came at one instant for all that was measured.
+    bool meets_tpot(const OptionalNs& limit) const {
+        const bool has_gaps = record_.tpot_ns || record_.output_tokens.value_or(0) > 1;
+        return !has_gaps || within(limit, record_.tpot_ns.value_or(0), tpot_error(record_));
+    }
+
+  private:
+    bool within(const OptionalNs& limit, const std::optional<double>& ns,
+                const std::optional<ErrorBar>& error) const {
+        constexpr double endless = std::numeric_limits<double>::infinity();
+        const ErrorBar bar = error.value_or(ErrorBar{endless, endless});
+        const double off = times_ == TimesAt::longest    ? bar.above
+                           : times_ == TimesAt::shortest ? -bar.below
+                                                         : 0;
+        return !limit || (ns && *ns + off <= static_cast<double>(*limit));
+    }
+
+    const Record& record_;
+    TimesAt times_;
+};
 
 }  // namespace
 
-std::optional<bool> is_good(const GoodputLimits& limits, const Record& record) {
+std::optional<bool> is_good(const GoodputLimits& limits, const Record& record, TimesAt times) {
+    const LimitedRow row(record, times);
     if (record.outcome == Outcome::abandoned) {
-        return had_broken_one(limits, record) ? std::optional(false) : std::nullopt;
+        return row.has_broken_one(limits) ? std::optional(false) : std::nullopt;
     }
-    if (record.outcome == Outcome::ok && lost_in_client(record)) {
+    const bool is_ok = record.outcome == Outcome::ok;
+    const bool is_lost = lost_in_client(record);
+    if (times == TimesAt::measured && is_ok && is_lost) {
         return std::nullopt;  // its first or last token may be among what was lost
     }
-    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
-    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
-    const bool from_due =
-        !limits.ttft_due_ns || (record.ttft_due_ns && *record.ttft_due_ns <= *limits.ttft_due_ns);
-    if (record.outcome != Outcome::ok || !ttft || !from_due || !e2e) {
+    if (times != TimesAt::measured && (is_lost || is_lost_whole(record))) {
+        return times == TimesAt::shortest;
+    }
+    if (!is_ok || !row.is_in_time(limits)) {
         return false;
     }
     if (limits.tpot_ns && !record.tpot_ns && !counts_output(record)) {
         return std::nullopt;
     }
-    return !limits.tpot_ns || !record.tpot_ns ||
-           *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
+    return row.meets_tpot(limits.tpot_ns);
+}
+
+std::optional<bool> GoodputCounts::add(const GoodputLimits& limits, const Record& record) {
+    const std::optional<bool> measured = is_good(limits, record);
+    GoodputCount::add(measured);
+    worst.add(is_good(limits, record, TimesAt::longest));
+    best.add(is_good(limits, record, TimesAt::shortest));
+    return measured;
+}
+
+void GoodputCounts::add(const GoodputCounts& other) {
+    GoodputCount::add(other);
+    worst.add(other.worst);
+    best.add(other.best);
+}
+
+std::optional<ErrorBar> GoodputCounts::error() const {
+    const auto value = share();
+    const auto least = worst.share();
+    const auto most = best.share();
+    return value && least && most ? error_bar(*value, *least, *most) : std::nullopt;
 }
 
 std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& record) {
@@ -360,7 +422,7 @@ void Summary::add(const Record& record) {
                        error_from_fire(record, record.first_late_ns));
         ttft_due_.add_known(record.ttft_due_ns);
     }
-    add_missing(record, interrupted);
+    add_missing(record);
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
@@ -378,8 +440,8 @@ void Summary::add(const Record& record) {
 }
 
 /// What should be in the sums of times, and is not: nobody knows what it would have been.
-void Summary::add_missing(const Record& record, bool interrupted) {
-    const bool gone = record.outcome == Outcome::client_failed || interrupted;
+void Summary::add_missing(const Record& record) {
+    const bool gone = is_lost_whole(record);
     const bool lost = lost_in_client(record);
     if (gone || (lost && !record.ttft_ns)) {
         ttft_.add_missing();
@@ -434,15 +496,34 @@ void Summary::add_goodput(const Record& record) {
         f.abandoned.undecided += is_abandoned ? 1 : 0;
         return;
     }
-    const std::optional<bool> good = is_good(f.goodput_rules[*rule].limits, record);
+    const std::optional<bool> good =
+        f.goodput_counts[*rule].add(f.goodput_rules[*rule].limits, record);
     if (!good) {
         ++(is_abandoned ? f.abandoned.undecided : f.uncounted.goodput);
-        return;
     }
-    GoodputCount& count = f.goodput_counts[*rule];
-    ++count.decided;
-    count.good += *good ? 1 : 0;
-    f.good += *good ? 1 : 0;
+    f.good += good.value_or(false) ? 1 : 0;
+}
+
+GoodputCounts SummaryFigures::goodput() const {
+    GoodputCounts sum;
+    for (const GoodputCounts& one : goodput_counts) {
+        sum.add(one);
+    }
+    return sum;
+}
+
+std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
+    if (!has_bounds || !request_goodput) {
+        return std::nullopt;
+    }
+    const auto rate = [](std::uint64_t count, std::int64_t ns) {
+        return static_cast<double>(count) / (static_cast<double>(ns) / 1e9);
+    };
+    const GoodputCounts counts = goodput();
+    return timeline.duration_least_ns > 0
+               ? error_bar(*request_goodput, rate(counts.worst.good, duration_ns),
+                           rate(counts.best.good, timeline.duration_least_ns))
+               : std::nullopt;
 }
 
 void LiveSums::add(const Record& record) {

@@ -73,9 +73,15 @@ struct GoodputLimits {
     OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
     bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
 };
+/// Which of the times that a row can have had: as measured, or an end of each bar. Where no bar is
+/// known the longest is endless and the shortest is 0.
+enum class TimesAt : std::uint8_t { measured, longest, shortest };
+
 /// Nothing: nobody knows. It was abandoned before it had broken a limit; or it is ok, its tokens
-/// were not counted, so that it has no TPOT, and it broke no other limit.
-std::optional<bool> is_good(const GoodputLimits& limits, const Record& record);
+/// were not counted, so that it has no TPOT, and it broke no other limit. A row that failed for the
+/// client's own lack, or of which it lost a part, is good by the shortest times alone.
+std::optional<bool> is_good(const GoodputLimits& limits, const Record& record,
+                            TimesAt times = TimesAt::measured);
 
 /// Limits of some rows, or of all that no other rule fits.
 struct GoodputRule {
@@ -93,10 +99,33 @@ GoodputLimits common_limits(const GoodputRules& rules);
 /// "tier=gold"; "others" of a rule without a key.
 std::string group_text(const GoodputRule& rule);
 
-/// Rows of one rule.
 struct GoodputCount {
     std::uint64_t decided = 0;  ///< it is known whether they are good, or they had no chance to be
     std::uint64_t good = 0;
+    void add(std::optional<bool> is_good) {
+        decided += is_good ? 1 : 0;
+        good += is_good.value_or(false) ? 1 : 0;
+    }
+    void add(const GoodputCount& other) {
+        decided += other.decided;
+        good += other.good;
+    }
+    /// Nothing of none.
+    std::optional<double> share() const {
+        return decided > 0 ? std::optional(static_cast<double>(good) / static_cast<double>(decided))
+                           : std::nullopt;
+    }
+};
+
+/// Rows of one rule: as measured, and at both ends of their bars.
+struct GoodputCounts : GoodputCount {
+    GoodputCount worst;
+    GoodputCount best;
+    /// Returns whether it is good, as measured.
+    std::optional<bool> add(const GoodputLimits& limits, const Record& record);
+    void add(const GoodputCounts& other);
+    /// Of the share; nothing where one of the three has none.
+    std::optional<ErrorBar> error() const;
 };
 
 // How far the client may have moved a time of one row, ns. Nothing: it is not known, as where a
@@ -211,6 +240,10 @@ struct ThresholdFinding {
     std::optional<double> value;  ///< ms, a share or a number; nothing: nobody measured it
     FigureUnit unit = FigureUnit::number;
     bool fails = false;
+    std::optional<ErrorBar> error = {};  ///< in the same unit; nothing: not known, or there is none
+    /// The bound lies outside of the bar, so that the client did not decide. Nothing: the figure
+    /// has no bar.
+    std::optional<bool> sure = {};
 };
 
 /// Why a run ended early.
@@ -286,7 +319,9 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 /// 24: the late cause `burst`.
 /// 25: `client_error`.
 /// 26: `kept_up`, `load_error`, `prompt_tokens_compared` of `cache`.
-inline constexpr int summary_schema = 26;
+/// 27: `good` and `request_goodput` of `client_error`; `client_error` of `goodput.groups` and of
+///     `thresholds`, whose `sure` says whether the bound lies outside of it.
+inline constexpr int summary_schema = 27;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -377,8 +412,8 @@ struct SummaryFigures {
     std::optional<double> total_token_throughput;
 
     GoodputRules goodput_rules;
-    std::vector<GoodputCount> goodput_counts;  ///< [goodput_rules]
-    std::uint64_t good = 0;                    ///< of all of them; without rules, what is ok
+    std::vector<GoodputCounts> goodput_counts;  ///< [goodput_rules]
+    std::uint64_t good = 0;                     ///< of all of them; without rules, what is ok
     /// Null without `--goodput`, and where rows could not be judged (UncountedRows::goodput).
     std::optional<double> request_goodput;
 
@@ -507,14 +542,14 @@ struct SummaryFigures {
     /// Salt, seed and overhead change nothing: what was sent is recorded text.
     bool is_recorded_text() const { return rows_in_words > 0 && !foretells_hits(); }
     bool judges_goodput() const { return !goodput_rules.empty(); }
-    /// Rows of which is known whether they are good (`--goodput`), or that had no chance to be.
-    std::uint64_t decided() const {
-        std::uint64_t sum = 0;
-        for (const GoodputCount& one : goodput_counts) {
-            sum += one.decided;
-        }
-        return sum;
+    /// Of all rules.
+    GoodputCounts goodput() const;
+    /// How far the client may have moved the share of good rows, and `request_goodput`, 1/s.
+    /// Nothing: that is not known.
+    std::optional<ErrorBar> good_error() const {
+        return has_bounds && request_goodput ? goodput().error() : std::nullopt;
     }
+    std::optional<ErrorBar> request_goodput_error() const;
 };
 
 class Summary {
@@ -541,7 +576,7 @@ class Summary {
     void add_output(const Record& record);
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
-    void add_missing(const Record& record, bool interrupted);
+    void add_missing(const Record& record);
 
     SummaryFigures figures_;
     BoundedSample ttft_{BoundedSample::Ends::lower};

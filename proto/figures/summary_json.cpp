@@ -54,27 +54,42 @@ bool any_fails(const std::vector<ThresholdFinding>& findings) {
                        [](const ThresholdFinding& one) { return one.fails; });
 }
 
-std::string value_text(const ThresholdFinding& finding) {
-    if (!finding.value) {
-        return "not measured";
-    }
+namespace {
+
+std::string value_text(double value, FigureUnit unit) {
     char text[64];
-    switch (finding.unit) {
+    switch (unit) {
         case FigureUnit::time:
-            (void)std::snprintf(text, sizeof text, "%.3f ms", *finding.value);
+            (void)std::snprintf(text, sizeof text, "%.3f ms", value);
             break;
         case FigureUnit::share:
-            (void)std::snprintf(text, sizeof text, "%.4g %%", 100 * *finding.value);
+            (void)std::snprintf(text, sizeof text, "%.4g %%", 100 * value);
             break;
         case FigureUnit::number:
-            (void)std::snprintf(text, sizeof text, "%.6g", *finding.value);
+            (void)std::snprintf(text, sizeof text, "%.6g", value);
             break;
     }
     return text;
 }
 
+}  // namespace
+
+std::string value_text(const ThresholdFinding& finding) {
+    if (!finding.value) {
+        return "not measured";
+    }
+    const std::string text = value_text(*finding.value, finding.unit);
+    if (!finding.sure) {
+        return text;
+    }
+    return text + (!finding.error
+                       ? " (client: not known)"
+                       : " (client at most " + value_text(most_of(*finding.error), finding.unit) +
+                             (*finding.sure ? ")" : "; the limit lies within)"));
+}
+
 std::string value_text(const StoppedWhen& stopped) {
-    return value_text(ThresholdFinding{stopped.condition, stopped.value, stopped.unit, true});
+    return value_text(stopped.value, stopped.unit);
 }
 
 void write_stopped_when(JsonWriter& json, const std::optional<StoppedWhen>& stopped) {
@@ -114,6 +129,8 @@ void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& fin
         json.key("value").optional(one.value);
         json.key("unit").string(name_of(one.unit));
         json.key("fails").boolean(one.fails);
+        write_error(json, "client_error", one.error);
+        json.key("sure").optional(one.sure);
         json.end_object();
     }
     json.end_array();
@@ -175,19 +192,6 @@ void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d
     }
 }
 
-/// How far the true number may lie below and above the one that stands in the summary, in ms. Null:
-/// that is not known.
-void write_bar(JsonWriter& json, std::string_view key, double value, double lower, double upper) {
-    json.key(key);
-    const std::optional<ErrorBar> bar = error_bar(value, lower, upper);
-    if (!bar) {
-        json.null();
-        return;
-    }
-    json.begin_object().key("below").number(bar->below / ns_per_ms);
-    json.key("above").number(bar->above / ns_per_ms).end_object();
-}
-
 void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
                 const Bounds& bounds) {
     json.key(key);
@@ -196,10 +200,10 @@ void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
         return;
     }
     json.begin_object();
-    write_bar(json, "mean", d.mean, bounds.lower.mean, bounds.upper.mean);
+    write_error(json, "mean", error_bar(d.mean, bounds.lower.mean, bounds.upper.mean), ns_per_ms);
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        write_bar(json, "p" + std::string(percentiles[i].name), d.at[i], bounds.lower.at[i],
-                  bounds.upper.at[i]);
+        write_error(json, "p" + std::string(percentiles[i].name),
+                    error_bar(d.at[i], bounds.lower.at[i], bounds.upper.at[i]), ns_per_ms);
     }
     json.end_object();
 }
@@ -211,6 +215,8 @@ void write_client_error(JsonWriter& json, const SummaryFigures& f) {
     write_bars(json, "itl_ms", f.itl, f.itl_bounds);
     write_bars(json, "e2el_ms", f.e2e, f.e2e_bounds);
     write_bars(json, "chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
+    write_error(json, "good", f.good_error());
+    write_error(json, "request_goodput", f.request_goodput_error());
     json.end_object();
 }
 
@@ -426,7 +432,7 @@ void write_goodput(JsonWriter& json, const SummaryFigures& f) {
     };
     write_limits(json, common_limits(f.goodput_rules));
     json.key("good").optional(known(f.good));
-    json.key("decided").optional(known(f.decided()));
+    json.key("decided").optional(known(f.goodput().decided));
     json.key("groups").begin_array();
     for (std::size_t i = 0; i < f.goodput_rules.size(); ++i) {
         const GoodputRule& rule = f.goodput_rules[i];
@@ -438,6 +444,8 @@ void write_goodput(JsonWriter& json, const SummaryFigures& f) {
         write_limits(json, rule.limits);
         write_count(json, "good", f.goodput_counts[i].good);
         write_count(json, "decided", f.goodput_counts[i].decided);
+        write_error(json, "client_error",
+                    f.has_bounds ? f.goodput_counts[i].error() : std::nullopt);
         json.end_object();
     }
     json.end_array();

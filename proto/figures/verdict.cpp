@@ -533,71 +533,36 @@ void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& j
     }
 }
 
-/// A certificate that its own records contradict is not one.
-void judge_records(const SummaryFigures& figures, Judgement& judged) {
-    const std::uint64_t spoiled =
-        figures.tainted_rows - rows_kept(figures) + figures.interrupted_untainted;
-    if (judged.verdict == Verdict::certified && spoiled > 0) {
-        worsen(
-            judged, Verdict::client_limited,
-            counted(spoiled, "record is", "records are") +
-                " tainted or interrupted, which no shard's verdict says: restore the files of the "
-                "shards");
-    }
-}
-
-/// The same of what the clients did while they sent.
-void judge_client(const SummaryFigures& figures, const ClientTotals& client, Judgement& judged) {
-    Reasons losses;
-    add_loss_reasons(figures, client, losses);
-    if (judged.verdict == Verdict::certified && client.busiest.load > busy_max) {
-        losses.push_back("an engine was busy for " + percent_text(client.busiest.busy) +
-                         " of one second");
-    }
-    if (judged.verdict == Verdict::certified && !losses.empty()) {
-        worsen(judged, Verdict::client_limited,
-               losses.front() + ", which no shard's verdict says: restore the files of the shards");
-    }
-}
-
-void judge_shard(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
-    if (shard.is_missing()) {
+/// A part may be worse than the whole, of which all bars and shares are known. Where the whole was
+/// not judged, its parts decide.
+void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides, Judgement& judged) {
+    const Verdict verdict = verdict_named(shard.verdict);
+    if (shard.is_missing() || verdict == Verdict::certified) {
         return;
     }
-    const Verdict verdict = verdict_named(shard.verdict);
-    if (verdict != Verdict::certified) {
-        std::string text = shard_text(run, shard) + " is " + shard.verdict;
-        text += shard.reasons.empty() ? "" : ": " + shard.reasons.front();
-        worsen(judged, verdict, std::move(text));
-    }
+    std::string text = shard_text(run, shard) + " is " + shard.verdict;
+    text += shard.reasons.empty() ? "" : ": " + shard.reasons.front();
+    worsen(judged, decides ? verdict : Verdict::certified, std::move(text));
 }
 
 }  // namespace
 
-Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
-                       const ClientTotals& client) {
-    Judgement judged{Verdict::certified, {}};
+Judgement judge_merged(const MergedRun& run, Judgement judged) {
+    const bool is_unjudged = judged.verdict == Verdict::uncalibrated;
+    const std::size_t of_rows = judged.reasons.size();
     judge_rows(run, judged);
-    for (const MergedShard& shard : run.shards) {
-        judge_clock(run, shard, judged);
-    }
     for (std::size_t i = 0; i < run.shards.size(); ++i) {
+        judge_clock(run, run.shards[i], judged);
         judge_zero(run, i, judged);
+        judge_together(run, run.shards[i], judged);
     }
-    for (const MergedShard& shard : run.shards) {
-        judge_together(run, shard, judged);
-    }
-    for (const MergedShard& shard : run.shards) {
-        judge_shard(run, shard, judged);
-    }
-    judge_records(figures, judged);
-    judge_client(figures, client, judged);
-    if (judged.reasons.empty()) {
-        judged.reasons.push_back(
-            run.count == 1 ? "its one shard is certified"
-                           : "all " + std::to_string(run.count) +
-                                 " shards are certified, and their clocks are known to " +
+    if (run.count > 1 && judged.reasons.size() == of_rows) {
+        judged.reasons.push_back("the clocks of all " + std::to_string(run.count) +
+                                 " shards are known to " +
                                  milliseconds_text(run.clock_error_max_ns) + " or better");
+    }
+    for (const MergedShard& shard : run.shards) {
+        judge_shard(run, shard, is_unjudged, judged);
     }
     return judged;
 }

@@ -74,16 +74,16 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
 /// The worst second of the whole run, where it is worth a word.
 void add_load_reason(const ClientTotals& client, Reasons& reasons);
 
-// The verdict of a merged run: that of its worst shard, and what only all shards together show.
-// Pure.
+// The verdict of a merged run: that of all its rows, as if one run had sent them, and what its
+// shards add. Pure.
 
-/// Client-limited: a shard that is missing, rows of one that was killed, or that it sent later,
-/// when it was resumed; one that its user stopped; a clock that is known worse than to
-/// `clock_error_max_ns`, a time 0 that lies too far from that of the first shard; records or a
-/// client that are worse than the verdicts of all shards (`figures` of those records, `client` of
-/// all their engines). Uncalibrated at best: a clock that was compared with none.
-Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
-                       const ClientTotals& client);
+/// `judged` is the judgement of all rows, by the widest limits of any shard. Client-limited: a
+/// shard that is missing, rows of one that was killed, or that it sent later, when it was resumed;
+/// one that its user stopped; a clock that is known worse than to `clock_error_max_ns`, a time 0
+/// that lies too far from that of the first shard. Uncalibrated at best: a clock that was compared
+/// with none. What a shard was judged by itself is told, and decides where the rows are
+/// uncalibrated.
+Judgement judge_merged(const MergedRun& run, Judgement judged);
 
 // Warnings: what a reader of the figures must know before he believes them, though no row failed.
 // Pure; each is one line for people, with the remedy.

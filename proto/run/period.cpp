@@ -45,6 +45,8 @@ void append_period(std::string& out, const Period& period) {
     write_percentiles(json, "ttft_due", period.ttft_due);
     write_percentiles(json, "tpot", period.tpot);
     json.key("good").optional(as_integer(period.good));
+    json.key("good_least").optional(as_integer(period.good_least));
+    json.key("good_most").optional(as_integer(period.good_most));
     json.key("goodput").optional(period.goodput);
     json.key("expected_cached_tokens").optional(period.expected_cached_tokens);
     json.key("expected_cached_tokens_reported").optional(period.expected_cached_tokens_reported);

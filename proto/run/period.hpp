@@ -52,7 +52,10 @@ struct Period {
     PeriodPercentiles tpot;      ///< of the ends that are ok
 
     std::optional<std::uint64_t> good;  ///< null without `--goodput`
-    std::optional<double> goodput;      ///< good / ended, undecided ones left out; or null
+    /// By the ends of their bars: so many at least and at most.
+    std::optional<std::uint64_t> good_least;
+    std::optional<std::uint64_t> good_most;
+    std::optional<double> goodput;  ///< good / ended, undecided ones left out; or null
 
     // Of the requests that ended; null where none of them knows it.
     std::optional<std::int64_t> expected_cached_tokens;

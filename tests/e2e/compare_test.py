@@ -133,6 +133,19 @@ class Compare(Case):
         self.assertEqual(compare(self.fast[0], folder, *rule).returncode, 0)
         self.assertEqual(compare(self.fast[0], folder, *rule, "--unsure", "fail").returncode, BEYOND)
 
+    def test_rows_without_a_bound(self):
+        """Records before schema 17 have none, and count as exact; later ones without it are unknown."""
+        other = self.scratch / "unknown"
+        shutil.copytree(self.slow[0], other)
+        bounds = dict.fromkeys(("first_late_ns", "last_late_ns", "chunk_late_ns"))
+        records = [{**one, **bounds} for one in read_jsonl(other / "requests.jsonl")]
+        (other / "requests.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+        run = json.loads((other / "run.json").read_text())
+        for schema, shown in ((17, "unsure"), (16, "higher")):
+            (other / "run.json").write_text(json.dumps({**run, "schema": schema}))
+            one = metric(compared("--metric", "ttft:p50", self.fast[0], other), "ttft:p50")
+            self.assertEqual(one["in_these_runs"], shown)
+
     def test_a_change_needs_repeats(self):
         """Of one run a side it is refused before a file is read; --within-runs judges these alone."""
         rule = ("--fail-if", "ttft:p50 > +5 %")

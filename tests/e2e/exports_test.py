@@ -92,8 +92,11 @@ class Exports(Case):
         moved = max(summary["client_error"]["ttft_ms"]["p99"].values())
         self.assertIn(f"| TTFT | {' | '.join(ttft)} | {moved:.{3 if moved < 1 else 2}f} |", lines)
         self.assertIn(f"| p99 | {summary['load_error']['p99_ms']:.2f} | ms |", lines)
-        value = summary["thresholds"][0]["value"]
-        self.assertIn(f"| **fail** | ttft:p50 \\> 1ms | {value:.3f} ms |", lines)
+        self.assertTrue(summary["thresholds"][0]["sure"])
+        value, error = (summary["thresholds"][0][key] for key in ("value", "client_error"))
+        self.assertEqual(error, summary["client_error"]["ttft_ms"]["p50"])
+        told = f"{value:.3f} ms (client at most {max(error.values()):.3f} ms)"
+        self.assertIn(f"| **fail** | ttft:p50 \\> 1ms | {told} |", lines)
         self.assertIn("| pass | errors \\> 0 % | 0 % |", lines)
         order = [lines.index(f"### {title}") for title in ("Load", "Latency", "Cache", "Sent late", "Thresholds")]
         self.assertEqual(order, sorted(order))

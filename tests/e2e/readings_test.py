@@ -125,12 +125,23 @@ class Readings(Case):
             rows = [r for r in records if r["kept"]["tier"] == name]
             self.assertEqual(one["output_tokens"], sum(r["output_tokens"] for r in rows))
             self.assertAlmostEqual(one["max_ttft_ms"], max(r["ttft_ns"] for r in rows) / 1e6)
+            self.assertAlmostEqual(one["prompt_hit_percent"], 100 * sum(r["cached_tokens"] for r in rows) / sum(r["prompt_tokens"] for r in rows))
+            late = [r["ttft_ns"] - max(0, r["ttft_ns"] - r["wire_delay_bound_ns"] - r["request_delay_ns"] - 2000 - r["first_late_ns"]) for r in rows]
+            self.assertAlmostEqual(one["client_error"]["mean_ttft_ms"]["below"], sum(late) / len(late) / 1e6)
         self.assertEqual([one["requests"] for one in groups["input:4"]], [15] * 4)
         with open(f"{tables}/by.csv", newline="") as file:
             rows = list(csv.DictReader(file, strict=True))
         self.assertEqual(len(rows), 7)
         self.assertEqual({row["value"]: row["requests"] for row in rows if row["key"] == "kept.tier"}["gold"], "20")
         screen = report(run.folder, *flags).stdout
+        page = self.scratch / "by.html"
+        markdown = report(run.folder, *flags, "--markdown", "-").stdout
+        self.assertEqual(report(run.folder, *flags, "--html", page).returncode, 0)
+        gold = next(line for line in screen.splitlines() if line.startswith("gold")).split("  ")
+        for cell in filter(None, gold):  # the same cells everywhere
+            self.assertIn(cell.strip(), page.read_text())
+        self.assertIn("### by kept.tier", markdown)
+        self.assertIn("| gold | 20 | 0 |", markdown)
         self.assertIn("by kept.tier", screen)
         self.assertIn("by input:4", screen)
         self.assertEqual(report(run.folder, "--by", "tier").returncode, 2)
@@ -145,7 +156,7 @@ class Readings(Case):
         self.assertEqual(refused.code, 2)
         self.assertIn("add --keep tier", refused.complained)
         summary = run.json("summary.json")
-        self.assertEqual(summary["schema"], 26)
+        self.assertEqual(summary["schema"], 27)
         goodput = summary["goodput"]
         self.assertEqual([(one["key"], one["value"], one["good"], one["decided"]) for one in goodput["groups"]],
                          [("kept.tier", "gold", 20, 20), ("kept.tier", "silver", 0, 20)])
@@ -225,7 +236,8 @@ class Readings(Case):
         self.assertIn(f"{good} of 240 rows", done.stdout)
         self.assertIn("request_goodput", (tables / "summary.csv").read_text())
         self.assertIn('"ttft_ms":10000', page.read_text())
-        self.assertIn("within --goodput", report(run.folder, *limits, "--markdown", "-").stdout)
+        self.assertIn(f"| Goodput | {judged['request_goodput']:.2f}/s: {good} of 240 rows",
+                      report(run.folder, *limits, "--markdown", "-").stdout)
         self.assertEqual(report(run.folder, *limits, *limits).returncode, 2)
         self.assertEqual(run.json("summary.json"), stored)
 

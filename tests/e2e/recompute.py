@@ -65,12 +65,18 @@ def by_segment(records):
     return segments
 
 
-def duration_ns(records, warm=()):
+def duration_ns(records, warm=(), shortest=False):
+    """`shortest`: had each row ended as early as it can have, for its last bytes may have waited."""
     total = 0
     for segment, rows in by_segment(records).items():
         begin = 0 if segment == 0 and not warm else min(row["due_ns"] for row in rows)
-        stamps = [row[key] or 0 for row in rows for key in STAMPS]
-        total += max(begin, *stamps) - begin
+        ends = [max(0, *(row[key] or 0 for key in STAMPS)) for row in rows]
+        if shortest:
+            ends = [
+                row["fired_ns"] or 0 if row["receive_delay_ns"] is None else end - row["receive_delay_ns"]
+                for row, end in zip(rows, ends)
+            ]
+        total += max(begin, *ends) - begin
     return total
 
 
@@ -183,15 +189,70 @@ def bars(values, lower, upper, percents=PERCENTILES):
     }  # fmt: skip
 
 
-def client_error(records, ok, given_up, whole):
+def at_end(value, bar, end):
+    """The shortest (end 0) or the longest (1) that a time can have been."""
+    below, above = bar or (math.inf, math.inf)
+    return value + (-below, above)[end]
+
+
+def meets_at(record, slo, end):
+    """Whether a row is good with all its times at one end of their bars; None: nobody knows."""
+    sent, tokens = request_late(record), record["output_tokens"] or 0
+
+    def from_fire(late):
+        return None if None in (sent, late) or is_lost(record) else (sent + late, 0)
+
+    first, last = record["first_late_ns"], record["last_late_ns"]
+    if record["outcome"] == "abandoned":
+        waited = record["ended_ns"] - record["fired_ns"]
+        seen = record["ttft_ns"] is not None
+        lasted = {"ttft": (record["ttft_ns"], from_fire(first)) if seen else (waited, from_fire(0)),
+                  "e2e": (waited, from_fire(0))}  # fmt: skip
+        broken = any(at_end(*lasted[m], end) > bound * 1e6 for m, bound in slo.items() if m in lasted)
+        return False if broken else None
+    if is_lost(record) or record["outcome"] in ("client_failed", "interrupted"):
+        return end == 0
+    if record["outcome"] != "ok":
+        return False
+    between = tokens - 1
+    spread = None if None in (first, last) else (last / max(between, 1), first / max(between, 1))
+    times = {"ttft": (record["ttft_ns"], from_fire(first)), "e2e": (record["e2e_ns"], from_fire(last)),
+             "ttft_due": (record["ttft_due_ns"], from_fire(first)),
+             "tpot": (record["tpot_ns"] or 0, spread) if between > 0 else (0, (0, 0))}  # fmt: skip
+    return all(times[m][0] is not None and at_end(*times[m], end) <= bound * 1e6 for m, bound in slo.items())
+
+
+def goodput_error(records, slo, warm):
+    """Of the share of good rows and of their rate: counted at both ends."""
+    seconds = duration_ns(records, warm) / 1e9
+    if not slo or not seconds:
+        return dict.fromkeys(("good", "request_goodput"))
+    # A row that was given up before it had broken a limit is undecided, as measured, too.
+    judged = [r for r in records if r["outcome"] != "abandoned" or not undecided(r, slo)]
+    counts = {None: (sum(r["outcome"] == "ok" and meets(r, slo) for r in judged), len(judged))}
+    for end in (0, 1):
+        marks = [meets_at(r, slo, end) for r in records]
+        counts[end] = sum(m is True for m in marks), sum(m is not None for m in marks)
+    share = {end: good / of if of else None for end, (good, of) in counts.items()}
+    shortest = duration_ns(records, warm, shortest=True) / 1e9
+    rates = counts[None][0] / seconds, counts[1][0] / seconds, counts[0][0] / shortest if shortest else math.inf
+    return {
+        "good": None if None in share.values() else
+        {"below": max(0, share[None] - share[1]), "above": max(0, share[0] - share[None])},
+        "request_goodput": None if rates[2] == math.inf else
+        {"below": max(0, rates[0] - rates[1]), "above": max(0, rates[2] - rates[0])},
+    }  # fmt: skip
+
+
+def client_error(records, ok, given_up, whole, slo, warm):
     if all(r["last_late_ns"] is None for r in records):
-        return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms"))
+        return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms", "good", "request_goodput"))
 
     def missing(key):
         gone = ("client_failed", "interrupted")
         return sum(r["outcome"] in gone or (is_lost(r) and r[key] is None) for r in records)
 
-    found = {}
+    found = goodput_error(records, slo, warm)
     for metric, key, late, of in (("ttft", "ttft_ns", "first_late_ns", ok + given_up),
                                   ("e2el", "e2e_ns", "last_late_ns", ok)):  # fmt: skip
         values = [r[key] for r in of if r[key] is not None]
@@ -425,7 +486,7 @@ def summary_of(records, slo=None):
         "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
         "urls": urls(records),
         **latencies(ok, given_up, not lost_chunks(records)),
-        "client_error": client_error(records, ok, given_up, not lost_chunks(records)),
+        "client_error": client_error(records, ok, given_up, not lost_chunks(records), slo, warmup),
         **sending(records),
         **prompts(records),
     }

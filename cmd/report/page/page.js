@@ -4,9 +4,14 @@ function limitText(one) {
   if (one.value === null) {
     return "not measured";
   }
-  return one.unit === "share"
-    ? `${digits(100 * one.value)} %`
-    : `${digits(one.value)}${one.unit === "ms" ? " ms" : ""}`;
+  const text = (value) =>
+    one.unit === "share" ? `${digits(100 * value)} %` : `${digits(value)}${one.unit === "ms" ? " ms" : ""}`;
+  const error = one.client_error;
+  if (error) {
+    const within = one.sure ? "" : "; the limit lies within";
+    return `${text(one.value)} (client at most ${text(Math.max(error.below, error.above))}${within})`;
+  }
+  return text(one.value) + (one.sure === false ? " (client: not known)" : "");
 }
 
 // What the client may have moved a p99 by, at most.
@@ -28,7 +33,7 @@ function addHead() {
       { class: "what" },
       [summary.model_id, where, summary.run && `speed ${summary.run.speed}`].filter(Boolean).join(" · "),
     ),
-    make("p", { class: "said" }, data.said),
+    ...data.said.map((text) => make("p", { class: "said" }, text)),
     five(),
     make("div", { class: `verdict ${verdict.name}` }, make("strong", {}, verdict.name), whyList(verdict)),
   );
@@ -172,6 +177,13 @@ function addRunsFoot() {
   );
 }
 
+// What `report --by` asked for; nothing without it.
+function addGroups() {
+  if (data.groups.length === 0) return;
+  const part = addPart("groups", "By group", data.group_units);
+  for (const [heads, ...lines] of data.groups) part.insertBefore(table(heads, lines), part.grid);
+}
+
 // A link to a record: page.html#row-17.
 function openWanted() {
   const wanted = /^#row-(\d+)$/.exec(location.hash);
@@ -185,6 +197,7 @@ async function showAll() {
     addLoad,
     addSteady,
     addLatency,
+    addGroups,
     addWhy,
     addCache,
     addServer,

@@ -600,6 +600,31 @@ TEST(Evidence, ClientErrorsWidenTheInterval) {
     EXPECT_EQ(unknown.metrics[0].low, 0);
 }
 
+// What meets the SLO by the longest or the shortest times of its rows moves a share by 1 of 400.
+TEST(Evidence, ClientErrorsWidenWhatMeetsTheSlo) {
+    Dual dual(1.1, 1.1);
+    for (std::size_t row = 0; row < 400; ++row) {
+        for (ComparedRequest* one : {&dual.a.requests[row], &dual.b.requests[row]}) {
+            one->meets_slo = row % 4 > (one == &dual.b.requests[row] ? 1 : 0);
+            one->surely_meets_slo = one->may_meet_slo = *one->meets_slo;
+        }
+    }
+    const auto compared = [&dual] {
+        return compare(dual.a, dual.b, {"good", "request_goodput"}, {}).metrics;
+    };
+    const std::vector<MetricComparison> plain = compared();
+    dual.a.requests[3].surely_meets_slo = false;
+    dual.b.requests[4].may_meet_slo = dual.b.requests[8].may_meet_slo = true;
+    const std::vector<MetricComparison> moved = compared();
+    EXPECT_EQ(moved[0].change, plain[0].change);
+    EXPECT_NEAR(moved[0].low, plain[0].low, 1e-9);
+    EXPECT_NEAR(moved[0].high, plain[0].high + 3.0 / 400, 1e-9);
+    EXPECT_NEAR(moved[1].low, plain[1].low, 1e-9);
+    EXPECT_NEAR(moved[1].high, plain[1].high * 202 / 200 * 300 / 299, 1e-9);
+    dual.a.requests[4].may_meet_slo = true;
+    EXPECT_NEAR(compared()[0].low, plain[0].low - 1.0 / 400, 1e-9);
+}
+
 // Of 400 rows 4 are 1 %, and 5 are more.
 TEST(Evidence, TaintedRowsOfASideMakeUnsure) {
     Dual dual(1.1, 1.1);

@@ -74,6 +74,7 @@ SummaryFigures figures() {
     f.timeline.max_output_tokens_per_s = 1950;
     f.timeline.max_concurrent_requests = 312;
     f.ttft = f.ttft_due = f.tpot = f.itl = f.e2e = of(1e8);
+    f.has_bounds = true;
     f.ttft_bounds = {f.ttft, f.ttft};
     f.ttft_bounds.lower.at[p99_index] -= 5e5;
     f.sending.drift = f.sending.wire_drift = of(1e3);
@@ -328,7 +329,7 @@ std::string lines_of_label(const char* label, const SummaryFigures& f, const Sum
     return text;
 }
 
-std::string cache_lines(const SummaryFigures& f, const SummaryInfo& i) {
+std::string shown_cache(const SummaryFigures& f, const SummaryInfo& i) {
     return lines_of_label("Cache", f, i);
 }
 
@@ -364,23 +365,23 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
     f.cached_tokens = f.server_cache_expected = 375'632;
     SummaryInfo i = info();
     i.server_block = 16;
-    EXPECT_EQ(cache_lines(f, i),
+    EXPECT_EQ(shown_cache(f, i),
               "0.26 % of prompt tokens hit; the trace allows 0.26 % in the server's blocks of 16");
     const std::string full = summary_table(f, i, TableKind::full);
     EXPECT_FALSE(says(full, "145.86"));
-    EXPECT_LT(full.find("Expected in the server's blocks (16):    375632\n"),
-              full.find("Cached tokens observed:                  375632 (100.00 % of those"));
+    EXPECT_TRUE(
+        says(full, "Prefix cache:                            0.26 % of prompt tokens hit;"));
     f.server_cache_rows_equal = 9;  // the trace's blocks explain more
-    EXPECT_EQ(cache_lines(f, i),
+    EXPECT_EQ(shown_cache(f, i),
               "0.26 % of prompt tokens hit; the trace allows 0.18 % 145.86 % of the expected "
               "hits; 10 of 240 rows as expected 375,632 expected in the server's blocks of 16: 9 "
               "of 240 rows as expected");
     f.server_cache_rows_equal = 239;
     f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
-    EXPECT_TRUE(says(cache_lines(f, i), "145.86 % of the expected hits"));
+    EXPECT_TRUE(says(shown_cache(f, i), "145.86 % of the expected hits"));
     f.cache_prompt_tokens.reset();  // nobody knows the length of some prompt
     EXPECT_TRUE(
-        cache_lines(f, i).starts_with("375,632 tokens hit; the trace allows 257,536 145.86 %"));
+        shown_cache(f, i).starts_with("375,632 tokens hit; the trace allows 257,536 145.86 %"));
 }
 
 // Blocks of the same size need one line.
@@ -391,7 +392,7 @@ TEST(SummaryTable, NamesEqualForecastsOnce) {
     f.server_cache_expected = f.expected_cached_tokens_reported;
     SummaryInfo i = info();
     i.server_block = 512;
-    EXPECT_EQ(cache_lines(f, i),
+    EXPECT_EQ(shown_cache(f, i),
               "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
               "hits; 11,999 of 12,000 rows as expected");
 }
@@ -402,23 +403,23 @@ TEST(SummaryTable, TellsZerosFromMisses) {
     f.cached_tokens = 0;
     f.cache_rows_equal = 100;
     f.rows = f.cache_rows_reported;
-    EXPECT_EQ(cache_lines(f, info()),
+    EXPECT_EQ(shown_cache(f, info()),
               "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
               "or its cache is off or too small");
     const std::string full = summary_table(f, info(), TableKind::full);
-    EXPECT_TRUE(says(full, "Cached tokens observed:                  0 for every row: it may not"));
+    EXPECT_TRUE(says(full, "the server says 0 for every row: it may not"));
     ++f.rows;
-    EXPECT_TRUE(says(cache_lines(f, info()), "0 for all rows that it reports: it"));
+    EXPECT_TRUE(says(shown_cache(f, info()), "0 for all rows that it reports: it"));
     f.cached_tokens = 16;  // it counts
-    EXPECT_TRUE(says(cache_lines(f, info()), "0.00 % of prompt tokens hit; the trace allows 53"));
+    EXPECT_TRUE(says(shown_cache(f, info()), "0.00 % of prompt tokens hit; the trace allows 53"));
     f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
-    EXPECT_TRUE(says(cache_lines(f, info()), "the trace allows 0.00 % 100 of 12,000 rows"));
+    EXPECT_TRUE(says(shown_cache(f, info()), "the trace allows 0.00 % 100 of 12,000 rows"));
     f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.rows;
     SummaryInfo i = info();
     i.server_block = 1024;
-    EXPECT_TRUE(says(cache_lines(f, i), "allows 0.00 % in the server's blocks of 1024"));
+    EXPECT_TRUE(says(shown_cache(f, i), "allows 0.00 % in the server's blocks of 1024"));
 }
 
 // One server needs no line of its own; nothing measured is a dash, never a zero.
@@ -537,11 +538,15 @@ TEST(FullTable, HasTheKnownLayout) {
              "----------------End-to-end Latency----------------",
              "Worst drift (us):                        1.23",
              "Late rows by cause:                      wake 1, guard 2",
-             "Cached tokens observed:                  512 (50.00 % of those expected)",
-             "Rows with exactly the expected hits:     2 of 3",
+             "Prefix cache:                            512 tokens hit; the trace allows 1,024",
+             "                                         50.00 % of the expected hits; 2 of 3 rows "
+             "as "
+             "expected",
              "Rows within the overhead (1 word sent):  7",
-             "Bounds (ms):                             ttft:200 e2e:1.5",
-             "Good requests:                           1 (33.33 %)",
+             "Goodput:                                 0.40/s: 1 of 3 rows (33.33 %) within "
+             "ttft:200 "
+             "e2e:1.5 ms",
+             "Client moved P99 by (ms):                -",
              "ok:                                      2",
              "http_5xx:                                1",
              "==================================================",
@@ -563,7 +568,7 @@ TEST(FullTable, NothingMeasuredIsADash) {
     EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
     EXPECT_TRUE(
         has_line(table,
-                 "Cached tokens:                           0 tokens expected, hits not reported by "
+                 "Prefix cache:                            0 tokens expected, hits not reported by "
                  "the server"));
     EXPECT_FALSE(says(table, "oodput"));
     EXPECT_FALSE(says(table, "overhead"));
@@ -605,6 +610,12 @@ TEST(GoodputLines, SayWhatWasAskedFor) {
     f.goodput_counts = {{40, 30}};
     EXPECT_EQ(goodput_lines(f),
               Texts{"2.50/s: 30 of 40 rows (75.00 %) within ttft:200 tpot:50.5 ms"});
+    f.goodput_counts[0].worst = {40, 29};
+    f.goodput_counts[0].best = {40, 32};
+    f.has_bounds = true;
+    EXPECT_EQ(goodput_lines(f),
+              Texts{"2.50/s: 30 of 40 rows (75.00 %; 29 to 32 without the client) "
+                    "within ttft:200 tpot:50.5 ms"});
 }
 
 TEST(GoodputLines, HaveALineForEachGroup) {

@@ -67,14 +67,15 @@ class JudgedProbeTest : public testing::Test {
 
     JudgedProbe judge(const std::string& verdict, unsigned rows, double ttft_ms, double errors,
                       int exit_code = exit_done) const {
-        const Slos slos = parse_slos("ttft:p90<100ms").value();
+        const Slos slos = parse_slos(slo_).value();
         const auto finding = [](double value, const char* unit, bool fails) {
             return R"({"fail_if":"x","value":)" + std::to_string(value) + R"(,"unit":")" + unit +
                    R"(","fails":)" + (fails ? "true}" : "false}");
         };
         const std::string text =
             R"({"fired":)" + std::to_string(rows) + R"(,"p90_ttft_ms":)" + std::to_string(ttft_ms) +
-            R"(,"client_error":{"ttft_ms":{"p90":)" + bar_ + "}}" +
+            R"(,"client_error":{"ttft_ms":{"p90":)" + bar_ + R"(},"good":)" + bar_ + "}" +
+            R"(,"goodput":{"ttft_ms":)" + limit_ms_ + R"(,"good":95,"decided":100})" +
             R"(,"client":{"dropped_payloads":0,"dropped_entries":0})" +
             R"(,"warmup":{"fired":0},"verdict":{"name":")" + verdict +
             R"(","reasons":["a reason"]},"thresholds":[)" + finding(ttft_ms, "ms", ttft_ms >= 100) +
@@ -91,7 +92,9 @@ class JudgedProbeTest : public testing::Test {
     }
 
     const ScratchFolder folder_;
+    std::string slo_ = "ttft:p90<100ms";
     std::string bar_ = "null";
+    std::string limit_ms_ = "100";  ///< of good rows, which are 95 %
     std::int64_t first_late_ns_ = 0;
 };
 
@@ -140,6 +143,20 @@ TEST_F(JudgedProbeTest, KeepsWhatTheClientCannotHaveChanged) {
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::meets);
     ++first_late_ns_;
     write_records(100, 0);
+    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
+}
+
+// A share of good rows has a bar, and the times of --goodput say how late a row may be.
+TEST_F(JudgedProbeTest, KeepsAShareThatTheClientCannotHaveChanged) {
+    slo_ = "good>90%";
+    first_late_ns_ = 10 * ms;
+    write_records(100, 0);
+    bar_ = R"({"below":0.04,"above":0.05})";
+    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::meets);
+    limit_ms_ = "99";
+    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
+    limit_ms_ = "100";
+    bar_ = R"({"below":0.06,"above":0})";
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
 }
 

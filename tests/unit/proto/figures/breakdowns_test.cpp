@@ -239,7 +239,7 @@ TEST(TreeFigures, UsersPlayTreesOfTheirOwn) {
     EXPECT_FALSE(TreeFigures().totals(0).jobs_per_hour.has_value());
 }
 
-// The verdict of a merged run is that of its worst shard; what is missing and clocks that are not
+// The verdict of a merged run is that of all its rows; what is missing and clocks that are not
 // known well enough stand above every certificate.
 
 constexpr std::int64_t ms = 1'000'000;
@@ -263,8 +263,8 @@ void lose(MergedRun& run, std::size_t index) {
     run.rows_missing += 100;
 }
 
-std::string verdict_of(const MergedRun& run) {
-    const Judgement judged = judge_merged(run, {}, {});
+std::string verdict_of(const MergedRun& run, Verdict of_rows = Verdict::certified) {
+    const Judgement judged = judge_merged(run, {of_rows, {"of all rows"}});
     EXPECT_FALSE(judged.reasons.empty());
     return name_of(judged.verdict);
 }
@@ -275,19 +275,25 @@ TEST(MergedRun, AllCertified) {
     EXPECT_TRUE(merged_warnings(run_of(8)).empty());
 }
 
-TEST(MergedRun, TheWorstShard) {
+// A shard's own verdict is told, and decides only where all rows together cannot be judged.
+TEST(MergedRun, AllRowsBeforeTheirParts) {
     MergedRun run = run_of(6);
     std::size_t place = 0;
     for (const char* const worse : {"certified-with-exclusions", "uncalibrated", "network-limited",
                                     "host-noisy", "client-limited"}) {
         run.shards[place++].verdict = worse;
-        EXPECT_EQ(verdict_of(run), worse);
+        EXPECT_EQ(verdict_of(run), "certified");
+        EXPECT_EQ(verdict_of(run, Verdict::network_limited), "network-limited");
+        EXPECT_EQ(verdict_of(run, Verdict::uncalibrated), place < 3 ? "uncalibrated" : worse);
     }
-    EXPECT_EQ(judge_merged(run, {}, {}).reasons.size(), 5U);
+    const Judgement judged = judge_merged(run, {Verdict::certified, {"of all rows"}});
+    EXPECT_EQ(judged.reasons.size(), 7U);
+    EXPECT_EQ(judged.reasons.front(), "of all rows");
+    EXPECT_EQ(judged.reasons.back(), "shard 4 of 6 is client-limited");
     // What is no verdict certifies nothing.
     MergedRun odd = run_of(2);
     odd.shards[1].verdict = "splendid";
-    EXPECT_EQ(verdict_of(odd), "client-limited");
+    EXPECT_EQ(verdict_of(odd, Verdict::uncalibrated), "client-limited");
 }
 
 // They did not put their load on the servers together.
@@ -295,7 +301,7 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
     MergedRun later = run_of(2);
     later.shards[1].rows_later = 7;
     EXPECT_EQ(verdict_of(later), "client-limited");
-    EXPECT_EQ(judge_merged(later, {}, {}).reasons[0],
+    EXPECT_EQ(judge_merged(later, {Verdict::certified, {}}).reasons[0],
               "7 rows of shard 1 of 2 came later (replay --resume), without the load of the other "
               "shards");
     MergedRun stopped = run_of(2);
@@ -304,34 +310,6 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
     MergedRun alone = run_of(1);
     alone.shards[0].rows_later = 7;
     EXPECT_EQ(verdict_of(alone), "certified") << "as a run that is no shard";
-}
-
-TEST(MergedRun, AClientThatContradictsTheCertificate) {
-    ClientTotals dropped;
-    dropped.dropped_entries = 3;
-    SummaryFigures figures;
-    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::client_limited);
-    figures.warmup_rows = 2;  // it may have been theirs, which are in no figure
-    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::certified);
-    ClientTotals busy;
-    busy.busiest.load = busy.busiest.busy = 0.9;
-    const Judgement judged = judge_merged(run_of(2), {}, busy);
-    EXPECT_EQ(judged.verdict, Verdict::client_limited);
-    EXPECT_TRUE(says(judged.reasons.back(), "which no shard's verdict says"));
-}
-
-TEST(MergedRun, RecordsThatContradictTheCertificate) {
-    SummaryFigures figures;
-    figures.tainted_rows = 1;
-    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
-    figures.taints.read_late_only = 1;  // it stays in where its bounds are known
-    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
-    figures.moved = {{"TTFT mean", 20e6, 1e6}};
-    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::certified);
-    figures.moved.clear();
-    MergedRun known = run_of(2);
-    known.shards[0].verdict = "certified-with-exclusions";
-    EXPECT_EQ(judge_merged(known, figures, {}).verdict, Verdict::certified_with_exclusions);
 }
 
 TEST(MergedRun, MissingRows) {

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <optional>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/flags/summary_values.hpp"
@@ -76,7 +81,26 @@ TEST(Thresholds, AreToldInTheirUnits) {
     EXPECT_EQ(
         text,
         R"({"thresholds":[{"fail_if":"errors > 5 %","value":0.04040404040404041,"unit":"share",)"
-        R"("fails":false},{"fail_if":"tpot:p50 > 1s","value":null,"unit":"ms","fails":true}]})");
+        R"("fails":false,"client_error":null,"sure":null},{"fail_if":"tpot:p50 > 1s","value":null,)"
+        R"("unit":"ms","fails":true,"client_error":null,"sure":null}]})");
+}
+
+// The measured figure decides; whether the client could have decided otherwise is told.
+TEST(Thresholds, SayWhatTheClientMayHaveMoved) {
+    SummaryFigures figures = figures_of_a_run();
+    figures.has_bounds = true;
+    figures.ttft_bounds = {figures.ttft, figures.ttft};
+    figures.ttft_bounds.lower.at[p99_index] = 1.9e9;
+    const auto text_of = [&figures](const char* text) {
+        return value_text(judge_thresholds({parse_threshold(text).value()}, figures).at(0));
+    };
+    EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client at most 100.000 ms)");
+    EXPECT_EQ(text_of("ttft:p99 > 1900ms"),
+              "2000.000 ms (client at most 100.000 ms; the limit lies within)");
+    EXPECT_EQ(text_of("ttft:p99 > 1899ms"), "2000.000 ms (client at most 100.000 ms)");
+    EXPECT_EQ(text_of("errors > 5 %"), "4.04 %") << "it has no bar";
+    figures.ttft_bounds.upper.at[p99_index] = 1e19;
+    EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client: not known)");
 }
 
 TEST(Thresholds, EveryStatisticHasItsName) {
@@ -150,6 +174,135 @@ TEST(Thresholds, AShareOfGoodRowsIsUnknownWhereSomeCannotBeJudged) {
     EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).fails);
     figures.uncounted.goodput = 1;
     EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).value);
+}
+
+// The law of the client's error: whatever it did, the true figure lies inside the bar of the one
+// that was measured.
+
+/// What happened to a row at the server, and what a client that was late has recorded of it. Of
+/// some nothing is known: it failed here, its end was not seen, or it was sent once more.
+struct TwoRecords {
+    Record truth;
+    Record measured;
+};
+
+/// The client is late by up to 4 ms, or never.
+TwoRecords made_row(std::mt19937& random, std::uint32_t row, bool is_late) {
+    constexpr std::int64_t us = 1000;
+    const auto up_to = [&random](std::int64_t most) {
+        return std::uniform_int_distribution<std::int64_t>(0, most)(random);
+    };
+    Record truth{.row = row, .outcome = Outcome::ok};
+    const std::int64_t tokens = 1 + up_to(3);
+    truth.due_ns = row * 5000 * us;
+    truth.fired_ns = truth.due_ns + up_to(2000 * us);
+    truth.wire_delay_bound_ns = truth.request_delay_ns = 0;
+    truth.first_late_ns = truth.last_late_ns = truth.receive_delay_ns = 0;
+    truth.output_tokens = tokens;
+    truth.tokens_source = TokensSource::usage;
+    // The stamps of the kernel of the server's host; the client's are later.
+    const auto late = [&](std::int64_t most) { return is_late ? up_to(most) : 0; };
+    const std::int64_t sent = *truth.fired_ns + late(3000 * us);
+    const std::int64_t first = sent + 5000 * us + up_to(20'000 * us);
+    const std::int64_t last = tokens > 1 ? first + up_to(tokens * 3000 * us) : first;
+    Record measured = truth;
+    const auto stamp = [tokens](Record& record, std::int64_t from, std::int64_t a, std::int64_t b) {
+        record.ttft_ns = a - from;
+        record.ttft_due_ns = a - record.due_ns;
+        record.e2e_ns = b - from;
+        record.first_token_ns = a;
+        record.last_token_ns = record.ended_ns = b;
+        if (b > a) {
+            record.tpot_ns = static_cast<double>(b - a) / static_cast<double>(tokens - 1);
+        }
+    };
+    stamp(truth, sent, first, last);
+    measured.wire_delay_bound_ns = sent - *truth.fired_ns + late(500 * us);
+    const std::int64_t read = first + late(4000 * us);
+    const std::int64_t end = tokens > 1 ? std::max(read, last + late(4000 * us)) : read;
+    stamp(measured, *truth.fired_ns, read, end);
+    measured.first_late_ns = read - first + late(500 * us);
+    measured.last_late_ns = measured.receive_delay_ns = end - last + late(500 * us);
+    switch (up_to(30)) {
+        case 0:
+            measured = Record{.row = row, .due_ns = truth.due_ns, .fired_ns = truth.fired_ns};
+            measured.outcome = up_to(1) == 0 ? Outcome::client_failed : Outcome::interrupted;
+            break;
+        case 1:
+            measured.tainted = {std::string(taint_retried)};
+            stamp(measured, *truth.fired_ns, read + 50'000 * us, end + 50'000 * us);
+            break;
+        default:
+            break;
+    }
+    return {truth, measured};
+}
+
+constexpr GoodputLimits law_limits{
+    .ttft_ns = 16'000'000, .tpot_ns = 2'500'000, .e2e_ns = 22'000'000};
+
+/// Of so many runs: how many bars were given, and how many true figures lay outside.
+std::pair<int, int> bars_and_misses(const std::string& text, std::uint32_t runs) {
+    const Threshold figure = parse_threshold(text).value();
+    int bars = 0;
+    int misses = 0;
+    for (std::uint32_t run = 0; run < runs; ++run) {
+        std::mt19937 random(run);
+        const bool is_late = run % 2 == 0;  // at its end; at its rows in every fourth run
+        Summary truth(GoodputRules{{{}, "", law_limits}});
+        Summary measured(GoodputRules{{{}, "", law_limits}});
+        for (std::uint32_t row = 0; row < 60; ++row) {
+            const TwoRecords made = made_row(random, row, run % 4 == 0);
+            truth.add(made.truth);
+            measured.add(made.measured);
+        }
+        // The last end is read late, too.
+        Record end{.row = 60, .due_ns = 400'000'000, .fired_ns = 400'000'000};
+        end.outcome = Outcome::http_5xx;
+        end.ended_ns = 500'000'000 - (is_late ? 4'000'000 : 0);
+        end.receive_delay_ns = 0;
+        truth.add(end);
+        end.ended_ns = 500'000'000;
+        end.receive_delay_ns = is_late ? 4'000'000 : 0;
+        measured.add(end);
+        const double is = value_of(figure, truth.figures()).value();
+        const SummaryFigures f = measured.figures();
+        if (const auto bar = error_of(figure, f)) {
+            const double said = value_of(figure, f).value();
+            const double rounding = 1e-9 * std::abs(said);
+            ++bars;
+            misses += is < said - bar->below - rounding || is > said + bar->above + rounding;
+        }
+    }
+    return {bars, misses};
+}
+
+TEST(ClientError, HoldsTheTrueFigure) {
+    constexpr int runs = 200;
+    for (const char* text : {"good < 1", "request_goodput < 1", "ttft:p50 > 1s", "e2e:p25 > 1s"}) {
+        const auto [bars, misses] = bars_and_misses(text, runs);
+        EXPECT_EQ(misses, 0) << text;
+        EXPECT_EQ(bars, runs) << text;
+    }
+}
+
+// What is good by its longest times was good, and what is not by its shortest was not.
+TEST(ClientError, HoldsEachRow) {
+    std::mt19937 random(1);
+    std::array<int, 3> rows{};  // surely good, surely not, either
+    for (std::uint32_t row = 0; row < 20'000; ++row) {
+        const auto [truth, measured] = made_row(random, row, row % 2 == 0);
+        const std::optional<bool> was = is_good(law_limits, truth);
+        const std::optional<bool> worst = is_good(law_limits, measured, TimesAt::longest);
+        const std::optional<bool> best = is_good(law_limits, measured, TimesAt::shortest);
+        ASSERT_TRUE(was && worst && best);
+        EXPECT_TRUE(*was || !*worst) << row;
+        EXPECT_TRUE(!*was || *best) << row;
+        ++rows[*worst ? 0 : *best ? 2 : 1];
+    }
+    for (const int some : rows) {
+        EXPECT_GT(some, 1000);
+    }
 }
 
 // Each rule looks at what a run did: planted causes violate it, at its bound and just beyond.

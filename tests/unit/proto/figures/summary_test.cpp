@@ -381,7 +381,7 @@ TEST(Summary, ChunksAreNoTokens) {
     EXPECT_EQ(f.uncounted.lost, 1u);
     EXPECT_EQ(f.uncounted.goodput, 2u);
     EXPECT_EQ(f.prompts.lost, 1u);
-    EXPECT_EQ(f.decided(), 1u);
+    EXPECT_EQ(f.goodput().decided, 1u);
     EXPECT_FALSE(f.output_throughput || f.total_token_throughput || f.request_goodput ||
                  f.timeline.max_output_tokens_per_s);
     const std::string json = summary_json(f, SummaryInfo());
@@ -730,7 +730,7 @@ SummaryFigures figures_by(GoodputRules rules) {
 TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
     const SummaryFigures f = figures_by({of_tier("gold", 10 * ms - 1), of_tier("free", 10 * ms)});
     EXPECT_EQ(f.good, 1u);
-    EXPECT_EQ(f.decided(), 4u);
+    EXPECT_EQ(f.goodput().decided, 4u);
     EXPECT_EQ(f.goodput_counts[0].good, 0u);
     EXPECT_EQ(f.goodput_counts[1].good, 1u);
     EXPECT_EQ(f.goodput_counts[1].decided, 2u);
@@ -783,7 +783,7 @@ TEST(Goodput, OthersGoByTheCommonLimits) {
     const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
     const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});
     EXPECT_EQ(f.good, 3u);
-    EXPECT_EQ(f.decided(), 8u);
+    EXPECT_EQ(f.goodput().decided, 8u);
     EXPECT_EQ(f.goodput_counts[0].decided, 6u);
     EXPECT_EQ(f.goodput_counts[1].good, 0u);
 }

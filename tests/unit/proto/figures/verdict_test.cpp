@@ -794,7 +794,7 @@ TEST(Abandoned, IsCountedApart) {
     EXPECT_EQ(f.abandoned.requests, 3u);
     EXPECT_EQ(f.abandoned.no_first_token, 2u);
     EXPECT_EQ(f.abandoned.undecided, 2u);  // the last one had waited for longer than it may take
-    EXPECT_EQ(f.decided(), 2u);
+    EXPECT_EQ(f.goodput().decided, 2u);
     EXPECT_EQ(f.abandoned.input_tokens, 100u);
     EXPECT_EQ(f.abandoned.output_tokens, 2u);
     EXPECT_EQ(f.output_tokens, 2u);
