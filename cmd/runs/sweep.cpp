@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -520,7 +521,7 @@ class CellPlay {
         if (end.outcome != HookOutcome::done) {
             note_failed(end);
             cell_.note += (cell_.note.empty() ? "" : "; ") + end.why();
-            show(end.why() + "\n" + end.said);
+            show(end.why() + "\n" + (end.outcome == HookOutcome::stopped ? "" : end.said));
         }
     }
 
@@ -611,8 +612,8 @@ int exit_code_of(const Ledger& ledger, bool stopped, bool hooks_fail) {
                                 cell.outcome == CellOutcome::spoiled));
     }
     return stopped      ? exit_interrupted
-           : !any       ? exit_no_success
            : hooks_fail ? exit_host
+           : !any       ? exit_no_success
            : crossed    ? exit_threshold
                         : exit_done;
 }
@@ -638,11 +639,34 @@ void tell_end(const LedgerCell& cell) {
              cell.why.c_str());
 }
 
+/// Its run did not begin, for a hook before it failed.
+bool hook_kept_out(const LedgerCell& cell) {
+    return cell.outcome == CellOutcome::failed && !cell.hook_failed.empty() &&
+           !cell.hook_failed.starts_with("after");
+}
+
 /// False: it is to be played, or to be played again.
 bool has_ended(const LedgerCell& cell) {
-    const bool again = cell.outcome == CellOutcome::interrupted ||
-                       (cell.outcome == CellOutcome::failed && !cell.hook_failed.empty());
-    return cell.state == CellState::ended && !again;
+    return cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted &&
+           !hook_kept_out(cell);
+}
+
+/// Cells in the order of the plan; those that a hook kept out before come last, so that others are
+/// played even where these can never be.
+std::vector<std::size_t> order_of_play(const Ledger& ledger) {
+    std::vector<std::size_t> order(ledger.cells.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t index) { return !hook_kept_out(ledger.cells[index]); });
+    return order;
+}
+
+/// Hooks kept out two cells of different values, in the same way. Once more the same values say
+/// nothing of the hooks.
+bool fail_alike(const LedgerCell& a, const LedgerCell& b) {
+    const bool same_values = std::ranges::equal(a.planned.values, b.planned.values, {},
+                                                &CellValue::value, &CellValue::value);
+    return hook_kept_out(a) && a.hook_failed == b.hook_failed && !same_values;
 }
 
 /// From its beginning to what is kept of it; what stops the whole sweep is an exit code.
@@ -682,23 +706,27 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
 
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
-    bool hooks_fail = false;  // two cells in a row, alike
-    std::string failed_before;
-    for (std::size_t i = 0; i < ledger.cells.size() && !stopped && !hooks_fail; ++i) {
-        const LedgerCell& cell = ledger.cells[i];
+    const LedgerCell* kept_out =
+        nullptr;  ///< the last cell that was played, if its run did not begin
+    bool hooks_fail = false;
+    const std::vector<std::size_t> order = order_of_play(ledger);
+    for (auto at = order.begin(); at != order.end() && !stopped && !hooks_fail; ++at) {
+        const LedgerCell& cell = ledger.cells[*at];
         if (!has_ended(cell)) {
-            if (const int code = play_cell(ledger, i, folder, key); code != exit_done) {
+            if (const int code = play_cell(ledger, *at, folder, key); code != exit_done) {
                 return code;
             }
-            hooks_fail = !cell.hook_failed.empty() && cell.hook_failed == failed_before;
-            failed_before = cell.hook_failed;
+            const bool more = std::any_of(at + 1, order.end(), [&](std::size_t index) {
+                return !has_ended(ledger.cells[index]);
+            });
+            hooks_fail = more && kept_out != nullptr && fail_alike(cell, *kept_out);
+            kept_out = hook_kept_out(cell) ? &cell : nullptr;
         }
         if (has_ended(cell)) {
             forget_marks(folder, cell.cut_folders);
         }
         stopped = stop_requests().load() > 0;
     }
-    hooks_fail = hooks_fail && !std::ranges::all_of(ledger.cells, has_ended);
     std::fputs(("\n" + table_screen(table_of(sweep_runs(ledger, folder), false))).c_str(), stdout);
     for (const LedgerCell& cell : ledger.cells) {  // the table has their figures alone
         if (cell.state == CellState::ended && cell.outcome == CellOutcome::threshold) {
@@ -711,8 +739,9 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
     } else if (hooks_fail) {
         complain(
             "driftless sweep: stopped: hooks of two cells in a row failed alike (%s); correct "
-            "them, then driftless sweep --resume %s plays the cells that are left",
-            failed_before.c_str(), folder.c_str());
+            "what they need, then driftless sweep --resume %s plays the cells that are left, these "
+            "last",
+            kept_out->hook_failed.c_str(), folder.c_str());
     }
     return exit_code_of(ledger, stopped, hooks_fail);
 }

@@ -259,8 +259,8 @@ kind = "test"
             self.assertIn("cell 2 of 4  speed=51: failed: before: exit code 3 (its output: 02-speed=51.before.txt)\n"
                           "  | 12\n", done.stdout)  # fmt: skip
             self.assertIn("  | 20\n  | no \\u001b[1mGPU\n", done.stdout)
-            self.assertIn("hooks of two cells in a row failed alike (before: exit code 3); correct them, then driftless "
-                          f"sweep --resume {out}", done.stderr)  # fmt: skip
+            self.assertIn("hooks of two cells in a row failed alike (before: exit code 3); correct what they need, "
+                          f"then driftless sweep --resume {out}", done.stderr)  # fmt: skip
             self.assertEqual([row["status"] for row in self.table(out)][0], "SUCCESS")
             self.assertIn(f"files: {out}\n", done.stdout)
             first = self.ledger(out)["cells"][0]
@@ -270,6 +270,23 @@ kind = "test"
         self.assertEqual(self.outcomes(out), ["completed"] * 4)
         self.assertEqual(self.ledger(out)["cells"][0], first)
         self.assertEqual([cell["hook_failed"] for cell in self.ledger(out)["cells"]], [None] * 4)
+
+    def test_values_that_no_hook_can_serve(self):
+        """They come last when the sweep goes on, and two plays of the same values are not two failures."""
+        out = self.scratch / "never"
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=51,52,50", "--out", out, "--before",
+                              "[ $DRIFTLESS_SPEED = 50 ]", "--", *QUICK[:2], "--calibration", "none")  # fmt: skip
+            self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+            self.assertEqual(self.outcomes(out), ["failed", "failed", "pending"])
+            done = self.sweep("--resume", out)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertEqual(self.outcomes(out), ["failed", "failed", "completed"])
+            twice = self.scratch / "twice"
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,51", "--repeat", 2, "--out", twice,
+                              "--before", "[ $DRIFTLESS_SPEED = 50 ]", "--", *QUICK[:2], "--calibration", "none")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.outcomes(twice), ["completed", "failed", "failed", "completed"])
 
     def test_hooks_that_fail_each_in_its_way(self):
         """These are data: every cell is played, and so is one whose `after` alone fails."""
