@@ -265,6 +265,10 @@ GroupCells group_cells(const GroupTable& table) {
     for (const GroupRow& row : table.rows) {
         cells.lines.push_back({printable(row.value)});
     }
+    const bool has_bars = std::ranges::any_of(table.rows, [](const GroupRow& row) {
+        return std::ranges::any_of(row.figures,
+                                   [](const GroupFigure& one) { return one.error.has_value(); });
+    });
     for (std::size_t i = 0; i < group_columns().size(); ++i) {
         const auto& [name, title, decimals, has_error] = group_columns()[i];
         const auto any = [&](auto has) {
@@ -274,9 +278,10 @@ GroupCells group_cells(const GroupTable& table) {
         if (title.empty() || !any([](const GroupFigure& one) { return one.value.has_value(); })) {
             continue;
         }
-        const bool has_errors =
-            !title.ends_with(" p50") &&  // for room
-            any([](const GroupFigure& one) { return one.error && most_of(*one.error) > 0; });
+        const bool has_errors = has_bars && has_error && !title.ends_with(" p50") &&  // for room
+                                any([](const GroupFigure& one) {
+                                    return one.value && (!one.error || most_of(*one.error) > 0);
+                                });
         cells.head.push_back(title + (has_errors ? " (client)" : ""));
         for (std::size_t at = 0; at < table.rows.size(); ++at) {
             const auto& [value, error] = table.rows[at].figures[i];

@@ -85,6 +85,16 @@ class Charges(unittest.TestCase):
             self.assertEqual(len(found), 5)
         self.assertIsNone(truth.times_of(rows, {}))
 
+    def test_good_rows_and_their_bar(self):
+        """Ten rows of 20 ms, of which the client takes eight for good."""
+        rows = [record(row=row) for row in range(10)]
+        theirs = {row: seen(first_byte_ns=1011 * MS, token_left_ns=[1031 * MS, 1041 * MS]) for row in range(10)}
+        for limit, above, outside in ((22, 0.2, 0), (22, 0.1, 1), (18, 0.2, 8), (20, 0, 0)):
+            summary = {"goodput": {"good": 8, "decided": 10}, "client_error": {"good": {"below": 0, "above": above}}}
+            self.assertEqual(truth.good_outside(summary, rows, theirs, limit * MS, MS), outside)
+        summary["client_error"]["good"] = None
+        self.assertEqual(truth.good_outside(summary, rows, {}, MS, MS), 0)
+
     def test_a_receiver_that_was_late_itself(self):
         """Between its two stamps the token may have left at any time: the end is charged."""
         late = {"token_ns": [731 * MS, 1041 * MS], "token_ended_ns": [1031 * MS, 1041 * MS]}

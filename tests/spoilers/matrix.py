@@ -16,6 +16,7 @@ SECONDS_MAX = 120  # for one run; a cell that needs them is broken
 WITHOUT_NAME_NS = 5_000_000  # a run that names no limit is held to this
 # How far a stamp may lie behind a send on a quiet loopback, and the receiver be late unnoticed.
 TRANSIT_NS = truth.OWN_GAP_NS + 300_000
+GOOD_MS = 17  # the first token of most loads comes after 15
 NOT_CERTIFIED = 6
 # By number of streams: rows, us between rows, tokens, us between tokens, and how many seconds after
 # the first row the spoiler strikes.
@@ -101,7 +102,8 @@ def start_client(rig, cell, folder, url):
         rig.driftless, "replay", trace, "--url", url, "--api", "openai-completions", "--format",
         "mooncake", "--time-unit", "us", "--lenient", "--no-preflight", "--model", "m", "--cpu",
         rig.engine_cpu, "--wait", cell.wait, "--calibration", rig.calibration,
-        "--require-certified", "--out", folder / "run", *rig.client, *cell.spoiler.client,
+        "--require-certified", "--goodput", f"ttft:{GOOD_MS}", "--out", folder / "run", *rig.client,
+        *cell.spoiler.client,
     ]
     if cell.tls:
         command.append("--insecure")
@@ -177,6 +179,8 @@ def judge(cell, code, said, folder):
     result["tainted"] = sum(bool(record["tainted"]) for record in records)
     add_errors(result, records, seen, facts)
     add_figures(result, summary, truth.times_of(records, seen))
+    if outside := truth.good_outside(summary, records, seen, GOOD_MS * 1_000_000, TRANSIT_NS):
+        result["wrong"].append(f"{outside:g} good rows outside of their bar")
     if len(records) != cell.load()["rows"]:
         result["wrong"].append(f"{len(records)} records of {cell.load()['rows']} rows")
     if code not in (0, NOT_CERTIFIED) or (code == 0) != (result["verdict"] == "certified"):

@@ -110,6 +110,22 @@ def bars_of(summary, times, fewest):
             yield f"{metric} {key}", moved, max(below, above), outside * (fewest if metric == "tpot" else 1)
 
 
+def good_outside(summary, records, seen, ttft_ns, slack_ns):
+    """How many rows with a TTFT within that lie outside of the bar of good rows; `slack_ns` is what the
+    receiver cannot tell. 0 where there is no bar."""
+    bar, counts = summary["client_error"]["good"], summary["goodput"]
+    if not bar:
+        return 0
+    least = most = 0
+    for record in records:
+        one = seen.get(record["row"])
+        if one is not None and one["whole"] and one["token_ns"]:
+            least += moments(one, 0)[1] - one["first_byte_ns"] + slack_ns <= ttft_ns
+            most += moments(one, 0)[0] - one["first_byte_ns"] - slack_ns <= ttft_ns
+    low, high = (counts["good"] + way * counts["decided"] for way in (-bar["below"], bar["above"]))
+    return max(0, round(low - most, 6), round(least - high, 6))
+
+
 def outcome_lie(record, seen):
     """What is wrong with a row's outcome; None where it is true. The receiver answers every row
     whole and in good order: one that it saw through to the last token is ok, and no other is."""
