@@ -56,21 +56,22 @@ int refuse_folder(const std::string& folder) {
     return exit_usage;
 }
 
-int refuse_existing_file(const char* flag, const std::string& path) {
+int refuse_existing_file(const char* flag, const std::string& path, bool force) {
     struct stat facts{};
-    if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
+    if (path == "-" || ::lstat(path.c_str(), &facts) != 0 || (force && S_ISREG(facts.st_mode))) {
         return exit_done;
     }
-    complain("driftless: %s %s: already exists; name a new file or remove it", flag, path.c_str());
+    complain("driftless: %s %s: already exists%s; name a new file or remove it", flag, path.c_str(),
+             force ? " and is no regular file" : "");
     return exit_usage;
 }
 
 int make_room(const char* flag, const std::string& path, bool force) {
-    struct stat facts{};
-    if (force && ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+    const int code = refuse_existing_file(flag, path, force);
+    if (code == exit_done && force && path != "-") {
         (void)::unlink(path.c_str());
     }
-    return refuse_existing_file(flag, path);
+    return code;
 }
 
 int fail_new_file(const char* flag, const std::string& path, const Error& error) {
@@ -79,8 +80,12 @@ int fail_new_file(const char* flag, const std::string& path, const Error& error)
 }
 
 int write_new_file(const char* flag, const std::string& path, const std::string& text, bool force) {
-    if (const int code = make_room(flag, path, force); code != exit_done) {
+    if (const int code = refuse_existing_file(flag, path, force); code != exit_done) {
         return code;
+    }
+    if (force && path != "-") {
+        const Result<void> done = write_whole_file(path, text, Lasting::written);
+        return done ? exit_done : fail_new_file(flag, path, done.error());
     }
     Result<OutputSink> sink = OutputSink::create(path);
     if (!sink) {

@@ -20,20 +20,19 @@ const char* host_remedy(int sys_errno);
 /// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
-/// `exit_done` where nothing is at that path, or where it is "-"; else prints that a new file must
-/// be named, and returns `exit_usage`.
-int refuse_existing_file(const char* flag, const std::string& path);
+/// `exit_done` where nothing is at that path, where it is "-", or where `force` may replace the
+/// regular file that is there; else prints that a new file must be named, and returns `exit_usage`.
+int refuse_existing_file(const char* flag, const std::string& path, bool force = false);
 
-/// The same before a new file is made there; `force` removes a regular file that is there
-/// instead.
+/// The same, and a file that `force` may replace goes, just before another is made there.
 int make_room(const char* flag, const std::string& path, bool force);
 
 /// Prints why the file that a flag names cannot be made. Returns `exit_usage` if it exists already,
 /// else `exit_host`.
 int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
-/// Makes such a file with this text, where `make_room` finds room; "-": standard output. Prints
-/// what it cannot do. Returns the exit code.
+/// Makes such a file with this text; "-": standard output. One that `force` replaces stays whole
+/// until then. Prints what it cannot do. Returns the exit code.
 int write_new_file(const char* flag, const std::string& path, const std::string& text,
                    bool force = false);
 

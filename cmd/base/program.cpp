@@ -217,49 +217,57 @@ bool wants_colour(int fd) {
            std::string_view(kind) != "dumb";
 }
 
-/// Words that decide, and their colours: 32 green, 33 yellow, 31 red. `begins`: only there, or
-/// behind blanks.
+constexpr const char* red = "31";
+constexpr const char* green = "32";
+constexpr const char* yellow = "33";
+
+/// Words that decide, and their colours: where a line begins with them, or anywhere in it.
 struct PaintedWord {
     std::string_view word;
     const char* colour;
     bool begins;
 };
 constexpr PaintedWord painted_words[] = {
-    {"warning:", "33", true},
-    {"driftless: warning:", "33", true},
-    {"Verdict         certified:", "32", true},
-    {"Verdict         certified\n", "32", true},
-    {"Verdict", "33", true},
-    {"Fails", "31", true},
-    {"Violated", "31", true},
-    {"Within", "32", true},
-    {"the server kept up", "32", false},
-    {"the server did not keep up", "33", false},
+    {"warning:", yellow, true},
+    {"driftless: warning:", yellow, true},
+    {"Fails", red, true},
+    {"Violated", red, true},
+    {"Within", green, true},
+    {"the server kept up", green, false},
+    {"the server did not keep up", yellow, false},
 };
 
-/// The text with the first such word of each line in its colour.
+std::string coloured(std::string_view line, std::size_t begin, std::size_t end,
+                     const char* colour) {
+    return std::string(line.substr(0, begin)) + "\x1b[" + colour + "m" +
+           std::string(line.substr(begin, end - begin)) + "\x1b[0m" + std::string(line.substr(end));
+}
+
+/// The line with the first such word, or the verdict's, in its colour.
+std::string painted_line(std::string_view line) {
+    constexpr std::string_view verdict = "Verdict";
+    if (line.starts_with(verdict)) {
+        const std::size_t begin =
+            std::min(line.find_first_not_of(": ", verdict.size()), line.size());
+        const std::size_t end = std::min(line.find_first_of(": \n", begin), line.size());
+        const bool good = line.substr(begin, end - begin) == "certified";
+        return coloured(line, begin, end, good ? green : yellow);
+    }
+    for (const PaintedWord& one : painted_words) {
+        const std::size_t at = line.find(one.word);
+        if (at == 0 || (at != line.npos && !one.begins)) {
+            return coloured(line, at, at + one.word.size(), one.colour);
+        }
+    }
+    return std::string(line);
+}
+
 std::string painted(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const std::string_view line =
-            text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-        text.remove_prefix(line.size());
-        std::size_t at = line.npos;
-        const PaintedWord* const found = std::find_if(
-            std::begin(painted_words), std::end(painted_words), [&](const PaintedWord& one) {
-                at = line.find(one.word);
-                return at != line.npos && (at == 0 || !one.begins);
-            });
-        if (found == std::end(painted_words)) {
-            out += line;
-            continue;
-        }
-        const std::size_t end = at + found->word.size() - (found->word.ends_with('\n') ? 1 : 0);
-        out += line.substr(0, at);
-        out += std::string("\x1b[") + found->colour + "m";
-        out += line.substr(at, end - at);
-        out += "\x1b[0m";
-        out += line.substr(end);
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        out += painted_line(text.substr(0, end));
+        text.remove_prefix(end);
     }
     return out;
 }

@@ -49,7 +49,7 @@ constexpr FlagRow flag_rows[] = {
     {"--cert", takes_path},
     {"--chunks", watching},
     {"--clock-error-max", not_setting},
-    {"--config", of_one_run | not_setting},
+    {"--config", of_one_run | not_setting | of_sweep, ": put its keys behind --"},
     {"--connect-to", may_be_socket | resumable},
     {"--cpu", resumable | not_setting},
     {"--dataset", takes_path | not_setting},
@@ -287,7 +287,7 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept) {
     const auto changes = [&kept](const std::string& argument) {
         const std::string name(flag_of(argument));
-        return !name.empty() && !has_trait(name, resumable) &&
+        return !name.empty() && !has_trait(name, resumable) && !holds(kept, argument) &&
                !holds(kept, name + "=" + mask_value(name, value_of(argument)));
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);

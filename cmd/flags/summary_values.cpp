@@ -201,7 +201,7 @@ Result<GroupKey> parse_key_of_rows(std::string_view name) {
 
 }  // namespace
 
-Result<Threshold> parse_fail_if(std::string_view text) {
+Result<Threshold> parse_group_threshold(std::string_view text) {
     const std::string_view typed = trim_blanks(text);
     const std::size_t end = std::min(typed.find(' '), typed.size());
     const std::size_t equals = typed.find_first_of("=<>");
@@ -219,7 +219,12 @@ Result<Threshold> parse_fail_if(std::string_view text) {
         threshold.value().key = std::move(key).value();
         threshold.value().value = std::string(typed.substr(equals + 1, end - equals - 1));
     }
-    const char* const why = why_decided(threshold.value());
+    return threshold;
+}
+
+Result<Threshold> parse_fail_if(std::string_view text) {
+    const Result<Threshold> threshold = parse_group_threshold(text);
+    const char* const why = threshold ? why_decided(threshold.value()) : nullptr;
     return why == nullptr ? threshold : Result<Threshold>(remedy(why));
 }
 

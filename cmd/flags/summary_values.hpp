@@ -23,6 +23,8 @@ namespace driftless {
 Result<Threshold> parse_threshold(std::string_view text);
 /// The same as somebody types it now: one that no run decides is refused.
 Result<Threshold> parse_fail_if(std::string_view text);
+/// The same of an earlier run: what always or never holds is no error.
+Result<Threshold> parse_group_threshold(std::string_view text);
 
 /// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above.
 Result<Threshold> parse_figure(std::string_view text);

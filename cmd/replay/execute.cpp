@@ -48,8 +48,8 @@ void judge(const Replay& run, const RunEnd& end, const SummaryFigures& figures,
     info.limits = run.calibration.limits;
     info.client = &client;
     info.rules = judge_rules(options.rules.chosen.sets, rule_facts(run, end), figures, same_value);
-    const std::string why = judge_thresholds_in(records_path, options.results.fail_if, figures,
-                                                largest_overhead(run.server), info.thresholds);
+    const std::string why =
+        judge_thresholds_in(records_path, options.results.fail_if, figures, info.thresholds);
     if (!why.empty()) {
         complain("driftless: --fail-if: %s", why.c_str());
     }
@@ -513,7 +513,7 @@ void Execution::close_books(const RecordWriter& writer) {
         code_ = end.interrupted ? exit_interrupted : exit_host;
     }
     const int shown = write_for_people(folder_, figures, info, options_.results);
-    code_ = code_ == exit_done ? shown : code_;
+    code_ = code_ == exit_done || (shown == exit_host && code_ != exit_interrupted) ? shown : code_;
     if (meeting_.meet_host_again(progress_)) {
         (void)write_whole_file(run_json, to_json(replay_, progress_));
     }

@@ -301,13 +301,19 @@ std::string folder_of(const ReplayOptions& options, const std::string& trace_nam
 // What a run left that was killed before it wrote run.json may be replaced.
 int check_places(Replay& run) {
     const CiFiles& ci = run.options().results.ci;
+    if (!ci.junit.empty() && ci.markdown == ci.junit) {
+        complain("driftless: --markdown and --junit name one file; name two");
+        return exit_usage;
+    }
     for (const auto& [flag, path] : {std::pair{"--markdown", ci.markdown}, {"--junit", ci.junit}}) {
-        const bool asked = !path.empty() && !run.options().dry_run;
-        int code = asked && !ci.force ? refuse_existing_file(flag, path) : exit_done;
-        const Result<void> tried = asked ? try_place(path) : Result<void>{};
-        code = tried ? code : fail_host(path.c_str(), tried.error());
-        if (code != exit_done) {
+        if (path.empty() || run.options().dry_run) {
+            continue;
+        }
+        if (const int code = refuse_existing_file(flag, path, ci.force); code != exit_done) {
             return code;
+        }
+        if (const Result<void> tried = try_place(path); !tried) {
+            return fail_host(path.c_str(), tried.error());
         }
     }
     if (run.resumes()) {

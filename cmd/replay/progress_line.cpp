@@ -258,14 +258,14 @@ std::string time_left(const Progress& p, const ProgressRates& rates) {
     }
     const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
     const std::uint64_t rows = p.rows - p.fired - unsent;
-    const std::string what = p.left_ns || p.rows_open
+    const std::string what = rows == 0 || p.rows_open
                                  ? counted(p.inflight, "answer", "answers") + " to come"
                                  : grouped(rows) + (rows == 1 ? " row" : " rows") + " to go";
     // Users send more when answers have come, and how many more is not known.
     if (p.rows_open || rates.ended_per_s <= 0) {
         return what;
     }
-    const double seconds = static_cast<double>(rows + p.inflight) / rates.ended_per_s;
+    const double seconds = static_cast<double>(p.rows - p.ended) / rates.ended_per_s;
     return what + ", about " + clock_text(static_cast<std::int64_t>(std::min(seconds, 1e8) * 1e9));
 }
 

@@ -1,6 +1,7 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
             why = std::string(other + 2) + " is no key of it; give " + other + " itself";
         }
     }
+    // Other tools' names for our flags, too, are replaced by what is typed.
+    const ReplayCommandLine spelled = parse_replay_options(kept, api_key);
+    kept = spelled.arguments.empty() ? kept : spelled.arguments;
     const Recalled recalled = recall(kept, line.arguments, !api_key.empty());
     why = why.empty() ? recalled.refused : why;
     if (why.empty()) {
@@ -107,6 +111,12 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
         resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
     if (!other.empty()) {
         return refuse(other, "--resume continues with the original settings; remove this flag");
+    }
+    if (resumes) {  // what the run had anyway; else it would stand for others of its name, too
+        std::erase_if(line.arguments, [&](const std::string& one) {
+            return std::ranges::count(facts.arguments, one) > 0 &&
+                   !flag_not_to_resume_with({one}, {}).empty();
+        });
     }
     const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {

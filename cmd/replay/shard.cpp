@@ -312,7 +312,10 @@ void keep_apart(ReplayOptions& options) {
     if (!results.out.empty()) {
         results.out += "/shard-" + std::to_string(index);
     }
-    results.records_path = file_of_shard(results.records_path, index);
+    for (std::string* const path :
+         {&results.records_path, &results.ci.markdown, &results.ci.junit}) {
+        *path = file_of_shard(*path, index);
+    }
     options.prompts.save_prompts = file_of_shard(options.prompts.save_prompts, index);
 }
 

@@ -391,17 +391,18 @@ int check_thresholds(Replay& run) {
     const double most = static_cast<double>(rows.size());
     const std::int64_t span_ns = rows.empty() ? 0 : rows.back().due_ns - rows.front().due_ns;
     const double seconds = static_cast<double>(span_ns) / 1e9;
-    const bool waits = run.workload.waiting.has_value();
+    const bool is_cut =
+        run.workload.waiting.has_value() || !run.options().results.stop_when.empty();
     for (const Threshold& one : run.options().results.fail_if) {
         const std::string_view name = one.figure->name;
         const bool is_rate = name == "request_throughput" || name == "request_goodput";
-        const bool is_count = name == "completed" || name == "good";
+        const bool is_count = name == "completed";
         const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
-        if (!is_open || !is_least || (is_rate ? waits || seconds <= 0 : !is_count)) {
+        if (!is_open || !is_least || (is_rate ? is_cut || seconds <= 0 : !is_count)) {
             continue;
         }
         if (crosses(one, is_rate ? most / seconds : most)) {
-            const double needed = is_rate ? one.bound * seconds : one.bound;
+            const double needed = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
             complain(
                 "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
                 "plan has %s%s; replay at least %s, or use a lower bound",

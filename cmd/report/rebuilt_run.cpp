@@ -93,7 +93,7 @@ bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
         return true;
     }
     for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
-        Result<Threshold> threshold = parse_fail_if(text);
+        Result<Threshold> threshold = parse_group_threshold(text);
         if (!threshold) {
             return false;
         }
@@ -193,13 +193,12 @@ int refuse_report(const std::string& why, int code) {
 
 std::string judge_thresholds_in(const std::string& records_path,
                                 const std::vector<Threshold>& thresholds,
-                                const SummaryFigures& figures, Overhead overhead,
-                                std::vector<ThresholdFinding>& out) {
+                                const SummaryFigures& figures, std::vector<ThresholdFinding>& out) {
     out = judge_thresholds(thresholds, figures);
     std::map<std::size_t, Summary> groups;
     for (std::size_t i = 0; i < thresholds.size(); ++i) {
         if (thresholds[i].key) {
-            groups.try_emplace(i, figures.goodput_rules, overhead);
+            groups.try_emplace(i, figures.goodput_rules);
         }
     }
     JsonDocument document;
@@ -207,12 +206,15 @@ std::string judge_thresholds_in(const std::string& records_path,
         for (auto& [place, summary] : groups) {
             const Threshold& one = thresholds[place];
             if (group_value(*one.key, record, document) == one.value) {
-                summary.add(record);
+                Record measured = record;  // a summary leaves other phases out
+                measured.phase =
+                    one.key->kind == GroupKey::Kind::phase ? Phase::profile : record.phase;
+                summary.add(measured);
             }
         }
     });
     for (const auto& [place, summary] : groups) {
-        SummaryFigures of_group = summary.figures();
+        SummaryFigures of_group = why.empty() ? summary.figures() : SummaryFigures();
         // Its rates are by the time of the run, as those of `report --by`.
         const double part = figures.duration_ns > 0 ? static_cast<double>(of_group.duration_ns) /
                                                           static_cast<double>(figures.duration_ns)
@@ -224,6 +226,7 @@ std::string judge_thresholds_in(const std::string& records_path,
             *rate = *rate ? std::optional(**rate * part) : std::nullopt;
         }
         of_group.duration_ns = figures.duration_ns;
+        of_group.timeline.duration_least_ns = figures.timeline.duration_least_ns;
         out[place] = judge_thresholds({thresholds[place]}, of_group).front();
     }
     return why;
@@ -270,8 +273,7 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
         why = "run.json: arguments: a --fail-if that cannot be read";
         return exit_input;
     }
-    why = judge_thresholds_in(records_path_of(folder, facts), thresholds, figures, facts.overhead,
-                              info.thresholds);
+    why = judge_thresholds_in(records_path_of(folder, facts), thresholds, figures, info.thresholds);
     if (!why.empty()) {
         return exit_input;
     }

@@ -86,11 +86,10 @@ struct ReportedRun {
 int refuse_report(const std::string& why, int code = exit_input);
 
 /// What became of thresholds: those of some rows are judged by a pass over the records of the run.
-/// Returns why they cannot be read, or the empty text.
+/// Returns why they cannot be read (then those of some rows fail), or the empty text.
 std::string judge_thresholds_in(const std::string& records_path,
                                 const std::vector<Threshold>& thresholds,
-                                const SummaryFigures& figures, Overhead overhead,
-                                std::vector<ThresholdFinding>& out);
+                                const SummaryFigures& figures, std::vector<ThresholdFinding>& out);
 
 // One pass over the records of a run, for readings that need more than their sums. Reads forward;
 // a record is valid until the next.

@@ -145,19 +145,22 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
             code = write_new_file("--csv", exports.csv + "/by.csv", group_csv(run.groups), force);
         }
     }
-    if (code == exit_done && !exports.perfetto.empty()) {
-        code = make_room("--perfetto", exports.perfetto, force);
-        code = code == exit_done ? write_perfetto(run, exports.perfetto) : code;
-    }
-    if (code == exit_done && !exports.xlsx.empty()) {
-        code = make_room("--xlsx", exports.xlsx, force);
-        code = code == exit_done ? write_workbook(run, exports.xlsx) : code;
-    }
-    // A page is made of all records: not in vain.
-    if (code == exit_done && !exports.html.empty()) {
-        code = make_room("--html", exports.html, force);
-        code = code == exit_done ? write_page(exports, run) : code;
-    }
+    const auto write = [&](const char* flag, const std::string& path, auto write_it) {
+        if (code == exit_done && !path.empty()) {
+            code = force ? refuse_run_file(flag, path, run) : exit_done;
+            code = code == exit_done ? refuse_existing_file(flag, path, force) : code;
+            code = code == exit_done ? write_it() : code;
+        }
+    };
+    write("--perfetto", exports.perfetto, [&] {
+        (void)make_room("--perfetto", exports.perfetto, force);
+        return write_perfetto(run, exports.perfetto);
+    });
+    write("--xlsx", exports.xlsx, [&] {
+        (void)make_room("--xlsx", exports.xlsx, force);
+        return write_workbook(run, exports.xlsx);
+    });
+    write("--html", exports.html, [&] { return write_page(exports, run); });
     return code;
 }
 

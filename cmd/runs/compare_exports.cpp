@@ -356,8 +356,8 @@ std::string comparison_page(const Comparison& comparison) {
 int check_exports(const CompareExports& exports) {
     int code = exit_done;
     const auto check = [&](const char* flag, const std::string& path) {
-        if (code == exit_done && !path.empty() && !exports.ci.force) {
-            code = refuse_existing_file(flag, path);
+        if (code == exit_done && !path.empty()) {
+            code = refuse_existing_file(flag, path, exports.ci.force);
         }
     };
     check("--json", exports.json);

@@ -375,8 +375,9 @@ int check_files(const TableCommand& command) {
         return exit_usage;
     }
     for (const NewFile& file : files_of(command)) {
-        if (!file.path.empty() && !command.force) {
-            if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
+        if (!file.path.empty()) {
+            if (const int code = refuse_existing_file(file.flag, file.path, command.force);
+                code != exit_done) {
                 return code;
             }
         }

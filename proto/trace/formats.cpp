@@ -565,12 +565,12 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
     return first ? 0 : lay_out_turn(context, session, gap_ns);
 }
 
-bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
-                   std::string_view field, std::string_view value) {
+bool admit_untimed(RowContext& context, const char* problem, const char* remedy,
+                   std::string_view field, std::string_view value, const char* more) {
     if (context.rules.sessions != Sessions::recorded) {
         return true;
     }
-    context.refuse(field, value, std::move(problem), std::move(remedy));
+    context.refuse(field, value, problem, std::string(remedy) + more);
     context.stop = Stop::trace;
     return false;
 }
@@ -578,11 +578,9 @@ bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
 bool admit_conversations(RowContext& context, const char* more) {
     return admit_untimed(
         context, "has conversations, which have no arrival times",
-        std::string(
-            "use --sessions closed to start each at time 0 (replay --users N: N at a time) with "
-            "turns "
-            "waiting for answers, or --sessions open to send turns by the recorded delays") +
-            more);
+        "use --sessions closed to start each at time 0 (replay --users N: N at a time) with turns "
+        "waiting for answers, or --sessions open to send turns by the recorded delays",
+        {}, {}, more);
 }
 
 }  // namespace driftless

@@ -277,9 +277,9 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
 std::int64_t lay_out_turn(const RowContext& context, std::uint32_t session, std::int64_t gap_ns);
 
 /// For formats without arrival times: refuses the trace under `--sessions recorded`, by a field and
-/// its value where these show it. False after an error.
-bool admit_untimed(RowContext& context, std::string problem, std::string remedy,
-                   std::string_view field = {}, std::string_view value = {});
+/// its value where these show it; `more` goes on with the remedy. False after an error.
+bool admit_untimed(RowContext& context, const char* problem, const char* remedy,
+                   std::string_view field = {}, std::string_view value = {}, const char* more = "");
 /// The same of conversations. `more`, a clause: what else can be done with them; empty: nothing.
 bool admit_conversations(RowContext& context, const char* more = "");
 

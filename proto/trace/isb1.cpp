@@ -212,7 +212,7 @@ std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& l
         write_message(context, json, one);
         return true;
     });
-    return fine ? std::optional(words) : std::nullopt;
+    return fine ? std::optional(std::move(words)) : std::nullopt;
 }
 
 /// Of turns and of events.

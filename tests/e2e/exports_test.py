@@ -152,6 +152,13 @@ class Exports(Case):
         for kind in ("markdown", "junit", "html", "xlsx", "perfetto"):
             self.assertGreater((self.scratch / kind).stat().st_size, 500, kind)
         self.assertEqual(report(run.folder, "--csv", tables).returncode, 2)
+        for flag in ("--markdown", "--html", "--xlsx", "--perfetto"):  # never what it is made of
+            for name in ("requests.jsonl", "run.json"):
+                done = report(run.folder, flag, run.folder / name, "--force")
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"{flag} {run.folder / name}: is a file of the run", done.stderr)
+        self.assertEqual(len(run.records()), 20)
+        self.assertEqual(report(run.folder, "--html", "/dev/null", "--force").returncode, 2)
         self.assertEqual(report(run.folder, "--html", tables, "--force").returncode, 2)
 
     def test_a_replay_writes_for_ci(self):
@@ -166,6 +173,10 @@ class Exports(Case):
             again = self.play(server, *flags)
             self.assertEqual((again.code, again.folder.exists()), (2, False))
             self.assertIn(f"--markdown {page}: already exists", again.complained)
+            for wrong, why in (((self.scratch, "--force"), "is no regular file"), ((cases, "--force"), "name two")):
+                refused = self.play(server, "--junit", cases, "--markdown", *wrong)
+                self.assertEqual((refused.code, refused.folder.exists()), (2, False))
+                self.assertIn(why, refused.complained)
             forced = self.play(server, *flags, "--force", "--fail-if", "ttft:p50 > 1ms")
         self.assertEqual(forced.code, 8, forced.complained)
         self.assertIn("ttft:p50 &gt; 1ms", cases.read_text())

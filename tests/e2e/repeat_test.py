@@ -55,6 +55,8 @@ class Repeat(Case):
             self.assertIn(f"driftless: --config {path}: ", run.complained)
             self.assertIn(why, run.complained)
             self.assertEqual(run.complained.count("\n"), 1, run.complained)
+        rate = self.write("rate.toml", f'trace = "{SAMPLE}"\nrequest-rate = 4\ndry-run = true\n')
+        self.replay_well("--config", rate, "--rate", 8)
         for flags in (("--from", "x"), ("--resume", "x")):
             self.assertIn("use only one of them", self.replay("--config", good, *flags).complained)
         self.assertIn("--config none.toml: cannot be read", self.replay("--config", "none.toml").complained)

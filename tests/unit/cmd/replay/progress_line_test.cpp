@@ -161,13 +161,15 @@ TEST(ProgressLine, SaysHowLongTheAnswersTake) {
     Progress progress = at(30 * s, 12'031);
     progress.left_ns = 0;
     progress.inflight = 40;
+    progress.ended = 12'031 - 40;
     ProgressRates rates{0.0, 0, 2};
-    EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 40 answers to come, about 0:20  12,031"));
+    EXPECT_TRUE(
+        says(progress_text(progress, rates), "0:30 / 40 answers to come, about 0:20  12,031"));
     rates.ended_per_s = 0;
     EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 40 answers to come  12,031"));
-    progress.left_ns.reset();
-    progress.fired = 12'021;
+    progress.fired = 12'021;  // the others wait for a place among those in flight
     rates.ended_per_s = 0.5;
+    progress.ended = 12'031 - 50;
     EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 10 rows to go, about 1:40  12,021"));
     RateWindow window(5 * s);
     (void)window.add(at(1 * s));
