@@ -86,6 +86,11 @@ struct InspectCommandLine : CommandLine {
     InspectCommand command;
 };
 
+/// What the screen shows of a trace, and in the place of one that is refused.
+std::string inspect_table(const Trace& trace, const InspectFigures& figures,
+                          const InspectCommand& command);
+std::string refused_line(const std::string& name, const InputErrors& errors);
+
 /// Parses everything after the command's name.
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments);
 

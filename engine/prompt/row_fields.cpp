@@ -340,6 +340,9 @@ RowBodies::RowBodies(const RowBodySpec& spec, const Trace& trace, const Plan& pl
     of_row_.assign(trace.rows.size(), 0);
     for (const Planned& planned : plan.rows) {
         const TraceRow& row = trace.rows[planned.row];
+        if (!trace.body_of(row).empty() && trace.extra_of(row).empty()) {
+            continue;  // it has a body of its own
+        }
         values.set(row);
         BodySpec body = spec.body;
         if (spec.members) {
