@@ -120,12 +120,10 @@ compile_together(sim_tests)
 # Half of what a test costs to compile is reading headers. A compiler cache cannot share what was built
 # with a precompiled header, so it goes without; then a source that forgets an include does not compile.
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(common <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view>
-             <unordered_map> <vector>)
   set(of_sim ${PROJECT_SOURCE_DIR}/tests/sim/laws.hpp ${PROJECT_SOURCE_DIR}/tests/sim/swarm.hpp)
-  target_precompile_headers(sim PRIVATE ${common} ${of_sim})
-  target_precompile_headers(sim_tests PRIVATE <gtest/gtest.h> ${common} ${of_sim})
-  target_precompile_headers(unit_tests PRIVATE <gtest/gtest.h> <filesystem> <fstream> <sstream> ${common}
+  target_precompile_headers(sim PRIVATE ${PROJECT_SOURCE_DIR}/tests/std.hpp ${of_sim})
+  target_precompile_headers(sim_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests/test.hpp ${of_sim})
+  target_precompile_headers(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests/test.hpp
                             ${PROJECT_SOURCE_DIR}/proto/json/document.hpp
                             ${PROJECT_SOURCE_DIR}/proto/run/record.hpp
                             ${PROJECT_SOURCE_DIR}/engine/plan/schedule.hpp)

@@ -1,15 +1,11 @@
 // Any lines as the arguments that a run.json keeps, and behind an empty one those that are given
 // anew: what is recalled parses or is refused in words, what is kept is kept the same again, and a
 // key among them is never kept.
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

@@ -3,17 +3,10 @@
 // no piece of a key in any of them.
 #include "engine/record/assembler.hpp"
 
-#include <algorithm>
-#include <array>
-#include <iterator>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 namespace {

@@ -2,12 +2,9 @@
 // themselves, and floors that can be asked for.
 #include "engine/host/calibration.hpp"
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 void driftless::fuzz(std::string_view text) {
     JsonDocument document;

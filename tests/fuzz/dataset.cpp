@@ -1,13 +1,9 @@
 // Any bytes are a dataset or are refused for a reason, the same however they come in; and whatever
 // text is in it, every run of pieces has as many tokens as it says.
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
-
 #include "engine/prompt/corpus.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

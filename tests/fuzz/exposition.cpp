@@ -2,13 +2,10 @@
 // written anew is read as the same; what is none is told in words without control bytes.
 #include "proto/metrics/exposition.hpp"
 
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "proto/core/text.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 namespace {

@@ -1,14 +1,10 @@
 // Any bytes as a --shape file: refused with the file's name, or a curve that can be asked at every
 // count of arrivals: its instants do not fall, and as many arrivals are expected by each of them.
-#include <cmath>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

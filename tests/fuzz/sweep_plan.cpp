@@ -1,13 +1,10 @@
 // Any bytes as the plan of a sweep in TOML: refused with a line, or a plan whose cells have folders
 // of their own below that of the sweep, and arguments that a process can be given. What sweep.json
 // keeps of it is read back as it was.
-#include <set>
-#include <string>
-#include <string_view>
-
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

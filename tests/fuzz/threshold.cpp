@@ -1,15 +1,11 @@
 // Any text as a threshold, as a --stop-when and as the --slo of a search: refused in words, or a
 // condition with a bound that can be judged. Blanks count for nothing, and an SLO holds exactly
 // where the --fail-if that is made of it does not.
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <string_view>
-
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/find.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

@@ -5,14 +5,10 @@
 // decoding gives the text.
 #include "engine/prompt/tokenizer.hpp"
 
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
-
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/std.hpp"
 
 namespace {
 

@@ -1,13 +1,8 @@
 /// Breaches: what breaks a law, the first few in words, and how laws say it. It owns its text.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "proto/run/record.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

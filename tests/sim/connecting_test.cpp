@@ -1,18 +1,11 @@
 // How a connection comes to stand: its time limit, the steps of its handshake, and what is noted
 // where it fails; and how it ends.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <map>
-#include <set>
-#include <vector>
-
 #include "engine/replay/exchanges.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless::sim {
@@ -131,7 +124,7 @@ TEST(Connecting, ASlowConnectIsCounted) {
 }
 
 // It is cancelled; one that stood in the same moment is closed, too.
-TEST(Connecting, AConnectThatNobodyWantsEnds) {
+TEST(Connecting, NothingOfAConnectionStaysBehind) {
     for (const double too_late : {0.0, 1.0}) {
         Connects connects(in(Weather{.hang_connect = 1, .late_cancel = too_late}));
         connects.begin();
@@ -140,9 +133,6 @@ TEST(Connecting, AConnectThatNobodyWantsEnds) {
         expect_failed(connects);
         EXPECT_FALSE(connects.target.failure_timed_out);
     }
-}
-
-TEST(Connecting, NothingOfAConnectionStaysBehind) {
     Connects connects;
     connects.open();
     EXPECT_EQ(connects.driver.in_flight(), 2u) << "its receive and its stamps";
@@ -390,10 +380,7 @@ TEST(ConnectionRule, StickySaysWhereItCouldNot) {
         EXPECT_EQ(record.connection_state,
                   record.reused ? ConnectionState::reused : ConnectionState::fresh);
     }
-}
-
-// A connection that ends takes no session with it.
-TEST(ConnectionRule, StickySurvivesCuts) {
+    // A connection that ends takes no session with it.
     Weather weather{.cut = 0.3};
     const SimResult result =
         run_with(with_sessions(make_trace(8, rows), 9), ConnectionRule::sticky, weather);
@@ -405,8 +392,7 @@ TEST(ConnectionRule, StickySurvivesCuts) {
 // Sessions go to servers in turn, each to one; every server has lanes for its own instants.
 TEST(Balance, SessionKeepsASessionOnItsServer) {
     SimOptions options{.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
-    const SimResult result = run(with_sessions(make_trace(8, rows), 12), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(with_sessions(make_trace(8, rows), 12), options));
     std::map<std::string, std::set<std::string>> sessions_of;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -472,19 +458,11 @@ std::uint32_t rows_without_lane(const SimResult& result) {
                       [](const Record& record) { return record.late_cause == LateCause::lane; }));
 }
 
-void expect_all_ok(const SimResult& result) {
-    EXPECT_EQ(broken_laws(result), "");
-    for (const Record& record : result.records) {
-        EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
-    }
-}
-
 // A server that says its limit never gets to close a connection that has carried an answer, and no
 // row finds none standing.
 TEST(KeepAliveLimits, AnnouncedOnesAreNeverMet) {
     for (const Duration apart : {milliseconds(600), milliseconds(1000), milliseconds(2900)}) {
-        const SimResult result = run(bursts_apart(apart), server_with(seconds(1), true));
-        expect_all_ok(result);
+        const SimResult result = all_ok(run(bursts_apart(apart), server_with(seconds(1), true)));
         EXPECT_EQ(result.stale_retries, 0u) << apart.ns;
         EXPECT_EQ(result.closed_idle, 0u) << apart.ns;
         EXPECT_EQ(rows_without_lane(result), 0u) << apart.ns;
@@ -494,8 +472,8 @@ TEST(KeepAliveLimits, AnnouncedOnesAreNeverMet) {
 
 // A silent one closes the connections of two bursts. From then on it is known.
 TEST(KeepAliveLimits, SilentOnesAreLearnedFromCloses) {
-    const SimResult result = run(bursts_apart(milliseconds(2900)), server_with(seconds(1), false));
-    expect_all_ok(result);
+    const SimResult result =
+        all_ok(run(bursts_apart(milliseconds(2900)), server_with(seconds(1), false)));
     EXPECT_GT(result.closed_idle, 0u);
     EXPECT_LE(result.closed_idle, 3 * burst_rows);  // of 48
     EXPECT_GT(result.retired_idle, 0u);
@@ -511,8 +489,7 @@ TEST(KeepAliveLimits, CloseThatCrossesTheRequestIsTriedAgain) {
         const Duration apart = limit + milliseconds(15) + microseconds(around_us);
         SimOptions options = server_with(limit, false);
         options.connections_fixed = 1;
-        const SimResult result = run(rows_apart(apart), options);
-        expect_all_ok(result);
+        const SimResult result = all_ok(run(rows_apart(apart), options));
         for (const Record& record : result.records) {
             EXPECT_LE(record.stale_retries, 1u);
         }
@@ -525,20 +502,15 @@ TEST(KeepAliveLimits, CloseThatCrossesTheRequestIsTriedAgain) {
 TEST(KeepAliveLimits, OneConnectionIsReplacedInAGap) {
     SimOptions options = server_with(seconds(1), true);
     options.connections_fixed = 1;
-    const SimResult result = run(rows_apart(milliseconds(1300)), options);
-    expect_all_ok(result);
+    const SimResult result = all_ok(run(rows_apart(milliseconds(1300)), options));
     EXPECT_EQ(result.stale_retries, 0u);
     EXPECT_EQ(rows_without_lane(result), 0u);
-}
-
-// Nor is the number of answers exceeded that a server names, as one that counts down or not.
-TEST(KeepAliveLimits, NumberOfAnswersIsKept) {
-    SimOptions options = server_with(Duration{0}, true);
-    options.server.keep_alive_requests = 3;
-    const SimResult result = run(bursts_apart(milliseconds(100)), options);
-    expect_all_ok(result);
-    EXPECT_EQ(result.stale_retries, 0u);
-    EXPECT_EQ(rows_without_lane(result), 0u);
+    // Nor is the number of answers exceeded that a server names, as one that counts down or not.
+    SimOptions counting = server_with(Duration{0}, true);
+    counting.server.keep_alive_requests = 3;
+    const SimResult counted = all_ok(run(bursts_apart(milliseconds(100)), counting));
+    EXPECT_EQ(counted.stale_retries, 0u);
+    EXPECT_EQ(rows_without_lane(counted), 0u);
 }
 
 }  // namespace

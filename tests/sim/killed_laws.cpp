@@ -1,13 +1,7 @@
 #include "tests/sim/killed_laws.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <map>
-#include <set>
-#include <string_view>
-#include <tuple>
-
 #include "tests/sim/laws.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

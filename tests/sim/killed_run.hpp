@@ -4,15 +4,10 @@
 /// and files have lost their ends. Servers remember what they were asked (laws: killed_laws.hpp).
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "engine/history/past.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/sim/sim_run.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,18 +1,12 @@
 // Runs that die at moments of their own kind, one at a time, in fair weather. Mixes of them: the
 // suite KilledSwarm.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/killed_laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -46,8 +40,7 @@ TEST(Killed, WhenAllHadLeft) {
     const Trace trace = make_trace(2, rows);
     for (const bool resend : {false, true}) {
         Fate next{.resend = resend};
-        const KilledRun run = run_killed(trace, options, {dies_at(1, 4), next});
-        EXPECT_EQ(broken_laws(run), "");
+        const KilledRun run = lawful(run_killed(trace, options, {dies_at(1, 4), next}));
         ASSERT_EQ(run.lives.size(), 2u);
         EXPECT_EQ(run.lives[0].result.left.size(), rows);
         EXPECT_EQ(run.lives[1].planned.size(), resend ? rows : 0u);
@@ -61,8 +54,7 @@ TEST(Killed, BeforeItCouldSendAgain) {
     Fate again = dies_at(0, 4);
     again.resend = true;
     const KilledRun run =
-        run_killed(make_trace(2, rows), options, {dies_at(0.5, 4), again, Fate()});
-    EXPECT_EQ(broken_laws(run), "");
+        lawful(run_killed(make_trace(2, rows), options, {dies_at(0.5, 4), again, Fate()}));
     ASSERT_EQ(run.lives.size(), 3u);
     EXPECT_FALSE(run.lives[0].result.left.empty());
     EXPECT_EQ(run.lives[1].again, run.lives[0].result.left);
@@ -130,14 +122,13 @@ TEST(Killed, AtEachStepOfTheOrder) {
 TEST(Killed, WhereRunJsonCannotBeWritten) {
     for (const RunJsonFault fault : {RunJsonFault::naming, RunJsonFault::time_zero}) {
         Fate refused{.run_json = fault};
-        const KilledRun resumed = run_killed(make_trace(8, rows), SimOptions(),
-                                             {dies_at(0.5, 3), refused, refused, Fate()});
-        EXPECT_EQ(broken_laws(resumed), "");
+        const KilledRun resumed = lawful(run_killed(make_trace(8, rows), SimOptions(),
+                                                    {dies_at(0.5, 3), refused, refused, Fate()}));
         ASSERT_EQ(resumed.lives.size(), 4u);
         const bool named = fault == RunJsonFault::time_zero;
         EXPECT_EQ(resumed.lives[3].number, named ? 3u : 1u);
-        const KilledRun begun = run_killed(make_trace(8, rows), SimOptions(), {refused, Fate()});
-        EXPECT_EQ(broken_laws(begun), "");
+        const KilledRun begun =
+            lawful(run_killed(make_trace(8, rows), SimOptions(), {refused, Fate()}));
         ASSERT_EQ(begun.lives.size(), 2u);
         EXPECT_EQ(begun.lives[1].number, 0u);
         EXPECT_EQ(begun.lives[1].found_fired, "");
@@ -278,8 +269,7 @@ void lose_last_line(std::string& lines) {
 
 // It shows what the plants need: rows of each kind.
 TEST(KilledLaws, HoldWithoutABug) {
-    const KilledRun run = run_with(Bug::none);
-    EXPECT_EQ(broken_laws(run), "");
+    const KilledRun run = lawful(run_with(Bug::none));
     ASSERT_EQ(run.lives.size(), 2u);
     EXPECT_FALSE(run.lives[1].found.empty());
     EXPECT_FALSE(run.lives[1].found_fired.empty());
@@ -297,8 +287,7 @@ TEST(KilledLaws, HoldWithoutABug) {
 
 // Some wait for rows of the segment before; some are dropped for what failed there.
 TEST(KilledLaws, HoldOfClosedSessionsWithoutABug) {
-    const KilledRun run = run_with(Bug::none, true);
-    EXPECT_EQ(broken_laws(run), "");
+    const KilledRun run = lawful(run_with(Bug::none, true));
     ASSERT_EQ(run.lives.size(), 2u);
     EXPECT_FALSE(run.lives[1].dropped.empty());
     EXPECT_FALSE(released_before(run).empty());
@@ -380,10 +369,7 @@ TEST(KilledLaws, CatchBugsOfTheOutput) {
         const std::string broken = broken_laws(run);
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
     }
-}
-
-// No law is without a bug.
-TEST(KilledLaws, AreAllTried) {
+    // No law is without a bug.
     EXPECT_EQ(untried(killed_laws(), world_bugs, output_bugs), "");
 }
 
@@ -427,8 +413,7 @@ KilledUsers run_users_with(Bug bug) {
 
 // It shows what the plants need.
 TEST(KilledUsersLaws, HoldWithoutABug) {
-    const KilledUsers run = run_users_with(Bug::none);
-    EXPECT_EQ(broken_laws(run), "");
+    const KilledUsers run = lawful(run_users_with(Bug::none));
     ASSERT_TRUE(run.died.killed);
     EXPECT_GT(run.records.back().pass, 0u);
     EXPECT_GT(run.figures.retries, 0u);
@@ -449,8 +434,7 @@ TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
 TEST(KilledUsers, WithTheirHost) {
     Fate fate = dies_at(0.7);
     fate.host = true;
-    const KilledUsers run = run_users_with(Bug::none, fate);
-    EXPECT_EQ(broken_laws(run), "");
+    const KilledUsers run = lawful(run_users_with(Bug::none, fate));
     EXPECT_FALSE(run.marks);
     EXPECT_FALSE(run.lost.all_known);
 }
@@ -504,10 +488,7 @@ TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
         const std::string broken = broken_laws(run);
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
     }
-}
-
-// No law is without a bug.
-TEST(KilledUsersLaws, AreAllTried) {
+    // No law is without a bug.
     EXPECT_EQ(untried(killed_users_laws(), users_world_bugs, users_output_bugs), "");
 }
 
@@ -548,14 +529,10 @@ TEST(KilledSwarm, SameSeedSameBytes) {
 }
 
 // Late rows over TLS came back from their connections while a killed run was taken down.
-TEST(KilledSwarm, GivesTheMemoryOfLateRowsBack) {
+TEST(KilledSwarm, GivesMemoryBackAndSeesAFullDisk) {
     EXPECT_EQ(broken_laws(run_killed_swarm(1996, rows)), "");
-}
-
-// fired.jsonl met a full disk, and requests.jsonl was written further until the next flush.
-TEST(KilledSwarm, SeesAtOnceThatADiskIsFull) {
-    const KilledRun run = run_killed_swarm(1345, rows);
-    EXPECT_EQ(broken_laws(run), "");
+    // fired.jsonl met a full disk, and requests.jsonl was written further until the next flush.
+    const KilledRun run = lawful(run_killed_swarm(1345, rows));
     EXPECT_TRUE(std::ranges::any_of(run.lives, [](const Life& life) {
         return life.result.disk_failed;
     })) << "another seed has to be found";

@@ -2,17 +2,12 @@
 
 #include "engine/replay/lanes.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <deque>
-#include <string_view>
-
 #include "engine/replay/between_fires.hpp"
 #include "engine/replay/late_causes.hpp"
 #include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -362,13 +357,10 @@ TEST(LaneSupply, OpensNoneTwice) {
 }
 
 TEST(LaneSupply, OpensNoMoreThanThereMayBe) {
-    Supply lanes(3, Supply::Options{.settings = {.lanes_max = 2}});
-    EXPECT_EQ(lanes.open_all(), 2u);
-    EXPECT_TRUE(lanes.lanes.pool.full());
-}
-
-// ... and none of the servers goes without.
-TEST(LaneSupply, SharesWhatThereMayBe) {
+    Supply few(3, Supply::Options{.settings = {.lanes_max = 2}});
+    EXPECT_EQ(few.open_all(), 2u);
+    EXPECT_TRUE(few.lanes.pool.full());
+    // ... and none of the servers goes without.
     Supply::Options options = servers(2);
     options.settings.lanes_max = 2;
     Supply lanes(6, options);

@@ -1,14 +1,9 @@
 #include "tests/sim/laws.hpp"
 
-#include <algorithm>
-#include <array>
-#include <numeric>
-#include <set>
-#include <tuple>
-
 #include "engine/plan/plan.hpp"
 #include "engine/replay/run_steps.hpp"
 #include "proto/json/document.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

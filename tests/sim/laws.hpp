@@ -3,17 +3,11 @@
 /// a run's result; they own nothing.
 #pragma once
 
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "proto/run/period.hpp"
 #include "proto/trace/row.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/sim_run.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

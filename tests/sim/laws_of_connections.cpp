@@ -1,15 +1,8 @@
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "tests/sim/laws.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

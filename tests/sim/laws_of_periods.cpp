@@ -1,16 +1,9 @@
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "engine/record/periods.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,20 +1,9 @@
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <limits>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,20 +1,13 @@
 // The laws can fail: for each of them a bug is planted, beside the product or in its output, and
 // that law names it. The same runs without the bug break none.
 
-#include "tests/sim/laws.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-
 #include "engine/replay/lane_parts.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/effort.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/planted_runs.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
@@ -319,8 +312,7 @@ const OutputBug output_bugs[] = {
 };
 
 TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
-    const SimResult result = run(dense_trace(), SimOptions{.inflight_max = 2000});
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(dense_trace(), SimOptions{.inflight_max = 2000}));
     EXPECT_GT(result.unread_max, Duration{0});
 }
 
@@ -337,8 +329,7 @@ TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
 // What waits for the first row gets no answer, and all else is sent.
 TEST(Laws, HoldWhereTurnsWait) {
     SimOptions options{.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
-    const SimResult result = run(trace_of_turns(), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(trace_of_turns(), options));
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], planted_rows - 3);
@@ -387,10 +378,7 @@ TEST(Laws, CatchEveryStampBeforeItsCause) {
 TEST(Laws, CatchOtherDice) {
     EXPECT_EQ(run_with(Bug::none).jsonl, run_with(Bug::none).jsonl);
     EXPECT_NE(run_with(Bug::none).jsonl, run_with(Bug::other_dice).jsonl);
-}
-
-// No law is without a bug.
-TEST(Laws, AreAllTried) {
+    // No law is without a bug.
     EXPECT_EQ(untried(laws(), world_bugs, output_bugs), "");
 }
 

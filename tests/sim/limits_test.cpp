@@ -1,20 +1,15 @@
 // What our host has no room for and what the network loses, in virtual time: who is reported to be
 // late by it, and who is not.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string_view>
-#include <utility>
-
 #include "engine/replay/between_fires.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/settings.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/pacing.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -57,8 +52,7 @@ TEST(Limits, ACapOfTheHostIsNotTheUsers) {
 TEST(Limits, NoRoomForBodiesIsALimit) {
     SimOptions options{.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
-    const SimResult result = run(make_trace(5, 100), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(5, 100), options));
     EXPECT_GT(count_of(result, LateCause::limit), 0u);
 }
 
@@ -67,8 +61,7 @@ TEST(Limits, NoRoomForBodiesIsALimit) {
 TEST(Limits, OnlyWhatWasLostIsTainted) {
     SimOptions options{.seed = 7, .weather = {.resend_in_vain = 0.3}};
     options.server.pace.first = milliseconds(300);  // the kernel has sent again before the end
-    const SimResult in_vain = run(make_trace(7, 100), options);
-    EXPECT_EQ(broken_laws(in_vain), "");
+    const SimResult in_vain = lawful(run(make_trace(7, 100), options));
     EXPECT_GT(in_vain.segments_resent, 10u);
     EXPECT_EQ(tainted_by(in_vain, taint_retransmitted), 0u);
     std::uint64_t reported = 0;
@@ -79,8 +72,7 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
 
     options.weather.lose_sent = 0.3;
     options.weather.resend_in_vain = 0;
-    const SimResult lost = run(make_trace(7, 100), options);
-    EXPECT_EQ(broken_laws(lost), "");
+    const SimResult lost = lawful(run(make_trace(7, 100), options));
     EXPECT_GT(tainted_by(lost, taint_retransmitted), 10u);
     EXPECT_LT(tainted_by(lost, taint_retransmitted), 100u);
 }
@@ -89,8 +81,7 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
 TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
     SimOptions options{.seed = 7, .weather = {.lose_sent = 0.3}};
     options.timeouts.first_byte = milliseconds(100);
-    const SimResult lost = run(make_trace(7, 100), options);
-    EXPECT_EQ(broken_laws(lost), "");
+    const SimResult lost = lawful(run(make_trace(7, 100), options));
     std::uint64_t uncounted = 0;
     for (const Record& record : lost.records) {
         const bool tainted = !record.tainted.empty();
@@ -98,10 +89,7 @@ TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
         EXPECT_TRUE(tainted || record.outcome != Outcome::timeout_first_byte) << record.row;
     }
     EXPECT_GT(uncounted, 10u);
-}
-
-// Zero is known to be zero.
-TEST(Limits, WithoutALossNothingIsCounted) {
+    // Zero is known to be zero.
     const SimResult result = run(make_trace(9, 50), SimOptions{.seed = 9});
     for (const Record& record : result.records) {
         EXPECT_EQ(record.retransmits, 0u);
@@ -129,8 +117,7 @@ TEST(Budgets, LetRowsGoAsTheyRefill) {
         row.at_ns = 0;
         tokens += row.output_length;
     }
-    const SimResult result = run(trace, options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(trace, options));
     const std::vector<Record> records = by_fire(result);
     std::uint64_t left = 0;
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -150,8 +137,7 @@ TEST(Budgets, LetRowsGoAsTheyRefill) {
 // Longer than the budget of any time: each leaves on what is there, and pays afterwards.
 TEST(Budgets, LetOneOversizedRequestGo) {
     SimOptions options{.budgets = {.input = {10, milliseconds(1)}}};
-    const SimResult result = run(make_trace(5, 20), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(5, 20), options));
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], 20u);
 }
 
@@ -167,8 +153,7 @@ TEST(Budgets, SayWhatTheyNeverLetGo) {
             .inflight_max = cause == LateCause::inflight ? 1U : 64U,
             .budgets = {.input = {cause == LateCause::budget ? 1U : 0U, seconds(3600)}},
             .stop_at_ns = milliseconds(20).ns};
-        const SimResult result = run(trace, options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(trace, options));
         std::size_t held = 0;
         for (const Record& record : result.records) {
             if (record.fired_ns) {
@@ -193,8 +178,7 @@ TEST(Budgets, MayCountWhatNoCacheHolds) {
     const Trace trace = make_trace(8, 100);
     const std::int64_t all_ns = *by_fire(run(trace, options)).back().fired_ns;
     options.budgets.uncached = true;
-    const SimResult uncached = run(trace, options);
-    EXPECT_EQ(broken_laws(uncached), "");
+    const SimResult uncached = lawful(run(trace, options));
     EXPECT_LT(*by_fire(uncached).back().fired_ns, all_ns);
 }
 
@@ -203,8 +187,7 @@ TEST(Budgets, AddUpWithACap) {
     SimOptions options{.inflight_max = 2};
     options.server.pace.first = milliseconds(10);
     options.budgets.output = {60, milliseconds(600)};
-    const SimResult result = run(make_trace(6, 100), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(6, 100), options));
     for (const LateCause cause : {LateCause::inflight, LateCause::budget}) {
         EXPECT_GT(std::count_if(result.records.begin(), result.records.end(),
                                 [cause](const Record& one) { return one.late_cause == cause; }),
@@ -277,16 +260,13 @@ TEST(InFlight, IsFullAtItsLimit) {
         EXPECT_EQ(flying.rows.full(), full);
     }
     EXPECT_FALSE(flying.rows.has_room());
-}
-
-// There is a place, but nowhere to say how the row ended.
-TEST(InFlight, HasNoRoomWhereTheRingHasNone) {
-    Flying flying;
-    flying.fill_ring();
-    EXPECT_FALSE(flying.rows.full());
-    EXPECT_FALSE(flying.rows.has_room());
-    (void)flying.drain();
-    EXPECT_TRUE(flying.rows.has_room());
+    // There is a place, but nowhere to say how the row ended.
+    Flying filled;
+    filled.fill_ring();
+    EXPECT_FALSE(filled.rows.full());
+    EXPECT_FALSE(filled.rows.has_room());
+    (void)filled.drain();
+    EXPECT_TRUE(filled.rows.has_room());
 }
 
 // Two answers are read together, the later one first: a place was free since the earlier one. When
@@ -436,12 +416,9 @@ TEST(Idling, GuardsTakeAFifthOfTheTimeAtMost) {
     EXPECT_EQ(idle.guard(microseconds(100), 2), microseconds(100));
     EXPECT_EQ(idle.guard(microseconds(100), 20), microseconds(10));
     EXPECT_EQ(idle.guard(microseconds(100), 1000), microseconds(5)) << "and never less than this";
-}
-
-TEST(Idling, ThereIsNoGuardWhereNoneIsWanted) {
     ReplaySettings settings{.guard = false};
-    Idle idle(settings);
-    EXPECT_EQ(idle.guard(microseconds(100), 1), Duration{0});
+    Idle unguarded(settings);
+    EXPECT_EQ(unguarded.guard(microseconds(100), 1), Duration{0});
 }
 
 // A fifth more than wakes are late, between 50 and 300 us: up at once, down after 1,024 wakes.
@@ -492,27 +469,21 @@ TEST(Idling, SleepsUntilTheFirstThatItMustNotMiss) {
 }
 
 // A sleep of no more than 20 us is not worth it.
-TEST(Idling, SpinsWhereASleepWouldBeTooShort) {
+TEST(Idling, SpinsWhereASleepWouldBeTooShortOrAsAsked) {
     for (const Duration beyond : {Duration{0}, Duration{1}}) {
         Idle idle;
         const Instant now = idle.driver.now();
         const Instant due = now + margin_max + guard_min + beyond;
         EXPECT_EQ(idle.idling.wait(now, due, never, seconds(1)).spun, beyond.ns == 0);
     }
-}
-
-TEST(Idling, SpinsAllTheTimeWhereThatIsAskedFor) {
     Idle idle(waiting(WaitPolicy::spin));
     const Instant now = idle.driver.now();
     EXPECT_TRUE(idle.idling.wait(now, now + seconds(1), never, seconds(1)).spun);
     EXPECT_LT(idle.driver.now(), now + microseconds(10));
-}
-
-TEST(Idling, SleepsUntilTheInstantWhereThatIsAskedFor) {
-    Idle idle(waiting(WaitPolicy::sleep));
-    const Instant now = idle.driver.now();
-    const Instant due = now + milliseconds(1);
-    EXPECT_EQ(idle.idling.wait(now, due, never, seconds(1)).until, due);
+    Idle sleeps(waiting(WaitPolicy::sleep));
+    const Instant later = sleeps.driver.now();
+    const Instant due = later + milliseconds(1);
+    EXPECT_EQ(sleeps.idling.wait(later, due, never, seconds(1)).until, due);
 }
 
 // Between 100 us and what a send may take before the row, and never twice for one.

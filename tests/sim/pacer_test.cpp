@@ -3,14 +3,10 @@
 
 #include "engine/replay/pacer.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <vector>
-
 #include "engine/replay/between_fires.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/pacing.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -577,9 +573,6 @@ TEST(Preparing, BuildsTwoSecondsAhead) {
     prepares.begin(prepares.driver.now() + seconds(1));
     EXPECT_EQ(armed_by(prepares, prepares.zero + first_due), 2u);
     EXPECT_EQ(armed_by(prepares, prepares.zero + first_due + Duration{1}), 3u);
-}
-
-TEST(Preparing, BuildsAsFarAheadAsItIsTold) {
     Prepares::Options options{.settings = {.arm_ahead = milliseconds(3)}};
     Prepares some(rows_ahead(milliseconds(3)), options);
     EXPECT_EQ(armed_by(some, some.driver.now()), 2u);

@@ -1,12 +1,9 @@
 /// Pacing: a Pacer over a few rows in a simulated world, stepped by a test. Each test owns its own.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "engine/replay/pacer.hpp"
 #include "tests/sim/by_hand.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 

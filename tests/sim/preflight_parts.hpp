@@ -1,12 +1,9 @@
 /// What tests of the preflight share: plans, servers of the mock's, and one that is asked.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "engine/server/preflight.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -42,8 +39,8 @@ struct Asked {
           const Weather& weather = {})
         : Asked(mock::CoreOptions{}, plan, weather, {&answers, 1.0, 0, true}) {}
     Asked(const mock::CoreOptions& server, const PreflightPlan& plan, const Weather& weather = {},
-          const Script& script = {}) {
-        SimDriver driver(5, weather, server, script);
+          const Script& script = {}, std::uint64_t seed = 5, TlsWorld* tls = nullptr) {
+        SimDriver driver(seed, weather, server, script, {}, tls);
         {
             Loop loop(driver, 8);
             const Instant begun = driver.now();
@@ -55,6 +52,8 @@ struct Asked {
         }
         EXPECT_EQ(driver.in_flight(), 0u);
         EXPECT_EQ(driver.sockets_open(), 0u);
+        EXPECT_EQ(driver.misread(), 0u) << seed;
+        bytes = driver.bytes_delivered();
     }
     /// What was found, of one that succeeds.
     PreflightFindings sound() const {
@@ -65,6 +64,7 @@ struct Asked {
     PreflightFindings found;
     PreflightFailure failure;
     Duration took;
+    std::uint64_t bytes = 0;  ///< that servers said
 };
 
 inline mock::CoreOptions server_with(mock::TokenizeForm form, std::uint32_t pre,

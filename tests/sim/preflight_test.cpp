@@ -3,19 +3,33 @@
 
 #include "engine/server/preflight.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <string>
-#include <vector>
 
 #include "tests/sim/preflight_parts.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 
 namespace {
+
+/// A whole answer, behind which the connection ends.
+CannedAnswer brief(const std::string& head, const std::string& body = "") {
+    return {head,
+            "HTTP/1.1 " + head + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                body,
+            "", milliseconds(1), true};
+}
+
+/// The built-in words, not known to be proven.
+WordTable unproven() {
+    std::vector<std::string_view> names;
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        names.push_back(WordTable::built_in().word(i));
+    }
+    return WordTable(names, 256, ' ');
+}
 
 // The template's tokens are found on the right side of the prompt, and all 512 words count as one.
 TEST(Preflight, LearnsTheOverheadAndItsSplit) {
@@ -28,12 +42,9 @@ TEST(Preflight, LearnsTheOverheadAndItsSplit) {
     EXPECT_EQ(found.words, WordVerdict::exact);
     EXPECT_FALSE(found.model.empty());
     EXPECT_TRUE(found.has_cached_tokens);
-}
-
-// What the server says of its connections is known before one is opened for a row.
-TEST(Preflight, HearsTheLimitsOfConnections) {
-    mock::CoreOptions server{.keep_alive_requests = 100, .keep_alive_timeout = seconds(5)};
-    EXPECT_EQ(Asked(server).sound().keep_alive, (KeepAliveLimits{5, 100}));
+    // What the server says of its connections is known before one is opened for a row.
+    mock::CoreOptions limited{.keep_alive_requests = 100, .keep_alive_timeout = seconds(5)};
+    EXPECT_EQ(Asked(limited).sound().keep_alive, (KeepAliveLimits{5, 100}));
 }
 
 // An object that does not fit is not called none.
@@ -52,11 +63,9 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
 
 // A server that is still loading is asked again every half second, as long as the user is patient.
 TEST(Preflight, AsksALoadingServerAgain) {
-    const char* loading = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
-    const std::vector<CannedAnswer> answers{{"loading", loading, "", milliseconds(1), true}};
     PreflightPlan plan = chat_plan();
     plan.wait_ready = seconds(2);
-    const Asked asked(answers, plan);
+    const Asked asked(std::vector{brief("503 Service Unavailable")}, plan);
     EXPECT_FALSE(asked.ok);
     EXPECT_EQ(asked.found.requests, 5u);  // the first at 0 s, the last at 2 s
 }
@@ -219,7 +228,7 @@ TEST(Preflight, FindsWordsThatJoin) {
 
 // A template that grows and shrinks from request to request: no overhead is right, and none is
 // pretended.
-TEST(Preflight, FindsAServerThatVaries) {
+TEST(Preflight, FindsAServerThatVariesAndFitsAShortContext) {
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const std::uint32_t more : {1u, 2u, 6u}) {
             mock::CoreOptions server = server_with(form, 5, 3);
@@ -229,10 +238,7 @@ TEST(Preflight, FindsAServerThatVaries) {
             EXPECT_STREQ(name_of(found.words), "varies");
         }
     }
-}
-
-// A short context: the words are counted in pieces that fit.
-TEST(Preflight, FitsAShortContext) {
+    // A short context: the words are counted in pieces that fit.
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.model.context_tokens = 300;
     server.words.split("the");
@@ -258,7 +264,7 @@ TEST(Preflight, WorksWithoutUsage) {
 
 // Cached tokens that are told only where there are some: a prompt goes out again to see them. What
 // stays unknown is said with the flag that the server's kind was started without.
-TEST(Preflight, FindsOutWhetherCachedTokensAreReported) {
+TEST(Preflight, GoesOnWithoutCachedTokensAndIgnoreEos) {
     using mock::CachedReported;
     for (const CachedReported reported :
          {CachedReported::always, CachedReported::hits, CachedReported::never}) {
@@ -272,10 +278,7 @@ TEST(Preflight, FindsOutWhetherCachedTokensAreReported) {
             notes_of(found).find("--enable-prompt-tokens-details") != std::string::npos;
         EXPECT_EQ(hint, reported == CachedReported::never) << notes_of(found);
     }
-}
-
-// A 400 for ignore_eos costs the rows that member, and the words of the refusal are told.
-TEST(Preflight, GoesOnWithoutIgnoreEos) {
+    // A 400 for ignore_eos costs the rows that member, and the words of the refusal are told.
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.model.takes_ignore_eos = false;
     const PreflightFindings found = Asked(server).sound();
@@ -284,7 +287,7 @@ TEST(Preflight, GoesOnWithoutIgnoreEos) {
 }
 
 // The server's own words, and what may fix it.
-TEST(Preflight, SaysWhatMayFixARefusal) {
+TEST(Preflight, SaysWhyItFailed) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 20, 20);
     server.model.context_tokens = 30;
     const Asked asked(server);
@@ -292,17 +295,15 @@ TEST(Preflight, SaysWhatMayFixARefusal) {
     EXPECT_EQ(asked.failure.status, 400);
     EXPECT_TRUE(says(asked.failure.text, "exceeds model's maximum context length (30)."));
     EXPECT_TRUE(says(asked.failure.text, "serve a longer context"));
-}
-
-// A server that is not there, and one that hangs: one line with the reason, and no socket is left.
-TEST(Preflight, SaysWhyItFailed) {
+    // A server that is not there, and one that hangs: one line with the reason, and no socket is
+    // left.
     for (const bool hangs : {false, true}) {
-        const Asked asked(
+        const Asked in_vain(
             mock::CoreOptions{}, chat_plan(),
             Weather{.refuse_connect = hangs ? 0.0 : 1.0, .hang_connect = hangs ? 1.0 : 0.0});
-        ASSERT_FALSE(asked.ok);
-        EXPECT_EQ(asked.failure.error.code, hangs ? ErrorCode::timed_out : ErrorCode::refused);
-        EXPECT_TRUE(says(asked.failure.text, "cannot reach"));
+        ASSERT_FALSE(in_vain.ok);
+        EXPECT_EQ(in_vain.failure.error.code, hangs ? ErrorCode::timed_out : ErrorCode::refused);
+        EXPECT_TRUE(says(in_vain.failure.text, "cannot reach"));
     }
 }
 
@@ -318,8 +319,7 @@ TEST(Preflight, EndsWhenTheUserStops) {
 
 // So it is inside a pause between two questions, and nothing is asked afterwards.
 TEST(Preflight, EndsAPauseWhenTheUserStops) {
-    const char* busy = "HTTP/1.1 429 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n";
-    const std::vector<CannedAnswer> answers{{"busy", busy, "", milliseconds(1), true}};
+    const std::vector<CannedAnswer> answers{brief("429 Busy\r\nRetry-After: 30")};
     SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
     Loop loop(driver, 8);
     std::atomic<int> stop{0};
@@ -343,11 +343,7 @@ TEST(Preflight, EndsAPauseWhenTheUserStops) {
 // not known to hold there (words were dropped, or they come from some tokenizer), the first place
 // is asked, too, with and without /tokenize. A row's first word is never one of them.
 TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
-    std::vector<std::string_view> names;
-    for (std::uint32_t i = 0; i < 256; ++i) {
-        names.push_back(WordTable::built_in().word(i));
-    }
-    const WordTable foreign(names, 256, ' ');
+    const WordTable foreign = unproven();
     const WordTable* const tables[] = {&WordTable::built_in(), &foreign};
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const WordTable* const table : tables) {
@@ -375,16 +371,14 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
 // Without /tokenize, most words of the table being two tokens at the beginning: the overhead is
 // still that of the template, and not one token longer.
 TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
-    std::vector<std::string_view> names;
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
-        names.push_back(WordTable::built_in().word(i));
         if (i % 3 != 2) {
-            server.words.split_first(names.back());
+            server.words.split_first(WordTable::built_in().word(i));
         }
     }
     const PreflightFindings found =
-        Asked(server, Api::openai_chat, PromptKind::text, WordTable(names, 256, ' ')).sound();
+        Asked(server, Api::openai_chat, PromptKind::text, unproven()).sound();
     EXPECT_EQ(found.overhead.pre + found.overhead.post, 8u);
     ASSERT_EQ(found.first_words.size(), 64u);
     for (const std::uint32_t word : found.first_words) {
@@ -402,15 +396,13 @@ TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
 
 // Two such words are enough, and they are found wherever they stand.
 TEST(PreflightFirstWords, FindsTheOnlyTwo) {
-    std::vector<std::string_view> names;
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
-        names.push_back(WordTable::built_in().word(i));
         if (i != 1 && i != 6) {
-            server.words.split_first(names.back());
+            server.words.split_first(WordTable::built_in().word(i));
         }
     }
-    const Asked asked(server, Api::openai_chat, PromptKind::text, WordTable(names, 256, ' '));
+    const Asked asked(server, Api::openai_chat, PromptKind::text, unproven());
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
     EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
@@ -669,32 +661,21 @@ TEST(Preflight, ProbesWithNoLessThanTheExtraBodyWants) {
 
 // 429 is waited out, as long as Retry-After says; five of them end it.
 TEST(Preflight, WaitsWhereRequestsAreLimited) {
-    const std::string busy = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n";
-    const CannedAnswer limited{"busy", busy + "\r\n", "", milliseconds(1), true};
-    const CannedAnswer patient{"busy", busy + "Retry-After: 3\r\n\r\n", "", milliseconds(1), true};
-    const CannedAnswer gone{"gone", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "",
-                            milliseconds(1), true};
-    const Asked always(std::vector{limited}, chat_plan());
+    const Asked always(std::vector{brief("429 Too Many Requests")}, chat_plan());
     EXPECT_FALSE(always.ok);
     EXPECT_EQ(always.found.requests, 5u);
     EXPECT_GT(always.took, seconds(15));  // 1, 2, 4 and 8 s
-    const Asked once(std::vector{patient, gone}, chat_plan());
+    const Asked once(
+        std::vector{brief("429 Too Many Requests\r\nRetry-After: 3"), brief("404 Not Found")},
+        chat_plan());
     EXPECT_FALSE(once.ok);
     EXPECT_EQ(once.found.requests, 2u);
     EXPECT_GT(once.took, seconds(3));
     EXPECT_LT(once.took, seconds(4));
-}
-
-// What was answered while the server was loading does not count against the limit of 429s.
-TEST(Preflight, CountsBusyAnswersApartFromLoadingOnes) {
-    const std::string empty = "Content-Length: 0\r\n\r\n";
-    const auto answer = [&empty](const std::string& status) {
-        return CannedAnswer{status, "HTTP/1.1 " + status + "\r\n" + empty, "", milliseconds(1),
-                            true};
-    };
-    std::vector<CannedAnswer> answers(6, answer("503 Service Unavailable"));
-    answers.push_back(answer("429 Too Many Requests"));
-    answers.push_back(answer("404 Not Found"));
+    // What was answered while the server was loading does not count against the limit of 429s.
+    std::vector<CannedAnswer> answers(6, brief("503 Service Unavailable"));
+    answers.push_back(brief("429 Too Many Requests"));
+    answers.push_back(brief("404 Not Found"));
     PreflightPlan plan = chat_plan();
     plan.wait_ready = seconds(60);
     const Asked asked(answers, plan);
@@ -716,14 +697,9 @@ TEST(Preflight, TakesTheListedModelForEveryDialect) {
 // A gateway without a worker lists no model: --wait-ready waits for the one that is asked, and what
 // is refused without it names the flag.
 TEST(Preflight, WaitsUntilTheModelIsServed) {
-    const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: ";
-    const std::string empty = R"({"object":"list","data":[]})";
-    const std::string other = R"({"object":"list","data":[{"id":"b"}]})";
-    const auto list = [&head](const std::string& body) {
-        return CannedAnswer{"models", head + std::to_string(body.size()) + "\r\n\r\n" + body, "",
-                            milliseconds(1), true};
-    };
-    const std::vector<CannedAnswer> answers{list(empty), list(empty), list(other)};
+    const CannedAnswer empty = brief("200 OK", R"({"object":"list","data":[]})");
+    const std::vector<CannedAnswer> answers{
+        empty, empty, brief("200 OK", R"({"object":"list","data":[{"id":"b"}]})")};
     const auto asked = [&answers](const char* model, Duration patience) {
         PreflightPlan plan = chat_plan();
         plan.body.model = model;

@@ -2,23 +2,16 @@
 
 #include "engine/replay/run.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "engine/machines/calibration_floor.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/planted_runs.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
@@ -414,8 +407,8 @@ TEST(Engines, DivideABurst) {
 
 /// 200 rows in such weather; no law is broken.
 std::vector<Record> run_in(const Weather& weather) {
-    const SimResult result = run(make_trace(17, 200), SimOptions{.seed = 17, .weather = weather});
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result =
+        lawful(run(make_trace(17, 200), SimOptions{.seed = 17, .weather = weather}));
     return result.records;
 }
 
@@ -443,10 +436,7 @@ TEST(NoSocket, RowsEndWithTheReason) {
             }
         }
     }
-}
-
-// Every port to the server is taken: none of its doing.
-TEST(NoSocket, RowsWithoutAPortFailForOurOwnLack) {
+    // Every port to the server is taken: none of its doing.
     const std::vector<Record> records = run_in(Weather{.no_port = 0.5});
     for (const Record& record : records) {
         EXPECT_NE(record.outcome, Outcome::connect_failed);
@@ -472,8 +462,7 @@ TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
     options.weather.no_memory = 0.2;
     options.weather.block_send = 0.3;
     options.weather.short_send = 0.5;
-    const SimResult result = run(make_trace(17, 200), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(17, 200), options));
     EXPECT_GT(failed_for_our_lack(result.records, "ENOBUFS"), 0u);
     constexpr std::int64_t loop_ns = 5'000'000;
     for (const Record& record : result.records) {

@@ -1,9 +1,6 @@
 #include "tests/sim/scripted_server.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <iterator>
 
 #include "cmd/mock/faults.hpp"
 #include "engine/record/ring.hpp"
@@ -12,6 +9,7 @@
 #include "proto/core/hash.hpp"
 #include "proto/http/parsers.hpp"
 #include "tests/golden/cases.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -2,15 +2,10 @@
 /// hold: endless, huge, or dripping.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "engine/base/time.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/run/record.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

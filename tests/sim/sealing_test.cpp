@@ -1,19 +1,12 @@
 // Lanes that are bound to a row each: whose turn it is, and what becomes of a row whose lane will
 // not carry it.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <string_view>
-#include <vector>
-
 #include "engine/replay/exchanges.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/pacing.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -487,22 +480,16 @@ TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
     EXPECT_EQ(stamped.counts.wire_stamps, 1u);
     EXPECT_EQ(stamped.counts.wire_missing, 0u);
     EXPECT_EQ(stamped.wires().size(), 1u);
-}
-
-TEST(WireStamps, ALostStampIsMissing) {
-    Stamped stamped(in(Weather{.lose_stamp = 1}));
-    stamped.answer(stamped.fire());
-    EXPECT_EQ(stamped.counts.wire_stamps, 0u);
-    EXPECT_EQ(stamped.counts.wire_missing, 1u);
-}
-
-TEST(WireStamps, NoneIsMissingWhereTheKernelHasNone) {
-    Stamped stamped(in(Weather{.stamps = false}));
-    EXPECT_EQ(stamped.counts.lanes_without_stamps, 1u);
-    EXPECT_FALSE(stamped.lanes.shelf.oldest(0)->stamps.in_flight());
-    stamped.answer(stamped.fire());
-    EXPECT_EQ(stamped.counts.wire_missing, 0u);
-    EXPECT_TRUE(stamped.wires().empty());
+    Stamped lost(in(Weather{.lose_stamp = 1}));
+    lost.answer(lost.fire());
+    EXPECT_EQ(lost.counts.wire_stamps, 0u);
+    EXPECT_EQ(lost.counts.wire_missing, 1u);
+    Stamped without(in(Weather{.stamps = false}));
+    EXPECT_EQ(without.counts.lanes_without_stamps, 1u);
+    EXPECT_FALSE(without.lanes.shelf.oldest(0)->stamps.in_flight());
+    without.answer(without.fire());
+    EXPECT_EQ(without.counts.wire_missing, 0u);
+    EXPECT_TRUE(without.wires().empty());
 }
 
 // The second request of a connection begins behind the bytes of the first.

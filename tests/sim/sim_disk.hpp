@@ -9,10 +9,7 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

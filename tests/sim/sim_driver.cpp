@@ -1,10 +1,7 @@
 #include "tests/sim/sim_driver.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <utility>
-
 #include "proto/core/errors.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -8,24 +8,13 @@
 /// to a handler live in a buffer of their own, so that a sanitizer sees whoever keeps them.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cmd/mock/core.hpp"
 #include "engine/io/driver.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
 #include "tests/sim/tls_world.hpp"
 #include "tests/sim/weather.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -4,9 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "engine/history/fired_marks.hpp"
 #include "engine/plan/plan.hpp"
@@ -20,6 +17,7 @@
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_run.hpp"
 #include "tests/sim/tls_world.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

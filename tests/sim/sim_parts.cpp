@@ -1,13 +1,10 @@
 #include "tests/sim/sim_parts.hpp"
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "engine/plan/plan.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/verdict.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

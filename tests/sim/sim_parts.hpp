@@ -2,15 +2,6 @@
 /// is the product's own type; bugs that tests of the laws plant are built in here. Owns nothing.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cmd/mock/core.hpp"
 #include "engine/history/fired_marks.hpp"
 #include "engine/plan/plan.hpp"
@@ -25,6 +16,7 @@
 #include "proto/run/record.hpp"
 #include "tests/sim/sim_run.hpp"
 #include "tests/sim/tls_world.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

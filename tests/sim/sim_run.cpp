@@ -6,13 +6,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "cmd/replay/engine_crew.hpp"
 #include "engine/plan/plan.hpp"
@@ -29,6 +23,7 @@
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_parts.hpp"
 #include "tests/sim/sim_run_host.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

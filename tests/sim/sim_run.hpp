@@ -3,14 +3,6 @@
 /// count that the laws (laws.hpp) are held against.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "engine/history/resumed_run.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/plan/arrivals.hpp"
@@ -22,6 +14,7 @@
 #include "proto/trace/row.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -6,18 +6,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "engine/record/ring.hpp"
 #include "engine/replay/run_steps.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_run.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

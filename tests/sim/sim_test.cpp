@@ -1,21 +1,14 @@
 // The replay in a simulated world: what fair weather gives, and what one kind of trouble at a time
 // does. Mixes of them are in laws_test.cpp.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "engine/plan/load.hpp"
 #include "engine/replay/between_fires.hpp"
 #include "engine/replay/health.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/effort.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -26,8 +19,7 @@ constexpr std::uint32_t rows = 200;
 // In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
 TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
     SimOptions options{.seed = 1, .server = {.overhead = {5, 3}}};
-    const SimResult result = run(make_trace(1, rows), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(1, rows), options));
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
         EXPECT_TRUE(record.wire_ns.has_value() && record.receive_delay_ns.has_value());
@@ -49,8 +41,8 @@ TEST(Simulation, EqualInstantsFireInFileOrder) {
 
 // Under --max-inflight never more are open, nothing is dropped, and rows say what held them back.
 TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
-    const SimResult result = run(make_trace(6, rows), SimOptions{.seed = 6, .inflight_max = 3});
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result =
+        lawful(run(make_trace(6, rows), SimOptions{.seed = 6, .inflight_max = 3}));
     std::uint32_t held = 0;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -71,8 +63,7 @@ TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
                            .tls = {.on = secure},
                            .server = {.keep_alive_requests = 1},
                            .inflight_max = 3};
-        const SimResult result = run(make_trace(6, rows), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(make_trace(6, rows), options));
         std::uint32_t held = 0;
         for (const Record& record : result.records) {
             EXPECT_EQ(record.outcome, Outcome::ok);
@@ -102,8 +93,7 @@ TEST(Simulation, ABacklogOfTokensHidesNoStop) {
         trace.rows[i].at_ns = i < 40 ? 0 : std::int64_t{i - 39} * 300'000;
         trace.rows[i].output_length = 60;
     }
-    const SimResult result = run(trace, options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(trace, options));
     for (const Record& record : result.records) {
         EXPECT_LT(record.fired_ns.value_or(0), options.stop_at_ns + 100'000) << record.row;
         EXPECT_EQ(record.outcome, record.row < 43 ? Outcome::ok : Outcome::not_sent) << record.row;
@@ -114,8 +104,7 @@ TEST(Simulation, ABacklogOfTokensHidesNoStop) {
 // stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
 TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
     SimOptions options{.seed = 8, .ring_bytes = 1, .drain_share = 0.00005};
-    const SimResult result = run(make_trace(8, 20 * rows), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(8, 20 * rows), options));
     std::uint32_t held = 0;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -148,8 +137,7 @@ TEST(Simulation, WarmSendsDelayNoRow) {
     const Trace trace = make_trace(4, rows);
     const SimResult without = run(trace, options);
     options.warm_sends = true;
-    const SimResult with = run(trace, options);
-    EXPECT_EQ(broken_laws(with), "");
+    const SimResult with = lawful(run(trace, options));
     EXPECT_EQ(without.warm_sends, 0u);
     EXPECT_GT(with.warm_sends, 0u);
     EXPECT_LE(with.warm_sends, with.records.size());
@@ -166,8 +154,7 @@ TEST(Simulation, WarmSendsDelayNoRow) {
 // With too few connections rows wait for one, leave late, and name the lane as the cause.
 TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
     SimOptions options{.seed = 7, .connections_fixed = 2};
-    const SimResult result = run(make_trace(7, rows), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(7, rows), options));
     std::uint32_t waited = 0;
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -192,8 +179,7 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
         }
         return tokens;
     };
-    const SimResult result = run(copies, options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(copies, options));
     EXPECT_EQ(result.records.size(), 4 * rows);
     EXPECT_EQ(expected(result), 4 * expected(run(once, options)));
     for (const Record& record : result.records) {
@@ -203,12 +189,7 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
 }
 
 SimResult run_in(const Weather& weather) {
-    const SimResult result = run(make_trace(10, rows), SimOptions{.seed = 10, .weather = weather});
-    EXPECT_EQ(broken_laws(result), "");
-    for (const Record& record : result.records) {
-        EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
-    }
-    return result;
+    return all_ok(run(make_trace(10, rows), SimOptions{.seed = 10, .weather = weather}));
 }
 
 std::size_t with_wire(const SimResult& result) {
@@ -297,11 +278,7 @@ TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
 TEST(Simulation, ConnectionsAreSharedAmongUrls) {
     for (const std::uint32_t connections : {1u, 2u}) {
         SimOptions options{.seed = 13, .targets = 3, .connections_fixed = connections};
-        const SimResult result = run(make_trace(13, rows), options);
-        EXPECT_EQ(broken_laws(result), "");
-        for (const Record& record : result.records) {
-            EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
-        }
+        const SimResult result = all_ok(run(make_trace(13, rows), options));
     }
 }
 
@@ -312,8 +289,7 @@ TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
         SimOptions options{.seed = seed, .inflight_max = 64};
         options.ring_bytes = 1;  // rounded up to what the reserves need
         options.drain_share = 0.00001;
-        const SimResult result = run(make_trace(seed, rows), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(make_trace(seed, rows), options));
         for (const Record& record : result.records) {
             EXPECT_NE(record.outcome, Outcome::short_output);
             tainted += record.tainted.empty() ? 0 : 1;
@@ -335,8 +311,7 @@ TEST(Simulation, ARunThatIsAbandonedEnds) {
 TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
     for (const Duration written : {milliseconds(99), milliseconds(101), seconds(3)}) {
         SimOptions options{.run_json_synced = seconds(5), .run_json_written = written};
-        const SimResult result = run(make_trace(3, 40), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(make_trace(3, 40), options));
         EXPECT_LT(result.lead_ns, 2 * written.ns + milliseconds(200).ns);
     }
 }
@@ -401,14 +376,11 @@ struct Deadline {
     }
 };
 
-TEST(Reading, NothingIsOverdueWhereNothingCame) {
-    Reads reads;
-    reads.pass(seconds(1));
-    EXPECT_FALSE(reads.reading.is_overdue(reads.driver.now()));
-    EXPECT_FALSE(reads.reading.slice());
-}
-
 TEST(Reading, WhatHasWaitedIsOverdueUntilItIsRead) {
+    Reads idle;
+    idle.pass(seconds(1));
+    EXPECT_FALSE(idle.reading.is_overdue(idle.driver.now()));
+    EXPECT_FALSE(idle.reading.slice());
     Reads reads;
     reads.leave_unread(long_wait);
     EXPECT_TRUE(reads.reading.is_overdue(reads.driver.now()));

@@ -1,11 +1,8 @@
 #include "tests/sim/swarm.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string>
-
 #include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,10 +1,7 @@
 // The swarm's traces, played by users.
-#include <algorithm>
-#include <tuple>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

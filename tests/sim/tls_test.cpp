@@ -3,21 +3,13 @@
 
 #include "engine/io/tls.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "engine/replay/lanes.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
@@ -53,8 +45,7 @@ TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
         SimOptions options = secure(1);
         options.tls.old = old;
         options.connection = ConnectionRule::fresh;
-        const SimResult result = run(make_trace(1, rows), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(make_trace(1, rows), options));
         EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}}));
         EXPECT_GT(result.resumed, rows / 4);
         EXPECT_LT(result.resumed, result.handshakes);
@@ -65,7 +56,7 @@ TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
 }
 
 // Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
-TEST(Tls, SameSeedSameBytes) {
+TEST(Tls, SameSeedSameBytesBesidePlainHttp) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SimOptions options = secure(seed);
         options.weather.cut = 0.3;
@@ -78,15 +69,11 @@ TEST(Tls, SameSeedSameBytes) {
         ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
         ASSERT_EQ(first.bytes_delivered, again.bytes_delivered) << "seed " << seed;
     }
-}
-
-// Some URLs are https, others http.
-TEST(Tls, StandsBesidePlainHttp) {
+    // Some URLs are https, others http.
     SimOptions options = secure(2);
     options.targets = 3;
     options.tls.only_first = true;
-    const SimResult result = run(make_trace(2, rows), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(make_trace(2, rows), options));
     EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}}));
 }
 
@@ -108,14 +95,12 @@ TEST(Tls, FailedHandshakesAreNamed) {
             SimOptions options = secure(3);
             options.tls.old = old;
             options.tls.*failure.what = 1;
-            const SimResult result = run(make_trace(3, 20), options);
-            EXPECT_EQ(broken_laws(result), "");
+            const SimResult result = lawful(run(make_trace(3, 20), options));
             EXPECT_EQ(outcomes_of(result), (Outcomes{{failure.outcome, 20}})) << failure.error;
             const std::string error = result.records[0].error.value_or("");
             EXPECT_TRUE(says(error, failure.error));
             options.tls.*failure.what = 0.3;
-            const SimResult some = run(make_trace(3, rows), options);
-            EXPECT_EQ(broken_laws(some), "");
+            const SimResult some = lawful(run(make_trace(3, rows), options));
             EXPECT_GT(outcomes_of(some)[Outcome::ok], 0u);
         }
     }
@@ -144,8 +129,7 @@ TEST(Tls, FlippedBitsAreNoticed) {
         SimOptions options = secure(5);
         options.tls.old = old;
         options.tls.corrupt = 0.5;
-        const SimResult result = run(make_trace(5, rows), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(make_trace(5, rows), options));
         for (const auto& [outcome, count] : outcomes_of(result)) {
             EXPECT_TRUE(outcome == Outcome::ok || outcome == Outcome::tls_failed ||
                         outcome == Outcome::truncated || outcome == Outcome::timeout_idle ||
@@ -190,8 +174,7 @@ TEST(Tls, IdleLimitsAreLearnedFromGoodbyes) {
         options.server.keep_alive_timeout = seconds(1);
         options.server.announce_keep_alive = false;
         options.tls.no_goodbye = no_goodbye;
-        const SimResult result = run(bursts_apart(milliseconds(2900)), options);
-        EXPECT_EQ(broken_laws(result), "");
+        const SimResult result = lawful(run(bursts_apart(milliseconds(2900)), options));
         EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 48}}));
         EXPECT_GT(result.closed_idle, 0u);
         EXPECT_LE(result.closed_idle, 12u) << no_goodbye;
@@ -218,8 +201,7 @@ TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
     SimOptions options = secure(6);
     options.body_bytes = 32 << 20;
     options.tls.record_max = milliseconds(2);
-    const SimResult result = run(large_rows(60), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(large_rows(60), options));
     EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 61}}));
     EXPECT_GT(late_by(LateCause::prepare, result), 10u);
     for (const Record& record : result.records) {
@@ -310,8 +292,7 @@ TEST(Tls, RowsWithoutAConnectionKeepTheirMemory) {
     constexpr std::uint64_t seed = 280;
     SimOptions options = swarm_options(seed);
     options.tls.on = true;
-    const SimResult result = run(swarm_trace(seed, rows), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(swarm_trace(seed, rows), options));
     EXPECT_GT(outcomes_of(result)[Outcome::ok], rows / 2);
 }
 

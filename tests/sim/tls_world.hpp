@@ -4,18 +4,12 @@
 /// time: randomness is the process's own.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/weather.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -2,16 +2,13 @@
 /// Each test owns its own. No time passes but what turns take.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <cstdint>
-#include <vector>
 
 #include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 

@@ -1,21 +1,14 @@
 // Users over whole runs: a corpus that is gone through again is another one for the server, and a
 // run ends when its time is up.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/wait_graph.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_laws.hpp"
-#include "tests/sim/laws.hpp"
+#include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -316,10 +309,7 @@ TEST(Turns, StayOnTheConnectionOfTheirSession) {
     const Told told = told_by(turned);
     EXPECT_EQ(told.before_the_end, 0u);
     EXPECT_EQ(told.lanes, std::vector<std::uint32_t>(turns, told.lanes[0]));
-}
-
-// Over TLS a turn is made into records when it is due, on a connection that stands.
-TEST(Turns, OpenNoConnectionsOverTls) {
+    // Over TLS a turn is made into records when it is due, on a connection that stands.
     TlsWorld world(1, fair_tls(), 1);
     EXPECT_EQ(play(chain(over_tls(world))).connects, 2u);
 }
@@ -381,8 +371,7 @@ SimOptions played() {
 
 // In each period no more trees are live than there are users, while far more requests are open.
 TEST(AgentTrees, FanOutIsOfOneTree) {
-    const SimResult result = run(fan_out(), played());
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(fan_out(), played()));
     EXPECT_EQ(result.records.size(), trees * tree_rows);
     const auto periods = read_periods(result.periods_jsonl).value();
     std::uint64_t most_trees = 0;
@@ -428,8 +417,7 @@ TEST(AgentTrees, APassHasEachTreeOnce) {
     options.users.recycle = true;
     options.users.for_ns = seconds(30).ns;
     options.drain_ns = seconds(60).ns;
-    const SimResult result = run(fan_out(), options);
-    EXPECT_EQ(broken_laws(result), "");
+    const SimResult result = lawful(run(fan_out(), options));
     std::map<std::uint32_t, std::uint32_t> rows_in;  // [pass]
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     for (const Record& record : result.records) {
@@ -464,13 +452,10 @@ SimOptions closed_options(std::uint64_t seed) {
     return options;
 }
 
-TEST(SimGaps, BetweenStartsKeepTheLaws) {
+TEST(SimGaps, BetweenStartsKeepTheLawsAndGoOn) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         EXPECT_EQ(broken_laws(run(timed_by_starts(seed), closed_options(seed))), "") << seed;
     }
-}
-
-TEST(SimGaps, BetweenStartsGoOn) {
     for (std::uint64_t seed = 0; seed < 15; ++seed) {
         const KilledRun killed =
             run_killed(timed_by_starts(seed), closed_options(seed), swarm_fates(seed));

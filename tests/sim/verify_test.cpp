@@ -1,14 +1,13 @@
 // Verification against a simulated server: what it accepts is right by the server's own tokens, and
 // what is wrong (a count, a shared prefix) is found and named.
 
-#include <gtest/gtest.h>
-
 #include "engine/server/checks.hpp"
 #include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/preflight_parts.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
@@ -26,23 +25,29 @@ struct Bench {
         SimDriver driver(11, Weather{}, server);
         Loop loop(driver, 8);
         PromptBuilder prompts(trace, WordTable::built_in(), PromptOptions{.overhead = overhead});
-        VerifyPlan verify;
-        verify.server.host = "simulated";
-        verify.server.run_id = "sim";
-        verify.model = server.model.name;
+        VerifyPlan verify = plan_with(prompts);
         verify.form = form;
         verify.own = own;
         verify.overhead = overhead;
-        verify.trace = &trace;
-        verify.plan = &plan;
-        verify.words = &WordTable::built_in();
-        verify.prompts = &prompts;
         verify.rows_max = rows_max;
         verify.server.stop_requests = stop;
         Verification verification(loop, verify);
         const bool good = verification.run();
         EXPECT_EQ(good, verification.findings().wrong.empty());
         return verification.findings();
+    }
+
+    VerifyPlan plan_with(PromptBuilder& prompts) const {
+        VerifyPlan verify;
+        verify.server.host = "simulated";
+        verify.server.run_id = "sim";
+        verify.model = "mock-model";
+        verify.trace = &trace;
+        verify.plan = &plan;
+        verify.words = &WordTable::built_in();
+        verify.prompts = &prompts;
+        verify.rows_max = 40;
+        return verify;
     }
 
     /// The words of a row's prompt.
@@ -176,15 +181,7 @@ TEST(Verification, NamesAWrongPrefix) {
     SimDriver driver(11, Weather{}, server_with(mock::TokenizeForm::vllm));
     Loop loop(driver, 8);
     PromptBuilder prompts(apart, WordTable::built_in(), {});
-    VerifyPlan plan;
-    plan.server.host = "simulated";
-    plan.server.run_id = "sim";
-    plan.model = "mock-model";
-    plan.trace = &bench.trace;
-    plan.plan = &bench.plan;
-    plan.words = &WordTable::built_in();
-    plan.prompts = &prompts;
-    plan.rows_max = 40;
+    VerifyPlan plan = bench.plan_with(prompts);
     Verification wrong(loop, plan);
     EXPECT_FALSE(wrong.run());
     EXPECT_TRUE(says(wrong.findings().wrong, " tokens at the server, the trace says "));
@@ -402,42 +399,13 @@ TEST(WarmProbe, LawsCatchPlantedBugs) {
 // The preflight over TLS: what it learns in any weather, and what it says of servers whose TLS is
 // none, or breaks off.
 
-struct Asked {
-    bool ok = false;
-    PreflightFindings findings;
-    PreflightFailure failure;
-    std::uint64_t bytes = 0;  ///< that servers said
-};
-
-/// A whole preflight; whatever comes of it, nothing is left open and no server has misread us.
 Asked ask(std::uint64_t seed, const Weather& weather, const TlsWeather& tls,
           const Script& script = {}) {
-    mock::CoreOptions server{.overhead = {5, 3}};
     TlsWorld world(seed, tls, 1);
-    SimDriver driver(seed, weather, server, script, {}, &world);
-    const Endpoint endpoint = world.endpoints()[0];
-    Asked asked;
-    {
-        Loop loop(driver, 8);
-        PreflightPlan plan;
-        plan.server.host = "simulated";
-        plan.server.address = endpoint.address;
-        plan.server.tls = endpoint.tls;
-        plan.server.run_id = "sim";
-        plan.dialect = &dialect_of(Api::openai_chat);
-        plan.api_path = plan.dialect->default_path;
-        plan.body.prompt = PromptKind::text;
-        plan.words = &WordTable::built_in();
-        Preflight preflight(loop, plan);
-        asked.ok = preflight.run();
-        asked.findings = preflight.findings();
-        asked.failure = preflight.failure();
-    }
-    EXPECT_EQ(driver.in_flight(), 0u);
-    EXPECT_EQ(driver.sockets_open(), 0u);
-    EXPECT_EQ(driver.misread(), 0u) << seed;
-    asked.bytes = driver.bytes_delivered();
-    return asked;
+    PreflightPlan plan = chat_plan();
+    plan.server.address = world.endpoints()[0].address;
+    plan.server.tls = world.endpoints()[0].tls;
+    return Asked(mock::CoreOptions{.overhead = {5, 3}}, plan, weather, script, seed, &world);
 }
 
 TlsWeather fair(bool old = false) {
@@ -458,9 +426,8 @@ TEST(TlsPreflight, LearnsTheSameInAnyWeather) {
         tls.tickets = static_cast<std::uint32_t>(seed % 3);
         const Asked asked = ask(seed, weather, tls);
         ASSERT_TRUE(asked.ok) << seed << ": " << asked.failure.text;
-        EXPECT_EQ(asked.findings.overhead.pre, 5u);
-        EXPECT_EQ(asked.findings.overhead.post, 3u);
-        EXPECT_EQ(asked.findings.words, WordVerdict::exact);
+        EXPECT_EQ(asked.found.overhead, (Overhead{5, 3}));
+        EXPECT_EQ(asked.found.words, WordVerdict::exact);
     }
 }
 

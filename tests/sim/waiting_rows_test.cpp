@@ -2,11 +2,8 @@
 // can be had they end.
 #include "engine/replay/waiting_rows.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "tests/sim/by_hand.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -189,22 +186,16 @@ TEST(WaitingRows, HaveAConnectionOpened) {
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
-}
-
-TEST(WaitingRows, HaveNoConnectionOpenedThatTheyMayNotUse) {
-    Waiting waiting(4, places(1));
-    (void)waiting.leave();
-    (void)waiting.add();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "all places are taken";
-}
-
-TEST(WaitingRows, HaveNoConnectionOpenedWhereOneIsIdle) {
-    Waiting waiting;
-    waiting.open();
-    (void)waiting.add();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u);
+    Waiting full(4, places(1));
+    (void)full.leave();
+    (void)full.add();
+    EXPECT_FALSE(full.rows.answer_failures());
+    EXPECT_EQ(full.lanes.parts.targets[0].connecting, 0u) << "all places are taken";
+    Waiting idle;
+    idle.open();
+    (void)idle.add();
+    EXPECT_FALSE(idle.rows.answer_failures());
+    EXPECT_EQ(idle.lanes.parts.targets[0].connecting, 0u);
 }
 
 // A connect that failed ends one row, the first; for the next another one is opened.
@@ -236,16 +227,13 @@ TEST(WaitingRows, AFailedConnectEndsARetryBeforeOthers) {
     EXPECT_EQ(retry.stage, RowStage::ended);
     EXPECT_EQ(waiting.rows.count(0), 1u);
     EXPECT_EQ(waiting.lanes.in_flight.count(), 0u) << "its place is free";
-}
-
-// A connection that was opened ahead of need has failed: that is no row's end, now or later.
-TEST(WaitingRows, FailuresThatNobodyWaitsForAreForgotten) {
-    Waiting waiting;
-    waiting.fail_connect();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    (void)waiting.add();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_TRUE(waiting.ends().empty());
+    // A connection that was opened ahead of need has failed: that is no row's end, now or later.
+    Waiting unwanted;
+    unwanted.fail_connect();
+    EXPECT_FALSE(unwanted.rows.answer_failures());
+    (void)unwanted.add();
+    EXPECT_FALSE(unwanted.rows.answer_failures());
+    EXPECT_TRUE(unwanted.ends().empty());
 }
 
 // Without room for its end a row waits on; a retry has its place in the ring.

@@ -1,12 +1,8 @@
 /// JSON in tests: a text together with its values, and numbers of a list.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -1,18 +1,11 @@
 /// What many tests make by hand: rows of a trace, lines of records, a list of one member of each.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <vector>
-
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -34,6 +27,18 @@ auto members_of(const All& all, Member member) {
         members.push_back(std::invoke(member, one));
     }
     return members;
+}
+
+/// Who waits for whom, and for how many seconds: "2:1+4" is row 2 for the end of row 1, "2:1>4" for
+/// its start.
+inline std::string edges_of(const Trace& trace) {
+    std::string edges;
+    for (const Dependency& one : trace.dependencies) {
+        edges += (edges.empty() ? "" : " ") + std::to_string(one.row) + ":" +
+                 std::to_string(one.on) + (one.trigger == Trigger::completion ? "+" : ">") +
+                 std::to_string(one.delay_ns / 1'000'000'000);
+    }
+    return edges;
 }
 
 /// The record's line of requests.jsonl, with its line feed.

@@ -3,16 +3,14 @@
 /// RefusingKernel: tests that skip where the host forbids such filters.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <thread>
-#include <vector>
+
+#include "tests/test.hpp"
 
 namespace driftless {
 

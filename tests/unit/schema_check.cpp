@@ -1,11 +1,7 @@
 // The validator itself, and proof that it can say no.
 #include "tests/unit/schema_check.hpp"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include "tests/test.hpp"
 
 namespace driftless {
 

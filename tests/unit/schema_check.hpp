@@ -4,11 +4,8 @@
 /// A keyword that it does not know is an error, so that a schema cannot promise what nobody checks.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -4,12 +4,8 @@
 
 #include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
-
 #include "proto/core/errors.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -1,13 +1,7 @@
 /// Texts in tests: whether one holds a part, and a command line as its words.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <iterator>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "tests/test.hpp"
 
 namespace driftless {
 

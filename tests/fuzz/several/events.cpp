@@ -1,16 +1,11 @@
 // What every dialect does with any event: it reads it without reading past it, and what it says
 // holds together. The first byte chooses the event's name and the kind of body; the payload is
 // tried as an error body and as extra members of a request, too. A target for each dialect.
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "proto/api/api_template.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/target.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 
@@ -107,17 +102,11 @@ constexpr Target targets[] = {
     {"tgi_event", fuzz_api<Api::tgi>},
     {"triton_event", fuzz_api<Api::triton>},
 };
-const Target* target = nullptr;
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
-    target = &target_named(targets, (*argv)[0]);
-    return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return target->run(data, size);
+    return this_target(targets).run(data, size);
 }
 
 }  // namespace driftless

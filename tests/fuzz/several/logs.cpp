@@ -42,17 +42,11 @@ constexpr Target targets[] = {
     {"log_otel", "otel"},
     {"log_plain", "plain"},
 };
-const Target* target = nullptr;
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
-    target = &target_named(targets, (*argv)[0]);
-    return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return read_any_log(data, size, target->format);
+    return read_any_log(data, size, this_target(targets).format);
 }
 
 }  // namespace driftless

@@ -116,17 +116,11 @@ const Target targets[] = {
     {"weka", {.format = "weka", .sessions = closed}},
     {"workload_log", {.format = "workload", .keep = {"request_id"}}},
 };
-const Target* target = nullptr;
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
-    target = &target_named(targets, (*argv)[0]);
-    return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    ReadOptions options = target->options;
+    ReadOptions options = this_target(targets).options;
     if (options.format == "generic") {
         options.time_unit = size % 2 == 0 ? "auto" : "ms";
     }

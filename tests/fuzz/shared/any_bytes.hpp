@@ -1,9 +1,7 @@
 /// A fuzz target: what it does with any bytes is all that its source defines.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
+#include "tests/std.hpp"
 
 namespace driftless {
 

@@ -1,12 +1,8 @@
 /// What the fuzz targets share: how an input chooses a split, and a check that stays on.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "proto/core/errors.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 

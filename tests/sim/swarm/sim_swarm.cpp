@@ -13,17 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
-#include <span>
-#include <string_view>
-
 #include "proto/core/hash.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 namespace {

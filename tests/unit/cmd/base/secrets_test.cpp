@@ -1,10 +1,7 @@
 // No key, token or password survives in what is shown or recorded.
 #include "cmd/base/secrets.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -47,49 +44,29 @@ TEST(Secrets, MaskParametersOfUrls) {
 
 // Both spellings of a flag with its value, and nothing else is touched.
 TEST(Secrets, MaskCommandLines) {
-    const std::vector<std::string> typed{"replay",
-                                         "t.jsonl",
-                                         "--api-key",
-                                         "sk-1",
-                                         "--api-key=sk-2",
-                                         "--header",
-                                         "Authorization: Bearer sk-3",
-                                         "--header=X-Api-Key=sk-4",
-                                         "--header",
-                                         "X-Team: a",
-                                         "--url",
-                                         "http://u:sk-5@h",
-                                         "--speed",
-                                         "2"};
-    const std::vector<std::string> masked{"replay",
-                                          "t.jsonl",
-                                          "--api-key",
-                                          "***",
-                                          "--api-key=***",
-                                          "--header",
-                                          "Authorization:***",
-                                          "--header=X-Api-Key=***",
-                                          "--header",
-                                          "X-Team: a",
-                                          "--url",
-                                          "http://***@h",
-                                          "--speed",
-                                          "2"};
+    std::vector<std::string> typed = words_of(
+        "replay t.jsonl --api-key sk-1 --api-key=sk-2 --header=X-Api-Key=sk-4 --header X-Team:a "
+        "--url http://u:sk-5@h --speed 2 --header");
+    std::vector<std::string> masked = words_of(
+        "replay t.jsonl --api-key *** --api-key=*** --header=X-Api-Key=*** --header X-Team:a "
+        "--url http://***@h --speed 2 --header");
+    typed.emplace_back("Authorization: Bearer sk-3");
+    masked.emplace_back("Authorization:***");
     EXPECT_EQ(mask_command(typed), masked);
 }
 
-// A pasted command may begin with variables of its shell; other assignments stay.
 // Words of an event stand behind whatever blanks.
-TEST(Secrets, MaskUrlsOfEvents) {
+TEST(Secrets, MaskWhatStandsInTexts) {
     EXPECT_EQ(mask_value("--event", "+1s post http://u:w@a/b"), "+1s post http://***@a/b");
     EXPECT_EQ(mask_value("--event", "\t+1s \tpost\t http://u:w@a/b"),
               "\t+1s \tpost\t http://***@a/b");
     EXPECT_EQ(mask_value("--event", "+1s label post a:b@c"), "+1s label post a:b@c");
     EXPECT_EQ(mask_value("--event", "+1s post"), "+1s post");
     EXPECT_EQ(mask_value("--event", ""), "");
-}
-
-TEST(Secrets, MaskAssignments) {
+    EXPECT_EQ(mask_value("--backend", "kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
+              "kind=openai_http,target=http://***@h,api_key=***,model=m");
+    EXPECT_EQ(mask_value("--backend", "my_api_key=sk-1"), "my_api_key=***");
+    EXPECT_EQ(mask_value("--backend", "vllm"), "vllm");
     EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
               (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
                                         "HF_TOKEN=***", "vllm"}));
@@ -97,10 +74,7 @@ TEST(Secrets, MaskAssignments) {
     for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
         EXPECT_EQ(assigned_secret_at(other), 0U) << other;
     }
-}
-
-// Nobody knows what a URL that cannot be read was meant to be.
-TEST(Secrets, MaskRefusedUrls) {
+    // Nobody knows what a URL that cannot be read was meant to be.
     EXPECT_EQ(mask_refused("--url", "http://user:hunter2#@a:1"), "http://***@a:1");
     EXPECT_EQ(mask_refused("--against", "http://user:hun?ter2@a"), "http://***@a");
     EXPECT_EQ(mask_refused("--url", "https//user:hunter2@a"), "https//***@a");
@@ -110,13 +84,6 @@ TEST(Secrets, MaskRefusedUrls) {
     EXPECT_EQ(mask_refused("--seed", "a@b?c"), "a@b?c");
     EXPECT_EQ(mask_refused("--event", "+1s post http://u:hun ter2@a/x"), "+1s post http://***@a/x");
     EXPECT_EQ(mask_refused("--url", "u:hunter2@a//x#y"), "***@a//x#y");
-}
-
-TEST(Secrets, MaskBackends) {
-    EXPECT_EQ(mask_value("--backend", "kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
-              "kind=openai_http,target=http://***@h,api_key=***,model=m");
-    EXPECT_EQ(mask_value("--backend", "my_api_key=sk-1"), "my_api_key=***");
-    EXPECT_EQ(mask_value("--backend", "vllm"), "vllm");
 }
 
 // A reference to the environment is no secret: it is what run.json keeps of one.

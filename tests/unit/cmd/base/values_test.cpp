@@ -2,21 +2,14 @@
 
 #include "cmd/base/values.hpp"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/base/this_host.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -51,10 +44,7 @@ TEST(Values, ReadDurationsExactly) {
     EXPECT_EQ(duration("0.000000001000000000000000000000"), 1);
     EXPECT_EQ(duration("0.5us"), 500);
     EXPECT_EQ(duration("0.25m"), 15'000'000'000);
-}
-
-// As other tools write them: parts with units, each smaller than the one before it.
-TEST(Values, ReadDurationsOfSeveralParts) {
+    // As other tools write them: parts with units, each smaller than the one before it.
     EXPECT_EQ(duration("30m30s"), 1'830'000'000'000);
     EXPECT_EQ(duration("1h30m"), 5'400'000'000'000);
     EXPECT_EQ(duration("1h0.5m2s3ms4us5ns"), 3'632'003'004'005);
@@ -64,16 +54,10 @@ TEST(Values, ReadDurationsOfSeveralParts) {
     EXPECT_EQ(duration("878400h"), 3'162'240'000'000'000'000);  // 100 years of 366 days
     EXPECT_EQ(duration("878399h60m"), 3'162'240'000'000'000'000);
     EXPECT_EQ(duration("878400h1ns"), -1);
-}
-
-TEST(Values, RefuseWhatIsNoDuration) {
     for (const char* text : {"", "s", ".", "-1", "+1", "1e3", "1 s", "1.5.2", "1S", "1min", "x"}) {
         EXPECT_EQ(duration(text), -1) << text;
     }
-}
-
-// At the limits: 1 ns is the finest, 100 years (of 366 days) the longest.
-TEST(Values, RefuseDurationsBeyondTheLimits) {
+    // At the limits: 1 ns is the finest, 100 years (of 366 days) the longest.
     EXPECT_EQ(duration("0.5ns"), -1);
     EXPECT_EQ(duration("0.0000000001"), -1);
     EXPECT_EQ(duration("3162240000"), 3'162'240'000'000'000'000);
@@ -105,7 +89,7 @@ TEST(Values, WriteDurationsInTheLargestWholeUnit) {
     }
 }
 
-TEST(Values, ReadSizesInPowersOf1024) {
+TEST(Values, ReadSizesCountsAndLists) {
     const auto bytes = [](std::string_view text) {
         const Result<std::uint64_t> value = parse_bytes(text);
         return value ? static_cast<std::int64_t>(value.value()) : -1;
@@ -120,18 +104,12 @@ TEST(Values, ReadSizesInPowersOf1024) {
          {"", "k", "-1", "1.5M", "1X", "1Mi", "99999999999999999999", "18446744073709551615k"}) {
         EXPECT_EQ(bytes(text), -1) << text;
     }
-}
-
-TEST(Values, ReadCountsUpTo64Bits) {
     EXPECT_EQ(parse_count("18446744073709551615").value(), 18446744073709551615ULL);
     EXPECT_FALSE(parse_count("18446744073709551616"));
     EXPECT_FALSE(parse_count("1.0"));
     EXPECT_FALSE(parse_count(""));
     EXPECT_TRUE(parse_positive_count("1"));
     EXPECT_FALSE(parse_positive_count("0"));
-}
-
-TEST(Values, SplitListsAtCommas) {
     EXPECT_EQ(parse_list("a, b,c").value(), (std::vector<std::string>{"a", "b", "c"}));
     EXPECT_FALSE(parse_list(""));
     EXPECT_FALSE(parse_list("a,,b"));
@@ -178,7 +156,7 @@ TEST(Folders, TriesAboveFoldersOfOneLetter) {
 constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
 
 // The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
-TEST(RingErrors, NameTheCauseAndTheRemedy) {
+TEST(RingErrors, NameTheCauseAndTheRemedyThatTheyKnow) {
     const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
     EXPECT_TRUE(says(filtered, "cannot set up io_uring on Linux 6.8: "));
     EXPECT_TRUE(says(filtered, "seccomp filter forbids it"));
@@ -192,10 +170,7 @@ TEST(RingErrors, NameTheCauseAndTheRemedy) {
     const std::string old = ring_refusal(einval, {.kernel = "5.15"});
     EXPECT_TRUE(says(old, "on Linux 5.15: "));
     EXPECT_TRUE(says(old, "Linux 6.1 or newer"));
-}
-
-// Where permission is not the matter, no remedy is guessed.
-TEST(RingErrors, GuessNoRemedyForOtherErrors) {
+    // Where permission is not the matter, no remedy is guessed.
     const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
     const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});
     EXPECT_FALSE(says(said, "seccomp"));
@@ -210,10 +185,7 @@ TEST(RingErrors, NameTheLimitOfLockedMemory) {
     EXPECT_TRUE(says(said, "this user can lock 64 KiB: ulimit -l 8192"));
     EXPECT_TRUE(says(ring_refusal(full, {.locked_kib = 0}), "this user can lock 0 KiB"));
     EXPECT_FALSE(says(said, "seccomp"));
-}
-
-// The host that runs this test has a kernel with a name.
-TEST(RingErrors, ReadsThisHost) {
+    // The host that runs this test has a kernel with a name.
     EXPECT_FALSE(read_ring_bars().kernel.empty());
 }
 
@@ -240,7 +212,7 @@ TEST(MappingFile, ReadsAndRefuses) {
               "line 3: gate is not known; remove or correct it");
 }
 
-TEST(MappingFile, ShippedOnesCoverTheEngines) {
+TEST(MappingFile, ShippedOnesCoverTheEnginesAndThePage) {
     std::set<std::string> engines;
     for (const EngineMapping& one : known_mappings()) {
         EXPECT_FALSE(one.sources.empty()) << one.engine;
@@ -248,10 +220,7 @@ TEST(MappingFile, ShippedOnesCoverTheEngines) {
     }
     EXPECT_EQ(engines, (std::set<std::string>{"atom", "dynamo", "llamacpp", "power", "sglang",
                                               "tgi", "trtllm", "vllm"}));
-}
-
-// The refusal of an unknown name points to this page.
-TEST(MappingFile, ThePageListsEveryFigure) {
+    // The refusal of an unknown name points to this page.
     const ShippedFile* const page = find_shipped_file("metrics.md");
     ASSERT_NE(page, nullptr);
     for (std::size_t i = 0; i < server_figures; ++i) {

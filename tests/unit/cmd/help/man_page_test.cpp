@@ -1,9 +1,6 @@
 // Plain text stays plain text in a man page, however it begins, and every line of it is short.
-#include <gtest/gtest.h>
-
-#include <sstream>
-
 #include "cmd/help/help.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 namespace {
@@ -17,19 +14,13 @@ TEST(Roff, EscapesWhatWouldBeSyntax) {
     EXPECT_EQ(Roff::plain(".5 of it"), "\\&.5 of it");
     EXPECT_EQ(Roff::plain("a\\b"), "a\\eb");
     EXPECT_EQ(Roff::plain("'$DIR' \"`x`\" ~^"), "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha");
-}
-
-TEST(Roff, NamesThePageInCapitals) {
     const Roff roff("driftless-replay", "2026-11-25", "0.1.0");
     EXPECT_EQ(roff.page(),
               ".TH DRIFTLESS\\-REPLAY 1 2026-11-25 \"driftless 0.1.0\" \"User Commands\"\n");
-}
-
-TEST(Roff, KeepsIndentedLinesAsTheyAre) {
-    Roff roff("p", "2026-11-25", "1");
-    roff.section("X");
-    roff.text("Some text\nover two lines:\n  one   1\n  two   2\n\nAnd more.\n");
-    EXPECT_EQ(body_of(roff),
+    Roff indented("p", "2026-11-25", "1");
+    indented.section("X");
+    indented.text("Some text\nover two lines:\n  one   1\n  two   2\n\nAnd more.\n");
+    EXPECT_EQ(body_of(indented),
               ".SH \"X\"\nSome text over two lines:\n.nf\none   1\ntwo   2\n.fi\n.PP\nAnd more.\n");
 }
 

@@ -1,10 +1,10 @@
 // What the host can do.
 
-#include <gtest/gtest.h>
 #include <sched.h>
 
 #include "cmd/base/this_host.hpp"
 #include "cmd/host/host.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -207,13 +207,10 @@ TEST(Doctor, NamesTheInterfaceThatHoldsPacketsBack) {
     const HostFinding late = finding_of(host, "interface");
     EXPECT_EQ(late.grade, Grade::warning);
     EXPECT_TRUE(late.remedy.starts_with("ethtool -C eth1 ")) << late.remedy;
-}
-
-TEST(Doctor, SaysWhyNoRunCanBeWritten) {
-    HostReadings host = good_host();
-    host.folder = "/data/runs";
-    host.folder_refusal = "Read-only file system";
-    const HostFinding folder = finding_of(host, "folder of runs");
+    HostReadings full = good_host();
+    full.folder = "/data/runs";
+    full.folder_refusal = "Read-only file system";
+    const HostFinding folder = finding_of(full, "folder of runs");
     EXPECT_EQ(folder.grade, Grade::fault);
     EXPECT_EQ(folder.found, "/data/runs cannot be created: Read-only file system");
 }
@@ -238,26 +235,18 @@ Rehearsal rehearsal_of(std::int64_t chunks, double busy) {
     return {.chunks = chunks, .busy_share = busy};
 }
 
-TEST(Capacity, LiesBetweenTheRehearsalsAroundIt) {
-    const Capacity found = capacity_of(
-        {rehearsal_of(10'000, 0.2), rehearsal_of(50'000, 0.4), rehearsal_of(100'000, 0.8)}, 0.6);
-    EXPECT_EQ(found.chunks_per_s, 75'000);
-    EXPECT_FALSE(found.extrapolated);
-}
-
-TEST(Capacity, IsDrawnOnWhereNothingCameNear) {
-    const Capacity found = capacity_of({rehearsal_of(10'000, 0.1), rehearsal_of(50'000, 0.3)}, 0.6);
-    EXPECT_EQ(found.chunks_per_s, 100'000);
-    EXPECT_TRUE(found.extrapolated);
-}
-
-TEST(Capacity, OfOneRehearsalThatWasTooMuch) {
-    const Capacity found = capacity_of({rehearsal_of(90'000, 0.9)}, 0.6);
-    EXPECT_EQ(found.chunks_per_s, 60'000);
-    EXPECT_FALSE(found.extrapolated);
-}
-
-TEST(Capacity, OfNothingIsNothing) {
+// Between the rehearsals around it, or drawn on where nothing came near.
+TEST(Capacity, IsWhereRehearsalsReachTheLimit) {
+    const auto is = [](const std::vector<Rehearsal>& rehearsals, double chunks_per_s,
+                       bool drawn_on) {
+        const Capacity found = capacity_of(rehearsals, 0.6);
+        EXPECT_EQ(found.chunks_per_s, chunks_per_s);
+        EXPECT_EQ(found.extrapolated, drawn_on) << chunks_per_s;
+    };
+    is({rehearsal_of(10'000, 0.2), rehearsal_of(50'000, 0.4), rehearsal_of(100'000, 0.8)}, 75'000,
+       false);
+    is({rehearsal_of(10'000, 0.1), rehearsal_of(50'000, 0.3)}, 100'000, true);
+    is({rehearsal_of(90'000, 0.9)}, 60'000, false);
     EXPECT_EQ(capacity_of({}, 0.6).chunks_per_s, 0);
 }
 

@@ -2,13 +2,9 @@
 
 #include "cmd/mock/core.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "proto/api/dialect.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -305,15 +301,12 @@ TEST(MockCore, HoldsHeadersBackWhenAsked) {
     EXPECT_EQ(status_of(player.ask(chat(1, 2))), 200);
     ASSERT_EQ(player.sends.size(), 2u);
     EXPECT_EQ(player.sends[0].at_ns, start.ns + 5'000'000);
-}
-
-// A client that waits for 100 Continue gets it before its body.
-TEST(MockCore, AnswersExpectContinue) {
-    Player player(small_blocks());
+    // A client that waits for 100 Continue gets it before its body.
+    Player patient(small_blocks());
     const std::string request = chat(1, 1, "Expect: 100-continue\r\n");
     const std::size_t head = head_of(request).size();
-    EXPECT_EQ(player.ask(request.substr(0, head)), "HTTP/1.1 100 Continue\r\n\r\n");
-    EXPECT_EQ(status_of(player.ask(request.substr(head))), 200);
+    EXPECT_EQ(patient.ask(request.substr(0, head)), "HTTP/1.1 100 Continue\r\n\r\n");
+    EXPECT_EQ(status_of(patient.ask(request.substr(head))), 200);
 }
 
 // Answers in the steps of a batch, from request to bytes: every API, faults, leaving, metrics.
@@ -602,7 +595,7 @@ TEST(MockPages, ReadsWhatTheBodyReaderLeftInTheFrame) {
 }
 
 // Prompts up to the context are taken, one token more is refused; answers are cut to what is left.
-TEST(MockPages, KeepsToTheContext) {
+TEST(MockPages, KeepsToTheContextOfItsModel) {
     CoreOptions options = logged();
     options.model.context_tokens = 8;
     for (const std::size_t words : {7, 8, 9}) {
@@ -610,16 +603,13 @@ TEST(MockPages, KeepsToTheContext) {
         EXPECT_EQ(status_of(player.ask(chat(words, 5))), words == 9 ? 400 : 200);
         EXPECT_EQ(player.take_log().output_tokens, words == 9 ? 0u : 1u);
     }
-}
-
-// The model list names the model and its length.
-TEST(MockPages, ListsItsModel) {
+    // The model list names the model and its length.
     Player player(CoreOptions{.model = {"a/b \"c\"", 4096}});
     JsonDocument json;
     const JsonValue models = json.parse(body_of(player.ask(get("/v1/models?x=1")))).value();
-    const JsonValue model = models.find("data").at(0);
-    EXPECT_EQ(model.find("id").as_string(), "a/b \"c\"");
-    EXPECT_EQ(model.find("max_model_len").as_u64(), 4096u);
+    const JsonValue listed = models.find("data").at(0);
+    EXPECT_EQ(listed.find("id").as_string(), "a/b \"c\"");
+    EXPECT_EQ(listed.find("max_model_len").as_u64(), 4096u);
     EXPECT_EQ(status_of(player.ask(get("/health"))), 200);
     EXPECT_EQ(status_of(player.ask(get("/version"))), 200);
 }

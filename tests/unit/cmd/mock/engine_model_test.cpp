@@ -2,17 +2,9 @@
 
 #include "cmd/mock/engine_model.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <list>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -522,14 +514,11 @@ TEST(PrefixCache, KeepsTheHeadOfALongPrompt) {
     cache.enter(blocks);
     EXPECT_EQ(cache.size(), 3u);
     EXPECT_EQ(cache.longest_prefix(blocks), 3u);
-}
-
-// The largest capacity that a flag can give.
-TEST(PrefixCache, TakesAnyCapacity) {
-    PrefixCache cache(UINT32_MAX);
-    const std::vector<std::uint64_t> blocks{1, 2};
-    cache.enter(blocks);
-    EXPECT_EQ(cache.longest_prefix(blocks), 2u);
+    // The largest capacity that a flag can give.
+    PrefixCache largest(UINT32_MAX);
+    const std::vector<std::uint64_t> two{1, 2};
+    largest.enter(two);
+    EXPECT_EQ(largest.longest_prefix(two), 2u);
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 
 #include "cmd/mock/faults.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
+#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -168,7 +165,7 @@ TEST(MockFaults, ErrorInStream) {
 }
 
 // 429 and 500: whole error answers, with Retry-After where it belongs.
-TEST(MockFaults, ErrorStatus) {
+TEST(MockFaults, ChangeStatusPaceAndLength) {
     Player limited(with_fault(Fault::http_429));
     const std::string busy = limited.ask(chat(2, 8));
     EXPECT_EQ(status_of(busy), 429);
@@ -176,10 +173,7 @@ TEST(MockFaults, ErrorStatus) {
     EXPECT_EQ(limited.take_log().status, 429);
     Player broken(with_fault(Fault::http_500));
     EXPECT_EQ(status_of(broken.ask(chat(2, 8))), 500);
-}
-
-// slow: the first 200 bytes in sends of their own, and the same bytes in total.
-TEST(MockFaults, SlowBytes) {
+    // slow: the first 200 bytes in sends of their own, and the same bytes in total.
     Player player(with_fault(Fault::slow));
     Player plain(with_fault(Fault::none));
     EXPECT_EQ(player.ask(chat(2, 8)), plain.ask(chat(2, 8)));
@@ -190,15 +184,12 @@ TEST(MockFaults, SlowBytes) {
     EXPECT_GE(single, std::size_t{slow_bytes});
     EXPECT_EQ(status_of(player.ask(get("/health"))), 200);
     EXPECT_EQ(player.sends.size(), 1u) << "the next exchange is not slow";
-}
-
-// An answer of one token has no middle: the fault strikes before it, with a head.
-TEST(MockFaults, OneTokenAnswers) {
+    // An answer of one token has no middle: the fault strikes before it, with a head.
     for (const bool early : {false, true}) {
         CoreOptions options = with_fault(Fault::truncate);
         options.early_headers = early;
-        Player player(options);
-        const std::string response = player.ask(chat(2, 1));
+        Player brief(options);
+        const std::string response = brief.ask(chat(2, 1));
         EXPECT_EQ(status_of(response), 200);
         EXPECT_EQ(response, head_of(response));
     }

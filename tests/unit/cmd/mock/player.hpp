@@ -2,14 +2,8 @@
 /// at the instants that the core names, and reads HTTP in the most naive way.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cmd/mock/core.hpp"
+#include "tests/test.hpp"
 
 namespace driftless::mock {
 

@@ -1,19 +1,16 @@
 // The mock on sockets, and its options.
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <future>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/mock.hpp"
 #include "engine/io/uring.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -169,24 +166,21 @@ TEST(MockOutgoing, SendsWhatIsReadyFirst) {
     outgoing.finish(out);
     EXPECT_EQ(out, "head body");
     EXPECT_FALSE(outgoing.is_waiting());
-}
-
-// A slow answer leaves byte by byte up to the limit, and then as it comes.
-TEST(MockOutgoing, SlowsTheFirstBytesDown) {
-    Outgoing outgoing;
-    outgoing.begin_answer(true);
-    outgoing.ready() += std::string(slow_bytes + 5, 'x');
+    // A slow answer leaves byte by byte up to the limit, and then as it comes.
+    Outgoing slow;
+    slow.begin_answer(true);
+    slow.ready() += std::string(slow_bytes + 5, 'x');
     for (std::uint32_t i = 0; i < slow_bytes; ++i) {
-        std::string out;
-        (void)outgoing.begin(out);
-        outgoing.finish(out);
-        ASSERT_EQ(out, "x") << i;
+        std::string rest;
+        (void)slow.begin(rest);
+        slow.finish(rest);
+        ASSERT_EQ(rest, "x") << i;
     }
-    std::string out;
-    outgoing.begin(out) += "y";
-    outgoing.finish(out);
-    EXPECT_EQ(out, "xxxxxy");
-    EXPECT_FALSE(outgoing.is_waiting());
+    std::string rest;
+    slow.begin(rest) += "y";
+    slow.finish(rest);
+    EXPECT_EQ(rest, "xxxxxy");
+    EXPECT_FALSE(slow.is_waiting());
 }
 
 // The last answer is the one that reaches the limit; without a limit none is.
@@ -201,25 +195,22 @@ TEST(MockKeepAlive, KnowsTheLastAnswer) {
     EXPECT_TRUE(keep_alive.is_last());
     keep_alive.open(Instant{0});
     EXPECT_FALSE(keep_alive.is_last());
-}
-
-// The time that a connection may stand begins with each answer's end, and ends with a request.
-TEST(MockKeepAlive, CountsTheTimeBetweenRequests) {
-    CoreOptions options;
-    KeepAlive keep_alive(options);
-    keep_alive.open(Instant{5});
-    EXPECT_EQ(keep_alive.idle_ends(), never);
-    options.keep_alive_timeout = seconds(2);
-    keep_alive.begin_idle(Instant{5});
-    EXPECT_EQ(keep_alive.idle_ends(), Instant{5} + seconds(2));
-    keep_alive.end_idle();
-    EXPECT_EQ(keep_alive.idle_ends(), never);
+    // The time that a connection may stand begins with each answer's end, and ends with a request.
+    CoreOptions timed;
+    KeepAlive standing(timed);
+    standing.open(Instant{5});
+    EXPECT_EQ(standing.idle_ends(), never);
+    timed.keep_alive_timeout = seconds(2);
+    standing.begin_idle(Instant{5});
+    EXPECT_EQ(standing.idle_ends(), Instant{5} + seconds(2));
+    standing.end_idle();
+    EXPECT_EQ(standing.idle_ends(), never);
     Reply reply;
-    keep_alive.announce(reply);
+    standing.announce(reply);
     EXPECT_EQ(reply.timeout_s, 2u);
-    options.announce_keep_alive = false;
+    timed.announce_keep_alive = false;
     Reply silent;
-    keep_alive.announce(silent);
+    standing.announce(silent);
     EXPECT_EQ(silent.timeout_s, 0u);
 }
 
@@ -316,27 +307,27 @@ TEST(MockOptions, ReadsWhoItIs) {
 
 // What makes no sense is a usage error.
 TEST(MockOptions, RefusesNonsense) {
-    for (const std::vector<std::string>& arguments :
-         std::vector<std::vector<std::string>>{{"--port", "65536"},
-                                               {"--port", "-1"},
-                                               {"--listen", "8000"},
-                                               {"--ttft", "fast"},
-                                               {"--jitter", "1.5"},
-                                               {"--jitter", "nan"},
-                                               {"--overhead", "8"},
-                                               {"--tokens-per-chunk", "0"},
-                                               {"--split-words", "a,,b"},
-                                               {"--join-words", "the"},
-                                               {"--join-words", "the+"},
-                                               {"--tokenize", "grpc"},
-                                               {"--fault", "burn:0.1"},
-                                               {"--fault", "reset"},
-                                               {"--fault", "reset:0.6", "--fault", "stall:0.6"},
-                                               {"--fault-row", "reset:x"},
-                                               {"--wait", "forever"},
-                                               {"--unknown"},
-                                               {"positional"}}) {
-        EXPECT_EQ(parse(arguments).kind, CommandLine::Kind::refused) << arguments.front();
+    const char* const nonsense[] = {"--port 65536",
+                                    "--port -1",
+                                    "--listen 8000",
+                                    "--ttft fast",
+                                    "--jitter 1.5",
+                                    "--jitter nan",
+                                    "--overhead 8",
+                                    "--tokens-per-chunk 0",
+                                    "--split-words a,,b",
+                                    "--join-words the",
+                                    "--join-words the+",
+                                    "--tokenize grpc",
+                                    "--fault burn:0.1",
+                                    "--fault reset",
+                                    "--fault reset:0.6 --fault stall:0.6",
+                                    "--fault-row reset:x",
+                                    "--wait forever",
+                                    "--unknown",
+                                    "positional"};
+    for (const char* const line : nonsense) {
+        EXPECT_EQ(parse(words_of(line)).kind, CommandLine::Kind::refused) << line;
     }
     EXPECT_EQ(parse({"--help"}).kind, CommandLine::Kind::help);
 }

@@ -2,23 +2,12 @@
 
 #include "cmd/reading/compare_groups.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <fstream>
-#include <limits>
-#include <numeric>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "cmd/reading/compare_spread.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/json/document.hpp"
 #include "tests/comparison/made_runs.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
@@ -39,18 +28,12 @@ TEST(ComparedMetric, NamesAreReadBack) {
     EXPECT_EQ(read_metric("throughput")->name(), "request_throughput");
     EXPECT_EQ(read_metric("goodput")->name(), "request_goodput");
     EXPECT_EQ(read_metric("ttft:p99.0")->name(), "ttft:p99");
-}
-
-TEST(ComparedMetric, OtherNamesAreNone) {
     for (const char* name :
          {"", ":", "ttft", "ttft:", "ttft:p", "ttft:p0", "ttft:p100", "ttft:p0.0", "ttft:p99.",
           "ttft:p99.99", "ttft:p-1", "ttft:p9x", "ttft:p .5", "ttft:max", "itl:p50", "Errors",
           "errors:mean", "ttft:mean ", "ttft:p4294967395"}) {
         EXPECT_FALSE(read_metric(name)) << name;
     }
-}
-
-TEST(ComparedMetric, UsualOnesHaveNamesOfTheirOwn) {
     EXPECT_EQ(usual_metrics(false).size() + 2, usual_metrics(true).size());
     for (const ComparedMetric& metric : usual_metrics(true)) {
         EXPECT_EQ(read_metric(metric.name())->name(), metric.name());
@@ -130,7 +113,7 @@ MetricComparison found_with(double between) {
     return found;
 }
 
-TEST(Power, RowsGoWithTheSquareOfTheDifference) {
+TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
     // (1.95996 + 0.84162)^2 = 7.8489; 1000 x 0.02^2 x 7.8489 / log(1.03)^2
     const double log_difference = std::log(1.03);
     EXPECT_EQ(*rows_needed(found_with(0), 0.03),
@@ -138,9 +121,6 @@ TEST(Power, RowsGoWithTheSquareOfTheDifference) {
     EXPECT_FALSE(rows_needed(found_with(0.0199), 0.03));
     EXPECT_GT(*rows_needed(found_with(0.005), 0.03), *rows_needed(found_with(0), 0.03));
     EXPECT_FALSE(rows_needed(MetricComparison{}, 0.03));
-}
-
-TEST(Power, RunsHelpWhereRowsDoNot) {
     EXPECT_FALSE(runs_needed(found_with(0), 3, 0.03));
     const std::optional<double> few = runs_needed(found_with(0.0199), 3, 0.2);
     const std::optional<double> many = runs_needed(found_with(0.0199), 3, 0.03);
@@ -227,18 +207,15 @@ void expect_no_interval(const MetricComparison& found, Doubt doubt) {
 }
 
 TEST(CompareGroups, EqualValuesAreTheSame) {
-    const ComparedRun run = make_run(100, [](std::size_t) { return 5e6; });
+    const ComparedRun equal = make_run(100, [](std::size_t) { return 5e6; });
     for (const char* name : {"ttft:mean", "ttft:p50", "ttft:p90"}) {
-        const MetricComparison found = compare_one(run, run, name);
+        const MetricComparison found = compare_one(equal, equal, name);
         EXPECT_EQ(found.ratio, 1) << name;
         EXPECT_EQ(found.low, 1) << name;
         EXPECT_EQ(found.high, 1) << name;
         EXPECT_EQ(found.in_these_runs, Shown::same) << name;
         EXPECT_EQ(found.n_eff, 100) << name;
     }
-}
-
-TEST(CompareGroups, OneRunWithItselfIsTheSameWhateverItsValues) {
     const ComparedRun run = make_run(700, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     const GroupComparison compared = compare(run, run, {"ttft:mean", "ttft:p99", "throughput"});
     for (const MetricComparison& found : compared.metrics) {
@@ -250,7 +227,7 @@ TEST(CompareGroups, OneRunWithItselfIsTheSameWhateverItsValues) {
     EXPECT_EQ(compared.keys, 700U);
 }
 
-TEST(CompareGroups, NoRowsAndNoRuns) {
+TEST(CompareGroups, TooFewRowsHaveNoInterval) {
     const GroupComparison empty = compare(ComparedRun{}, ComparedRun{}, {"ttft:p50", "throughput"});
     ASSERT_EQ(empty.metrics.size(), 2U);
     expect_no_interval(empty.metrics[0], Doubt::no_values);
@@ -260,9 +237,6 @@ TEST(CompareGroups, NoRowsAndNoRuns) {
     ASSERT_EQ(none.metrics.size(), 1U);
     EXPECT_EQ(none.metrics[0].metric.name(), "errors");
     expect_no_interval(none.metrics[0], Doubt::no_values);
-}
-
-TEST(CompareGroups, TwoRowsAreTooFew) {
     const ComparedRun a = make_run(2, [](std::size_t row) { return 1e6 + double(row); });
     const ComparedRun b = make_run(2, [](std::size_t row) { return 9e6 + double(row); });
     const MetricComparison found = compare_one(a, b, "ttft:mean");
@@ -271,17 +245,14 @@ TEST(CompareGroups, TwoRowsAreTooFew) {
     expect_no_interval(compare_one(a, b, "ttft:p50"), Doubt::below_floor);
     expect_no_interval(compare_one(a, b, "errors"), Doubt::few_units);
     expect_no_interval(compare_one(a, b, "throughput"), Doubt::few_units);
-}
-
-TEST(CompareGroups, PercentilesBelowTheirFloorAreNotShown) {
     for (const std::size_t rows : {661U, 662U, 663U}) {
-        const ComparedRun a = make_run(rows, [](std::size_t) { return 1e6; });
-        const ComparedRun b = make_run(rows, [](std::size_t) { return 2e6; });
-        const MetricComparison found = compare_one(a, b, "ttft:p99");
-        EXPECT_EQ(found.floor, 662U);
-        EXPECT_EQ(std::isnan(found.a), rows < 662) << rows;
-        EXPECT_EQ(std::isnan(found.ratio), rows < 662) << rows;
-        EXPECT_EQ(found.doubt, rows < 662 ? Doubt::below_floor : Doubt::one_run) << rows;
+        const MetricComparison tail =
+            compare_one(make_run(rows, [](std::size_t) { return 1e6; }),
+                        make_run(rows, [](std::size_t) { return 2e6; }), "ttft:p99");
+        EXPECT_EQ(tail.floor, 662U);
+        EXPECT_EQ(std::isnan(tail.a), rows < 662) << rows;
+        EXPECT_EQ(std::isnan(tail.ratio), rows < 662) << rows;
+        EXPECT_EQ(tail.doubt, rows < 662 ? Doubt::below_floor : Doubt::one_run) << rows;
     }
 }
 
@@ -375,10 +346,7 @@ TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
     expect_no_interval(compare_one(some, zero, "ttft:mean"), Doubt::undefined);
     EXPECT_EQ(compare_one(zero, zero, "ttft:mean").ratio, 1);
     expect_no_interval(compare_one(zero, zero, "ttft:mean"), Doubt::undefined);
-}
-
-// Half of the values are 0: in many draws the median is 0 on one side.
-TEST(CompareGroups, DrawsWithoutARatioMakeItUndefined) {
+    // Half of the values are 0: in many draws the median is 0 on one side.
     const ComparedRun a =
         make_run(101, [](std::size_t row) { return row % 2 == 0 ? 1e6 + double(row) : 0.0; });
     const ComparedRun b = make_run(101, [](std::size_t row) { return 2e6 + double(row); });
@@ -418,7 +386,7 @@ TEST(CompareGroups, TinyAndHugeValuesAreComparedAlike) {
     EXPECT_EQ(compare_one(one_ns, one_ns, "ttft:p90").in_these_runs, Shown::same);
 }
 
-TEST(CompareGroups, OneGiantTreeIsNoEvidence) {
+TEST(CompareGroups, TreesCountForLessThanTheirRows) {
     ComparedRun a = make_run(1000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     ComparedRun b = make_run(1000, [](std::size_t row) { return 3e6 * scattered(row, 2); });
     for (ComparedRun* run : {&a, &b}) {
@@ -430,9 +398,6 @@ TEST(CompareGroups, OneGiantTreeIsNoEvidence) {
     EXPECT_EQ(compared.trees, 1U);
     EXPECT_EQ(compared.metrics[0].units, 101U);
     expect_no_interval(compared.metrics[0], Doubt::few_units);
-}
-
-TEST(CompareGroups, TreesCountForLessThanTheirRows) {
     MadeLaw law{.law = Law::trees, .rows = 3000};
     MadeGroups made = make_groups(law, 1, 1, 3);
     const MetricComparison by_tree = compare_one(made.a[0], made.b[0], "ttft:mean");
@@ -536,29 +501,23 @@ TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
     EXPECT_EQ(alone.metrics[3].word, Word::unsure);
 }
 
-TEST(Evidence, ACapThatHeldARowTakesTheWords) {
+TEST(Evidence, ACapOrTheOrderOfSendingTakesTheWords) {
     Dual dual(1.1, 1.1);
     dual.b.requests[7].held = true;
     expect_no_word(dual.compared(), Doubt::held, Shown::higher);
     expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
-}
-
-// A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order that
-// matters by a few percent takes nothing from a change of 40 %.
-TEST(Evidence, AnOrderThatMattersLittleWidensTheInterval) {
+    // A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order
+    // that matters by a few percent takes nothing from a change of 40 %.
     const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
     EXPECT_EQ(one.word, Word::worse);
     EXPECT_EQ(one.doubt, Doubt::none);
     const MetricComparison equal = Dual(1.4, 1.4).compared().metrics[0];
     EXPECT_LT(equal.high - equal.low, 0.02);
     EXPECT_GT(one.high - one.low, 0.028);  // of both changes
-}
-
-TEST(Evidence, TheOrderOfSendingMayNotDecide) {
     expect_no_word(Dual(1.4, 0.9).compared(), Doubt::order, Shown::higher);
     Dual unknown(1.1, 1.1);
-    for (ComparedRequest& one : unknown.a.requests) {
-        one.fired_ns.reset();
+    for (ComparedRequest& request : unknown.a.requests) {
+        request.fired_ns.reset();
     }
     expect_no_word(unknown.compared(), Doubt::order, Shown::higher);
 }
@@ -833,18 +792,17 @@ MadeLaw of(Law law, std::size_t rows, double ratio) {
     return {.law = law, .rows = rows, .ratio = ratio};
 }
 
-TEST(ComparisonTruth, IndependentRows) {
+TEST(ComparisonTruth, IntervalsCoverIt) {
     EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
     EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
-}
-
-TEST(ComparisonTruth, HeavyTails) {
     EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
-}
-
-// Taken as independent values, 49 of 100 are covered.
-TEST(ComparisonTruth, DependentSeries) {
+    // Taken as independent values, 49 of 100 are covered.
     EXPECT_GE(covered(of(Law::series, 1000, 1.05), "ttft:mean"), covered_min);
+    EXPECT_GE(covered(of(Law::trees, 3000, 1.05), "ttft:mean"), covered_min);
+    // Without the outer level 79 of 100 are covered.
+    MadeLaw law = of(Law::independent, 300, 1.05);
+    law.run_deviation = 0.05;
+    EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
 }
 
 // An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
@@ -869,17 +827,6 @@ TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
         EXPECT_LE(called[0], 12) << rows;
         EXPECT_LE(called[1], 12) << rows;
     }
-}
-
-TEST(ComparisonTruth, Trees) {
-    EXPECT_GE(covered(of(Law::trees, 3000, 1.05), "ttft:mean"), covered_min);
-}
-
-// Without the outer level 79 of 100 are covered.
-TEST(ComparisonTruth, RepeatsThatDifferAmongThemselves) {
-    MadeLaw law = of(Law::independent, 300, 1.05);
-    law.run_deviation = 0.05;
-    EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
 }
 
 // The noise of rows is in what runs differ by, too, and counts once: counted twice the error would

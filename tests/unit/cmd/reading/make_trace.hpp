@@ -1,14 +1,10 @@
 /// What the tests of this room share: small traces by hand and by chance, and the real ones.
 #pragma once
 
-#include <algorithm>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/trace/row.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

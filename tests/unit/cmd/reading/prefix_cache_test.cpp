@@ -2,15 +2,9 @@
 
 #include "cmd/reading/prefix_cache.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <list>
-#include <map>
-#include <set>
-
 #include "engine/plan/forecast.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 
 namespace driftless {
@@ -141,16 +135,18 @@ TEST(CacheCapacity, KeepsTheBeginningsOfPrompts) {
     EXPECT_EQ(figures.curve[2].hit_blocks, 3U);
     EXPECT_EQ(figures.references, 6U);
     EXPECT_EQ(figures.distinct, 3U);
-}
-
-// Equal ids hit nothing behind different beginnings, nor in another namespace; nor does a block
-// whose beginning was evicted.
-TEST(CacheCapacity, HitsWholePrefixesOnly) {
+    // Equal ids hit nothing behind different beginnings, nor in another namespace; nor does a block
+    // whose beginning was evicted.
     EXPECT_EQ(
         counted(make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}, {1, 8, {3, 2}}}), 1).hit_blocks, 0U);
     EXPECT_EQ(counted(make_trace(4, TailRule::ceil, {{0, 4, {1}}, {1, 4, {1}, no_session, 1}}), 1)
                   .hit_blocks,
               0U);
+    const CapacityFigures none = counted(make_trace(4, TailRule::ceil, {{0, 9, {}}}), 1);
+    EXPECT_EQ(none.references, 0U);
+    EXPECT_EQ(none.input_tokens, 9U);
+    EXPECT_TRUE(none.curve.empty());
+    EXPECT_EQ(none.blocks_for[3], 0U);
 }
 
 // Partial blocks hit as what they hold; a coarser block at the end is one of its own.
@@ -173,14 +169,6 @@ TEST(CacheCapacity, LeavesUncoveredTokensOut) {
     EXPECT_EQ(counted(trace, 1).hit_blocks, 3U);
     EXPECT_EQ(counted(trace, 2).references, 2U);
     EXPECT_EQ(counted(trace, 2).hit_blocks, 1U);
-}
-
-TEST(CacheCapacity, OfNothingIsNothing) {
-    const CapacityFigures figures = counted(make_trace(4, TailRule::ceil, {{0, 9, {}}}), 1);
-    EXPECT_EQ(figures.references, 0U);
-    EXPECT_EQ(figures.input_tokens, 9U);
-    EXPECT_TRUE(figures.curve.empty());
-    EXPECT_EQ(figures.blocks_for[3], 0U);
 }
 
 // Ids of prefixes and ids of contents are told apart, and rows by what of them was there before.
@@ -222,10 +210,7 @@ TEST(BlockIds, OfContentsMoveAndJoin) {
     EXPECT_EQ(joined.ids_joining, 1U);
     EXPECT_EQ(joined.ids, 3U);
     EXPECT_EQ(joined.prefixes, 4U);
-}
-
-// Positions that differ by what the small part of a position is counted by.
-TEST(BlockIds, MoveInLongPrompts) {
+    // Positions that differ by what the small part of a position is counted by.
     RowSpec longest{0, 4 * 4096, {}};
     for (std::uint64_t id = 0; id < 4096; ++id) {
         longest.ids.push_back(id);
@@ -243,19 +228,13 @@ TEST(BlockIds, OfNamespacesAreDifferent) {
     const BlockFigures f = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}, no_session, 1}});
     EXPECT_TRUE(f.chained());
     EXPECT_EQ(f.ids, 4U);
-}
-
-TEST(BlockIds, HaveOneLength) {
     EXPECT_EQ(counted_rows({{0, 7, {1, 2}}, {1, 7, {1, 2}}}).ids_of_two_lengths, 0U);
     EXPECT_EQ(counted_rows({{0, 7, {1, 2}}, {1, 6, {1, 2}}}).ids_of_two_lengths, 1U);
     EXPECT_EQ(counted_rows({{0, 8, {1, 2}}, {1, 5, {3, 2}}}).ids_of_two_lengths, 1U);
-}
-
-TEST(BlockIds, MayBeMissing) {
-    const BlockFigures f = counted_rows({{0, 7, {}}, {1, 4, {1}}});
-    EXPECT_EQ(f.rows_without_ids, 1U);
-    EXPECT_EQ(f.rows_new, 1U);
-    EXPECT_TRUE(f.chained());
+    const BlockFigures missing = counted_rows({{0, 7, {}}, {1, 4, {1}}});
+    EXPECT_EQ(missing.rows_without_ids, 1U);
+    EXPECT_EQ(missing.rows_new, 1U);
+    EXPECT_TRUE(missing.chained());
 }
 
 // Counted anew from maps of everything.
@@ -386,13 +365,23 @@ HitLossTokens tokens_of(const std::vector<Record>& records) {
     return loss.tokens();
 }
 
-TEST(HitLoss, OfTheSameServerIsCapacity) {
+TEST(HitLoss, OfTheSameServerIsCapacityOfAnotherRouting) {
     const HitLossTokens tokens =
         tokens_of({turn_of("s", 0, 10, 20, 0, 0), turn_of("s", 30, 40, 50, 100, 30)});
     EXPECT_EQ(tokens.rows, 2U);
     EXPECT_EQ(tokens.expected, 100U);
     EXPECT_EQ(tokens.lost, 70U);
     EXPECT_EQ(tokens.capacity, 70U);
+    Record second = turn_of("s", 30, 40, 50, 100, 0);
+    second.url = "http://b/";
+    const HitLossTokens routed = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
+    EXPECT_EQ(routed.routing, 100U);
+    EXPECT_EQ(routed.servers, 2U);
+    Record pod = turn_of("s", 30, 40, 50, 100, 0);
+    pod.headers = {{"target-pod", "two"}};
+    Record first = turn_of("s", 0, 10, 20, 0, 0);
+    first.headers = {{"target-pod", "one"}};
+    EXPECT_EQ(tokens_of({first, pod}).routing, 100U);
 }
 
 // Each row has the cause that cost it most, by the place of its record, and the text names it.
@@ -416,19 +405,6 @@ TEST(HitLoss, BeforeTheFirstTokenOfTheTurnBeforeIsInFlight) {
     // At its first token the prompt is in the cache.
     EXPECT_EQ(tokens_of({turn_of("s", 0, 30, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).capacity,
               100U);
-}
-
-TEST(HitLoss, OfAnotherServerIsRouting) {
-    Record second = turn_of("s", 30, 40, 50, 100, 0);
-    second.url = "http://b/";
-    const HitLossTokens tokens = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
-    EXPECT_EQ(tokens.routing, 100U);
-    EXPECT_EQ(tokens.servers, 2U);
-    Record pod = turn_of("s", 30, 40, 50, 100, 0);
-    pod.headers = {{"target-pod", "two"}};
-    Record first = turn_of("s", 0, 10, 20, 0, 0);
-    first.headers = {{"target-pod", "one"}};
-    EXPECT_EQ(tokens_of({first, pod}).routing, 100U);
 }
 
 TEST(HitLoss, OfBlocksStandsApart) {

@@ -2,16 +2,8 @@
 
 #include "cmd/reading/trace_figures.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/made.hpp"
@@ -100,12 +92,9 @@ TEST(Arrivals, OfOneInstantHaveNoRate) {
     EXPECT_TRUE(std::isnan(figures.dispersion[0].recorded));
     EXPECT_EQ(figures.most_rows.rows, 3U);
     EXPECT_EQ(figures.peaks[0].rows, 3U);
-}
-
-TEST(Arrivals, OfNothingAreNone) {
-    const ArrivalFigures figures = arrivals_of(Trace(), {}, {});
-    EXPECT_EQ(figures.span_ns, 0);
-    EXPECT_EQ(figures.most_rows.rows, 0U);
+    const ArrivalFigures none = arrivals_of(Trace(), {}, {});
+    EXPECT_EQ(none.span_ns, 0);
+    EXPECT_EQ(none.most_rows.rows, 0U);
 }
 
 TEST(Timeline, CutsTimeIntoRoundBuckets) {
@@ -260,7 +249,7 @@ TEST(InspectFigures, CountSessions) {
     EXPECT_EQ(f.delay_ns.max, 3e9);
 }
 
-TEST(InspectFigures, CountRowsThatDoNotFit) {
+TEST(InspectFigures, CountRowsThatDoNotFitAndFollowTheWorkingSet) {
     const Trace trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
     InspectOptions options;
@@ -268,13 +257,10 @@ TEST(InspectFigures, CountRowsThatDoNotFit) {
     const ContextFigures f = *inspected(trace, options).context;
     EXPECT_EQ(f.rows_over, 3U);
     EXPECT_EQ(f.input_over, 1U);
-}
-
-// Working sets by buckets of 1 ms: the second names one block again and a new one.
-TEST(InspectFigures, FollowTheWorkingSet) {
-    const Trace trace = make_trace(4, TailRule::ceil,
-                                   {{0, 8, {1, 2}}, {0, 8, {1, 2}}, {1, 8, {1, 3}}, {2, 4, {1}}});
-    const Timeline line = inspected(trace).timeline;
+    // Working sets by buckets of 1 ms: the second names one block again and a new one.
+    const Trace working = make_trace(4, TailRule::ceil,
+                                     {{0, 8, {1, 2}}, {0, 8, {1, 2}}, {1, 8, {1, 3}}, {2, 4, {1}}});
+    const Timeline line = inspected(working).timeline;
     EXPECT_EQ(line.blocks_used, (std::vector<std::uint64_t>{2, 2, 1}));
     EXPECT_EQ(line.blocks_new, (std::vector<std::uint64_t>{2, 1, 0}));
 }

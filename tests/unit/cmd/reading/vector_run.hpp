@@ -1,12 +1,9 @@
 /// The five requests of tests/data/views/vector.json as a run that views are made of.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "cmd/reading/view.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -1,14 +1,8 @@
 // Other tools' figures.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "cmd/reading/view.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -47,13 +41,10 @@ TEST(ValueList, NearestRoundsHalvesToEven) {
     EXPECT_EQ(nearest, 30);
     EXPECT_TRUE(list_of({10, 20}).nearest_even(500, 0, nearest));
     EXPECT_EQ(nearest, 10);
-}
-
-TEST(ValueList, OfNothingIsZero) {
     const ValueList list = list_of({});
-    double nearest = 7;
+    double unset = 7;
     EXPECT_EQ(list.mean() + list.std() + list.linear(500) + list.floor_rank(500), 0);
-    EXPECT_FALSE(list.nearest_even(500, 0, nearest));
+    EXPECT_FALSE(list.nearest_even(500, 0, unset));
 }
 
 TEST(WeightedFigures, CountByTheirWeights) {
@@ -75,8 +66,8 @@ TEST(WeightedFigures, CountByTheirWeights) {
 constexpr double ms = 1e6;
 
 struct Pair {
-    const char* ours;
-    const char* theirs;
+    std::string ours;
+    std::string theirs;
     double theirs_times = 1;  ///< their unit in ours
 };
 
@@ -128,20 +119,15 @@ TEST_F(Views, Vllm) {
         {"max_output_tokens_per_s", "summary/max_output_tokens_per_s"},
         {"max_concurrent_requests", "summary/max_concurrent_requests"},
     };
-    std::vector<std::string> names;
     for (const std::string name : {"ttft", "tpot", "itl", "e2el"}) {
         for (const std::string what : {"mean", "median", "std"}) {
-            names.push_back(what + "_" + name + "_ms");
-            names.push_back("summary/" + names.back());
+            pairs.push_back({what + "_" + name + "_ms", "summary/" + what + "_" + name + "_ms"});
         }
         for (int i = 0; i < 3; ++i) {
             const char* const percentiles[] = {"p50", "p90", "p99"};
-            names.push_back(percentiles[i] + ("_" + name) + "_ms");
-            names.push_back("summary/percentiles_" + name + "_ms/" + std::to_string(i) + "/1");
+            pairs.push_back({percentiles[i] + ("_" + name) + "_ms",
+                             "summary/percentiles_" + name + "_ms/" + std::to_string(i) + "/1"});
         }
-    }
-    for (std::size_t i = 0; i < names.size(); i += 2) {
-        pairs.push_back({names[i].c_str(), names[i + 1].c_str()});
     }
     expect("vllm", "vllm bench serve", pairs);
 }
@@ -160,62 +146,47 @@ TEST_F(Views, Sglang) {
         {"slo_attainment_by_metric/ttft", "goodput/by/ttft"},
         {"slo_attainment_by_metric/tpot", "goodput/by/tpot"},
     };
-    std::vector<std::string> names;
     for (const std::string name :
          {"request_throughput", "input_throughput", "output_throughput", "total_throughput"}) {
-        names.push_back(name);
-        names.push_back("summary/" + name);
+        pairs.push_back({name, "summary/" + name});
     }
     for (const std::string name : {"ttft", "tpot", "itl", "e2e_latency"}) {
         for (const std::string what : {"mean", "median", "std", "p90", "p95", "p99"}) {
-            names.push_back(what + "_" + name + "_ms");
-            names.push_back("summary/" + names.back());
+            pairs.push_back({what + "_" + name + "_ms", "summary/" + what + "_" + name + "_ms"});
         }
-    }
-    for (std::size_t i = 0; i < names.size(); i += 2) {
-        pairs.push_back({names[i].c_str(), names[i + 1].c_str()});
     }
     expect("sglang", "sglang.bench_serving", pairs);
 }
 
 /// "NAME/STATISTIC" on both sides, below `prefix` in theirs.
-void expect_statistics(std::vector<std::string>& names, const std::string& prefix,
+void expect_statistics(std::vector<Pair>& pairs, const std::string& prefix,
                        const std::vector<std::string>& metrics,
                        const std::vector<std::string>& statistics) {
     for (const std::string& metric : metrics) {
         for (const std::string& statistic : statistics) {
-            names.push_back(metric + "/" + statistic);
-            names.push_back(prefix + metric + "/" + statistic);
+            pairs.push_back({metric + "/" + statistic, prefix + metric + "/" + statistic});
         }
     }
 }
 
-std::vector<Pair> pairs_of(const std::vector<std::string>& names) {
-    std::vector<Pair> pairs;
-    for (std::size_t i = 0; i < names.size(); i += 2) {
-        pairs.push_back({names[i].c_str(), names[i + 1].c_str()});
-    }
-    return pairs;
-}
-
 TEST_F(Views, Aiperf) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     expect_statistics(
-        names, "summary/",
+        pairs, "summary/",
         {"time_to_first_token", "time_to_second_token", "time_to_first_output_token",
          "request_latency", "inter_token_latency", "inter_chunk_latency", "output_token_count",
          "reasoning_token_count", "output_token_throughput_per_user", "e2e_output_token_throughput",
          "prefill_throughput_per_user", "decode_duration", "stream_setup_latency",
          "stream_prefill_latency", "output_sequence_length", "input_sequence_length"},
         {"avg", "min", "max", "p50", "p90", "p99", "std", "count"});
-    expect_statistics(names, "summary/",
+    expect_statistics(pairs, "summary/",
                       {"benchmark_duration", "request_throughput", "output_token_throughput",
                        "total_token_throughput", "goodput", "good_request_fraction"},
                       {"avg"});
-    expect_statistics(names, "adjusted/",
+    expect_statistics(pairs, "adjusted/",
                       {"adj_time_to_first_token", "adj_request_latency", "adj_inter_token_latency"},
                       {"p50"});
-    expect("aiperf", "aiperf", pairs_of(names));
+    expect("aiperf", "aiperf", pairs);
 }
 
 // What is infinite there cannot be written as a number.
@@ -231,7 +202,7 @@ TEST_F(Views, AiperfWritesInfinityAsNull) {
 }
 
 TEST_F(Views, Guidellm) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     const std::vector<std::string> metrics = {
         "request_latency",          "time_to_first_token_ms",   "time_to_first_output_token_ms",
         "time_per_output_token_ms", "inter_token_latency_ms",   "requests_per_second",
@@ -242,23 +213,23 @@ TEST_F(Views, Guidellm) {
         for (const std::string column : {"successful", "errored", "total"}) {
             for (const std::string what :
                  {"count", "mean", "median", "std_dev", "min", "max", "total_sum"}) {
-                names.push_back("benchmarks/0/metrics/" + metric + "/" + column + "/" + what);
-                names.push_back("summary/" + metric + "/" + column + "/" + what);
+                pairs.push_back({"benchmarks/0/metrics/" + metric + "/" + column + "/" + what,
+                                 "summary/" + metric + "/" + column + "/" + what});
             }
             for (const std::string what : {"p90", "p95", "p99"}) {
-                names.push_back("benchmarks/0/metrics/" + metric + "/" + column + "/percentiles/" +
-                                what);
-                names.push_back("summary/" + metric + "/" + column + "/" + what);
+                pairs.push_back(
+                    {"benchmarks/0/metrics/" + metric + "/" + column + "/percentiles/" + what,
+                     "summary/" + metric + "/" + column + "/" + what});
             }
         }
     }
-    expect("guidellm", "guidellm", pairs_of(names));
+    expect("guidellm", "guidellm", pairs);
 }
 
 TEST_F(Views, GenaiPerf) {
     for (const std::uint32_t rows : {5U, 4U}) {
         const std::string prefix = rows == 5 ? "all five/" : "without R5/";
-        std::vector<std::string> names;
+        std::vector<Pair> pairs;
         std::vector<std::string> metrics = {"time_to_first_token",
                                             "time_to_second_token",
                                             "request_latency",
@@ -266,92 +237,87 @@ TEST_F(Views, GenaiPerf) {
                                             "output_token_throughput_per_user",
                                             "output_sequence_length",
                                             "input_sequence_length"};
-        expect_statistics(names, prefix, metrics,
+        expect_statistics(pairs, prefix, metrics,
                           {"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99",
                            "min", "max", "std"});
         expect_statistics(
-            names, prefix,
+            pairs, prefix,
             {"output_token_throughput", "request_goodput", "request_count", "request_throughput"},
             {"avg"});
-        expect("genai-perf", "genai-perf", pairs_of(names), rows);
+        expect("genai-perf", "genai-perf", pairs, rows);
     }
 }
 
 TEST_F(Views, GenaiBench) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     for (const std::string& name :
          words_of("run_duration mean_output_throughput_tokens_per_s "
                   "mean_input_throughput_tokens_per_s mean_total_tokens_throughput_tokens_per_s "
                   "requests_per_second error_codes_frequency/503 error_codes_frequency/500 "
                   "error_rate num_error_requests num_completed_requests num_requests")) {
-        names.push_back("aggregated_metrics/" + name);
-        names.push_back("aggregated/" + name);
+        pairs.push_back({"aggregated_metrics/" + name, "aggregated/" + name});
     }
     for (const std::string& metric :
          words_of("ttft tpot e2e_latency output_latency output_inference_speed num_input_tokens "
                   "num_output_tokens total_tokens input_throughput output_throughput")) {
         for (const std::string what :
              {"min", "max", "mean", "stddev", "sum", "p25", "p50", "p75", "p90", "p95", "p99"}) {
-            names.push_back("aggregated_metrics/stats/" + metric + "/" + what);
-            names.push_back("aggregated/stats/" + metric + "/" + what);
+            pairs.push_back({"aggregated_metrics/stats/" + metric + "/" + what,
+                             "aggregated/stats/" + metric + "/" + what});
         }
     }
-    expect("genai-bench", "genai-bench", pairs_of(names));
+    expect("genai-bench", "genai-bench", pairs);
 }
 
 TEST_F(Views, InferencePerf) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     const std::string prefix = "use_server_output_tokens=False/";
     const std::vector<std::string> statistics = {"mean", "min", "max", "median", "p90", "p99"};
     expect_statistics(
-        names, prefix,
+        pairs, prefix,
         {"load_summary/schedule_delay", "successes/latency/request_latency",
          "successes/latency/normalized_time_per_output_token",
          "successes/latency/time_per_output_token", "successes/latency/time_to_first_token",
          "successes/latency/inter_token_latency", "successes/output_len",
          "failures/request_latency"},
         statistics);
-    expect_statistics(names, prefix, {"successes/throughput"},
+    expect_statistics(pairs, prefix, {"successes/throughput"},
                       {"input_tokens_per_sec", "output_tokens_per_sec", "total_tokens_per_sec",
                        "requests_per_sec"});
-    expect_statistics(names, prefix, {"successes/goodput_metrics"},
+    expect_statistics(pairs, prefix, {"successes/goodput_metrics"},
                       {"goodput_percentage", "request_goodput", "good_requests", "total_requests",
                        "ttft_attainment_percentage", "tpot_attainment_percentage"});
-    expect_statistics(names, prefix, {"successes", "failures", "load_summary"}, {"count"});
-    names.push_back("benchmark_time_seconds");
-    names.push_back(prefix + "benchmark_time_seconds");
-    expect("inference-perf", "inference-perf", pairs_of(names));
+    expect_statistics(pairs, prefix, {"successes", "failures", "load_summary"}, {"count"});
+    pairs.push_back({"benchmark_time_seconds", prefix + "benchmark_time_seconds"});
+    expect("inference-perf", "inference-perf", pairs);
 }
 
 TEST_F(Views, Inferencex) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     const std::vector<std::string> statistics = {"mean", "p50", "p75", "p90", "p95", "std"};
-    expect_statistics(names, "",
+    expect_statistics(pairs, "",
                       {"request_metrics/latency/ttft", "request_metrics/latency/e2el",
                        "request_metrics/latency/itl", "request_metrics/latency/tpot",
                        "request_metrics/latency/intvty", "request_metrics/latency/e2e_norm_intvty",
                        "request_metrics/qps", "request_metrics/tokens/input",
                        "request_metrics/tokens/output_actual"},
                       statistics);
-    expect_statistics(names, "",
+    expect_statistics(pairs, "",
                       {"request_metrics/throughput/input", "request_metrics/throughput/output",
                        "request_metrics/throughput/total"},
                       {"tokens_per_second"});
     for (const std::string name :
          {"request_metrics/throughput/duration_seconds", "request_metrics/qps/samples"}) {
-        names.push_back(name);
-        names.push_back(name);
+        pairs.push_back({name, name});
     }
     for (const std::string name :
          {"records_total", "records_profiled", "records_dropped_total", "records_error_dropped"}) {
-        names.push_back("request_accounting/" + name);
-        names.push_back("accounting/" + name);
+        pairs.push_back({"request_accounting/" + name, "accounting/" + name});
     }
-    expect("inferencex", "inferencex agentic aggregate", pairs_of(names));
+    expect("inferencex", "inferencex agentic aggregate", pairs);
 }
 
 TEST_F(Views, InferencexFixedLength) {
-    std::vector<std::string> names;
     std::vector<Pair> pairs = {
         {"completed", "summary/completed"},
         {"total_input_tokens", "summary/total_input"},
@@ -365,30 +331,24 @@ TEST_F(Views, InferencexFixedLength) {
     };
     for (const std::string name : {"ttft", "tpot", "itl", "e2el"}) {
         for (const std::string what : {"mean", "median", "std"}) {
-            names.push_back(what + "_" + name);
-            names.push_back("summary/" + what + "_" + name + "_ms");
+            pairs.push_back({what + "_" + name, "summary/" + what + "_" + name + "_ms", 1e-3});
         }
-        names.push_back("p90_" + name);
-        names.push_back("summary/percentiles_" + name + "_ms/0/1");
-        names.push_back("p99_" + name);
-        names.push_back("summary/percentiles_" + name + "_ms/1/1");
-    }
-    for (std::size_t i = 0; i < names.size(); i += 2) {
-        pairs.push_back({names[i].c_str(), names[i + 1].c_str(), 1e-3});
+        const std::string percentiles = "summary/percentiles_" + name + "_ms/";
+        pairs.push_back({"p90_" + name, percentiles + "0/1", 1e-3});
+        pairs.push_back({"p99_" + name, percentiles + "1/1", 1e-3});
     }
     expect("inferencex-fixed", "inferencex fixed-length (vendored vLLM client)", pairs);
 }
 
 TEST_F(Views, TraceReplayer) {
-    std::vector<std::string> names;
+    std::vector<Pair> pairs;
     for (const std::string& name : words_of(
              "requests_total requests_success output_tokens_total duration_ms throughput_rps "
              "throughput_tps ttft_p50_ms ttft_p90_ms ttft_p99_ms ttft_mean_ms tpot_p50_ms "
              "tpot_p90_ms tpot_p99_ms tpot_mean_ms e2e_p50_ms e2e_p90_ms e2e_p99_ms e2e_mean_ms")) {
-        names.push_back(name);
-        names.push_back("summary/" + name);
+        pairs.push_back({name, "summary/" + name});
     }
-    expect("trace-replayer", "trace-replayer", pairs_of(names));
+    expect("trace-replayer", "trace-replayer", pairs);
 }
 
 TEST_F(Views, Loadgen) {
@@ -409,16 +369,12 @@ TEST_F(Views, Loadgen) {
 }
 
 TEST_F(Views, Llmd) {
-    const char* requests = "results/request_performance/aggregate/requests/";
-    const std::string total = std::string(requests) + "total";
-    const std::string failures = std::string(requests) + "failures";
-    const std::string input = std::string(requests) + "input_length/mean";
-    const std::string output = std::string(requests) + "output_length/mean";
+    const std::string requests = "results/request_performance/aggregate/requests/";
     expect("llm-d", "llm-d report",
-           {{total.c_str(), "result/total"},
-            {failures.c_str(), "result/failures"},
-            {input.c_str(), "result/input_length_mean"},
-            {output.c_str(), "result/output_length_mean"},
+           {{requests + "total", "result/total"},
+            {requests + "failures", "result/failures"},
+            {requests + "input_length/mean", "result/input_length_mean"},
+            {requests + "output_length/mean", "result/output_length_mean"},
             {"results/request_performance/aggregate/latency/time_to_first_token/mean",
              "result/time_to_first_token_ms_mean"}});
 }

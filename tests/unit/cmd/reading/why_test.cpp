@@ -2,17 +2,9 @@
 
 #include "cmd/reading/why.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <random>
-#include <sstream>
-#include <string>
-
 #include "cmd/reading/steady_state.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -36,9 +28,6 @@ TEST(Surprise, IsSciPysHypergeometricTail) {
                               *one.find("drawn").as_u64(), *one.find("hits").as_u64()};
         EXPECT_NEAR(log10_tail(overlap), *one.find("log10").as_double(), 1e-6) << one.raw();
     }
-}
-
-TEST(Surprise, OfWhatMustBeIsNone) {
     EXPECT_EQ(log10_tail({100, 50, 10, 0}), 0);
     EXPECT_EQ(log10_tail({100, 95, 10, 5}), 0);  // 5 of 10 are marked at least
     EXPECT_EQ(log10_tail({100, 100, 10, 10}), 0);
@@ -351,7 +340,7 @@ class GoldenStatistics : public testing::Test {
     JsonValue root_ = golden_.root;
 };
 
-TEST_F(GoldenStatistics, MannKendall) {
+TEST_F(GoldenStatistics, OfSeries) {
     const JsonValue cases = root_.find("kendall");
     ASSERT_EQ(cases.size(), 4U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
@@ -359,20 +348,14 @@ TEST_F(GoldenStatistics, MannKendall) {
         EXPECT_NEAR(found.z, *one.find("z").as_double(), 1e-6);
         EXPECT_NEAR(found.p, *one.find("p").as_double(), 1e-6);
     }
-}
-
-TEST_F(GoldenStatistics, Mser5) {
-    const JsonValue cases = root_.find("mser5");
-    ASSERT_EQ(cases.size(), 3U);
-    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+    const JsonValue series = root_.find("mser5");
+    ASSERT_EQ(series.size(), 3U);
+    for (JsonValue one = series.first(); one.present(); one = one.next()) {
         EXPECT_EQ(mser5(numbers_of(one.find("values"))), *one.find("cut").as_u64());
     }
-}
-
-TEST_F(GoldenStatistics, EffectiveSampleSize) {
-    const JsonValue cases = root_.find("effective");
-    ASSERT_EQ(cases.size(), 2U);
-    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+    const JsonValue sizes = root_.find("effective");
+    ASSERT_EQ(sizes.size(), 2U);
+    for (JsonValue one = sizes.first(); one.present(); one = one.next()) {
         EXPECT_NEAR(effective_sample_size(numbers_of(one.find("values"))),
                     *one.find("effective").as_double(), 1e-6);
     }
@@ -451,9 +434,6 @@ TEST(SteadyState, LeavesOutTheRampAndTheDrain) {
         EXPECT_LE(state.end_ns, 800 * second) << seed;
         EXPECT_GT(state.last_ns, state.end_ns) << seed;
     }
-}
-
-TEST(SteadyState, TellsARunThatGetsSlower) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Made made;
         made.slower = 4;
@@ -462,9 +442,6 @@ TEST(SteadyState, TellsARunThatGetsSlower) {
         EXPECT_GT(state.ttft_trend.z, 0) << seed;
         EXPECT_FALSE(state.is_steady()) << seed;
     }
-}
-
-TEST(SteadyState, OfFewRequestsIsUnknown) {
     EXPECT_FALSE(find_steady_state({}).found);
     std::vector<SteadyRow> rows = made_run({}, 1);
     rows.resize(99);

@@ -2,16 +2,10 @@
 
 #include "cmd/trace/read_logs.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
-#include <set>
-
 #include "engine/plan/files.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -66,10 +60,7 @@ TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
         EXPECT_EQ(shared(a, b), k) << common;
         EXPECT_TRUE(std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(k), b.begin()));
     }
-}
-
-// The same, of prompts of any two lengths of which one begins the other.
-TEST(PromptBlocks, ShareWholeBlocksOfALongerPrompt) {
+    // The same, of prompts of any two lengths of which one begins the other.
     const std::vector<TokenId> tokens = tokens_from(2, 70);
     for (std::uint32_t a = 1; a <= 70; ++a) {
         for (std::uint32_t b = a; b <= 70; ++b) {
@@ -84,28 +75,22 @@ TEST(PromptBlocks, AreChained) {
     std::vector<TokenId> tokens(64, 7);
     const Ids ids = ids_of(tokens);
     EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 4U);
-}
-
-TEST(PromptBlocks, DependOnSecretAndBlockSize) {
-    const std::vector<TokenId> tokens = tokens_from(3, 160);
-    const Ids ids = ids_of(tokens, 160);
-    EXPECT_EQ(ids, ids_of(tokens, 160));
-    EXPECT_EQ(shared(ids, ids_of(tokens, 160, 16, "0123456789abcdeg")), 0U);
-    EXPECT_EQ(shared(ids, ids_of(tokens, 160, 32)), 0U);
-    EXPECT_EQ(ids_of(tokens, 160, 1).size(), 160U);
-    EXPECT_EQ(ids_of(tokens, 160, 161).size(), 1U);
-}
-
-// Where the server counted more tokens than the text has, the rest is unknown: the same in a prompt
-// of the same text and length, and in no other. Where it counted fewer, the text is cut.
-TEST(PromptBlocks, CoverTheServersCount) {
-    const std::vector<TokenId> tokens = tokens_from(4, 40);
-    const Ids longer = ids_of(tokens, 100);
+    const std::vector<TokenId> many = tokens_from(3, 160);
+    const Ids sixteen = ids_of(many, 160);
+    EXPECT_EQ(sixteen, ids_of(many, 160));
+    EXPECT_EQ(shared(sixteen, ids_of(many, 160, 16, "0123456789abcdeg")), 0U);
+    EXPECT_EQ(shared(sixteen, ids_of(many, 160, 32)), 0U);
+    EXPECT_EQ(ids_of(many, 160, 1).size(), 160U);
+    EXPECT_EQ(ids_of(many, 160, 161).size(), 1U);
+    // Where the server counted more tokens than the text has, the rest is unknown: the same in a
+    // prompt of the same text and length, and in no other. Where it counted fewer, the text is cut.
+    const std::vector<TokenId> counted = tokens_from(4, 40);
+    const Ids longer = ids_of(counted, 100);
     EXPECT_EQ(longer.size(), 7U);
-    EXPECT_EQ(longer, ids_of(tokens, 100));
-    EXPECT_EQ(shared(longer, ids_of(tokens, 99)), 2U);
-    EXPECT_EQ(shared(longer, ids_of(tokens)), 2U);
-    EXPECT_EQ(ids_of(tokens, 20), ids_of({tokens.begin(), tokens.begin() + 20}));
+    EXPECT_EQ(longer, ids_of(counted, 100));
+    EXPECT_EQ(shared(longer, ids_of(counted, 99)), 2U);
+    EXPECT_EQ(shared(longer, ids_of(counted)), 2U);
+    EXPECT_EQ(ids_of(counted, 20), ids_of({counted.begin(), counted.begin() + 20}));
 }
 
 // Logs become a trace: the same one from every export, sorted, without a word of their text.

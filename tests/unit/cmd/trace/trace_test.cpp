@@ -2,14 +2,9 @@
 
 #include "cmd/trace/trace.hpp"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
+#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -25,7 +20,7 @@ std::string from_env(const char* value, std::string& salt) {
     return why;
 }
 
-TEST(Salt, HasItsLimits) {
+TEST(Salt, HasItsLimitsAndComesFromAFile) {
     std::string salt;
     EXPECT_TRUE(says(from_env("123456789012345", salt), "holds 15 bytes"));
     EXPECT_EQ(from_env("1234567890123456", salt), "");
@@ -34,17 +29,13 @@ TEST(Salt, HasItsLimits) {
     EXPECT_TRUE(says(from_env(std::string(4097, 'x').c_str(), salt), "4097"));
     EXPECT_TRUE(says(from_env("                    ", salt), "holds 0 bytes"));
     EXPECT_TRUE(says(read_salt("", "DRIFTLESS_TEST_NOT_SET", salt), "openssl rand"));
-}
-
-TEST(Salt, ComesFromAFileWithoutItsNewline) {
-    const std::string path =
-        std::filesystem::temp_directory_path() / ("driftless-salt-" + std::to_string(::getpid()));
-    std::ofstream(path, std::ios::binary) << "a salt of some bytes\r\n";
-    std::string salt;
-    EXPECT_EQ(read_salt(path, "", salt), "");
-    EXPECT_EQ(salt, "a salt of some bytes");
+    const ScratchFolder folder;
+    const std::string path = folder.write("salt", "a salt of some bytes\r\n");
+    std::string read;
+    EXPECT_EQ(read_salt(path, "", read), "");
+    EXPECT_EQ(read, "a salt of some bytes");
     std::filesystem::remove(path);
-    EXPECT_TRUE(says(read_salt(path, "", salt), "No such file"));
+    EXPECT_TRUE(says(read_salt(path, "", read), "No such file"));
 }
 
 // The flags of convert: defaults, refusals with their remedies, and a help that shows examples.
@@ -94,20 +85,6 @@ TEST(ConvertOptions, RefuseWithARemedy) {
     EXPECT_TRUE(says(refusal({"t", "-o", "x", "--to", "csv"}), "canonical, mooncake"));
     EXPECT_TRUE(says(refusal({"t", "-o", "x", "--start", "2", "--end", "1"}), "later than"));
     EXPECT_TRUE(says(refusal({"t", "-o", "x", "--sped", "2"}), "did you mean --speed"));
-}
-
-TEST(ConvertOptions, TakeLogs) {
-    const ConvertOptions options =
-        parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
-                        "otel --block-size 32"));
-    EXPECT_TRUE(options.logs.wanted);
-    EXPECT_EQ(options.logs.format, "otel");
-    EXPECT_EQ(options.logs.tokenizer, "t.json");
-    EXPECT_EQ(options.logs.salt_file, "s");
-    EXPECT_EQ(options.files.block_size, 32U);
-}
-
-TEST(ConvertOptions, RefuseLogsWithoutTheirFlags) {
     const auto logs = [](std::vector<std::string> more) {
         more.insert(more.begin(), {"l", "-o", "o", "--from-logs"});
         return refusal(more);
@@ -119,6 +96,17 @@ TEST(ConvertOptions, RefuseLogsWithoutTheirFlags) {
     EXPECT_TRUE(
         says(logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}), "--log-format"));
     EXPECT_TRUE(says(refusal({"t", "-o", "o", "--salt-file", "s"}), "need --from-logs; add it"));
+}
+
+TEST(ConvertOptions, TakeLogs) {
+    const ConvertOptions options =
+        parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
+                        "otel --block-size 32"));
+    EXPECT_TRUE(options.logs.wanted);
+    EXPECT_EQ(options.logs.format, "otel");
+    EXPECT_EQ(options.logs.tokenizer, "t.json");
+    EXPECT_EQ(options.logs.salt_file, "s");
+    EXPECT_EQ(options.files.block_size, 32U);
 }
 
 TEST(ConvertOptions, HelpShowsExamples) {
@@ -187,58 +175,47 @@ TEST(InspectTable, TellsWhatIsShared) {
     EXPECT_TRUE(says(text, "usable by a server     23.53 % of tokens"));  // one full block of 17
     EXPECT_TRUE(says(text, "\n           1             4     20.00 %     23.53 %\n"));
     EXPECT_TRUE(says(text, "\n           2             8     40.00 %     41.18 %\n"));
-}
-
-TEST(InspectTable, TellsSizesInBytesWhereATokenHasSome) {
     InspectCommand command;
     command.token_bytes = 1024;
-    const std::string text = shown(sharing(), command);
-    EXPECT_TRUE(says(text, "\n           2             8   8.00 KiB     40.00 %     41.18 %\n"));
-    EXPECT_TRUE(says(text, "cache bytes for this share of it"));
-}
-
-TEST(InspectTable, PlotsOnlyWhatIsAskedFor) {
+    const std::string in_bytes = shown(sharing(), command);
+    EXPECT_TRUE(
+        says(in_bytes, "\n           2             8   8.00 KiB     40.00 %     41.18 %\n"));
+    EXPECT_TRUE(says(in_bytes, "cache bytes for this share of it"));
     EXPECT_FALSE(says(shown(sharing()), "█"));
-    InspectCommand command;
+    command = {};
     command.plot = true;
-    const std::string text = shown(sharing(), command);
-    EXPECT_TRUE(says(text, "40.00 %     41.18 %  |██████████████████████████████|\n"));
-    EXPECT_TRUE(says(text, "\nRows in every 1ms\n           1 |███|\n"));
-    EXPECT_TRUE(says(text, "Working set: distinct blocks used in every 1ms\n"));
-    EXPECT_TRUE(says(text, "Input tokens of a row\n                2 - 3 |"));
+    const std::string plots = shown(sharing(), command);
+    EXPECT_TRUE(says(plots, "40.00 %     41.18 %  |██████████████████████████████|\n"));
+    EXPECT_TRUE(says(plots, "\nRows in every 1ms\n           1 |███|\n"));
+    EXPECT_TRUE(says(plots, "Working set: distinct blocks used in every 1ms\n"));
+    EXPECT_TRUE(says(plots, "Input tokens of a row\n                2 - 3 |"));
 }
 
 // Requests in words: nobody counted their tokens.
-TEST(InspectTable, SaysWhereLengthsAreNotRecorded) {
+TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
     Trace trace = make_trace(0, TailRule::ceil, {{0, 0, {}}, {1, 0, {}}});
     const std::string text = shown(trace);
     EXPECT_TRUE(says(text, "\n  input            not recorded\n"));
     EXPECT_FALSE(says(text, "input tokens"));
     EXPECT_TRUE(says(text, "\n  output                    7 "));
+    const std::string bare = shown(make_trace(0, TailRule::ceil, {{0, 5, {}}, {1, 5, {}}}));
+    EXPECT_FALSE(says(bare, "Sharing"));
+    EXPECT_FALSE(says(bare, "Sessions"));
+    EXPECT_FALSE(says(bare, "file "));
+    EXPECT_TRUE(says(bare, "largest instant        1 row at 0.000 s"));
 }
 
-TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
-    const std::string text = shown(make_trace(0, TailRule::ceil, {{0, 5, {}}, {1, 5, {}}}));
-    EXPECT_FALSE(says(text, "Sharing"));
-    EXPECT_FALSE(says(text, "Sessions"));
-    EXPECT_FALSE(says(text, "file "));
-    EXPECT_TRUE(says(text, "largest instant        1 row at 0.000 s"));
-}
-
-TEST(InspectTable, TellsContentsFromPrefixes) {
+TEST(InspectTable, TellsContentsFromPrefixesAndListsFiles) {
     const std::string text = shown(make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}, {1, 8, {2, 1}}}));
     EXPECT_TRUE(says(
         text,
         "block contents: 100.00 % at more than one position, 100.00 % after more than one other"));
     EXPECT_FALSE(says(text, "Cache blocks"));  // nothing hits at any size
-}
-
-TEST(InspectTable, ListsFiles) {
     Trace trace = sharing();
     trace.files = {{"a/very/long/folder/of/traces/first.json", 0}, {"second.json", 2}};
-    const std::string text = shown(trace);
-    EXPECT_TRUE(says(text, "...er/of/traces/first.json"));
-    EXPECT_TRUE(says(text, "50.00 %   50.00 %\nsecond.json"));
+    const std::string listed = shown(trace);
+    EXPECT_TRUE(says(listed, "...er/of/traces/first.json"));
+    EXPECT_TRUE(says(listed, "50.00 %   50.00 %\nsecond.json"));
     InputErrors errors;
     errors.add({});
     EXPECT_EQ(refused_line("bad.csv", errors), "bad.csv                    refused: 1 error\n");
@@ -271,13 +248,9 @@ TEST(InspectOptions, HaveDefaults) {
 
 TEST(InspectOptions, TakeEverything) {
     const InspectCommand command =
-        inspect_parsed({"a",          "b",          "--format",  "qwen",
-                        "--sessions", "open",       "--lenient", "--start",
-                        "1s",         "--end",      "2m",        "--limit",
-                        "7",          "--seed",     "3",         "--block-sizes",
-                        "512, 1024",  "--kv-bytes", "320k",      "--max-model-len",
-                        "131072",     "--plot",     "--json",    "--hash-block-report",
-                        "r.json"});
+        inspect_parsed(words_of("a b --format qwen --sessions open --lenient --start 1s --end 2m "
+                                "--limit 7 --seed 3 --block-sizes 512,1024 --kv-bytes 320k "
+                                "--max-model-len 131072 --plot --json --hash-block-report r.json"));
     EXPECT_EQ(command.files.paths, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(command.files.format, "qwen");
     EXPECT_TRUE(command.files.sessions == Sessions::open && command.files.lenient);
@@ -293,7 +266,7 @@ TEST(InspectOptions, TakeEverything) {
     EXPECT_TRUE(inspect_parsed({"a", "--each"}).each);
 }
 
-TEST(InspectOptions, AreRefusedWithARemedy) {
+TEST(InspectOptions, AreRefusedWithARemedyAndHaveAHelp) {
     EXPECT_TRUE(says(inspect_refusal({}), "name a file, a directory or -"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "512,,1"}), "use 512,1024"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "0"}), "use 512,1024"));
@@ -303,9 +276,6 @@ TEST(InspectOptions, AreRefusedWithARemedy) {
     EXPECT_TRUE(says(inspect_refusal({"t", "--json", "--hash-block-report", "-"}), "name a file"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--map"}), "--map needs a value (K=COLUMN,..)"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--plots"}), "did you mean --plot?"));
-}
-
-TEST(InspectOptions, HaveAHelpWithExamples) {
     const InspectCommandLine line = parse_inspect_options({"--help"});
     EXPECT_EQ(line.kind, InspectCommandLine::Kind::help);
     EXPECT_TRUE(says(line.text, "\n  driftless inspect trace.jsonl\n"));

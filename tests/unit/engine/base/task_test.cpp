@@ -2,16 +2,10 @@
 
 #include "engine/base/task.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <memory>
-#include <vector>
-
 #include "engine/base/keyed_hash.hpp"
 #include "engine/base/time.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -135,28 +129,22 @@ TEST(ClockOffset, TheTightestReadingWins) {
     EXPECT_EQ(clock.sample().error_ns, 80);
     EXPECT_EQ(clock.sample().steps, 0u);
     EXPECT_EQ(clock.to_monotonic_ns(ahead + 123), 123);
-}
-
-TEST(ClockOffset, NoReadingSaysNothing) {
-    ClockOffset clock;
-    clock.take(nullptr, 0);
-    EXPECT_EQ(clock.sample().steps, 0u);
+    ClockOffset unread;
+    unread.take(nullptr, 0);
+    EXPECT_EQ(unread.sample().steps, 0u);
     const ClockReading tight = reading(0, 80, ahead);
-    clock.take(&tight, 1);
-    clock.take(nullptr, 0);
-    EXPECT_EQ(clock.sample().offset_ns, ahead);
-    EXPECT_EQ(clock.sample().error_ns, 80);
-}
-
-TEST(ClockOffset, AWideReadingSaysNothingNew) {
-    ClockOffset clock;
-    const ClockReading tight = reading(0, 80, ahead);
+    unread.take(&tight, 1);
+    unread.take(nullptr, 0);
+    EXPECT_EQ(unread.sample().offset_ns, ahead);
+    EXPECT_EQ(unread.sample().error_ns, 80);
+    ClockOffset known;
+    const ClockReading first = reading(0, 80, ahead);
     const ClockReading wide = reading(1'000'000, 400'000, ahead + 150'000);
-    clock.take(&tight, 1);
-    clock.take(&wide, 1);
-    EXPECT_EQ(clock.sample().offset_ns, ahead);
-    EXPECT_EQ(clock.sample().error_ns, 80);
-    EXPECT_EQ(clock.sample().steps, 0u);
+    known.take(&first, 1);
+    known.take(&wide, 1);
+    EXPECT_EQ(known.sample().offset_ns, ahead);
+    EXPECT_EQ(known.sample().error_ns, 80);
+    EXPECT_EQ(known.sample().steps, 0u);
 }
 
 TEST(ClockOffset, AStepIsSeenAndCounted) {

@@ -2,23 +2,17 @@
 
 #include "engine/history/past.hpp"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <set>
-#include <string>
 
 #include "engine/history/fired_marks.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/record/line_sink.hpp"
 #include "proto/run/client_sample.hpp"
 #include "proto/run/record.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -170,7 +164,7 @@ TEST(Past, NamesWhatIsWrong) {
 
 // A row that was sent again left when it left the last time; one with a record is not open,
 // whichever line came first.
-TEST(Past, OpenRows) {
+TEST(Past, OpenRowsSayWhatHeldThem) {
     Past past(RunFacts{});
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
@@ -182,17 +176,14 @@ TEST(Past, OpenRows) {
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":40}"));
     EXPECT_TRUE(past.open().empty());
     EXPECT_EQ(past.known_ns(), 40);
-}
-
-// What held a row back is known of one that never ended, too; early runs did not write it.
-TEST(Past, OpenRowsSayWhatHeldThem) {
-    Past past(RunFacts{});
-    ASSERT_TRUE(past.add_fired(R"({"row":7,"fired_ns":9,"held_ns":5,"late_cause":"inflight"})"));
-    ASSERT_TRUE(past.add_fired(R"({"row":8,"fired_ns":9})"));
-    EXPECT_EQ(past.open().at(7).held_ns, 5);
-    EXPECT_EQ(past.open().at(7).late_cause, LateCause::inflight);
-    EXPECT_EQ(past.open().at(8).late_cause, LateCause::none);
-    const auto wrong = [&](const char* line) { return past.add_fired(line).error().doing; };
+    // What held a row back is known of one that never ended, too; early runs did not write it.
+    Past held(RunFacts{});
+    ASSERT_TRUE(held.add_fired(R"({"row":7,"fired_ns":9,"held_ns":5,"late_cause":"inflight"})"));
+    ASSERT_TRUE(held.add_fired(R"({"row":8,"fired_ns":9})"));
+    EXPECT_EQ(held.open().at(7).held_ns, 5);
+    EXPECT_EQ(held.open().at(7).late_cause, LateCause::inflight);
+    EXPECT_EQ(held.open().at(8).late_cause, LateCause::none);
+    const auto wrong = [&](const char* fired) { return held.add_fired(fired).error().doing; };
     EXPECT_STREQ(wrong(R"({"row":7,"fired_ns":9,"held_ns":5,"late_cause":"x"})"), "late_cause");
     EXPECT_STREQ(wrong(R"({"row":7,"fired_ns":9,"held_ns":"x","late_cause":"none"})"), "held_ns");
 }
@@ -514,14 +505,11 @@ TEST(FinishedTrees, AreWholeInTheEnd) {
                         << line_of(4, "c", Outcome::http_5xx) << line_of(4, "c", Outcome::ok)
                         << line_of(5, nullptr, Outcome::ok) << "{\"row\":6";  // torn by a kill
     EXPECT_EQ(count_finished_trees(path), 2U);
-}
-
-TEST(FinishedTrees, AreUnknownWhereARecordIsNone) {
-    const ScratchFolder folder;
-    const std::string path = folder / "requests.jsonl";
-    EXPECT_EQ(count_finished_trees(path), 0U);
-    std::ofstream(path) << "{}\n";
-    EXPECT_EQ(count_finished_trees(path), std::nullopt);
+    const ScratchFolder other;
+    const std::string odd = other / "requests.jsonl";
+    EXPECT_EQ(count_finished_trees(odd), 0U);
+    std::ofstream(odd) << "{}\n";
+    EXPECT_EQ(count_finished_trees(odd), std::nullopt);
 }
 
 }  // namespace

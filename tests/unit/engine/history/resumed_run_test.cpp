@@ -2,17 +2,13 @@
 
 #include "engine/history/resumed_run.hpp"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/plan/schedule.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -130,11 +126,20 @@ TEST(RemainingRows, GivesUpWhatIsMarked) {
 }
 
 // Marks of a segment know nothing of what had left in the one before.
-TEST(RemainingRows, GivesUpWhatLeftUnmarked) {
+TEST(RemainingRows, GivesUpWhatLeftUnmarkedOrIsMarkedStill) {
     DeadRun run(4);
     run.leave(1, 100 * ms + 7);
     EXPECT_EQ(remaining_rows(run.with_marks(), false).given_up, (Rows{1}));
     EXPECT_EQ(sent(remaining_rows(run.with_marks(), false)), (Rows{0, 2}));
+    // A row that was to be sent again and was not: who resumes the next time does not send it
+    // unasked.
+    DeadRun again(5);
+    again.marks.mark(1);
+    DeadRun next(5);
+    mark_again(remaining_rows(again.with_marks(), true), next.marks);
+    EXPECT_EQ(remaining_rows(next.with_marks(), false).given_up, (Rows{1}));
+    DeadRun at_once(4);
+    EXPECT_EQ(sent(remaining_rows(at_once.with_marks(), false)), (Rows{0, 1, 2}));
 }
 
 TEST(RemainingRows, SendsAgainWhenAsked) {
@@ -149,20 +154,6 @@ TEST(RemainingRows, SendsAgainWhenAsked) {
     EXPECT_EQ(remaining.given_up, Rows{});
 }
 
-// A row that was to be sent again and was not: who resumes the next time does not send it unasked.
-TEST(RemainingRows, OfARunThatWasToSendAgainKeepsItsMarks) {
-    DeadRun run(5);
-    run.marks.mark(1);
-    DeadRun next(5);
-    mark_again(remaining_rows(run.with_marks(), true), next.marks);
-    EXPECT_EQ(remaining_rows(next.with_marks(), false).given_up, (Rows{1}));
-}
-
-TEST(RemainingRows, OfARunThatWasKilledAtOnceIsAllOfIt) {
-    DeadRun run(4);
-    EXPECT_EQ(sent(remaining_rows(run.with_marks(), false)), (Rows{0, 1, 2}));
-}
-
 // Where it can have died: a second after the sign that it owed a second after the last one.
 TEST(RemainingRows, WithoutMarksGoesByTheClock) {
     DeadRun run(60);
@@ -173,32 +164,24 @@ TEST(RemainingRows, WithoutMarksGoesByTheClock) {
     EXPECT_EQ(remaining.given_up.back(), 21u);  // due at 2.1 s
     EXPECT_EQ(sent(remaining).front(), 22u);
     EXPECT_EQ(sent(remaining).back(), 58u);
-}
-
-// A segment has not died before it began, whatever its files say.
-TEST(RemainingRows, WithoutMarksGoesByTheLastSegment) {
-    DeadRun run(60);
-    run.record(0, 50 * ms);
-    const InterruptedRun found{run.trace, run.plan, run.past, nullptr, 3'000 * ms};
+    // A segment has not died before it began, whatever its files say.
+    DeadRun of_segment(60);
+    of_segment.record(0, 50 * ms);
+    const InterruptedRun found{of_segment.trace, of_segment.plan, of_segment.past, nullptr,
+                               3'000 * ms};
     EXPECT_EQ(sent(remaining_rows(found, false)).front(), 51u);
-}
-
-// Rows 2 and 3 are held back (--max-inflight); what is due later may leave with them, all at once,
-// up to two seconds after the last line.
-TEST(RemainingRows, WithoutMarksTakesNoHeldRowForASign) {
-    DeadRun run(60);
-    run.leave(0, 0);
-    run.leave(1, 100 * ms);
-    run.record(0, 1'400 * ms);
-    EXPECT_EQ(remaining_rows(run.without_marks(), false).given_up.back(), 34u);
-}
-
-TEST(RemainingRows, WithoutMarksSendsAgainWhenAsked) {
-    DeadRun run(60);
-    run.record(0, 50 * ms);
-    const RemainingRows remaining = remaining_rows(run.without_marks(), true);
-    EXPECT_EQ(remaining.send.size(), 58u);
-    EXPECT_EQ(remaining.again.size(), 20u);  // due at 0.1 to 2.0 s
+    // Rows 2 and 3 are held back (--max-inflight); what is due later may leave with them, all at
+    // once, up to two seconds after the last line.
+    DeadRun held(60);
+    held.leave(0, 0);
+    held.leave(1, 100 * ms);
+    held.record(0, 1'400 * ms);
+    EXPECT_EQ(remaining_rows(held.without_marks(), false).given_up.back(), 34u);
+    DeadRun asked(60);
+    asked.record(0, 50 * ms);
+    const RemainingRows resent = remaining_rows(asked.without_marks(), true);
+    EXPECT_EQ(resent.send.size(), 58u);
+    EXPECT_EQ(resent.again.size(), 20u);  // due at 0.1 to 2.0 s
 }
 
 // A row that left too late is tainted whether it ended or not: a verdict says that none did.
@@ -501,53 +484,36 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     EXPECT_EQ(judge_run(facts, {}, {}, {}).reasons.back(), how_calibrated(facts));
 }
 
-TEST(RunFacts, ReadsTheBarOfARun) {
-    std::string text = run_json();
-    const std::size_t at = text.find("\"drift_ns\"");
-    text.insert(at, R"("measured_ns":7,"taken_share":0.25,"drift_most_ns":9,)");
-    const RunFacts read = read_alone(read_run_facts, text).value();
-    EXPECT_EQ(read.calibration.measured_ns, 7);
-    EXPECT_EQ(read.calibration.taken_share, 0.25);
-    EXPECT_EQ(read.calibration.limits.drift_most_ns, 9);
-}
-
 // A run is judged by the limits that it had; one of before there was a limit on the wire has none.
-TEST(RunFacts, ReadsRunsWithoutAWireLimit) {
-    std::string text = run_json();
-    const std::size_t at = text.find("\"wire_ns\"");
-    ASSERT_NE(at, std::string::npos);
-    text.replace(at, 9, "\"other\"");
-    EXPECT_EQ(read_alone(read_run_facts, text).value().calibration.limits.wire_ns, 0);
-}
-
-// Runs of before there were templates have no such key.
-TEST(RunFacts, ReadsTheTemplate) {
-    const auto template_of = [](std::string_view json) {
-        std::string text = run_json();
-        text.insert(text.find("\"model\""), json);
-        const Result<RunFacts> read = read_alone(read_run_facts, text);
-        EXPECT_TRUE(read);
-        return read.value().template_digest.value_or(0);
+// Nor have runs of before there were templates such a key.
+TEST(RunFacts, ReadsLaterAndOlderKeys) {
+    const auto with = [](const std::string& before, const std::string& more) {
+        return read_alone(read_run_facts, replaced(run_json(), before, more + before)).value();
+    };
+    const CalibrationFacts bar =
+        with("\"drift_ns\"", R"("measured_ns":7,"taken_share":0.25,"drift_most_ns":9,)")
+            .calibration;
+    EXPECT_EQ(bar.measured_ns, 7);
+    EXPECT_EQ(bar.taken_share, 0.25);
+    EXPECT_EQ(bar.limits.drift_most_ns, 9);
+    EXPECT_EQ(read_alone(read_run_facts, replaced(run_json(), "\"wire_ns\"", "\"other\""))
+                  .value()
+                  .calibration.limits.wire_ns,
+              0);
+    const auto template_of = [&](const std::string& json) {
+        return with("\"model\"", json).template_digest.value_or(0);
     };
     EXPECT_EQ(template_of(""), 0u);
     EXPECT_EQ(template_of("\"template\":null,"), 0u);
     EXPECT_EQ(template_of("\"template\":{\"file\":\"t\",\"digest\":\"00000000000000fe\"},"), 254u);
-}
-
-TEST(RunFacts, ReadsTheDataset) {
-    std::string text = run_json();
-    text.insert(text.find("\"model\""),
-                "\"dataset\":{\"file\":\"d\",\"digest\":\"00000000000000fd\"},");
-    EXPECT_EQ(read_alone(read_run_facts, text).value().dataset_digest, 253u);
+    EXPECT_EQ(with("\"model\"", "\"dataset\":{\"file\":\"d\",\"digest\":\"00000000000000fd\"},")
+                  .dataset_digest,
+              253u);
 }
 
 TEST(RunFacts, NamesTheKey) {
-    const auto error_with = [](std::string_view from, std::string_view to) {
-        std::string text = run_json();
-        const std::size_t at = text.find(from);
-        EXPECT_NE(at, std::string::npos) << from;
-        text.replace(at, from.size(), to);
-        const Result<RunFacts> read = read_alone(read_run_facts, text);
+    const auto error_with = [](const std::string& from, const std::string& to) {
+        const Result<RunFacts> read = read_alone(read_run_facts, replaced(run_json(), from, to));
         EXPECT_FALSE(read) << to;
         return read ? Error{} : read.error();
     };

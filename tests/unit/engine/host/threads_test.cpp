@@ -2,7 +2,6 @@
 
 #include "engine/host/threads.hpp"
 
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -10,14 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <thread>
 
 #include "engine/base/time.hpp"
 #include "engine/host/host.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -225,7 +221,7 @@ ChildEnd end_of(Child& child) {
     return {};
 }
 
-TEST(Child, SaysHowItEnded) {
+TEST(Child, SaysHowItEndedOrThatItIsNotThere) {
     Child three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
     EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
@@ -233,6 +229,11 @@ TEST(Child, SaysHowItEnded) {
     const ChildEnd end = end_of(killed);
     EXPECT_EQ(end.exit_code, -1);
     EXPECT_EQ(end.signal, SIGKILL);
+    ChildCommand command = shell("");
+    command.program = "/nowhere/at/all";
+    const Result<Child> child = Child::start(command);
+    ASSERT_FALSE(child);
+    EXPECT_EQ(child.error().code, ErrorCode::not_found);
 }
 
 // A supervisor may start us so; then the kernel would forget how a child ended.
@@ -242,15 +243,7 @@ TEST(Child, SaysSoWhereChildrenWereIgnored) {
     EXPECT_EQ(end_of(three).exit_code, 3);
 }
 
-TEST(Child, AProgramThatIsNotThere) {
-    ChildCommand command = shell("");
-    command.program = "/nowhere/at/all";
-    const Result<Child> child = Child::start(command);
-    ASSERT_FALSE(child);
-    EXPECT_EQ(child.error().code, ErrorCode::not_found);
-}
-
-TEST(Child, GetsItsEnvironmentAndItsFiles) {
+TEST(Child, GetsItsEnvironmentItsFilesAndDefaultSignals) {
     const ScratchFolder folder;
     const int file = open_output(folder / "out").value();
     ChildCommand command = shell("echo $A; echo $B >&2; cat");
@@ -261,15 +254,13 @@ TEST(Child, GetsItsEnvironmentAndItsFiles) {
     ASSERT_TRUE(child);
     EXPECT_EQ(end_of(child.value()).exit_code, 0);
     EXPECT_EQ(read_bytes(folder / "out"), "one\ntwo\n");
-}
-
-// A command that ignores SIGPIPE, as ours do, must not hand that on: `yes | head` would not end.
-TEST(Child, SignalsAreTheDefaultOnes) {
+    // A command that ignores SIGPIPE, as ours do, must not hand that on: `yes | head` would not
+    // end.
     (void)::signal(SIGPIPE, SIG_IGN);
-    Result<Child> child = Child::start(shell("kill -PIPE $$; exit 0"));
+    Result<Child> signalled = Child::start(shell("kill -PIPE $$; exit 0"));
     (void)::signal(SIGPIPE, SIG_DFL);
-    ASSERT_TRUE(child);
-    EXPECT_EQ(end_of(child.value()).signal, SIGPIPE);
+    ASSERT_TRUE(signalled);
+    EXPECT_EQ(end_of(signalled.value()).signal, SIGPIPE);
 }
 
 TEST(Child, AGroupEndsWithWhatItStarted) {

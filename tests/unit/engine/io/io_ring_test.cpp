@@ -3,7 +3,6 @@
 #include "engine/io/io_ring.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,15 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -34,7 +28,7 @@ std::int64_t realtime_ns() {
     return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-TEST(HostClocks, TellStampsOfTheKernelByTheirOwnClock) {
+TEST(HostClocks, NeverGoBackAndTellStampsOfTheKernel) {
     HostClocks clocks;
     EXPECT_EQ(clocks.to_monotonic_ns(0), 0) << "no stamp";
     // Somebody may take the CPU, or set the clock, between the looks: once it does not.
@@ -47,18 +41,15 @@ TEST(HostClocks, TellStampsOfTheKernelByTheirOwnClock) {
         between = told_ns >= before_ns - error_ns && told_ns <= after_ns + error_ns;
     }
     EXPECT_TRUE(between);
-}
-
-TEST(HostClocks, NeverGoBack) {
-    HostClocks clocks;
+    HostClocks steady;
     Instant now = HostClocks::now();
-    std::int64_t suspended_ns = clocks.suspended_ns();
+    std::int64_t suspended_ns = steady.suspended_ns();
     EXPECT_GE(suspended_ns, 0);
     for (int i = 0; i < 10'000; ++i) {
         const Instant later = HostClocks::now();
         ASSERT_GE(later.ns, now.ns);
         now = later;
-        const std::int64_t more_ns = clocks.suspended_ns();
+        const std::int64_t more_ns = steady.suspended_ns();
         ASSERT_GE(more_ns, suspended_ns);
         suspended_ns = more_ns;
     }
@@ -106,13 +97,10 @@ TEST_F(AnIoRing, GivesCompletionsInOrder) {
 }
 
 // With nothing to hand over there is no system call.
-TEST_F(AnIoRing, FlushesNothingWithoutEntering) {
+TEST_F(AnIoRing, EntersForEntriesAlone) {
     EXPECT_TRUE(ring_.flush());
     EXPECT_EQ(ring_.enters(), 0U);
-}
-
-// More entries than the ring has places: those before are handed over first.
-TEST_F(AnIoRing, MakesRoomForEntries) {
+    // More entries than the ring has places: those before are handed over first.
     for (std::uint64_t i = 0; i < 10; ++i) {
         prepare_nop(i);
     }

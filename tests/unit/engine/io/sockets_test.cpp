@@ -3,25 +3,21 @@
 #include "engine/io/sockets.hpp"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
-#include <iterator>
-#include <string>
-#include <vector>
 
 #include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/machines/calibration_floor.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/test.hpp"
+#include "tests/unit/engine/io/turned.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 
 namespace driftless {
@@ -217,24 +213,15 @@ class Stamps : public ::testing::TestWithParam<bool> {
         const auto local = driver_->local_address(listener).value();
         Op accept;
         Heard accepted;
-        accept.spec.kind = OpKind::accept;
-        accept.spec.socket = listener;
-        accept.handler = on_result;
-        accept.owner = &accepted;
-        driver_->submit(accept);
+        submit(*driver_, accept, {.kind = OpKind::accept, .socket = listener}, on_result,
+               &accepted);
         const auto client = driver_->open_socket(local).value();
         client_ = client;
         Op connect;
         Heard connected;
-        connect.spec.kind = OpKind::connect;
-        connect.spec.socket = client_;
-        connect.spec.address = &local;
-        connect.handler = on_result;
-        connect.owner = &connected;
-        driver_->submit(connect);
-        for (int turns = 0; turns < 1000 && (connect.in_flight() || accepted.total == 0); ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-        }
+        submit(*driver_, connect, {.kind = OpKind::connect, .socket = client_, .address = &local},
+               on_result, &connected);
+        turn_while(*driver_, [&] { return (connect.in_flight() || accepted.total == 0); });
         ASSERT_EQ(connected.last_result, 0);
         peer_ = Socket{accepted.last_result};
         cancel(accept);
@@ -243,11 +230,8 @@ class Stamps : public ::testing::TestWithParam<bool> {
     }
 
     void cancel(Op& target) {
-        cancel_.spec.kind = OpKind::cancel;
-        cancel_.spec.target = &target;
-        cancel_.handler = on_result;
-        cancel_.owner = &cancelled_;
-        driver_->submit(cancel_);
+        submit(*driver_, cancel_, {.kind = OpKind::cancel, .target = &target}, on_result,
+               &cancelled_);
         driver_->flush();
         for (int turns = 0; turns < 1000 && (cancel_.in_flight() || target.in_flight()); ++turns) {
             (void)driver_->collect_stamps(16, nullptr);
@@ -256,28 +240,19 @@ class Stamps : public ::testing::TestWithParam<bool> {
     }
 
     void watch(Op& op, OpKind kind, Socket socket, Heard& heard) {
-        op.spec.kind = kind;
-        op.spec.socket = socket;
-        op.spec.kernel_stamps = kind == OpKind::receive;
-        op.handler = kind == OpKind::receive ? on_receive : on_stamp;
-        op.owner = &heard;
-        driver_->submit(op);
+        submit(*driver_, op,
+               {.kind = kind, .socket = socket, .kernel_stamps = kind == OpKind::receive},
+               kind == OpKind::receive ? on_receive : on_stamp, &heard);
     }
 
     void send(const std::string& bytes, const Op& stamps) {
         Op op;
         Heard sent;
-        op.spec.kind = OpKind::send;
-        op.spec.socket = client_;
-        op.spec.bytes = bytes;
-        op.spec.stamps = &stamps;
-        op.handler = on_result;
-        op.owner = &sent;
-        driver_->submit(op);
+        submit(*driver_, op,
+               {.kind = OpKind::send, .socket = client_, .bytes = bytes, .stamps = &stamps},
+               on_result, &sent);
         driver_->flush();
-        for (int turns = 0; turns < 1000 && op.in_flight(); ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-        }
+        turn_while(*driver_, [&] { return op.in_flight(); });
         ASSERT_EQ(sent.total, static_cast<std::int64_t>(bytes.size()));
     }
 
@@ -316,9 +291,7 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
     for (int tries = 0; tries < 100'000 && driver_->now() - since < milliseconds(20); ++tries) {
         send("x", stamps);
         ++bytes;
-        for (int turns = 0; turns < 1000 && got.bytes.size() < bytes; ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-        }
+        turn_while(*driver_, [&] { return got.bytes.size() < bytes; });
         for (int looks = 0; looks < 1000 && sent.stamps.size() < bytes; ++looks) {
             (void)driver_->collect_stamps(16, &stamps);
         }
@@ -339,9 +312,7 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
         EXPECT_EQ(sent.stamps.back().key, bytes - 1);
         EXPECT_GE(sent.stamps.back().kernel_ns, before.ns - error_ns);
         EXPECT_LE(sent.stamps.back().kernel_ns, after.ns + error_ns);
-        for (int turns = 0; turns < 1000 && got.bytes.size() < bytes; ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-        }
+        turn_while(*driver_, [&] { return got.bytes.size() < bytes; });
         ASSERT_EQ(got.bytes.size(), bytes);
         const Completion& read = got.receives.back();
         EXPECT_GE(read.kernel_ns, before.ns - error_ns);
@@ -369,9 +340,7 @@ TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
     receive.spec.kernel_stamps = false;
     driver_->submit(receive);
     send("hello", none);
-    for (int turns = 0; turns < 1000 && got.bytes.size() < 5; ++turns) {
-        (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-    }
+    turn_while(*driver_, [&] { return got.bytes.size() < 5; });
     EXPECT_EQ(got.bytes, "hello");
     ASSERT_EQ(got.receives.size(), 1u);
     EXPECT_EQ(got.receives[0].kernel_ns, 0);

@@ -3,13 +3,11 @@
 
 #include "engine/io/tls.hpp"
 
-#include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <unistd.h>
 
-#include <cstdio>
-
+#include "tests/test.hpp"
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -118,9 +116,13 @@ struct Pair {
     TlsStream server;
     char room[record_bytes_max] = {};
 
-    Pair(TlsPeer& peer, const TlsContext& context) {
+    /// They shake hands, `piece` bytes at a time.
+    Pair(TlsPeer& peer, const TlsContext& context, std::size_t piece = 1 << 20) {
         client.connect(peer);
         server.accept(context);
+        client.step();
+        while (carry(client, server, piece) || carry(server, client, piece)) {
+        }
     }
 
     /// All that `from` has to say reaches `to`, `piece` bytes at a time, while both shake hands.
@@ -133,12 +135,6 @@ struct Pair {
             }
         }
         return !bytes.empty();
-    }
-
-    void shake_hands(std::size_t piece = 1 << 20) {
-        client.step();
-        while (carry(client, server, piece) || carry(server, client, piece)) {
-        }
     }
 
     /// The plain bytes of these records.
@@ -177,9 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Both, TlsVersions, ::testing::Values(TLS1_2_VERSION, TL
 
 // Chain and name are right: both sides are open, the protocol is agreed on, and what one seals the
 // other reads.
-TEST_P(TlsVersions, SpeakHttp) {
+TEST_P(TlsVersions, SpeakHttpHoweverTheyShakeHands) {
     Pair pair(peer_, server_context_);
-    pair.shake_hands();
     ASSERT_EQ(pair.client.state(), State::open);
     ASSERT_EQ(pair.server.state(), State::open);
     EXPECT_EQ(peer_.handshakes, 1u);
@@ -189,22 +184,17 @@ TEST_P(TlsVersions, SpeakHttp) {
               "GET / HTTP/1.1\r\n\r\n");
     EXPECT_EQ(pair.hear(pair.client, seal(pair.server, "HTTP/1.1 200 OK\r\n\r\n")),
               "HTTP/1.1 200 OK\r\n\r\n");
-}
-
-// A handshake may come in any pieces.
-TEST_P(TlsVersions, ShakeHandsInPieces) {
+    // A handshake may come in any pieces.
     for (const std::size_t piece : {1u, 2u, 3u, 5u, 17u, 100u, 255u, 1000u}) {
-        Pair pair(peer_, server_context_);
-        pair.shake_hands(piece);
-        EXPECT_EQ(pair.client.state(), State::open) << piece;
-        EXPECT_EQ(pair.server.state(), State::open) << piece;
+        Pair split(peer_, server_context_, piece);
+        EXPECT_EQ(split.client.state(), State::open) << piece;
+        EXPECT_EQ(split.server.state(), State::open) << piece;
     }
 }
 
 // Two records, whole, byte by byte and cut once at every place, are the same plain bytes.
 TEST_P(TlsVersions, ReadRecordsAtEverySplit) {
     Pair pair(peer_, server_context_);
-    pair.shake_hands();
     const std::string first(300, 'a');
     const std::string second(40, 'b');
     std::size_t size = 1;
@@ -237,7 +227,6 @@ TEST_P(TlsVersions, SealInPlace) {
           first_record_bytes + record_bytes_max, first_record_bytes + record_bytes_max + 1,
           std::size_t{500'000}}) {
         Pair pair(peer_, server_context_);
-        pair.shake_hands();
         std::string expected(size, '\0');
         for (std::size_t i = 0; i < size; ++i) {
             expected[i] = static_cast<char>(i * 2654435761u >> 24);
@@ -263,7 +252,6 @@ TEST_P(TlsVersions, SealInPlace) {
 TEST_P(TlsVersions, TakeUpASession) {
     for (int connection = 0; connection < 3; ++connection) {
         Pair pair(peer_, server_context_);
-        pair.shake_hands();
         EXPECT_EQ(pair.read(pair.client), "");  // the tickets of 1.3 come behind the handshake
         EXPECT_EQ(pair.client.state(), State::open);
     }
@@ -274,7 +262,6 @@ TEST_P(TlsVersions, TakeUpASession) {
 // A close_notify is an end; the end of the connection without one is none.
 TEST_P(TlsVersions, EndByCloseNotify) {
     Pair pair(peer_, server_context_);
-    pair.shake_hands();
     const std::string last = seal(pair.server, "bye");
     pair.server.say_goodbye();
     const std::string goodbye = pair.server.take_output();
@@ -287,7 +274,6 @@ TEST_P(TlsVersions, EndByCloseNotify) {
 // A record that somebody has changed is a failure with OpenSSL's words, and nothing of it is read.
 TEST_P(TlsVersions, RefuseAChangedRecord) {
     Pair pair(peer_, server_context_);
-    pair.shake_hands();
     std::string record = seal(pair.server, "true");
     record.back() = static_cast<char>(record.back() ^ 1);
     EXPECT_EQ(pair.hear(pair.client, record), "");
@@ -305,7 +291,6 @@ TEST(TlsStream, TakesATicketMidStream) {
     (void)SSL_CTX_set_num_tickets(server_context.raw(), 0);
     TlsPeer peer(client_context, "host.example");
     Pair pair(peer, server_context);
-    pair.shake_hands();
     (void)pair.read(pair.client);
     ASSERT_EQ(peer.session(), nullptr);
     const std::string first = seal(pair.server, "half an ");
@@ -322,7 +307,6 @@ TEST(TlsStream, AnswersAKeyUpdateInOrder) {
     const TlsContext client_context = client_of({true, papers().authority.cert, "", ""});
     TlsPeer peer(client_context, "host.example");
     Pair pair(peer, server_context);
-    pair.shake_hands();
     (void)pair.read(pair.client);
     const std::string armed = seal(pair.client, "armed before");
     ASSERT_EQ(SSL_key_update(pair.server.raw(), SSL_KEY_UPDATE_REQUESTED), 1);
@@ -341,7 +325,6 @@ std::string refusal(const PemFiles& shown, const TlsClientOptions& trust, const 
     const TlsContext client_context = client_of(trust);
     TlsPeer peer(client_context, name);
     Pair pair(peer, server_context);
-    pair.shake_hands();
     return pair.client.state() == State::open ? "" : describe(pair.client.failure());
 }
 
@@ -394,7 +377,6 @@ TEST(TlsStream, ShowsAClientCertificate) {
             client_of({true, ours.authority.cert, shown ? own.cert : "", shown ? own.key : ""});
         TlsPeer peer(client_context, "host.example");
         Pair pair(peer, server_context);
-        pair.shake_hands();
         (void)pair.read(pair.client);  // in TLS 1.3 the alert comes behind the handshake
         EXPECT_EQ(pair.client.state(), shown ? State::open : State::failed);
         EXPECT_EQ(describe(pair.client.failure()),

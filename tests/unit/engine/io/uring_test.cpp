@@ -2,17 +2,12 @@
 
 #include "engine/io/uring.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "engine/io/driver.hpp"
+#include "tests/test.hpp"
+#include "tests/unit/engine/io/turned.hpp"
 
 namespace driftless {
 
@@ -27,22 +22,16 @@ TEST(UnreadWatch, MovesOnWithLooksThatFindNothing) {
     EXPECT_EQ(watch.since(), Instant{20});
     watch.look(Instant{30}, true);
     EXPECT_EQ(watch.since(), Instant{20});
-}
-
-// The kernel keeps a flag that it raised behind its work until the next arrival.
-TEST(UnreadWatch, MovesOnWhereAnEntryBringsNothingThoughTheFlagStays) {
-    UnreadWatch watch(Instant{10});
+    // The kernel keeps a flag that it raised behind its work until the next arrival.
+    UnreadWatch flagged(Instant{10});
     for (const std::int64_t at : {20, 30, 40}) {
-        watch.look(Instant{at}, true);
-        watch.nothing_came();
-        EXPECT_EQ(watch.since(), Instant{at});
+        flagged.look(Instant{at}, true);
+        flagged.nothing_came();
+        EXPECT_EQ(flagged.since(), Instant{at});
     }
-}
-
-TEST(UnreadWatch, NeverGoesBack) {
-    UnreadWatch watch(Instant{50});
-    watch.nothing_came();
-    EXPECT_EQ(watch.since(), Instant{50});
+    UnreadWatch later(Instant{50});
+    later.nothing_came();
+    EXPECT_EQ(later.since(), Instant{50});
 }
 
 // The ring over real loopback sockets: connect, accept, send, receive across tiny buffers, end of
@@ -70,11 +59,8 @@ void on_accept(Op& op, const Completion& done) {
         return;
     }
     peer.socket = Socket{done.result};
-    peer.receive.spec.kind = OpKind::receive;
-    peer.receive.spec.socket = peer.socket;
-    peer.receive.handler = on_receive;
-    peer.receive.owner = &peer;
-    peer.driver->submit(peer.receive);
+    submit(*peer.driver, peer.receive, {.kind = OpKind::receive, .socket = peer.socket}, on_receive,
+           &peer);
 }
 
 void on_end(Op& op, const Completion& done) {
@@ -95,20 +81,15 @@ class Uring : public ::testing::Test {
     }
 
     void turn_until(const bool& condition) {
-        for (int turns = 0; turns < 100'000 && !condition; ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
-        }
+        turn_while(*driver_, [&] { return !condition; }, 100'000);
         ASSERT_TRUE(condition);
     }
 
     /// Receives from the first of two connected sockets.
     void receive_from(int (&pair)[2], Op& receive, Op::Handler handler, void* owner) {
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-        receive.spec.kind = OpKind::receive;
-        receive.spec.socket = Socket{pair[0]};
-        receive.handler = handler;
-        receive.owner = owner;
-        driver_->submit(receive);
+        submit(*driver_, receive, {.kind = OpKind::receive, .socket = Socket{pair[0]}}, handler,
+               owner);
     }
 
     std::unique_ptr<UringDriver> driver_;
@@ -143,11 +124,7 @@ TEST_F(Uring, MovesBytesThroughFewBuffers) {
     const auto local = driver_->local_address(listener).value();
 
     Peer peer{.driver = driver_.get()};
-    peer.accept.spec.kind = OpKind::accept;
-    peer.accept.spec.socket = listener;
-    peer.accept.handler = on_accept;
-    peer.accept.owner = &peer;
-    driver_->submit(peer.accept);
+    submit(*driver_, peer.accept, {.kind = OpKind::accept, .socket = listener}, on_accept, &peer);
 
     std::string bytes(1 << 20, '\0');
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -170,14 +147,8 @@ TEST_F(Uring, MovesBytesThroughFewBuffers) {
     }
     Op cancel;
     int cancelled = 1;
-    cancel.spec.kind = OpKind::cancel;
-    cancel.spec.target = &peer.accept;
-    cancel.handler = on_end;
-    cancel.owner = &cancelled;
-    driver_->submit(cancel);
-    for (int turns = 0; turns < 1000 && driver_->in_flight() > 0; ++turns) {
-        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
-    }
+    submit(*driver_, cancel, {.kind = OpKind::cancel, .target = &peer.accept}, on_end, &cancelled);
+    turn_while(*driver_, [&] { return driver_->in_flight() > 0; });
     EXPECT_EQ(cancelled, 0);
     EXPECT_EQ(driver_->in_flight(), 0u);
     driver_->close(peer.socket);
@@ -206,9 +177,7 @@ TEST_F(Uring, WaitsForRoomWithoutAThread) {
         op.owner = &result;
         for (int sends = 0; sends < 1000 && !op.in_flight(); ++sends) {  // until one must wait
             driver_->submit(op);
-            for (int turns = 0; turns < 10 && op.in_flight(); ++turns) {
-                (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-            }
+            turn_while(*driver_, [&] { return op.in_flight(); }, 10);
         }
         ASSERT_TRUE(op.in_flight());
         EXPECT_EQ(threads_of_this_process(), threads);
@@ -240,15 +209,9 @@ TEST_F(Uring, ReportsRefusal) {
     const auto socket = driver_->open_socket(address[0]).value();
     Op op;
     int result = 1;
-    op.spec.kind = OpKind::connect;
-    op.spec.socket = socket;
-    op.spec.address = &address[0];
-    op.handler = on_end;
-    op.owner = &result;
-    driver_->submit(op);
-    for (int turns = 0; turns < 1000 && result == 1; ++turns) {
-        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
-    }
+    submit(*driver_, op, {.kind = OpKind::connect, .socket = socket, .address = &address[0]},
+           on_end, &result);
+    turn_while(*driver_, [&] { return result == 1; });
     EXPECT_EQ(result, -ECONNREFUSED);
     driver_->close(socket);
 }
@@ -278,15 +241,10 @@ TEST_F(Uring, FlushesAFullSubmissionQueue) {
     Op cancels[count];
     int results[count] = {};
     for (int i = 0; i < count; ++i) {
-        cancels[i].spec.kind = OpKind::cancel;
-        cancels[i].spec.target = &nobody;
-        cancels[i].handler = on_end;
-        cancels[i].owner = &results[i];
-        driver_->submit(cancels[i]);
+        submit(*driver_, cancels[i], {.kind = OpKind::cancel, .target = &nobody}, on_end,
+               &results[i]);
     }
-    for (int turns = 0; turns < 1000 && driver_->in_flight() > 0; ++turns) {
-        (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
-    }
+    turn_while(*driver_, [&] { return driver_->in_flight() > 0; });
     EXPECT_EQ(driver_->in_flight(), 0U);
     for (const int result : results) {
         EXPECT_EQ(result, -ENOENT) << "there was nothing to cancel";
@@ -359,9 +317,7 @@ TEST_F(Uring, FindsEnds) {
         }
         ::close(pair[1]);
         driver_->find_ends({&quiet, 1});
-        for (int turns = 0; turns < 100 && receive.in_flight(); ++turns) {
-            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
-        }
+        turn_while(*driver_, [&] { return receive.in_flight(); }, 100);
         ASSERT_FALSE(receive.in_flight());
         EXPECT_EQ(reads.bytes, bytes_first ? 5u : 0u);
         EXPECT_LE(reads.unread_since, since);
@@ -435,14 +391,11 @@ TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
 }
 
 // A sleeping turn never returns before its instant when nothing completes.
-TEST_F(Uring, SleepsUntilTheInstant) {
+TEST_F(Uring, WaitsAsItIsTold) {
     const Instant until = driver_->now() + milliseconds(3);
     EXPECT_TRUE(driver_->turn({until, 16, Wait::sleep, true}).slept);
     EXPECT_GE(driver_->now().ns, until.ns);
-}
-
-// A spinning turn returns at once and makes no system call.
-TEST_F(Uring, SpinsWithoutEntering) {
+    // A spinning turn returns at once and makes no system call.
     const auto enters = driver_->counters().enters;
     for (int i = 0; i < 1000; ++i) {
         (void)driver_->turn({driver_->now() + seconds(1), 16, Wait::spin, true});
@@ -472,20 +425,12 @@ TEST(UringFairness, ReadsBesideOperationsThatEndAtOnce) {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     std::string got;
     Op receive;
-    receive.spec.kind = OpKind::receive;
-    receive.spec.socket = Socket{pair[0]};
-    receive.handler = on_bytes;
-    receive.owner = &got;
-    driver->submit(receive);
+    submit(*driver, receive, {.kind = OpKind::receive, .socket = Socket{pair[0]}}, on_bytes, &got);
     Driver* again = driver.get();
     Op nobody;
     Op cancels[64];  // more than a turn takes
     for (Op& cancel : cancels) {
-        cancel.spec.kind = OpKind::cancel;
-        cancel.spec.target = &nobody;
-        cancel.handler = cancel_again;
-        cancel.owner = &again;
-        driver->submit(cancel);
+        submit(*driver, cancel, {.kind = OpKind::cancel, .target = &nobody}, cancel_again, &again);
     }
     const auto turn = [&] { (void)driver->turn({Instant{}, 16, Wait::none, true}); };
     for (int turns = 0; turns < 100; ++turns) {

@@ -3,25 +3,16 @@
 #include "engine/machines/meet.hpp"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "engine/base/time.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -41,7 +32,9 @@ ClockExchange exchange(std::int64_t offset_ns, std::int64_t there_ns, std::int64
     return one;
 }
 
-TEST(ClockDifference, IsExactWhereTheWaysAreEqual) {
+// Exact where the ways are equal, within its error where they are not; the shortest round trip
+// counts.
+TEST(ClockDifference, HoldsTheTruth) {
     for (const std::int64_t offset_ns : {0L, 3'000'000L, -3'000'000L, 86'400'000'000'000L}) {
         const std::vector<ClockExchange> one{exchange(offset_ns, 40'000, 40'000)};
         const auto difference = difference_of(one).value();
@@ -49,18 +42,12 @@ TEST(ClockDifference, IsExactWhereTheWaysAreEqual) {
         EXPECT_EQ(difference.error_ns, 40'000);
         EXPECT_EQ(difference.round_trip_ns, 80'000);
     }
-}
-
-TEST(ClockDifference, HoldsTheTruthHoweverUnequalTheWaysAre) {
     for (std::int64_t there_ns = 0; there_ns <= 100'001; there_ns += 9'091) {
         const std::vector<ClockExchange> one{exchange(3'000'000, there_ns, 100'001 - there_ns)};
         const auto difference = difference_of(one).value();
         EXPECT_LE(std::abs(difference.offset_ns - 3'000'000), difference.error_ns);
         EXPECT_EQ(difference.error_ns, 50'001) << "half of it, rounded up";
     }
-}
-
-TEST(ClockDifference, TakesTheShortestRoundTrip) {
     const std::vector<ClockExchange> all{exchange(5'000, 900'000, 20'000),
                                          exchange(5'000, 21'000, 20'000),
                                          exchange(5'000, 20'000, 700'000)};
@@ -162,9 +149,7 @@ TEST(MeetMessage, RefusesAllElse) {
              {"before", "later"},
              {"\"count\":3", "\"count\":99999999999"},
              {"\"version\":\"v\"", "\"version\":7"}}) {
-        std::string other = hello;
-        other.replace(other.find(from), std::string(from).size(), to);
-        EXPECT_FALSE(read(other)) << other;
+        EXPECT_FALSE(read(replaced(hello, from, to))) << to;
     }
     EXPECT_FALSE(read(R"({"say":"refused","why":")" + std::string(257, 'x') + "\"}"));
     EXPECT_TRUE(read(R"({"say":"refused","why":")" + std::string(256, 'x') + "\"}"));
@@ -272,7 +257,7 @@ TEST_F(Meeting, AgreesOnOneInstantAndFindsTheClocks) {
     EXPECT_LE(std::abs(came.difference->offset_ns - shifts[1]), came.difference->error_ns);
 }
 
-TEST_F(Meeting, NamesWhoDoesNotCome) {
+TEST_F(Meeting, NamesWhoDoesNotComeAndWhatDiffers) {
     send_guest(setting(2, 4));
     MeetSetting own = setting(0, 4);
     own.timeout_ns = second_ns / 2;
@@ -281,16 +266,14 @@ TEST_F(Meeting, NamesWhoDoesNotCome) {
     EXPECT_EQ(outcome.end, MeetOutcome::End::failed);
     EXPECT_EQ(outcome.why, "shards 1 and 3 did not come");
     EXPECT_EQ(outcomes[0]->why, "shards 1 and 3 did not come") << "the others hear of it";
-}
-
-TEST_F(Meeting, NamesWhatDiffers) {
     MeetSetting other = setting(1, 2);
     other.own.trace_digest = "another";
     send_guest(other);
-    const MeetOutcome outcome = host->gather(setting(0, 2));
+    const MeetOutcome different = host->gather(setting(0, 2));
     join();
-    EXPECT_EQ(outcome.end, MeetOutcome::End::failed);
-    EXPECT_TRUE(says(outcome.why, "shard 1 has another trace: digest another, shard 0 has trace"));
+    EXPECT_EQ(different.end, MeetOutcome::End::failed);
+    EXPECT_TRUE(
+        says(different.why, "shard 1 has another trace: digest another, shard 0 has trace"));
     EXPECT_EQ(outcomes[0]->why, "shard 1 has another trace: digest another, shard 0 has trace");
 }
 

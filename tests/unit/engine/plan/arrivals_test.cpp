@@ -3,12 +3,7 @@
 
 #include "engine/plan/arrivals.hpp"
 
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <utility>
-#include <vector>
-
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 #include "tests/unit/made.hpp"
 
@@ -32,7 +27,7 @@ Times times_of(const ArrivalRules& rules, std::size_t count) {
     return times ? times.value() : Times();
 }
 
-TEST(Arrivals, AreGolden) {
+TEST(Arrivals, AreGoldenHoweverManyThereAre) {
     EXPECT_EQ(times_of(rules_of(ArrivalLaw::constant, 8), 4),
               (Times{0, 125 * ms, 250 * ms, 375 * ms}));
     EXPECT_EQ(times_of(rules_of(ArrivalLaw::constant, 3), 4),
@@ -45,10 +40,7 @@ TEST(Arrivals, AreGolden) {
     ArrivalRules inf = rules_of(ArrivalLaw::poisson, 10);
     inf.all_at_once = true;
     EXPECT_EQ(times_of(inf, 3), (Times{0, 0, 0}));
-}
-
-// A longer trace begins with the arrivals of a shorter one: their numbers alone say when.
-TEST(Arrivals, DoNotDependOnHowManyThereAre) {
+    // A longer trace begins with the arrivals of a shorter one: their numbers alone say when.
     const ArrivalRules rules = rules_of(ArrivalLaw::poisson, 10, 1);
     Times longer = times_of(rules, 1000);
     const Times shorter = times_of(rules, 10);
@@ -115,18 +107,15 @@ TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
 }
 
 // As vllm bench: each gap at the rate of its row.
-TEST(Arrivals, RampOverRows) {
+TEST(Arrivals, RampOverRowsAndEndWhereTheRateEnds) {
     ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
     rules.over_rows = RampOverRows{1, 4, RampForm::linear};
     EXPECT_EQ(times_of(rules, 4), (Times{0, 500'000'000, 833'333'333, 1'083'333'333}));
     rules.over_rows->form = RampForm::exponential;
     EXPECT_NEAR(static_cast<double>(times_of(rules, 3)[1]), 5e8, 1);
-}
-
-TEST(Arrivals, EndWhereTheRateEnds) {
-    ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
-    rules.curve.add(2, 10, 0);
-    EXPECT_EQ(times_of(rules, 100).size(), 10U);
+    ArrivalRules ending = rules_of(ArrivalLaw::constant, 0);
+    ending.curve.add(2, 10, 0);
+    EXPECT_EQ(times_of(ending, 100).size(), 10U);
     EXPECT_FALSE(arrival_times(rules_of(ArrivalLaw::constant, 1e-9), 100)) << "decades";
 }
 
@@ -209,35 +198,29 @@ TEST(RateCurve, IsInvertedExactly) {
 
 // By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
 TEST(RateCurve, OfALineIsARoot) {
-    RateCurve curve(0);
-    curve.add(10, 0, 5);
-    EXPECT_DOUBLE_EQ(curve.seconds_at(0).value(), 0);
-    EXPECT_DOUBLE_EQ(curve.seconds_at(1).value(), 2);
-    EXPECT_DOUBLE_EQ(curve.seconds_at(4).value(), 4);
-    EXPECT_DOUBLE_EQ(curve.seconds_at(25).value(), 10);
-    EXPECT_DOUBLE_EQ(curve.seconds_at(26).value(), 10.2) << "the last rate holds";
-    EXPECT_EQ(curve.last_rate(), 5);
-}
-
-// Where nothing is expected for a while, the next arrival comes behind it.
-TEST(RateCurve, SkipsStretchesWithoutArrivals) {
-    RateCurve curve(0);
-    curve.add(4, 0, 0);
-    curve.add(2, 10, 10);
-    curve.add(5, 0, 0);
-    curve.hold(1);
-    EXPECT_EQ(curve.seconds_at(0), 4);
-    EXPECT_EQ(curve.seconds_at(19.5), 5.95);
-    EXPECT_EQ(curve.seconds_at(20), 11);
-    EXPECT_EQ(curve.seconds_at(21), 12);
-}
-
-TEST(RateCurve, EndsWhereItsLastRateIsNone) {
-    RateCurve curve(0);
-    curve.add(2, 10, 0);
-    EXPECT_TRUE(curve.seconds_at(9.9));
-    EXPECT_FALSE(curve.seconds_at(10));
-    EXPECT_FALSE(curve.is_zero());
+    RateCurve line(0);
+    line.add(10, 0, 5);
+    EXPECT_DOUBLE_EQ(line.seconds_at(0).value(), 0);
+    EXPECT_DOUBLE_EQ(line.seconds_at(1).value(), 2);
+    EXPECT_DOUBLE_EQ(line.seconds_at(4).value(), 4);
+    EXPECT_DOUBLE_EQ(line.seconds_at(25).value(), 10);
+    EXPECT_DOUBLE_EQ(line.seconds_at(26).value(), 10.2) << "the last rate holds";
+    EXPECT_EQ(line.last_rate(), 5);
+    // Where nothing is expected for a while, the next arrival comes behind it.
+    RateCurve pauses(0);
+    pauses.add(4, 0, 0);
+    pauses.add(2, 10, 10);
+    pauses.add(5, 0, 0);
+    pauses.hold(1);
+    EXPECT_EQ(pauses.seconds_at(0), 4);
+    EXPECT_EQ(pauses.seconds_at(19.5), 5.95);
+    EXPECT_EQ(pauses.seconds_at(20), 11);
+    EXPECT_EQ(pauses.seconds_at(21), 12);
+    RateCurve ending(0);
+    ending.add(2, 10, 0);
+    EXPECT_TRUE(ending.seconds_at(9.9));
+    EXPECT_FALSE(ending.seconds_at(10));
+    EXPECT_FALSE(ending.is_zero());
     EXPECT_TRUE(RateCurve(0).is_zero());
     EXPECT_EQ(RateCurve(4).seconds_at(10), 2.5);
 }
@@ -258,25 +241,19 @@ double mean_of(const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 }
 
-TEST(UnitGaps, OfPoissonAreExponential) {
+TEST(UnitGaps, HaveTheirLaw) {
     for (const std::uint64_t seed : {0, 1, 2, 42}) {
         const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, seed);
         EXPECT_LT(distance_from(gaps, exponential_law), fits_at_one_percent) << seed;
         EXPECT_NEAR(mean_of(gaps), 1, 0.03);
     }
-}
-
-TEST(UnitGaps, OfGammaHaveTheirShape) {
     for (const double shape : {0.05, 0.5, 1.0, 2.5, 40.0}) {
         const std::vector<double> gaps = gaps_of(ArrivalLaw::gamma, shape, 3);
         const auto law = [shape](double x) { return gamma_law(shape, x * shape); };
         EXPECT_LT(distance_from(gaps, law), fits_at_one_percent) << shape;
         EXPECT_NEAR(mean_of(gaps), 1, 0.04 / std::sqrt(shape)) << shape;
     }
-}
-
-// The test that they pass is not blind: other laws fail it.
-TEST(UnitGaps, OfOtherLawsDoNotFit) {
+    // The test that they pass is not blind: other laws fail it.
     const auto half = [](double x) { return gamma_law(0.9, x * 0.9); };
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::poisson, 1, 0), half), fits_at_one_percent);
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::gamma, 1.1, 0), exponential_law),
@@ -293,16 +270,13 @@ TEST(UnitGaps, AreNumbered) {
     EXPECT_NE(gaps.gap(6), fifth);
     EXPECT_NE(UnitGaps(ArrivalLaw::gamma, 0.5, 10).gap(5), fifth);
     EXPECT_EQ(UnitGaps(ArrivalLaw::constant, 1, 0).gap(77), 1);
-}
-
-// Neighbours are not alike: no correlation of gaps that follow each other, beyond chance.
-TEST(UnitGaps, AreIndependent) {
-    const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, 5);
+    // Neighbours are not alike: no correlation of gaps that follow each other, beyond chance.
+    const std::vector<double> all = gaps_of(ArrivalLaw::poisson, 1, 5);
     double sum = 0;
-    for (std::size_t i = 1; i < gaps.size(); ++i) {
-        sum += (gaps[i] - 1) * (gaps[i - 1] - 1);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        sum += (all[i] - 1) * (all[i - 1] - 1);
     }
-    EXPECT_LT(std::abs(sum / std::sqrt(static_cast<double>(gaps.size()))), 2.58);
+    EXPECT_LT(std::abs(sum / std::sqrt(static_cast<double>(all.size()))), 2.58);
 }
 
 }  // namespace

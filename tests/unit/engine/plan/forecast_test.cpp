@@ -2,15 +2,8 @@
 
 #include "engine/plan/forecast.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/made.hpp"
 
@@ -168,11 +161,8 @@ TEST(PrefixTree, NumbersEachPrefix) {
         SCOPED_TRACE(seed);
         expect_numbered(random_trace(seed, TailRule::ceil, 150));
     }
-}
-
-// Ids of contents behind one long beginning: an edge is split at each of its places, and a path
-// that ended in the middle of it goes on with the part that it is in.
-TEST(PrefixTree, SplitsAnEdgeAtEachPlace) {
+    // Ids of contents behind one long beginning: an edge is split at each of its places, and a path
+    // that ended in the middle of it goes on with the part that it is in.
     std::vector<RowSpec> rows{{0, 4, {9}}, {0, 4, {8}}, {0, 12, {8, 1, 2}}};
     rows.push_back({0, 36, {9, 8, 7, 6, 5, 4, 3, 2, 1}});
     for (const std::size_t length : {9U, 5U, 7U, 3U, 4U, 8U, 2U, 6U}) {
@@ -187,9 +177,6 @@ TEST(PrefixTree, SplitsAnEdgeAtEachPlace) {
     expect_numbered(make_trace(4, TailRule::ceil, rows));
     rows.push_back({0, 8, {9, 8}, no_session, 1});
     expect_numbered(make_trace(4, TailRule::ceil, rows));
-}
-
-TEST(PrefixTree, OfARowWithoutIdsIsEmpty) {
     const Trace trace = make_trace(4, TailRule::ceil, {{0, 9, {}}, {0, 4, {1}}});
     expect_numbered(trace);
 }
@@ -232,25 +219,19 @@ TEST(SystemBlocks, AreTheDeclaredOnes) {
     EXPECT_EQ(Rows().row(0, {1, 2, 3}, 16).blocks(), Blocks{1});
     EXPECT_EQ(Rows().row(0, {1, 2, 3}, 1000).blocks(), Blocks{3});
     EXPECT_EQ(Rows().row(0, {}, 1000).blocks(), Blocks{0});
-}
-
-// A row that parts from them earlier shares what it has of them; in another namespace ids mean
-// something else.
-TEST(SystemBlocks, AreThoseOfEveryRowThatBeginsWithThem) {
+    // A row that parts from them earlier shares what it has of them; in another namespace ids mean
+    // something else.
     Rows rows;
     rows.row(0, {1, 2, 3, 4}, 48).row(1, {1, 2, 9}, 0).row(2, {9, 1, 2}, 0);
     rows.row(3, {1, 2, 3}, 0, 1);
     EXPECT_EQ(rows.blocks(), (Blocks{3, 2, 0, 0}));
-}
-
-// Of what is declared and what is seen the longer one holds; one session alone shows nothing.
-TEST(SystemBlocks, AreWhatATreeShows) {
-    Rows rows;
-    rows.row(0, {1, 2, 3, 4}, 16).row(1, {1, 2, 3, 5}, 0).row(0, {1, 2, 3, 4, 6}, 16);
-    EXPECT_EQ(rows.blocks(), (Blocks{1, 1, 1})) << "two trees";
-    rows.trace.dependencies.push_back({1, 0, Trigger::completion, 0});
-    EXPECT_EQ(rows.blocks(), (Blocks{3, 3, 3}));
-    const SystemBlocks found = system_blocks(rows.trace, make_plan(rows.trace, {}).value());
+    // Of what is declared and what is seen the longer one holds; one session alone shows nothing.
+    Rows tree;
+    tree.row(0, {1, 2, 3, 4}, 16).row(1, {1, 2, 3, 5}, 0).row(0, {1, 2, 3, 4, 6}, 16);
+    EXPECT_EQ(tree.blocks(), (Blocks{1, 1, 1})) << "two trees";
+    tree.trace.dependencies.push_back({1, 0, Trigger::completion, 0});
+    EXPECT_EQ(tree.blocks(), (Blocks{3, 3, 3}));
+    const SystemBlocks found = system_blocks(tree.trace, make_plan(tree.trace, {}).value());
     EXPECT_EQ(found.rows, 3u);
     EXPECT_EQ(found.most, 3u);
 }
@@ -287,18 +268,16 @@ TEST(ServerForecast, CountsThePartOfABlockThatIsShared) {
     EXPECT_EQ(cached(trace, 1), (Cached{0, 1901})) << "never the last token";
     EXPECT_EQ(cached(trace, 1, {5, 14}), (Cached{5, 1901})) << "the template's tail is the same";
     EXPECT_EQ(cached(trace, 2048), (Cached{0, 0}));
-}
-
-// A row that is not longer than the template goes with one word: it hits the template all the same.
-TEST(ServerForecast, CountsTheTemplateOfRowsThatAreShorter) {
-    Trace trace{.block_size = 512};
-    add_row(trace, 34, {1});
-    add_row(trace, 76, {2});
-    add_row(trace, 77, {3});
-    add_row(trace, 600, {4, 5});
-    EXPECT_EQ(cached(trace, 16, {70, 6}), (Cached{64, 64, 64, 64}));
-    EXPECT_EQ(cached(trace, 16, {300, 6}), (Cached{288, 288, 288, 288}));
-    EXPECT_EQ(cached(trace, 1, {0, 0}), (Cached{0, 0, 0, 0}));
+    // A row that is not longer than the template goes with one word: it hits the template all the
+    // same.
+    Trace shorter{.block_size = 512};
+    add_row(shorter, 34, {1});
+    add_row(shorter, 76, {2});
+    add_row(shorter, 77, {3});
+    add_row(shorter, 600, {4, 5});
+    EXPECT_EQ(cached(shorter, 16, {70, 6}), (Cached{64, 64, 64, 64}));
+    EXPECT_EQ(cached(shorter, 16, {300, 6}), (Cached{288, 288, 288, 288}));
+    EXPECT_EQ(cached(shorter, 1, {0, 0}), (Cached{0, 0, 0, 0}));
 }
 
 // Rows of other lengths share the shorter part, less the template's tail; a private tail is shared

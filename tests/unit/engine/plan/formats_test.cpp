@@ -1,15 +1,7 @@
 // Every format as it is found, and real traces.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "engine/plan/trace_file.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -130,10 +122,7 @@ TEST(Formats, AreRefusedWithTheRemedy) {
         EXPECT_TRUE(says(got.first_error(), one.what));
         EXPECT_TRUE(says(got.first_error(), one.remedy));
     }
-}
-
-// What the user states is not in doubt.
-TEST(Formats, TakeTheUsersWord) {
+    // What the user states is not in doubt.
     EXPECT_EQ(read(TraceFiles{.time_unit = "s"}, "refused/seconds.jsonl").sound().rows[1].at_ns,
               1'250'000'000);
     EXPECT_TRUE(read(TraceFiles{.block_size = 16}, "refused/block_16.jsonl").usable);
@@ -218,6 +207,15 @@ TEST(RealTraces, AzureCodeOf2023) {
     EXPECT_NEAR(output.mean, 27.9, 0.05);
 }
 
+class RealConversations : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!fs::exists(shared("weka"))) {
+            GTEST_SKIP() << "the Weka conversations are not there";
+        }
+    }
+};
+
 /// Tokens and sub-agents as each file's `totals` say, which the reader does not look at; rows and
 /// ids as another program counted them.
 struct Conversation {
@@ -238,10 +236,7 @@ constexpr Conversation conversations[] = {
     {"trace_0295.json", 416, 36'192'797, 233'225, 8, 565'303},
 };
 
-TEST(RealTraces, WekaConversations) {
-    if (!fs::exists(shared("weka"))) {
-        GTEST_SKIP() << "the Weka conversations are not there";
-    }
+TEST_F(RealConversations, HaveTheirTotals) {
     for (const Conversation& one : conversations) {
         const FilesRead got = read(shared(std::string("weka/") + one.file), Sessions::open);
         ASSERT_TRUE(got.usable) << one.file;
@@ -294,11 +289,15 @@ void add_step(const Trace& trace, const TraceRow& before, const TraceRow& row, S
 
 // The structure that prompts are made of: ids are prefixes, every block is whole, and each request
 // of a conversation begins with its first id. Counted by another program from the files.
-TEST(RealTraces, WekaIdsArePrefixes) {
-    if (!fs::exists(shared("weka"))) {
-        GTEST_SKIP() << "the Weka conversations are not there";
-    }
+TEST_F(RealConversations, HaveIdsThatArePrefixes) {
     const Trace trace = read(shared("weka"), Sessions::open).sound();
+    EXPECT_EQ(trace.files.size(), 12U);
+    EXPECT_EQ(trace.name_spaces, 12U);
+    EXPECT_EQ(trace.rows.size(), 663U);
+    EXPECT_EQ(trace.ids.size(), 869'388U);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(trace.rows.back().at_ns, 22'423'000'000'000);
     Steps steps;
     std::size_t whole = 0;
     std::size_t first = 0;
@@ -326,10 +325,7 @@ TEST(RealTraces, WekaIdsArePrefixes) {
 // Under closed sessions agents that were recorded in one line are apart: the requests of each
 // chain, as AIPerf's weka_agent_chains counts them. In no other of the twelve conversations are
 // there any.
-TEST(RealTraces, WekaAgentsInOneLine) {
-    if (!fs::exists(shared("weka"))) {
-        GTEST_SKIP() << "the Weka conversations are not there";
-    }
+TEST_F(RealConversations, TellAgentsInOneLineApart) {
     const Trace trace = read(shared("weka"), Sessions::closed).sound();
     std::map<std::string, std::uint32_t> rows;
     for (const TraceRow& row : trace.rows) {
@@ -345,20 +341,6 @@ TEST(RealTraces, WekaAgentsInOneLine) {
                                                           {"trace_0295::fa:001", 16},
                                                           {"trace_0295::fa:002", 2},
                                                           {"trace_0295::fa:003", 48}}));
-}
-
-TEST(RealTraces, WekaFolder) {
-    if (!fs::exists(shared("weka"))) {
-        GTEST_SKIP() << "the Weka conversations are not there";
-    }
-    const Trace trace = read(shared("weka"), Sessions::open).sound();
-    EXPECT_EQ(trace.files.size(), 12U);
-    EXPECT_EQ(trace.name_spaces, 12U);
-    EXPECT_EQ(trace.rows.size(), 663U);
-    EXPECT_EQ(trace.ids.size(), 869'388U);
-    EXPECT_EQ(trace.zero_outputs, 1U);
-    EXPECT_EQ(trace.unknown_keys, 0U);
-    EXPECT_EQ(trace.rows.back().at_ns, 22'423'000'000'000);
 }
 
 }  // namespace

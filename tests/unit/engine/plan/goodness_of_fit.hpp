@@ -2,9 +2,7 @@
 /// their own, without the code under test.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
+#include "tests/test.hpp"
 
 namespace driftless {
 

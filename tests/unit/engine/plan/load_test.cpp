@@ -2,17 +2,11 @@
 
 #include "engine/plan/load.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
-#include <set>
-
 #include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "engine/plan/trees.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/made.hpp"
 
@@ -52,24 +46,15 @@ TEST(Admission, LeavesOutWholeTreesThatDoNotFit) {
     EXPECT_EQ(figures.families, 3U);
     EXPECT_EQ(figures.too_long, 1U);
     EXPECT_EQ(figures.kept, 2U);
-}
-
-// Filter, then cap.
-TEST(Admission, CountsTreesAfterThoseThatDoNotFit) {
-    Trace trace = sessions_of({200, 50, 50});
-    admit({.context_max = 100, .trees_max = 1}, trace);
-    EXPECT_EQ(kept_rows(trace), (std::vector<std::uint32_t>{1, 4}));
-}
-
-TEST(Admission, ChangesNothingUnasked) {
-    Trace trace = sessions_of({200, 50});
-    EXPECT_EQ(admit({}, trace).families, 0U);
-    EXPECT_EQ(trace.rows.size(), 4U);
-    admit({.context_max = 1000, .trees_max = 9}, trace);
-    EXPECT_EQ(trace.rows.size(), 4U);
-}
-
-TEST(Admission, RefusesToLeaveNothing) {
+    // Filter, then cap.
+    Trace capped = sessions_of({200, 50, 50});
+    admit({.context_max = 100, .trees_max = 1}, capped);
+    EXPECT_EQ(kept_rows(capped), (std::vector<std::uint32_t>{1, 4}));
+    Trace whole = sessions_of({200, 50});
+    EXPECT_EQ(admit({}, whole).families, 0U);
+    EXPECT_EQ(whole.rows.size(), 4U);
+    admit({.context_max = 1000, .trees_max = 9}, whole);
+    EXPECT_EQ(whole.rows.size(), 4U);
     LoadOptions options{.admission = {.context_max = 9}};
     const Result<LoadedTrace> loaded = apply_load(options, sessions_of({50}));
     ASSERT_FALSE(loaded);
@@ -146,34 +131,28 @@ TEST(Share, ReadsDecimalsAndPercents) {
 }
 
 // A session is a family; rows that wait for each other are one family across sessions.
-TEST(Families, FollowSessionsAndDependencies) {
+TEST(Families, FollowSessionsDependenciesAndPrefixes) {
     Trace trace = sessions_trace(3, 2);
     EXPECT_EQ(families_of(trace).of_row, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2}));
     trace.dependencies.push_back({5, 0, Trigger::dispatch, 0});  // a sub-agent of session 0
     const Families families = families_of(trace);
     EXPECT_EQ(families.of_row, (std::vector<std::uint32_t>{0, 1, 0, 0, 1, 0}));
     EXPECT_EQ(families.count, 2U);
-}
-
-// Without sessions, rows that continue one prefix are a family.
-TEST(Families, FollowSharedPrefixes) {
-    Trace trace;
-    add_row(trace, {1, 2});
-    add_row(trace, {7, 8});
-    add_row(trace, {1, 2, 3});
-    add_row(trace, {2, 3});  // the same ids behind another beginning are another prefix
-    add_row(trace, {});
-    EXPECT_EQ(families_of(trace).of_row, (std::vector<std::uint32_t>{0, 1, 0, 2, 3}));
-}
-
-// Rows whose ids hold in different namespaces are strangers.
-TEST(Families, DoNotCrossNamespaces) {
-    Trace trace;
-    add_row(trace, {1});
-    add_row(trace, {1});
-    trace.rows[1].name_space = 1;
-    trace.name_spaces = 2;
-    EXPECT_EQ(families_of(trace).count, 2U);
+    // Without sessions, rows that continue one prefix are a family.
+    Trace prefixes;
+    add_row(prefixes, {1, 2});
+    add_row(prefixes, {7, 8});
+    add_row(prefixes, {1, 2, 3});
+    add_row(prefixes, {2, 3});  // the same ids behind another beginning are another prefix
+    add_row(prefixes, {});
+    EXPECT_EQ(families_of(prefixes).of_row, (std::vector<std::uint32_t>{0, 1, 0, 2, 3}));
+    // Rows whose ids hold in different namespaces are strangers.
+    Trace apart;
+    add_row(apart, {1});
+    add_row(apart, {1});
+    apart.rows[1].name_space = 1;
+    apart.name_spaces = 2;
+    EXPECT_EQ(families_of(apart).count, 2U);
 }
 
 // A beginning that goes on in more ways than a conversation can is a preamble of strangers: at the
@@ -298,7 +277,7 @@ TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
 }
 
 // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
-TEST(Replicate, CopiesTheSample) {
+TEST(Replicate, CopiesTheSampleAsOftenAsItCanNumber) {
     Trace trace = sessions_trace(10, 3);
     LoadOptions options{.copies = 2};
     options.sample = parse_share("0.2").value();
@@ -311,10 +290,7 @@ TEST(Replicate, CopiesTheSample) {
         (index < 30 ? first : second_copy).insert(index % 30);
     }
     EXPECT_EQ(first, second_copy);
-}
-
-// What would not fit the numbers of rows is refused.
-TEST(Replicate, RefusesMoreThanItCanNumber) {
+    // What would not fit the numbers of rows is refused.
     EXPECT_EQ(apply_load(LoadOptions{.copies = 1'000'000}, sessions_trace(1, 5000)).error().code,
               ErrorCode::out_of_range);
 }

@@ -2,25 +2,16 @@
 /// out.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "cmd/flags/synth_values.hpp"
 #include "engine/plan/synth_rows.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
 inline SynthOptions synth_options(const std::string& line) {
-    std::istringstream words(line);
-    std::vector<std::string> arguments;
-    for (std::string word; words >> word;) {
-        arguments.push_back(word);
-    }
-    const SynthCommandLine parsed = parse_synth_options(arguments);
+    const SynthCommandLine parsed = parse_synth_options(words_of(line));
     EXPECT_EQ(parsed.kind, SynthCommandLine::Kind::run) << parsed.text;
     return parsed.options;
 }
@@ -45,14 +36,7 @@ inline std::vector<SynthRow> made_rows(const std::string& line) {
 }
 
 inline Trace made_trace(const std::string& line, const ReadOptions& options = {}) {
-    std::istringstream text(made_text(line));
-    std::vector<std::string> lines;
-    for (std::string one; std::getline(text, one);) {
-        lines.push_back(one);
-    }
-    ReadTrace reading = read(lines, options);
-    EXPECT_TRUE(reading.usable) << reading.first_error();
-    return std::move(reading.trace);
+    return read(lines_of(made_text(line)), options).sound();
 }
 
 }  // namespace driftless

@@ -2,14 +2,9 @@
 
 #include "engine/plan/releases.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <optional>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 #include "tests/unit/made.hpp"
 
@@ -77,33 +72,6 @@ TEST(Releases, ATurnIsDueSoLongAfterTheEndOfItsParent) {
     schedule.fired(second, 5'300);
     schedule.ended(second, 6'000, true);
     EXPECT_TRUE(schedule.over());
-}
-
-TEST(Releases, ATurnMayWaitForAnotherToLeave) {
-    const Session session({0, 0}, {{1, 0, Trigger::dispatch, 7}});
-    Schedule schedule = session.schedule();
-    const Due first = take(schedule, 0);
-    schedule.fired(first, 3);
-    EXPECT_EQ(take(schedule, 1).due_ns, 10);
-    schedule.ended(first, 4, false);  // it has left: nobody waits for its answer
-    EXPECT_FALSE(schedule.dropped());
-}
-
-// A join waits for the last of its parents, whatever their order.
-TEST(Releases, AJoinWaitsForAllOfItsParents) {
-    for (const bool first_before : {true, false}) {
-        const Session session({0, 0, 0},
-                              {{2, 0, Trigger::completion, 100}, {2, 1, Trigger::completion, 0}});
-        Schedule schedule = session.schedule();
-        const Due one = take(schedule, 0);
-        const Due other = take(schedule, 1);
-        schedule.fired(one, 0);
-        schedule.fired(other, 0);
-        schedule.ended(first_before ? one : other, 500, true);
-        EXPECT_EQ(schedule.peek(), nullptr);
-        schedule.ended(first_before ? other : one, 550, true);
-        EXPECT_EQ(take(schedule, 2).due_ns, first_before ? 600 : 650);
-    }
 }
 
 // Recorded instants and released ones go by due; those of one instant by number, with their ranks.
@@ -193,15 +161,6 @@ TEST(Releases, AreDroppedBehindAFailure) {
     EXPECT_FALSE(schedule.within(Lookahead::arming, 39)) << "nothing is built for them";
     const Due last = take(schedule, 4);
     schedule.ended(last, 50, false);
-    EXPECT_TRUE(schedule.over());
-}
-
-// One that never left releases nothing, not even what waits for no answer.
-TEST(Releases, AreDroppedBehindARowThatNeverLeft) {
-    const Session session({0, 10}, {{1, 0, Trigger::dispatch, 0}});
-    Schedule schedule = session.schedule();
-    schedule.ended(take(schedule, 0), 5, false);
-    EXPECT_EQ(take_dropped(schedule), Requests{1});
     EXPECT_TRUE(schedule.over());
 }
 
@@ -298,12 +257,9 @@ TEST(Releases, NeedNoRoot) {
     earlier[0] = {40, 5'000'000};
     const Schedule schedule(session.trace, session.plan, Speed(), earlier);
     EXPECT_EQ(schedule.first_due_ns(), 5'000'010);
-}
-
-// The same rows at their recorded instants, whatever waits for what.
-TEST(Releases, CanBePlayedAsRecorded) {
-    const Session session({0, 10}, {{1, 0, Trigger::completion, 0}});
-    Schedule recorded = session.schedule().as_recorded();
+    // The same rows at their recorded instants, whatever waits for what.
+    const Session waiting({0, 10}, {{1, 0, Trigger::completion, 0}});
+    Schedule recorded = waiting.schedule().as_recorded();
     (void)take(recorded, 0);
     EXPECT_EQ(take(recorded, 1).due_ns, 10);
 }
@@ -348,9 +304,6 @@ TEST(WarmStart, PlacesCoincideBehindAllPrimers) {
         EXPECT_EQ(one.due.phase, primes ? Phase::warmup : Phase::profile);
         EXPECT_FALSE(one.due.one_token);
     }
-}
-
-TEST(WarmStart, PrimersMayAskForOneToken) {
     UserRules rules = entered(2, 0.625);
     rules.start.prime_one_token = true;
     for (const Sent& one : play_users(two_sessions(), rules).sent) {
@@ -498,7 +451,7 @@ TEST(WarmupRequests, AStopInTheWarmUp) {
         UserRules rules = entered(2, 0.625);
         rules.start.warmup_requests = 1;
         const UserCorpus corpus = two_sessions();
-        Schedule schedule(corpus.trace, corpus.plan, {}, rules);
+        Schedule schedule = corpus.schedule(rules);
         std::vector<Due> open;
         std::uint32_t sent = 0;
         while (sent < sent_before) {
@@ -557,13 +510,10 @@ TEST(BarrierTurns, AreDueWhenTheLastIsOver) {
     EXPECT_EQ(play.due_ns(streams.held), 22 * one_ms);
     EXPECT_EQ(play.of(streams.held).front().due.parent_end_ns, 22 * one_ms);
     EXPECT_EQ(play.sent.size(), 5u);
-}
-
-// Its own gap is longer: the barrier changes nothing, and adds none of it.
-TEST(BarrierTurns, KeepTheirOwnGap) {
-    const Streams streams(20 * one_ms, 50 * one_ms);
-    const UserPlay play = play_users(streams.corpus, some_users(1));
-    EXPECT_EQ(play.due_ns(streams.held), 52 * one_ms);
+    // Its own gap is longer: the barrier changes nothing, and adds none of it.
+    const Streams longer(20 * one_ms, 50 * one_ms);
+    const UserPlay later = play_users(longer.corpus, some_users(1));
+    EXPECT_EQ(later.due_ns(longer.held), 52 * one_ms);
 }
 
 TEST(BarrierTurns, AreLetGoByAFailure) {
@@ -613,10 +563,7 @@ TEST(BarrierTurns, BeginWithTheirTree) {
                          [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
         EXPECT_EQ(play_users(corpus, some_users(1)).due_ns(other), std::max(at_ns, 102 * one_ms));
     }
-}
-
-// What was over where a tree was entered holds nobody, and moves nothing.
-TEST(BarrierTurns, GoOnWhereATreeWasEntered) {
+    // What was over where a tree was entered holds nobody, and moves nothing.
     const Streams streams(20 * one_ms);
     UserRules rules = some_users(1);
     rules.start.from = rules.start.to = 0.5;  // at 47.5 ms: `held` and what is behind it are left

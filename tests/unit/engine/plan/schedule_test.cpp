@@ -2,13 +2,9 @@
 
 #include "engine/plan/schedule.hpp"
 
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 
 namespace driftless {

@@ -1,18 +1,11 @@
 // Made rows.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <set>
-
 #include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "engine/plan/synth_spec.hpp"
 #include "proto/core/numbers.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -56,52 +49,40 @@ ValueLaw real_law(LawKind kind, double centre, double spread) {
     return {.kind = kind, .centre = centre, .spread = spread, .low = 1, .high = 1 << 27};
 }
 
-TEST(ValueLaw, DrawsNormal) {
-    const ValueLaw law = real_law(LawKind::normal, 512, 100);
+// What falls outside is drawn again.
+TEST(ValueLaw, DrawsItsDistribution) {
     for (std::uint64_t seed = 2; seed <= 4; ++seed) {
-        EXPECT_LT(distance(law, seed, [](double x) { return normal_below((x + 0.5 - 512) / 100); }),
+        EXPECT_LT(distance(real_law(LawKind::normal, 512, 100), seed,
+                           [](double x) { return normal_below((x + 0.5 - 512) / 100); }),
                   ks_critical);
     }
-}
-
-TEST(ValueLaw, DrawsAgainWhatFallsOutside) {
-    ValueLaw law = real_law(LawKind::normal, 100, 100);
-    law.high = 200;
+    ValueLaw cut = real_law(LawKind::normal, 100, 100);
+    cut.high = 200;
     const auto cdf = [](double x) { return normal_below((x + 0.5 - 100) / 100); };
-    EXPECT_LT(distance(law, 7, [&](double x) { return (cdf(x) - cdf(0)) / (cdf(200) - cdf(0)); }),
+    EXPECT_LT(distance(cut, 7, [&](double x) { return (cdf(x) - cdf(0)) / (cdf(200) - cdf(0)); }),
               ks_critical);
-}
-
-TEST(ValueLaw, DrawsLognormal) {
     EXPECT_LT(distance(real_law(LawKind::lognormal, 5000, 1.2), 3,
                        [](double x) { return normal_below(std::log((x + 0.5) / 5000) / 1.2); }),
               ks_critical);
-}
-
-TEST(ValueLaw, DrawsExponential) {
-    ValueLaw law = real_law(LawKind::exponential, 1e8, 0);
-    law.high = std::int64_t{1} << 62;
-    EXPECT_LT(distance(law, 5, [](double x) { return 1 - std::exp(-(x + 0.5) / 1e8); }),
+    ValueLaw exponential = real_law(LawKind::exponential, 1e8, 0);
+    exponential.high = std::int64_t{1} << 62;
+    EXPECT_LT(distance(exponential, 5, [](double x) { return 1 - std::exp(-(x + 0.5) / 1e8); }),
               ks_critical);
-}
-
-TEST(ValueLaw, DrawsUniform) {
-    ValueLaw law = fixed_law(0);
-    law.kind = LawKind::uniform;
-    law.low = 10;
-    law.high = 1009;
-    EXPECT_LT(distance(law, 2, [](double x) { return (x - 9) / 1000; }), ks_critical);
-}
-
-TEST(ValueLaw, DrawsTheBinsOfAHistogram) {
+    ValueLaw uniform = fixed_law(0);
+    uniform.kind = LawKind::uniform;
+    uniform.low = 10;
+    uniform.high = 1009;
+    EXPECT_LT(distance(uniform, 2, [](double x) { return (x - 9) / 1000; }), ks_critical);
     std::uint64_t line = 0;
-    const auto bins =
-        read_law_bins("length,weight\r\n# two parts\r\n5 1\n10..19,3\n7\t0\n", 1, 1, 100, line)
-            .value();
-    ValueLaw law{.kind = LawKind::histogram, .bins = bins};
-    EXPECT_EQ(law.bins.size(), 2U);
-    EXPECT_LT(distance(law, 2, [](double x) { return x < 10 ? 0.25 : 0.25 + 0.75 * (x - 9) / 10; }),
-              ks_critical);
+    const ValueLaw bins{
+        .kind = LawKind::histogram,
+        .bins =
+            read_law_bins("length,weight\r\n# two parts\r\n5 1\n10..19,3\n7\t0\n", 1, 1, 100, line)
+                .value()};
+    EXPECT_EQ(bins.bins.size(), 2U);
+    EXPECT_LT(
+        distance(bins, 2, [](double x) { return x < 10 ? 0.25 : 0.25 + 0.75 * (x - 9) / 10; }),
+        ks_critical);
 }
 
 TEST(ValueLaw, RefusesOtherHistograms) {
@@ -144,14 +125,11 @@ TEST(NormalQuantile, IsTheInverse) {
     EXPECT_NEAR(normal_quantile(0.25), -0.6744897501960817, 1e-15);
     EXPECT_NEAR(normal_quantile(0.001), -3.090232306167813, 1e-14);
     EXPECT_NEAR(normal_quantile(1e-20), -9.262340089798408, 1e-13);
-}
-
-/// To the last bit: on a machine where one of these differs, a seed would make another trace.
-TEST(NormalQuantile, IsTheSameEverywhere) {
-    Random random(99);
+    // To the last bit: on a machine where one of these differs, a seed would make another trace.
+    Random other(99);
     Digest digest;
     for (int i = 0; i < draws; ++i) {
-        const double p = (static_cast<double>(random.next() >> 12) + 0.5) * 0x1.0p-52;
+        const double p = (static_cast<double>(other.next() >> 12) + 0.5) * 0x1.0p-52;
         const double x = normal_quantile(p);
         digest.add(std::string_view(reinterpret_cast<const char*>(&x), sizeof x));
     }
@@ -230,9 +208,6 @@ TEST(PrefixRows, HitWhatTheirGroupsAllow) {
     // vllm's prefix repetition: all rows of a group but the first hit its prefix.
     const Trace trace = made_trace("prefix --rows 1000 --groups 10 --prefix 256 --suffix 256");
     EXPECT_EQ(make_plan(trace, {}).value().foretold.cached_tokens, 990U * 256);
-}
-
-TEST(PrefixRows, GoGroupAfterGroup) {
     const auto rows = made_rows("prefix --rows 9 --groups 3 --prefix 16 --popularity ordered");
     for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_EQ(rows[i].ids[0], i / 3);
@@ -282,11 +257,8 @@ TEST(StressReuse, SpreadsWhatDoesNotFillABlock) {
         made_trace("stress reuse --rows 1000 --in 100 --working-set 1000 --hit 33.3");
     const Plan plan = make_plan(trace, {}).value();
     EXPECT_NEAR(static_cast<double>(plan.foretold.cached_tokens), 33'300, 16);
-}
-
-TEST(StressReuse, NeverHitsTheLastToken) {
-    const Trace trace = made_trace("stress reuse --rows 10 --in 160 --working-set 160 --hit 100");
-    EXPECT_EQ(make_plan(trace, {}).value().foretold.cached_tokens, 10U * 144);
+    const Trace full = made_trace("stress reuse --rows 10 --in 160 --working-set 160 --hit 100");
+    EXPECT_EQ(make_plan(full, {}).value().foretold.cached_tokens, 10U * 144);
     const Trace whole = made_trace("stress reuse --rows 10 --in 161 --working-set 161 --hit 100");
     EXPECT_EQ(make_plan(whole, {}).value().foretold.cached_tokens, 10U * 160);
 }
@@ -352,14 +324,11 @@ constexpr Golden golden[] = {
 };
 
 /// `driftless synth LINE > tests/data/synth/FILE.jsonl` wrote them.
-TEST(SynthText, IsTheSameEverywhere) {
+TEST(SynthText, IsThatOfItsSeedEverywhere) {
     for (const Golden& one : golden) {
         const std::string path = std::string(TEST_DATA "/synth/") + one.file + ".jsonl";
         EXPECT_EQ(made_text(one.line), read_bytes(path)) << one.file;
     }
-}
-
-TEST(SynthText, DiffersWithTheSeed) {
     for (const char* kind : {"random", "prefix", "chat --sessions 3", "agents --trees 2",
                              "stress reuse --rows 9", "stress working-set"}) {
         EXPECT_NE(made_text(std::string(kind) + " --seed 8"),
@@ -390,7 +359,7 @@ TEST(SynthText, IsReadAsItWasMade) {
     EXPECT_EQ(trace.dependencies.size(), waits);
 }
 
-TEST(SynthText, FitsMooncake) {
+TEST(SynthText, FitsMooncakeOrNamesWhatItLoses) {
     const std::string line = "chat --sessions 4 --gap 2s --to mooncake --arrivals constant";
     const Trace trace = made_trace(line);
     EXPECT_EQ(trace.format, "mooncake");
@@ -402,9 +371,6 @@ TEST(SynthText, FitsMooncake) {
     }
     EXPECT_EQ(trace.dependencies.size(), waits);
     EXPECT_EQ(trace.dependencies[0].delay_ns, 2'000'000'000);
-}
-
-TEST(SynthText, NamesWhatMooncakeLoses) {
     const SynthOptions options =
         synth_options("agents --trees 1 --turns 2 --spawn 1 --to mooncake --block-size 64");
     SynthText text(options.spec, options.name, *options.target);
@@ -468,9 +434,6 @@ TEST(TreeRows, MakeConversationsThatGrow) {
             EXPECT_EQ(row.at_ns, before.at_ns + 20 * 10'000'000 + 2'000'000'000);
         }
     }
-}
-
-TEST(TreeRows, EndASessionThatOutgrowsItsContext) {
     for (const SynthRow& row : made_rows("chat --sessions 5 --turns 50 --max-context 2000")) {
         EXPECT_LE(row.input_length, 2000U);
     }

@@ -3,20 +3,8 @@
 #include "engine/plan/trace_file.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "cmd/trace/read_logs.hpp"
 #include "engine/history/past.hpp"
@@ -24,6 +12,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/corpus.hpp"
 #include "engine/prompt/tokenizer.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"
@@ -37,7 +26,7 @@ namespace driftless {
 namespace {
 
 // Runs of digits compare as numbers; all else by bytes; the order is strict.
-TEST(Paths, OrderNumbersAsNumbers) {
+TEST(Paths, OrderNumbersAndNameTraces) {
     const std::vector<std::string> sorted = {"",      "10.jsonl", "a",    "a1",   "a2", "a02b",
                                              "a2b",   "a10",      "a10a", "a11",  "b",  "b9x1",
                                              "b9x10", "b09x11",   "c00",  "c0001"};
@@ -47,10 +36,7 @@ TEST(Paths, OrderNumbersAsNumbers) {
     EXPECT_EQ(shuffled, sorted);
     EXPECT_TRUE(numeric_less("t_99999999999999999999", "t_100000000000000000000"));
     EXPECT_FALSE(numeric_less("a1", "a1"));
-}
-
-// The trace's name is what its run folder will be called.
-TEST(Paths, NameTraces) {
+    // The trace's name is what its run folder will be called.
     EXPECT_EQ(trace_name("/data/conversation_trace.jsonl"), "conversation_trace");
     EXPECT_EQ(trace_name("x.y.jsonl.zst"), "x.y");
     EXPECT_EQ(trace_name("plain"), "plain");
@@ -299,7 +285,7 @@ TEST(TraceFile, CountsOneRow) {
 }
 
 // The folder of a run is one error, which says how to repeat the run.
-TEST(TraceFile, RefusesTheFolderOfARun) {
+TEST(TraceFile, RefusesTheFolderOfARunAndEndlessLines) {
     const ScratchFolder run;
     for (const char* name : {"run.json", "requests.jsonl", "fired.jsonl", "summary.json"}) {
         run.write(name, "{}\n");
@@ -312,14 +298,11 @@ TEST(TraceFile, RefusesTheFolderOfARun) {
                                      "replay --from " +
                                      run.path() + ", or make a trace of it: convert " + run.path() +
                                      " -o FILE");
-}
-
-// A line beyond the limit is refused by its number.
-TEST(TraceFile, RefusesEndlessLines) {
+    // A line beyond the limit is refused by its number.
     const TempFile file("long", "\n" + std::string((std::size_t{64} << 20) + 1, ' '));
-    const FilesRead got = read({file.path()});
-    EXPECT_FALSE(got.usable);
-    EXPECT_EQ(got.first_error(),
+    const FilesRead endless = read({file.path()});
+    EXPECT_FALSE(endless.usable);
+    EXPECT_EQ(endless.first_error(),
               file.path() + ":2: is longer than 64 MiB; put one row on each line");
 }
 
@@ -458,10 +441,7 @@ TEST(LineSplitter, UnderstandsEveryEnd) {
               (Lines{"Hi", "\xEF\xBB\xBFx"}));
     EXPECT_EQ(split_in_pieces("", 100).lines, Lines{});
     EXPECT_EQ(split_in_pieces("\n", 100).lines, Lines{""});
-}
-
-// Whole, byte by byte, and at every size between: the same lines and numbers.
-TEST(LineSplitter, DoesNotDependOnTheCuts) {
+    // Whole, byte by byte, and at every size between: the same lines and numbers.
     const std::string text =
         "\xEF\xBB\xBF"
         "first\r\n\nthird line\r\n\r\nfifth\nlast";
@@ -540,7 +520,7 @@ TEST_F(Sink, CompressesAsTheNameSays) {
 }
 
 // The same bytes in, the same file out: nothing of the clock gets in.
-TEST_F(Sink, IsTheSameEachTime) {
+TEST_F(Sink, IsTheSameEachTimeAndNeverOverwrites) {
     const auto bytes = [&](const char* name) {
         write(folder_ / name, "some text");
         return read_bytes(folder_ / name);
@@ -549,18 +529,12 @@ TEST_F(Sink, IsTheSameEachTime) {
     ASSERT_GT(first.size(), 8U);
     EXPECT_EQ(first.substr(4, 4), std::string(4, '\0')) << "RFC 1952: no time";
     EXPECT_EQ(first, bytes("b.gz"));
-}
-
-TEST_F(Sink, NeverOverwrites) {
     write(folder_ / "t", "first");
     EXPECT_EQ(OutputSink::create(folder_ / "t").error().code, ErrorCode::exists);
     std::string compression;
     EXPECT_EQ(read_all(folder_ / "t", compression), "first");
     EXPECT_EQ(OutputSink::create(folder_ / "no/t").error().code, ErrorCode::not_found);
-}
-
-// A file that was not finished does not stay.
-TEST_F(Sink, LeavesNoHalfFile) {
+    // A file that was not finished does not stay.
     {
         OutputSink sink = OutputSink::create(folder_ / "t.zst").value();
         ASSERT_TRUE(sink.write("half"));
@@ -618,7 +592,7 @@ std::vector<std::string> beginnings() {
 }
 
 // However a file begins, a read that fails is an error, after what could be decoded before.
-TEST(BrokenReads, AreNoEndOfFile) {
+TEST(BrokenReads, AreNoEndOfFileAndRefuseATrace) {
     for (const std::string& begin : beginnings()) {
         const FailingInput input(begin);
         InputSource source = InputSource::open("-").value();
@@ -630,9 +604,6 @@ TEST(BrokenReads, AreNoEndOfFile) {
         EXPECT_EQ(piece.error().code, ErrorCode::io_failed);
         EXPECT_EQ(source.reason_of(piece.error()), again);
     }
-}
-
-TEST(BrokenReads, RefuseATrace) {
     const FailingInput input(row);
     Trace trace;
     InputErrors errors;

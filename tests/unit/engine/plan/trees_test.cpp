@@ -2,18 +2,8 @@
 
 #include "engine/plan/trees.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 #include "tests/unit/made.hpp"
 
@@ -73,20 +63,17 @@ TEST(Trees, JoinSessionsThatWaitForEachOther) {
     EXPECT_EQ(roots_of_sessions(trace), (std::vector<std::uint32_t>{0, 0, 2, 0, 4}));
     trace.dependencies.clear();
     EXPECT_EQ(roots_of_sessions(trace), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
-}
-
-// Agents inside agents; one that another row of the tree has spawned; a root that waits for its
-// agents; an agent that waits for none at its begin.
-TEST(Trees, KnowWhoHasSpawnedASession) {
+    // Agents inside agents; one that another row of the tree has spawned; a root that waits for its
+    // agents; an agent that waits for none at its begin.
     // Rows:                 0  1  2  3  4  5  6  7
-    Trace trace = trace_of({0, 1, 2, 1, 0, 3, 4, no_session});
-    trace.sessions = {"a", "a/x", "a/x/y", "a/z", "a/late"};
-    trace.dependencies = {{1, 0}, {2, 1}, {3, 1}, {3, 2}, {4, 0},
-                          {4, 3}, {4, 6}, {5, 3}, {5, 4}, {6, 7}};
-    EXPECT_EQ(parents_of_sessions(trace),
+    Trace agents = trace_of({0, 1, 2, 1, 0, 3, 4, no_session});
+    agents.sessions = {"a", "a/x", "a/x/y", "a/z", "a/late"};
+    agents.dependencies = {{1, 0}, {2, 1}, {3, 1}, {3, 2}, {4, 0},
+                           {4, 3}, {4, 6}, {5, 3}, {5, 4}, {6, 7}};
+    EXPECT_EQ(parents_of_sessions(agents),
               (std::vector<std::uint32_t>{no_session, 0, 1, 0, no_session}));
-    trace.dependencies.clear();
-    EXPECT_EQ(parents_of_sessions(trace), (std::vector<std::uint32_t>(5, no_session)));
+    agents.dependencies.clear();
+    EXPECT_EQ(parents_of_sessions(agents), (std::vector<std::uint32_t>(5, no_session)));
 }
 
 // A tree that is entered inside its recording: what is over, what primes, what is still to come and
@@ -183,67 +170,6 @@ TEST(StartPoint, OfAParentAndItsAgents) {
     EXPECT_EQ(entered_at(with_agents(), 0.9),  // 1450
               (Rows{"5 primes 150", "7 starts 50 waits 1"}))
         << "the parent is over, its child lives";
-}
-
-// At the first row nothing is past; at the last one all others are.
-TEST(StartPoint, AtBothEnds) {
-    const Rows first = entered_at(with_agents(), 0);
-    ASSERT_EQ(first.size(), 8u);
-    EXPECT_EQ(first.front(), "0 starts 0");
-    EXPECT_EQ(entered_at(with_agents(), 1), (Rows{"5 primes 200", "7 starts 0 waits 1"}));
-}
-
-TEST(StartPoint, BoundsItsDistances) {
-    EXPECT_EQ(entered_at(with_agents(), 0.5, {100, 60}),
-              (Rows{"1 primes 100", "3 primes 100", "5 starts 50 waits 1", "6 starts 60 waits 1",
-                    "7 waits 1"}));
-    EXPECT_EQ(entered_at(with_agents(), 0.5, {0, 0}),
-              (Rows{"1 primes 0", "3 primes 0", "5 starts 0 waits 1", "6 starts 0 waits 1",
-                    "7 waits 1"}));
-    EXPECT_EQ(entered_at(with_agents(), 0.5, {149, 150})[0], "1 primes 149");
-    EXPECT_EQ(entered_at(with_agents(), 0.5, {151, 150})[0], "1 primes 150");
-    EXPECT_EQ(entered_at(with_agents(), 0.5, {150, 149})[3], "6 starts 149 waits 1");
-}
-
-TEST(StartPoint, OfASingleRow) {
-    for (const bool by_turns : {false, true}) {
-        Tree tree;
-        tree.row(0, 500);
-        const StartPoint point = tree.enter(within(0.2, 1, by_turns), {}, 3);
-        EXPECT_EQ(told(tree, point), Rows{"0 starts 0"});
-        EXPECT_EQ(point.place_ns, 0);
-    }
-}
-
-// Rows of one instant have no timeline: shares of them are those of turns.
-TEST(StartPoint, OfEqualInstants) {
-    Tree tree;
-    for (std::uint32_t turn = 0; turn < 4; ++turn) {
-        tree.row(0, 800, turn > 0 ? std::optional(turn - 1) : std::nullopt);
-    }
-    EXPECT_EQ(told(tree, tree.enter(within(0.5, 0.5), {}, 1)),
-              (Rows{"2 primes 0", "3 starts 0 waits 1"}));
-    EXPECT_EQ(told(tree, tree.enter(within(0.25, 0.25), {}, 1)),
-              (Rows{"1 primes 0", "2 starts 0 waits 1", "3 waits 1"}));
-}
-
-// A row that was recorded before what it waits for is over, and waits for nothing.
-TEST(StartPoint, OfAParentThatWasRecordedLater) {
-    Tree tree;
-    tree.row(0, 0);       // 0
-    tree.row(0, 50, 0);   // 1
-    tree.row(1, 10, 1);   // 2
-    tree.row(1, 100, 2);  // 3
-    EXPECT_EQ(told(tree, tree.enter(within(0.3, 0.3), {}, 1)),
-              (Rows{"0 primes 30", "2 primes 20", "1 starts 20 waits 1", "3 starts 70 waits 1"}));
-}
-
-// Rows of no session have nobody to go on: they prime nothing.
-TEST(StartPoint, OfRowsWithoutASession) {
-    Tree tree;
-    tree.row(no_session, 0);
-    tree.row(no_session, 100, 0);
-    EXPECT_EQ(told(tree, tree.enter(within(0.5, 0.5), {}, 1)), Rows{"1 starts 50"});
 }
 
 // agentic-rules 1.4, 3: k of n turns are past and k is drawn from int(lo n) to int(hi n), both at
@@ -470,9 +396,6 @@ TEST(TreeOrder, DrawsAtOnceForManyUsers) {
         ASSERT_LT(drawn.copy, order.copies());
         ASSERT_TRUE(played.emplace(drawn.tree, drawn.copy).second);
     }
-}
-
-TEST(TreeOrder, CopiesOfTheMostUsers) {
     EXPECT_EQ(TreeOrder::copies_of(1, rules(UINT32_MAX, true)), std::uint64_t{1} << 32);
     EXPECT_EQ(TreeOrder::copies_of(1, rules(UINT32_MAX, false)), 1u);
 }
@@ -536,19 +459,16 @@ TEST(IdleCaps, OfOneTreeLeaveTheOthers) {
     const UserPlay play = play_users(corpus, rules);
     EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(play.due_ns(3), one_ms + 4 * second_ns);
-}
-
-// Nothing at all is in flight: all move by the same, of whatever tree.
-TEST(IdleCaps, OfTheSystem) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, 20 * second_ns).chain(1, 2, 33 * second_ns);
-    UserRules rules = some_users(2);
-    rules.idle.system_ns = 10 * second_ns;
-    const UserPlay play = play_users(corpus, rules);
-    EXPECT_EQ(play.due_ns(1), one_ms + 10 * second_ns);
-    EXPECT_EQ(play.due_ns(3), 2 * one_ms + 20 * second_ns) << "13 s behind, cut again";
-    EXPECT_EQ(play.idle.system_jumps, 2u);
-    EXPECT_EQ(play.idle.tree_jumps, 0u);
+    // Nothing at all is in flight: all move by the same, of whatever tree.
+    UserCorpus both;
+    both.chain(0, 2, 20 * second_ns).chain(1, 2, 33 * second_ns);
+    UserRules of_all = some_users(2);
+    of_all.idle.system_ns = 10 * second_ns;
+    const UserPlay moved = play_users(both, of_all);
+    EXPECT_EQ(moved.due_ns(1), one_ms + 10 * second_ns);
+    EXPECT_EQ(moved.due_ns(3), 2 * one_ms + 20 * second_ns) << "13 s behind, cut again";
+    EXPECT_EQ(moved.idle.system_jumps, 2u);
+    EXPECT_EQ(moved.idle.tree_jumps, 0u);
 }
 
 // First each tree is capped, then the system: 30 and 12 become 8 and 8, and 5 and 5.
@@ -786,7 +706,7 @@ TEST(UserRules, TellOnceWhatIsToBeArmed) {
         corpus.chain(session, 2, one_ms);
     }
     UserRules rules{.users = 3, .failures = {.waits_for_429 = true}};
-    Schedule schedule(corpus.trace, corpus.plan, Speed(), rules);
+    Schedule schedule = corpus.schedule(rules);
     TurnEnd refused = false;
     refused.is_429 = true;
     std::uint32_t sent = 0;

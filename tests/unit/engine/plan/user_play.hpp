@@ -2,16 +2,8 @@
 /// that answers each request as it is told. Time is virtual.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "engine/plan/schedule.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -48,6 +40,7 @@ struct UserCorpus {
         }
         return *this;
     }
+    Schedule schedule(const UserRules& rules) const { return {trace, plan, {}, rules}; }
 };
 
 struct Sent {
@@ -84,7 +77,7 @@ using Answers = std::function<TurnEnd(const Due&)>;
 inline UserPlay play_users(const UserCorpus& corpus, const UserRules& rules,
                            const Answers& answers = {}, std::size_t requests_max = 10'000) {
     UserPlay play;
-    Schedule schedule(corpus.trace, corpus.plan, {}, rules);
+    Schedule schedule = corpus.schedule(rules);
     std::multimap<std::int64_t, std::size_t> open;  // by end
     std::int64_t now_ns = 0;
     while (play.sent.size() < requests_max) {
@@ -97,6 +90,7 @@ inline UserPlay play_users(const UserCorpus& corpus, const UserRules& rules,
         const Due* const next = schedule.peek();
         if (next == nullptr && open.empty()) {
             EXPECT_TRUE(schedule.over());
+            EXPECT_EQ(schedule.taken(), play.sent.size() + play.dropped.size());
             break;
         }
         if (next == nullptr || (!open.empty() && open.begin()->first <= next->due_ns)) {

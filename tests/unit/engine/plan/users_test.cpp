@@ -3,18 +3,10 @@
 
 #include "engine/plan/users.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trees.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 #include "tests/unit/made.hpp"
 
@@ -22,73 +14,30 @@ namespace driftless {
 
 namespace {
 
-// Sessions of so many turns each, 100 ns apart, one wholly behind the other in the file.
-struct Corpus {
-    Trace trace;
-    Plan plan;
-    explicit Corpus(const std::vector<std::uint32_t>& turns) {
-        for (const std::uint32_t count : turns) {
-            const auto session = static_cast<std::uint32_t>(trace.sessions.size());
-            trace.sessions.push_back("s" + std::to_string(session));
-            for (std::uint32_t turn = 0; turn < count; ++turn) {
-                const auto index = static_cast<std::uint32_t>(trace.rows.size());
-                const TraceRow& row = append_row(
-                    trace, {.at_ns = 1'000'000 * session, .output_length = 10, .session = session});
-                plan.rows.push_back({row.at_ns, index, 0});
-                if (turn > 0) {
-                    trace.dependencies.push_back({index, index - 1, Trigger::completion, 100});
-                }
-            }
-        }
+// Sessions of so many turns each, 1 ms apart, one wholly behind the other in the file.
+UserCorpus corpus_of(const std::vector<std::uint32_t>& turns) {
+    UserCorpus corpus;
+    for (std::uint32_t session = 0; session < turns.size(); ++session) {
+        corpus.chain(session, turns[session], one_ms);
     }
-    Schedule schedule(const UserRules& rules) const { return {trace, plan, {}, rules}; }
-};
+    return corpus;
+}
 
 UserRules rules(std::uint32_t users, bool recycle = false,
                 std::optional<std::int64_t> for_ns = std::nullopt) {
     return {.users = users, .recycle = recycle, .for_ns = for_ns};
 }
 
-struct SentDue {
-    Due due;
-    std::int64_t end_ns = 0;
-};
-
-// Each answer takes as long as its row has tokens, 10 ns each.
-std::vector<SentDue> play(Schedule schedule, std::size_t requests_max = 10'000) {
-    std::vector<SentDue> sent;
-    std::multimap<std::int64_t, std::size_t> open;  // by end
-    while (sent.size() < requests_max) {
-        const Due* const next = schedule.peek();
-        if (next == nullptr && open.empty()) {
-            EXPECT_TRUE(schedule.over());
-            EXPECT_EQ(schedule.taken(), sent.size());
-            break;
-        }
-        if (next == nullptr || (!open.empty() && open.begin()->first <= next->due_ns)) {
-            const auto [end_ns, which] = *open.begin();
-            open.erase(open.begin());
-            schedule.ended(sent[which].due, end_ns, true);
-            continue;
-        }
-        const Due due = schedule.take();
-        schedule.fired(due, due.due_ns);
-        open.emplace(due.due_ns + 100, sent.size());
-        sent.push_back({due, due.due_ns + 100});
-    }
-    return sent;
-}
-
-std::uint32_t session_of(const Corpus& corpus, const SentDue& one) {
+std::uint32_t session_of(const UserCorpus& corpus, const Sent& one) {
     return corpus.trace.rows[one.due.row].session;
 }
 
 TEST(Users, PlayOneTreeEach) {
-    const Corpus corpus({3, 2, 1, 4, 1});
-    const std::vector<SentDue> sent = play(corpus.schedule(rules(2)));
+    const UserCorpus corpus = corpus_of({3, 2, 1, 4, 1});
+    const std::vector<Sent> sent = play_users(corpus, rules(2)).sent;
     ASSERT_EQ(sent.size(), 11u);
     std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lives;  // [session] from, to
-    for (const SentDue& one : sent) {
+    for (const Sent& one : sent) {
         const auto [life, is_new] =
             lives.try_emplace(session_of(corpus, one), one.due.due_ns, one.end_ns);
         life->second.second = std::max(life->second.second, one.end_ns);
@@ -109,22 +58,12 @@ TEST(Users, PlayOneTreeEach) {
     EXPECT_EQ(lives[4].first, lives[0].second);
 }
 
-TEST(Users, WaitTheirGaps) {
-    const Corpus corpus({3});
-    const std::vector<SentDue> sent = play(corpus.schedule(rules(1)));
-    ASSERT_EQ(sent.size(), 3u);
-    for (std::size_t turn = 1; turn < 3; ++turn) {
-        EXPECT_EQ(sent[turn].due.due_ns, sent[turn - 1].end_ns + 100);
-        EXPECT_EQ(sent[turn].due.parent_end_ns, sent[turn - 1].end_ns);
-    }
-}
-
 TEST(Users, BeginWithinTheRamp) {
-    const Corpus corpus({1, 1, 1, 1});
+    const UserCorpus corpus = corpus_of({1, 1, 1, 1});
     UserRules some = rules(4);
     some.ramp_ns = 4'000;
     some.seed = 7;
-    const std::vector<SentDue> sent = play(corpus.schedule(some));
+    const std::vector<Sent> sent = play_users(corpus, some).sent;
     ASSERT_EQ(sent.size(), 4u);
     EXPECT_EQ(sent[0].due.due_ns, 0);
     for (int user = 1; user < 4; ++user) {
@@ -135,7 +74,7 @@ TEST(Users, BeginWithinTheRamp) {
 
 // Its first request is armed while the last answer of the tree before still comes.
 TEST(Users, NextTreesAreArmedAhead) {
-    const Corpus corpus({1, 1});
+    const UserCorpus corpus = corpus_of({1, 1});
     Schedule schedule = corpus.schedule(rules(1));
     const Due first = schedule.take();
     schedule.pass(Lookahead::arming, first);
@@ -156,10 +95,10 @@ struct Play {
 };
 using Plays = std::map<std::pair<std::uint32_t, std::uint32_t>, Play>;  // [pass, session]
 
-Plays plays_of(const Corpus& corpus, const std::vector<SentDue>& sent) {
+Plays plays_of(const UserCorpus& corpus, const std::vector<Sent>& sent) {
     Plays plays;
     std::map<std::uint32_t, std::int64_t> left_ns;  // [user]
-    for (const SentDue& one : sent) {
+    for (const Sent& one : sent) {
         const auto [play, is_new] = plays.try_emplace({one.due.pass, session_of(corpus, one)});
         play->second.drawn_ns = is_new ? left_ns[one.due.user] : play->second.drawn_ns;
         play->second.end_ns = std::max(play->second.end_ns, one.end_ns);
@@ -183,11 +122,11 @@ std::uint32_t played_beside(const Plays& plays, std::uint32_t pass, std::uint32_
 // Every pass plays every tree once, but one whose copies are all still being played.
 TEST(Users, BeginTheCorpusAnew) {
     for (const std::uint32_t users : {1u, 2u, 3u, 5u, 7u}) {
-        const Corpus corpus({3, 2, 1});
-        const std::vector<SentDue> sent = play(corpus.schedule(rules(users, true, 20'000)));
+        const UserCorpus corpus = corpus_of({3, 2, 1});
+        const std::vector<Sent> sent = play_users(corpus, rules(users, true, 200 * one_ms)).sent;
         std::set<std::pair<std::uint32_t, std::uint32_t>> rows;  // pass, row
-        for (const SentDue& one : sent) {
-            EXPECT_LT(one.due.due_ns, 20'000);
+        for (const Sent& one : sent) {
+            EXPECT_LT(one.due.due_ns, 200 * one_ms);
             EXPECT_TRUE(rows.emplace(one.due.pass, one.due.row).second);
         }
         const Plays plays = plays_of(corpus, sent);
@@ -212,13 +151,13 @@ TEST(Users, BeginTheCorpusAnew) {
 }
 
 TEST(Users, PlayInTheOrderThatIsAsked) {
-    const Corpus corpus(std::vector<std::uint32_t>(20, 1));
+    const UserCorpus corpus = corpus_of(std::vector<std::uint32_t>(20, 1));
     const auto order = [&](TreeRule rule, std::uint64_t seed) {
         UserRules some = rules(1);
         some.order = rule;
         some.seed = seed;
         std::vector<std::uint32_t> rows;
-        for (const SentDue& one : play(corpus.schedule(some))) {
+        for (const Sent& one : play_users(corpus, some).sent) {
             rows.push_back(one.due.row);
         }
         return rows;
@@ -235,11 +174,11 @@ TEST(Users, PlayInTheOrderThatIsAsked) {
 
 // Nothing is due from then on: what would be is not told of, and what is open ends.
 TEST(Users, EndWhenTheTimeIsUp) {
-    for (std::int64_t for_ns = 1; for_ns < 1'500; for_ns += 7) {
-        const Corpus corpus({3, 2, 4});
-        const std::vector<SentDue> whole = play(corpus.schedule(rules(2)));
-        const std::vector<SentDue> sent = play(corpus.schedule(rules(2, false, for_ns)));
-        const auto before = std::count_if(whole.begin(), whole.end(), [for_ns](const SentDue& one) {
+    for (std::int64_t for_ns = 1; for_ns < 15 * one_ms; for_ns += 70'000) {
+        const UserCorpus corpus = corpus_of({3, 2, 4});
+        const std::vector<Sent> whole = play_users(corpus, rules(2)).sent;
+        const std::vector<Sent> sent = play_users(corpus, rules(2, false, for_ns)).sent;
+        const auto before = std::count_if(whole.begin(), whole.end(), [for_ns](const Sent& one) {
             return one.due.due_ns < for_ns;
         });
         EXPECT_EQ(sent.size(), static_cast<std::size_t>(before)) << for_ns;
@@ -248,7 +187,7 @@ TEST(Users, EndWhenTheTimeIsUp) {
 
 // A turn without an answer ends its tree; the user goes on with the next one.
 TEST(Users, GoOnBehindATreeThatFails) {
-    const Corpus corpus({3, 1});
+    const UserCorpus corpus = corpus_of({3, 1});
     Schedule schedule = corpus.schedule(rules(1));
     const Due first = schedule.take();
     schedule.fired(first, 0);
@@ -277,7 +216,7 @@ TEST(Users, GoOnBehindATreeThatFails) {
 
 // What is known then is to get its end; what waits is forgotten.
 TEST(Users, Stop) {
-    const Corpus corpus({3, 2, 1});
+    const UserCorpus corpus = corpus_of({3, 2, 1});
     Schedule schedule = corpus.schedule(rules(2));
     const Due first = schedule.take();
     schedule.fired(first, 0);
@@ -294,7 +233,7 @@ TEST(Users, Stop) {
 }
 
 TEST(RowTrees, AreSessionsAndWhatWaitsForThem) {
-    Corpus corpus({2, 1, 2, 1});
+    UserCorpus corpus = corpus_of({2, 1, 2, 1});
     corpus.trace.dependencies.push_back({5, 2, Trigger::completion, 0});  // session 3 for 1
     corpus.trace.rows.push_back({.index = 6});
     corpus.plan.rows.push_back({9'000'000, 6, 0});
@@ -311,10 +250,10 @@ TEST(RowTrees, AreSessionsAndWhatWaitsForThem) {
 }
 
 TEST(Rehearsal, PlaysWhatARunWould) {
-    const Corpus corpus({3, 2, 4});
-    const std::vector<SentDue> sent = play(corpus.schedule(rules(2)));
+    const UserCorpus corpus = corpus_of({3, 2, 4});
+    const std::vector<Sent> sent = play_users(corpus, rules(2)).sent;
     const Plan rehearsed =
-        rehearse(corpus.trace, corpus.plan, corpus.schedule(rules(2)), 10, 10'000);
+        rehearse(corpus.trace, corpus.plan, corpus.schedule(rules(2)), one_ms / 10, 10'000);
     ASSERT_EQ(rehearsed.rows.size(), sent.size());
     for (std::size_t i = 0; i < sent.size(); ++i) {
         EXPECT_EQ(rehearsed.rows[i].due_ns, sent[i].due.due_ns);
@@ -322,8 +261,9 @@ TEST(Rehearsal, PlaysWhatARunWould) {
     }
     EXPECT_EQ(rehearsed.burst_rows_max, 2u);
     EXPECT_EQ(rehearsed.last_due_ns, sent.back().due.due_ns);
-    EXPECT_EQ(rehearse(corpus.trace, corpus.plan, corpus.schedule(rules(2)), 10, 4).rows.size(),
-              4u);
+    EXPECT_EQ(
+        rehearse(corpus.trace, corpus.plan, corpus.schedule(rules(2)), one_ms / 10, 4).rows.size(),
+        4u);
 }
 
 // Users that are added while a run goes on: when they begin, and when nobody is added any more.
@@ -332,28 +272,16 @@ constexpr std::int64_t lead_ns = Users::grow_lead_ns;
 constexpr std::int64_t spacing_ns = Users::grow_spacing_ns;
 
 /// So many sessions of one row each.
-struct Sessions {
-    Trace trace;
-    Plan plan;
-    explicit Sessions(std::uint32_t count) {
-        for (std::uint32_t index = 0; index < count; ++index) {
-            TraceRow row;
-            row.index = row.session = index;
-            row.output_length = 1;
-            trace.sessions.push_back("s" + std::to_string(index));
-            trace.rows.push_back(row);
-            plan.rows.push_back({0, index, 0});
-        }
-    }
-    Schedule schedule(const UserRules& rules) const { return {trace, plan, {}, rules}; }
-};
+UserCorpus single_turns(std::uint32_t count) {
+    return corpus_of(std::vector<std::uint32_t>(count, 1));
+}
 
 UserRules growing_rules(std::uint32_t first, std::uint32_t most) {
     return {.users = most, .users_first = first};
 }
 
 TEST(Growing, UsersBeginALittleLater) {
-    const Sessions sessions(10);
+    const UserCorpus sessions = single_turns(10);
     Schedule schedule = sessions.schedule(growing_rules(1, 4));
     Due due = schedule.take();
     EXPECT_EQ(due.user, 0u);
@@ -375,7 +303,7 @@ TEST(Growing, UsersBeginALittleLater) {
 
 // Nobody begins behind the end of the run's time, behind its last tree, or after a stop.
 TEST(Growing, EndsWithTheRun) {
-    const Sessions sessions(4);
+    const UserCorpus sessions = single_turns(4);
     UserRules timed = growing_rules(1, 2);
     timed.for_ns = lead_ns + 10;
     for (const std::int64_t at_ns : {9, 10}) {
@@ -390,7 +318,7 @@ TEST(Growing, EndsWithTheRun) {
     stopped.grow(2, 5);
     EXPECT_EQ(stopped.peek(), nullptr);
 
-    const Sessions one(1);
+    const UserCorpus one = single_turns(1);
     Schedule over = one.schedule(growing_rules(1, 2));
     const Due last = over.take();
     over.fired(last, 0);
@@ -403,7 +331,7 @@ TEST(Growing, EndsWithTheRun) {
 
 // Together they play each tree once.
 TEST(Growing, UsersPlayWhatIsLeft) {
-    const Sessions sessions(20);
+    const UserCorpus sessions = single_turns(20);
     Schedule schedule = sessions.schedule(growing_rules(2, 5));
     std::set<std::uint32_t> rows;
     std::set<std::uint32_t> users;
@@ -456,7 +384,7 @@ TEST(SingleRows, AreDueWhenOneHasEnded) {
 // One answer takes long: the others are not held up by it, and no row waits for its place.
 TEST(SingleRows, AreTakenByWhoeverIsFree) {
     const UserCorpus corpus = rows_of_sessions(6);
-    Schedule schedule(corpus.trace, corpus.plan, {}, open_rows(2));
+    Schedule schedule = corpus.schedule(open_rows(2));
     const Due slow = schedule.take();
     schedule.fired(slow, 0);
     std::int64_t now_ns = 0;
@@ -475,14 +403,11 @@ TEST(SingleRows, AreTakenByWhoeverIsFree) {
 }
 
 // More places than rows: all at once.
-TEST(SingleRows, MayBeFewerThanPlaces) {
-    const UserPlay play = play_users(rows_of_sessions(3), open_rows(8));
-    EXPECT_EQ(play.sent.size(), 3u);
-    EXPECT_EQ(play.due_ns(2), 0);
-}
-
-// The place of a row that failed pauses; a row that is sent again keeps its place.
 TEST(SingleRows, PauseBehindAFailure) {
+    const UserPlay few = play_users(rows_of_sessions(3), open_rows(8));
+    EXPECT_EQ(few.sent.size(), 3u);
+    EXPECT_EQ(few.due_ns(2), 0);
+    // The place of a row that failed pauses; a row that is sent again keeps its place.
     UserRules rules = open_rows(1);
     const auto fails = [](const Due& due) { return TurnEnd(due.row != 0 || due.attempt > 0); };
     EXPECT_EQ(play_users(rows_of_sessions(2), rules, fails).due_ns(1), one_ms * 101);
@@ -491,14 +416,11 @@ TEST(SingleRows, PauseBehindAFailure) {
     ASSERT_EQ(again.of(0).size(), 2u);
     EXPECT_EQ(again.of(0)[1].due.due_ns, one_ms * 101);
     EXPECT_EQ(again.due_ns(1), one_ms * 102);
-}
-
-// The file begins anew, as another pass, until the time is up.
-TEST(SingleRows, Recycle) {
-    UserRules rules = open_rows(2);
-    rules.recycle = true;
-    rules.for_ns = 10 * one_ms;
-    const UserPlay play = play_users(rows_of_sessions(3), rules);
+    // The file begins anew, as another pass, until the time is up.
+    UserRules recycling = open_rows(2);
+    recycling.recycle = true;
+    recycling.for_ns = 10 * one_ms;
+    const UserPlay play = play_users(rows_of_sessions(3), recycling);
     ASSERT_EQ(play.sent.size(), 20u);
     for (const Sent& one : play.sent) {  // those of one instant go in any order
         const std::uint32_t number = one.due.pass * 3 + one.due.row;

@@ -2,19 +2,10 @@
 
 #include "engine/prompt/arm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "engine/io/tls.hpp"
 #include "engine/prompt/rows_underway.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,25 +2,13 @@
 
 #include "engine/prompt/corpus.hpp"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <numeric>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -272,27 +260,12 @@ TEST(WordSelection, RealTokenizersGiveTheWordsThatWereMeasured) {
     EXPECT_EQ(qwen.table.word(0).size(), 1U);
 }
 
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::string& text) {
-        const int fd = ::mkstemp(path_.data());
-        EXPECT_GE(fd, 0);
-        EXPECT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-        ::close(fd);
-    }
-    ~TemporaryFile() { std::remove(path_.c_str()); }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_ = "/tmp/driftless-words-XXXXXX";
-};
-
 std::string refusal_of(const std::string& text) {
-    const TemporaryFile file(text);
+    const ScratchFolder folder;
+    const std::string path = folder.write("tokenizer.json", text);
     std::string why;
-    const Result<SelectedWords> selected = load_words(file.path(), why);
-    EXPECT_FALSE(selected) << text.substr(0, 200);
-    EXPECT_TRUE(says(why, file.path()));
+    EXPECT_FALSE(load_words(path, why)) << text.substr(0, 200);
+    EXPECT_TRUE(says(why, path));
     return why;
 }
 
@@ -318,6 +291,8 @@ TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
     expect_says(refusal_of(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)")),
                 "names a token that its vocabulary lacks");
     expect_says(refusal_of(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)")), "dropout");
+    expect_says(refusal_of(replaced(gpt2, R"("zo":)", R"("zo":9)")),
+                "vocabulary has holes: no token has the id ");
     const std::string added = R"("added_tokens":[{"id":5000,"content":"n in","normalized":true},)";
     expect_says(refusal_of(replaced(gpt2, R"("added_tokens":[)", added)), "'n in'");
     const std::string hidden = R"("added_tokens":[{"id":5000,"content":"e","normalized":true},)";
@@ -327,13 +302,6 @@ TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
     expect_says(why, "does not exist");
     EXPECT_FALSE(load_words("/tmp", why));
     expect_says(why, "is a folder");
-}
-
-// A token whose id is missing is named; the remedy is a whole file.
-TEST(WordSelection, RefusesAVocabularyWithHoles) {
-    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
-    const std::string moved = replaced(gpt2, R"("zo":)", R"("zo":9)");
-    expect_says(refusal_of(moved), "vocabulary has holes: no token has the id ");
 }
 
 // Words that have a token with the blank in front, and texts that are cut between the two: what
@@ -352,18 +320,14 @@ TEST(WordSelection, RefusesWordsThatTheirTextsCut) {
 }
 
 // Of tokens that reach beyond a word, those that no text becomes are passed over.
-TEST(WordSelection, PassesOverTokensThatAreNeverMade) {
-    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
-    const std::string never = R"("vocab":{"e\u0120t":1100,)";
-    const TemporaryFile file(replaced(gpt2, R"("vocab":{)", never));
-    std::string why;
-    EXPECT_TRUE(load_words(file.path(), why)) << why;
-}
-
 TEST(WordSelection, RefusesTokenizersThatJoinWords) {
     std::string why;
     EXPECT_FALSE(load_words(tokenizer_path("superword"), why));
     expect_says(why, "tokens that span more than one word");
+    const ScratchFolder folder;
+    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
+    const std::string never = replaced(gpt2, R"("vocab":{)", R"("vocab":{"e\u0120t":1100,)");
+    EXPECT_TRUE(load_words(folder.write("tokenizer.json", never), why)) << why;
 }
 
 // Prompts of a dataset's text are exactly as many tokens as they must be, to every tokenizer; they
@@ -681,21 +645,15 @@ constexpr const char* sharegpt = R"([
   {"id": "b_0", "conversations": []}, {"id": "c_0", "conversations": [{"value": null}]}
 ])";
 
-TEST(DatasetReader, ReadsConversations) {
+TEST(DatasetReader, ReadsConversationsLinesAndColumns) {
     EXPECT_EQ(read_every_way(sharegpt),
               (Read{{"Hi there", "Hello\n\"you\"", ""}, "", "conversations"}));
     EXPECT_EQ(read_every_way("{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},\"y\"]}\n"),
               (Read{{"x", "y"}, "", "messages"}));
-}
-
-TEST(DatasetReader, ReadsLines) {
     EXPECT_EQ(read_every_way("\xEF\xBB\xBF\n {\"id\":1,\"text\":\"a\"}\r\n\n{\"text\":\"\"}"),
               (Read{{"a", ""}, "", "text"}));
     EXPECT_EQ(read_every_way("\"a\"\n\"b\"\n"), (Read{{"a", "b"}, "", ""}));
     EXPECT_EQ(read_every_way("[\"a\", \"b\"]"), (Read{{"a", "b"}, "", ""}));
-}
-
-TEST(DatasetReader, ChoosesTheColumn) {
     EXPECT_EQ(read_every_way(R"({"input":"i","instruction":"n","question":"q"})").column,
               "question");
     EXPECT_EQ(read_every_way(R"({"text":3,"prompt":"p"})").texts, Texts{"p"});

@@ -1,14 +1,10 @@
 #include "tests/unit/engine/prompt/golden.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string_view>
-
 #include "engine/plan/files.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

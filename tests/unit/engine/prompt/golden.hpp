@@ -2,11 +2,8 @@
 /// back. Owned by whoever reads it; it never computes an expectation.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "engine/prompt/tokenizer.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

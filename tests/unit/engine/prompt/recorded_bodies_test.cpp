@@ -2,15 +2,12 @@
 
 #include "engine/prompt/recorded_bodies.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -147,11 +144,18 @@ Talk talk_of(const std::vector<std::string>& all) {
     return talk;
 }
 
-std::string user(const std::string& text) {
-    return R"({"role":"user","content":")" + text + R"("})";
-}
 std::string answer(const std::string& text) {
     return R"({"role":"assistant","content":")" + text + R"("})";
+}
+/// Messages of the user and the server in turn, the user's first.
+std::string said(const std::vector<std::string>& texts) {
+    std::string messages;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        messages += i == 0 ? "" : ",";
+        messages +=
+            i % 2 == 1 ? answer(texts[i]) : R"({"role":"user","content":")" + texts[i] + R"("})";
+    }
+    return messages;
 }
 
 std::optional<TraceWithBodies> made(Talk talk, InputErrors& errors) {
@@ -207,47 +211,38 @@ std::string messages_of(const std::string& body) {
 
 TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOne) {
     const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("one") + "," + answer("recorded") + "," + user("two"),
-                         user("one") + "," + answer("recorded") + "," + user("two") + "," +
-                             answer("other") + "," + user("three")}));
+        live_of(talk_of({said({"one"}), said({"one", "recorded", "two"}),
+                         said({"one", "recorded", "two", "other", "three"})}));
     EXPECT_EQ(bodies.live->figures.turns, 2u);
     EXPECT_EQ(bodies.live->figures.conversations, 1u);
     ByHand run(bodies);
     ASSERT_NE(run.end(0, "said \"so\"\n"), nullptr);
     EXPECT_FALSE(run.record.live_turns);
-    EXPECT_EQ(messages_of(run.body(1)),
-              user("one") + "," + answer(R"(said \"so\"\n)") + "," + user("two"));
+    EXPECT_EQ(messages_of(run.body(1)), said({"one", R"(said \"so\"\n)", "two"}));
     ASSERT_NE(run.end(1, "again"), nullptr);
     EXPECT_EQ(run.record.live_turns, 1u);
-    EXPECT_EQ(messages_of(run.body(2)), user("one") + "," + answer(R"(said \"so\"\n)") + "," +
-                                            user("two") + "," + answer("again") + "," +
-                                            user("three"));
+    EXPECT_EQ(messages_of(run.body(2)), said({"one", R"(said \"so\"\n)", "two", "again", "three"}));
     EXPECT_EQ(run.end(2, "last"), nullptr);  // nobody waits for it
     EXPECT_EQ(run.record.live_turns, 2u);
 }
 
 // What was edited, or sent as it is, keeps the words of the trace.
 TEST(LiveTurns, AnotherHistoryStaysAsItWasRecorded) {
-    const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("changed") + "," + answer("a") + "," + user("two"),
-                         user("changed") + "," + answer("a") + "," + user("two") + "," +
-                             answer("b") + "," + user("three")}));
+    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"changed", "a", "two"}),
+                                                    said({"changed", "a", "two", "b", "three"})}));
     EXPECT_EQ(bodies.live->figures.turns, 1u);
     EXPECT_EQ(bodies.live->figures.edited, 1u);
     EXPECT_FALSE(bodies.live->goes_on(1));
     EXPECT_TRUE(bodies.live->goes_on(2));
     EXPECT_EQ(messages_of(std::string(bodies.trace.body_of(bodies.trace.rows[1]))),
-              user("changed") + "," + answer("a") + "," + user("two"));
-}
-
-TEST(LiveTurns, ARowThatWaitsForNoneStaysAsItWasRecorded) {
-    Talk talk = talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")});
+              said({"changed", "a", "two"}));
+    Talk talk = talk_of({said({"one"}), said({"one", "a", "two"})});
     talk.trace.dependencies.clear();
     EXPECT_EQ(live_of(std::move(talk)).live->figures.turns, 0u);
 }
 
 TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
-    Talk talk = talk_of({user("one"), user("two")});
+    Talk talk = talk_of({said({"one"}), said({"two"})});
     talk.trace.deltas = true;
     EXPECT_EQ(live_of(talk).live->figures.turns, 1u);
     talk.plan.rows.erase(talk.plan.rows.begin());
@@ -263,11 +258,9 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
     Talk talk;
     talk.trace.recorded = true;
     talk.trace.sessions = {"s"};
-    talk.add(user("a b"), 10, 5);
-    talk.add(user("a b") + "," + answer("x") + "," + user("c"), 16, 5);
-    talk.add(
-        user("a b") + "," + answer("x") + "," + user("c") + "," + answer("y") + "," + user("d"), 22,
-        5);
+    talk.add(said({"a b"}), 10, 5);
+    talk.add(said({"a b", "x", "c"}), 16, 5);
+    talk.add(said({"a b", "x", "c", "y", "d"}), 22, 5);
     const TraceWithBodies bodies = live_of(std::move(talk));
     ByHand run(bodies);
     run.record.prompt_tokens = 10;
@@ -275,13 +268,13 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
     const TurnReply* reply = run.end(0, "p q r");
     ASSERT_NE(reply, nullptr);
     EXPECT_EQ(reply->short_by, 2);
-    const std::string filled = user("a b") + "," + answer("p q r") + "," + user("c the the");
+    const std::string filled = said({"a b", "p q r", "c the the"});
     EXPECT_EQ(messages_of(run.body(1)), filled);
     run.record.prompt_tokens = 16;
     run.record.output_tokens = 9;
     ASSERT_NE(run.end(1, "s"), nullptr);
     EXPECT_EQ(run.record.padded_tokens, 2);
-    EXPECT_EQ(messages_of(run.body(2)), filled + "," + answer("s") + "," + user("d"));
+    EXPECT_EQ(messages_of(run.body(2)), said({"a b", "p q r", "c the the", "s", "d"}));
     run.record = Record();
     (void)run.end(2, "t");
     EXPECT_EQ(run.record.padded_tokens, -4);
@@ -289,10 +282,8 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
 
 // Two rows that follow one: each has its history, whatever the other says.
 TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
-    Talk talk = talk_of({user("one"), user("one") + "," + answer("a") + "," + user("left"),
-                         user("one") + "," + answer("a") + "," + user("right"),
-                         user("one") + "," + answer("a") + "," + user("right") + "," + answer("b") +
-                             "," + user("on")});
+    Talk talk = talk_of({said({"one"}), said({"one", "a", "left"}), said({"one", "a", "right"}),
+                         said({"one", "a", "right", "b", "on"})});
     talk.trace.dependencies[1].on = 0;
     const TraceWithBodies bodies = live_of(std::move(talk));
     EXPECT_EQ(bodies.live->figures.turns, 3u);
@@ -300,15 +291,13 @@ TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
     ByHand run(bodies);
     (void)run.end(0, "said");
     (void)run.end(1, "of the left");
-    EXPECT_EQ(messages_of(run.body(2)), user("one") + "," + answer("said") + "," + user("right"));
+    EXPECT_EQ(messages_of(run.body(2)), said({"one", "said", "right"}));
     (void)run.end(2, "of the right");
-    EXPECT_EQ(messages_of(run.body(3)), user("one") + "," + answer("said") + "," + user("right") +
-                                            "," + answer("of the right") + "," + user("on"));
+    EXPECT_EQ(messages_of(run.body(3)), said({"one", "said", "right", "of the right", "on"}));
 }
 
 TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
-    const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"one", "a", "two"})}));
     ByHand strict(bodies);
     const TurnReply* reply = strict.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
@@ -318,17 +307,15 @@ TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
     reply = easy.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
     EXPECT_TRUE(reply->goes_on);
-    EXPECT_EQ(messages_of(easy.body(1)), user("one") + "," + user("two"));
+    EXPECT_EQ(messages_of(easy.body(1)), said({"one"}) + "," + said({"two"}));
     (void)easy.end(1, "x");
     EXPECT_EQ(easy.record.live_turns, 0u);
 }
 
 // A turn that failed is sent again with the same words before it.
 TEST(Histories, AnotherTryFindsTheSameHistory) {
-    const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two"),
-                         user("one") + "," + answer("a") + "," + user("two") + "," + answer("b") +
-                             "," + user("three")}));
+    const TraceWithBodies bodies = live_of(talk_of(
+        {said({"one"}), said({"one", "a", "two"}), said({"one", "a", "two", "b", "three"})}));
     ByHand run(bodies);
     (void)run.end(0, "said");
     const std::string first = run.body(1);
@@ -336,12 +323,11 @@ TEST(Histories, AnotherTryFindsTheSameHistory) {
     EXPECT_EQ(run.body(1), first);
     (void)run.end(1, "whole");
     EXPECT_EQ(messages_of(run.body(2)),
-              messages_of(first) + "," + answer("whole") + "," + user("three"));
+              messages_of(first) + "," + answer("whole") + "," + said({"three"}));
 }
 
 TEST(Histories, WhatIsTooLongIsNotSent) {
-    const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"one", "a", "two"})}));
     LiveRules rules;
     rules.goes_on_unanswered = true;  // not even then
     ByHand run(bodies, rules);
@@ -354,16 +340,15 @@ TEST(Histories, WhatIsTooLongIsNotSent) {
 }
 
 TEST(Histories, KeepWhatIsAskedFor) {
-    const TraceWithBodies bodies =
-        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"one", "a", "two"})}));
     const std::vector<SaidCall> calls = {{0, "c1", "ls", R"({"d":"/"})"}};
     const auto message = [&](KeptWords kept) {
         LiveRules rules{.kept = kept};
         ByHand run(bodies, rules);
         (void)run.end(0, "text", true, "thought", calls);
         const std::string body = messages_of(run.body(1));
-        const std::size_t begin = user("one").size() + 1;
-        return body.substr(begin, body.size() - begin - user("two").size() - 1);
+        const std::size_t begin = said({"one"}).size() + 1;
+        return body.substr(begin, body.size() - begin - said({"two"}).size() - 1);
     };
     const std::string call =
         R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{\"d\":\"/\"}"}}])";

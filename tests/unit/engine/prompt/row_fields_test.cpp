@@ -2,13 +2,9 @@
 
 #include "engine/prompt/row_fields.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -49,14 +45,11 @@ TEST(RowModels, AreThoseOfTheRows) {
     EXPECT_EQ(made.models.opening_bytes_max(), std::string(R"({"model":"b\"c")").size());
     EXPECT_EQ(make({R"({"lora":"x"})"}, "base-{kept.lora}").models.name_of(0), "base-x");
     EXPECT_TRUE(RowModels().empty());
-}
-
-TEST(RowModels, RefuseRowsWithoutOne) {
-    const Made made = make({R"({"model":"a"})", R"({"model":null})", "{}", R"({"model":""})"});
-    ASSERT_EQ(made.errors.count, 3u);
-    EXPECT_EQ(made.errors.list.front().file, "b.jsonl");
-    EXPECT_EQ(made.errors.list.front().line, 2u);
-    EXPECT_EQ(made.errors.list.front().problem, "has no value for --model");
+    const Made lacking = make({R"({"model":"a"})", R"({"model":null})", "{}", R"({"model":""})"});
+    ASSERT_EQ(lacking.errors.count, 3u);
+    EXPECT_EQ(lacking.errors.list.front().file, "b.jsonl");
+    EXPECT_EQ(lacking.errors.list.front().line, 2u);
+    EXPECT_EQ(lacking.errors.list.front().problem, "has no value for --model");
 }
 
 TEST(RowModels, AreBounded) {
@@ -146,13 +139,10 @@ TEST(RowBodies, FillPlaceholders) {
     EXPECT_EQ(
         bodies(rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
         (Texts{R"(,"a":3,"b":"x/s\"1","c":{"d":0}})", R"(,"a":0,"b":"y\"/s\"1","c":{"d":1}})"}));
-}
-
-// What the run decides: numbers of any length, alone and inside of text.
-TEST(RowBodies, SayWhereARowIsPlayed) {
-    FieldRows rows;
-    rows.add("");
-    EXPECT_EQ(bodies(rows, R"({"a":"{pass}","b":"{row}-{pass}-{user}"})", "", UINT32_MAX),
+    // What the run decides: numbers of any length, alone and inside of text.
+    FieldRows played;
+    played.add("");
+    EXPECT_EQ(bodies(played, R"({"a":"{pass}","b":"{row}-{pass}-{user}"})", "", UINT32_MAX),
               (Texts{R"(,"a":4294967295,"b":"0-4294967295-12"})"}));
 }
 
@@ -234,7 +224,7 @@ TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
 }
 
 // Who has spawned a session, and what is decided in the run: numbers of any length.
-TEST(RowFields, SayWhereARowIsPlayed) {
+TEST(RowFields, SayWhereARowIsPlayedAndWhatColumnsHold) {
     HeaderRows rows;
     rows.add("root", 1);
     rows.add("root/agent", 1);
@@ -246,16 +236,13 @@ TEST(RowFields, SayWhereARowIsPlayed) {
                                              "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
     rows.pass = UINT32_MAX;
     EXPECT_EQ(rows.fields({field("C", "{pass}{pass}")}), Texts(3, "C: 42949672954294967295\r\n"));
-}
-
-// Columns are said as the trace writes them, strings without their quotes.
-TEST(RowFields, SayWhatColumnsHold) {
-    HeaderRows rows;
-    rows.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
-    rows.add("", 0, R"({"a":null,"b":true})");
-    rows.add("", 0, R"({"a":"","b":[1,"c"]})");
-    rows.add("", 0);
-    EXPECT_EQ(rows.fields({field("A", "{kept.a}"), field("B", "{kept.b}")}),
+    // Columns are said as the trace writes them, strings without their quotes.
+    HeaderRows kept;
+    kept.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
+    kept.add("", 0, R"({"a":null,"b":true})");
+    kept.add("", 0, R"({"a":"","b":[1,"c"]})");
+    kept.add("", 0);
+    EXPECT_EQ(kept.fields({field("A", "{kept.a}"), field("B", "{kept.b}")}),
               (Texts{"A: x \xC3\xA4\t\"y\"\r\nB: 1.50\r\n", "B: true\r\n",
                      "A: \r\nB: [1,\"c\"]\r\n", ""}));
 }

@@ -2,13 +2,8 @@
 
 #include "engine/prompt/tokenizer.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "proto/json/write.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -52,20 +47,15 @@ TEST(Pattern, ReadsOnigurumasSyntax) {
 }
 
 // Rank files come with expressions of Rust's regex crates, where \pX is a property of one letter.
-TEST(Pattern, ReadsPropertiesOfOneLetter) {
+TEST(Pattern, ReadsWhatOtherEnginesRead) {
     EXPECT_EQ(matches(R"(\pL+)", "ab1\u4e2d"), Texts({"ab", "\u4e2d"}));
     EXPECT_EQ(matches(R"(\PN+)", "ab1c"), Texts({"ab", "c"}));
-}
-
-// The compiled code has a stack of its own; where a search runs out of it, the interpreter goes on.
-TEST(Pattern, FindsWhatNeedsADeepStack) {
+    // The compiled code has a stack of its own; where a search runs out of it, the interpreter goes
+    // on.
     const std::string text(200'000, 'a');
     EXPECT_EQ(matches("(a|b)+c|(?:a|b)+", text), Texts({text}));
-}
-
-// Oniguruma's documentation (doc/RE, 7. Character class): [a-w&&[^c-g]z] is ([a-w] and ([^c-g] or
-// z)); a class within a class adds to it.
-TEST(Pattern, ReadsClassesWithinClasses) {
+    // Oniguruma's documentation (doc/RE, 7. Character class): [a-w&&[^c-g]z] is ([a-w] and ([^c-g]
+    // or z)); a class within a class adds to it.
     EXPECT_EQ(matches("[a-w&&[^c-g]z]+", "abcdwxz"), Texts({"ab", "w"}));
     EXPECT_EQ(matches("[a[bc]]+", "xabcd"), Texts({"abc"}));
     EXPECT_EQ(matches("[^a[bc]]+", "xabcd"), Texts({"x", "d"}));
@@ -73,16 +63,10 @@ TEST(Pattern, ReadsClassesWithinClasses) {
     EXPECT_EQ(matches("[^a[^a-y]]+", "xabz"), Texts({"x", "b"}));
     EXPECT_EQ(matches("[^a-f&&d-z]+", "adgz"), Texts({"a", "gz"}));
     EXPECT_EQ(matches(R"( ?[^(\s|[.,!?\u3002])]+)", "a b,c\u3002(d"), Texts({"a", " b", "c", "d"}));
-}
-
-// U+180E is no white space since Unicode 6.3; PCRE2 still counts it in.
-TEST(Pattern, AgreesOnWhiteSpace) {
+    // U+180E is no white space since Unicode 6.3; PCRE2 still counts it in.
     EXPECT_EQ(matches(R"(\s+)", "a\u180E \u3000b"), Texts({" \u3000"}));
     EXPECT_EQ(matches(R"([^\s]+)", "a\u180E b"), Texts({"a\u180E", "b"}));
     EXPECT_EQ(matches(R"(\S+)", "a\u180E b"), Texts({"a\u180E", "b"}));
-}
-
-TEST(Pattern, EmptyMatchesAreFoundOnceEach) {
     EXPECT_EQ(matches(R"((?=(\d{3})+(?!\d)))", "1234567").size(), 2U);
     EXPECT_EQ(matches("x*", "axb"), Texts({"", "x", ""}));
     EXPECT_EQ(matches("x*", "\u00e9").size(), 2U);
@@ -172,10 +156,8 @@ TEST(TokenizerSteps, NormalizeAsTheReferenceDoes) {
     EXPECT_EQ(normal(R"({"type":"Strip","strip_left":true,"strip_right":false})", " ab "),
               Texts({"ab", " "}));
     EXPECT_EQ(normal(R"({"type":"Prepend","prepend":"▁"})", "ab"), Texts({"▁", "ab"}));
-}
-
-// A character that the vocabulary lacks is nothing, or the unknown token; two of them may be one.
-TEST(TokenizerSteps, TakeUnknownCharactersAsTheReferenceDoes) {
+    // A character that the vocabulary lacks is nothing, or the unknown token; two of them may be
+    // one.
     const auto unknown = [](const std::string& more) {
         return encoded(make("normalizer", "null", more), "aZYb");
     };
@@ -253,7 +235,7 @@ TEST(TokenizerFile, RefusesModelsThatItCannotMean) {
     refuses(file(R"({"type":"BPE","vocab":{"a":0}})"), "its model has no 'merges'");
 }
 
-TEST(TokenizerFile, RefusesMergesOfNothing) {
+TEST(TokenizerFile, RefusesWhatLacksItsTokensOrIds) {
     const auto merging = [](const std::string& merge) {
         return file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[)" + merge + "]}");
     };
@@ -262,6 +244,20 @@ TEST(TokenizerFile, RefusesMergesOfNothing) {
         refuses(merging(merge), std::string("its merge 0 is not a pair of tokens: ") + merge);
     }
     refuses(merging(R"("a b","b a")"), "its merge 1 (\"b a\") names a token that its vocabulary");
+    takes(with("added_tokens", R"([{"id":3,"content":"<s>"},{"id":4,"content":""}])"));
+    refuses(with("added_tokens", R"([{"content":"<s>"}])"), "has no id or no content");
+    refuses(with("added_tokens", R"([{"id":3}])"), "has no id or no content");
+    refuses(with("added_tokens", R"([{"id":4294967295,"content":"<s>"}])"), "has no id or no");
+    takes(with("post_processor", R"({"type":"BertProcessing","cls":["<s>",0],"sep":["</s>",1]})"));
+    for (const char* step :
+         {R"({"type":"BertProcessing","cls":["<s>"],"sep":["</s>",1]})",
+          R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}}]})",
+          R"({"type":"TemplateProcessing","single":[]})",
+          R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"s"}}],)"
+          R"("special_tokens":{"s":{"ids":[-1]}}})"}) {
+        refuses(with("post_processor", step), "its post-processor names tokens without ids");
+    }
+    refuses(with("post_processor", R"({"type":"Odd"})"), "a post-processor of type 'Odd'");
 }
 
 // As in the files of GPT-4 and GPT-4o: ids without a token behind the last merged one.
@@ -277,13 +273,6 @@ TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
     refuses(holding(R"("a":0,"b":4,"ab":5,"<end>":9)"), "no token has the id 1, nor 2 others");
     takes(holding(R"("a":0,"b":1,"ab":10)"
                   R"(,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"i":8)"));  // 9 is an added one
-}
-
-TEST(TokenizerFile, RefusesAddedTokensWithoutId) {
-    takes(with("added_tokens", R"([{"id":3,"content":"<s>"},{"id":4,"content":""}])"));
-    refuses(with("added_tokens", R"([{"content":"<s>"}])"), "has no id or no content");
-    refuses(with("added_tokens", R"([{"id":3}])"), "has no id or no content");
-    refuses(with("added_tokens", R"([{"id":4294967295,"content":"<s>"}])"), "has no id or no");
 }
 
 TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
@@ -306,19 +295,6 @@ TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
     refuses(with("decoder", R"({"type":"Metaspace","replacement":""})"), "'Metaspace'");
     refuses(with("decoder", R"({"type":"Replace","pattern":{},"content":"x"})"),
             "neither a String");
-}
-
-TEST(TokenizerFile, RefusesTemplatesWithoutIds) {
-    takes(with("post_processor", R"({"type":"BertProcessing","cls":["<s>",0],"sep":["</s>",1]})"));
-    for (const char* step :
-         {R"({"type":"BertProcessing","cls":["<s>"],"sep":["</s>",1]})",
-          R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}}]})",
-          R"({"type":"TemplateProcessing","single":[]})",
-          R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"s"}}],)"
-          R"("special_tokens":{"s":{"ids":[-1]}}})"}) {
-        refuses(with("post_processor", step), "its post-processor names tokens without ids");
-    }
-    refuses(with("post_processor", R"({"type":"Odd"})"), "a post-processor of type 'Odd'");
 }
 
 // Letters that stand for no byte: tokens and merges that no text leads to change nothing.

@@ -2,14 +2,9 @@
 
 #include "engine/record/assembler.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "engine/record/ring.hpp"
 #include "proto/api/api_template.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/made.hpp"
 
@@ -148,10 +143,7 @@ TEST(Assembler, TokenIdsCountEachChunk) {
         EXPECT_EQ(record.output_tokens, all ? 3 : 2);
         EXPECT_EQ(record.tokens_source, all ? TokensSource::ids : TokensSource::chunks);
     }
-}
-
-// More tokens than chunks and nothing that says where: no count for a chunk.
-TEST(Assembler, ChunksThatAreNotTokensStayUncounted) {
+    // More tokens than chunks and nothing that says where: no count for a chunk.
     OneRow row;
     row.fire(0).head(10).text(20, "a b").text(30, "c d").usage(40, 4).done(40);
     const Record& record = row.end(50);
@@ -440,10 +432,7 @@ TEST(RecordedHeaders, AreFoundByName) {
     const std::vector<RecordedHeader> two = recorded({"b", "a"}, "A: 1\r\nB: 2\r\n");
     ASSERT_EQ(two.size(), 2u);
     EXPECT_EQ(two[0].name + *two[0].value + two[1].name + *two[1].value, "b2a1");
-}
-
-// 255, 256 and 257 bytes; a code point is not cut in two.
-TEST(RecordedHeaders, AreCutAtTheirLimit) {
+    // 255, 256 and 257 bytes; a code point is not cut in two.
     for (const std::size_t bytes : {recorded_header_bytes_max - 1, recorded_header_bytes_max,
                                     recorded_header_bytes_max + 1}) {
         const std::string value(bytes, 'x');
@@ -451,10 +440,7 @@ TEST(RecordedHeaders, AreCutAtTheirLimit) {
     }
     const std::string almost(recorded_header_bytes_max - 1, 'x');
     EXPECT_EQ(one("target-pod: " + almost + "\xC3\xA4\r\n"), almost);
-}
-
-// A key that comes back is masked, before the value is cut.
-TEST(RecordedHeaders, HoldNoKeys) {
+    // A key that comes back is masked, before the value is cut.
     const std::string key(100, 'k');
     EXPECT_EQ(one("target-pod: pod " + key + "!\r\n", {key}), "pod ***!");
     const std::string far(recorded_header_bytes_max - 50, 'x');
@@ -473,7 +459,7 @@ TEST(ResponseIds, HoldNoKeys) {
 }
 
 // A row that never had a head names what is unknown all the same; so does one that lost it.
-TEST(RecordedHeaders, AreNullWithoutAHead) {
+TEST(RecordedHeaders, AreNullWhereTheHeadIsNotWhole) {
     Recording rows({"a", "b"}, 3);
     Assembler& assembler = rows.assembler;
     Script(assembler, 0).fire(0).head(1, 200, "a: 1\r\n").end(2);
@@ -484,14 +470,11 @@ TEST(RecordedHeaders, AreNullWithoutAHead) {
     };
     check(Script(assembler, 1).fire(0).part(1, "HTTP/1.1 200 OK\r\na: 1\r\n").end(2));
     check(*assembler.next_unended());
-}
-
-// A head with a hole where our own buffer was full says nothing: what stands on both sides of the
-// hole would be read as one. Its stream is a stream none the less.
-TEST(RecordedHeaders, AreNullWhereTheHeadIsDamaged) {
-    Recording rows({"Target-Pod"}, 2);
+    // A head with a hole where our own buffer was full says nothing: what stands on both sides of
+    // the hole would be read as one. Its stream is a stream none the less.
+    Recording two({"Target-Pod"}, 2);
     const auto answer = [&](std::uint32_t row, std::uint8_t flags) {
-        Script script(rows.assembler, row);
+        Script script(two.assembler, row);
         script.fire(0).part(1, "HTTP/1.1 200 OK\r\ntarget-pod: llama-");
         script.part(1, flags != 0 ? "" : "7\r\nX-Request-Id: 1\r\nContent-Type: text/event-stream",
                     flags);
@@ -502,10 +485,7 @@ TEST(RecordedHeaders, AreNullWhereTheHeadIsDamaged) {
     EXPECT_EQ(damaged.headers.at(0).value, std::nullopt);
     EXPECT_EQ(damaged.outcome, Outcome::ok);
     EXPECT_EQ(damaged.tainted, (Names{std::string(taint_payload_dropped)}));
-}
-
-// Nor does one of which an entry may be missing altogether.
-TEST(RecordedHeaders, AreNullWhereEntriesWereDropped) {
+    // Nor does one of which an entry may be missing altogether.
     Recording one_row({"Target-Pod"});
     Script row(one_row.assembler);
     row.fire(0).head(1, 200, "target-pod: lla\r\nX-Request-Id: 1\r\n").done(2);
@@ -655,10 +635,7 @@ TEST(UsersEvents, AreInTheRecord) {
         EXPECT_EQ(record.output_length, due.one_token ? 1u : 4u);
         EXPECT_FALSE(record.censored);
     });
-}
-
-// It had left, and the time was over; what was not sent had nothing to be cut off.
-TEST(UsersEvents, TellWhatWasCutOff) {
+    // It had left, and the time was over; what was not sent had nothing to be cut off.
     const Due due = due_of_user(Phase::profile, 0, false);
     const Record cut = record_of(due, end_of(due.request, Outcome::cancelled, event_censored));
     EXPECT_EQ(values_of(cut, "censored, outcome, ended_ns"), "true, cancelled, 900");

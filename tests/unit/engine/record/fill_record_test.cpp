@@ -2,19 +2,11 @@
 
 #include "engine/record/fill_record.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "engine/plan/forecast.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/record/row_state.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/made.hpp"
 
@@ -246,14 +238,11 @@ struct Bench {
 };
 
 // Without sessions and dependencies nothing comes after anything.
-TEST(TurnEnds, OfRowsThatStandAlone) {
-    Bench bench(trace_of({-1, -1}));
-    bench.end(0, 5);
-    EXPECT_EQ(bench.overtaken(1, 3), std::nullopt);
-}
-
-// The turn before is the row before it in its session; rows of no session have none.
 TEST(TurnEnds, TheRowBeforeInTheSession) {
+    Bench alone(trace_of({-1, -1}));
+    alone.end(0, 5);
+    EXPECT_EQ(alone.overtaken(1, 3), std::nullopt);
+    // The turn before is the row before it in its session; rows of no session have none.
     Bench bench(trace_of({0, 1, -1, 0, -1}));
     bench.end(0, 50);
     bench.end(1, 1'000);
@@ -263,6 +252,16 @@ TEST(TurnEnds, TheRowBeforeInTheSession) {
     EXPECT_EQ(bench.overtaken(3, 50), false);
     EXPECT_EQ(bench.overtaken(3, 51), false);
     EXPECT_EQ(bench.overtaken(4, 0), std::nullopt);
+    // A turn that is open when the next one ends has been overtaken.
+    Bench open(trace_of({0, 0, 0}));
+    EXPECT_EQ(open.overtaken(1, 10), true);
+    open.end(1, 20);
+    EXPECT_EQ(open.overtaken(2, 30), false);  // of the row before it alone
+    // A row without recorded waits goes by its session, also where others have some.
+    Bench beside(trace_of({0, 0, 0}, {{1, 0, answer, 0}}));
+    beside.end(1, 50);
+    EXPECT_EQ(beside.overtaken(2, 49), true);
+    EXPECT_EQ(beside.overtaken(2, 50), false);
 }
 
 // In the order of the trace, which is that of time, not of the file.
@@ -273,14 +272,14 @@ TEST(TurnEnds, InTheOrderOfTheTrace) {
     bench.end(0, 50);
     EXPECT_EQ(bench.overtaken(1, 49), true);
     EXPECT_EQ(bench.overtaken(0, 0), std::nullopt);
-}
-
-// A turn that is open when the next one ends has been overtaken.
-TEST(TurnEnds, TurnsThatAreOpenStill) {
-    Bench bench(trace_of({0, 0, 0}));
-    EXPECT_EQ(bench.overtaken(1, 10), true);
-    bench.end(1, 20);
-    EXPECT_EQ(bench.overtaken(2, 30), false);  // of the row before it alone
+    // A sampled trace keeps the indices of its file: they have gaps.
+    ScriptTrace sampled = trace_of({0, 0});
+    sampled.trace.rows[0].index = 70;
+    sampled.trace.rows[1].index = 9;
+    Bench gaps(sampled);
+    gaps.end(0, 50);
+    EXPECT_EQ(gaps.overtaken(1, 49), true);
+    EXPECT_EQ(gaps.overtaken(1, 50), false);
 }
 
 // Where the trace says what a row waited for, its session says nothing, and what it did not wait
@@ -299,14 +298,6 @@ TEST(TurnEnds, WhatTheRowWaitedFor) {
     bench.end(1, 90);
     EXPECT_EQ(bench.overtaken(4, 100), false);
     EXPECT_EQ(bench.overtaken(4, 60), true);
-}
-
-// A row without recorded waits goes by its session, also where others have some.
-TEST(TurnEnds, RowsWithoutWaitsBesideOthers) {
-    Bench bench(trace_of({0, 0, 0}, {{1, 0, answer, 0}}));
-    bench.end(1, 50);
-    EXPECT_EQ(bench.overtaken(2, 49), true);
-    EXPECT_EQ(bench.overtaken(2, 50), false);
 }
 
 // A turn that was not sent, or is not selected, has no end; one that is known to be late counts.
@@ -352,17 +343,6 @@ TEST(TurnEnds, OfOneSide) {
     EXPECT_EQ(b.overtaken(input.trace.rows[1], 50), false);
     a.end(input.trace.rows[0], 40);
     EXPECT_EQ(a.overtaken(input.trace.rows[1], 50), false);
-}
-
-// A sampled trace keeps the indices of its file: they have gaps.
-TEST(TurnEnds, IndicesWithGaps) {
-    ScriptTrace input = trace_of({0, 0});
-    input.trace.rows[0].index = 70;
-    input.trace.rows[1].index = 9;
-    Bench bench(input);
-    bench.end(0, 50);
-    EXPECT_EQ(bench.overtaken(1, 49), true);
-    EXPECT_EQ(bench.overtaken(1, 50), false);
 }
 
 // What the assembler makes of it: rows that end before the turn before them, behind it, not at all.
@@ -468,7 +448,7 @@ TEST(FillRecord, LaxContentTypesAreRead) {
 }
 
 // An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
-TEST(FillRecord, ErrorInTheStreamIsAFailure) {
+TEST(FillRecord, ErrorsInTheStreamAreFailures) {
     const Record record = record_of([](Script& row) {
         row.head(1).text(2, "a");
         row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
@@ -477,14 +457,20 @@ TEST(FillRecord, ErrorInTheStreamIsAFailure) {
     });
     EXPECT_EQ(values_of(record, "outcome, error, status"),
               "stream_error, Internal server error, 200");
-}
-
-// An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a meaning.
-TEST(FillRecord, BadEventsAreFailures) {
-    const Record record = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
-    EXPECT_EQ(values_of(record, "outcome, error"), "bad_event, {oops");
+    // An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a
+    // meaning.
+    const Record bad = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
+    EXPECT_EQ(values_of(bad, "outcome, error"), "bad_event, {oops");
     EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3).data(4, "{"); }).outcome,
               Outcome::ok);
+    // A finish by which the server gives the request up is a failure, and what it counted stays.
+    const Record given_up = record_of([](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"abort"}]})");
+        row.usage(4, 1).done(5);
+    });
+    EXPECT_EQ(values_of(given_up, "outcome, error, finish_reason, output_tokens"),
+              "stream_error, abort, abort, 1");
 }
 
 // A close-delimited answer is complete only with a finish or `[DONE]`.
@@ -561,34 +547,17 @@ TEST(FillRecord, UsageCountsBehindTheEndMarker) {
     EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source, usage_event_ns"),
               "ok, 4, usage, 4");
     EXPECT_EQ(record.chunk_ns.size(), 1u);
-}
-
-// A finish by which the server gives the request up is a failure, and what it counted stays.
-TEST(FillRecord, FailedFinishesAreFailures) {
-    const Record record = record_of([](Script& row) {
-        row.head(1).text(2, "a");
-        row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"abort"}]})");
-        row.usage(4, 1).done(5);
-    });
-    EXPECT_EQ(values_of(record, "outcome, error, finish_reason, output_tokens"),
-              "stream_error, abort, abort, 1");
-}
-
-// The last event may lack its empty line when the framing is complete.
-TEST(FillRecord, LastEventMayLackItsEmptyLine) {
-    const Record record = record_of(
+    // The last event may lack its empty line when the framing is complete.
+    const Record lacking = record_of(
         [](Script& row) { row.head(1).text(2, "a").part(3, "data: [DONE]\n"); }, Outcome::ok, true);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-}
-
-// Complete, no error, and not one token: role, usage and pings are none.
-TEST(FillRecord, NoTokens) {
-    const Record record = record_of([](Script& row) {
+    EXPECT_EQ(lacking.outcome, Outcome::ok);
+    // Complete, no error, and not one token: role, usage and pings are none.
+    const Record none = record_of([](Script& row) {
         row.head(1).chunk(2, ": ping\n\n");
         row.data(3, R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
         row.usage(4, 0).done(4);
     });
-    EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source"), "no_tokens, 0, usage");
+    EXPECT_EQ(values_of(none, "outcome, output_tokens, tokens_source"), "no_tokens, 0, usage");
 }
 
 // llama.cpp holds back half a character: of one token, only the count is seen.
@@ -680,7 +649,7 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
 
 // The status comes with the end, too: a row whose head found the ring full is still refused where
 // the server refused it, and not blamed for content that nobody saw.
-TEST(FillRecord, LostHeadLeavesTheStatus) {
+TEST(FillRecord, LostHeadsLeaveTheStatusAndLostEntriesTaint) {
     Assembling bench(ScriptTrace(2));
     Event end = Script::ended(0, 1000);
     end.end.entries_dropped = 1;
@@ -692,15 +661,12 @@ TEST(FillRecord, LostHeadLeavesTheStatus) {
     const Record unseen = Script(bench.assembler, 1).fire(0).end_with(end);
     EXPECT_EQ(unseen.outcome, Outcome::ok);
     EXPECT_EQ(unseen.tainted, std::vector<std::string>{"entries_dropped"});
-}
-
-// Dropped entries taint too, with their own word.
-TEST(FillRecord, LostEntriesTaint) {
+    // Dropped entries taint too, with their own word.
     OneRow row;
     row.fire(0).head(1).text(2, "a").usage(3, 1);
-    Event end = Script::ended(0, 4, Outcome::ok);
-    end.end.entries_dropped = 2;
-    const Record& record = row.end_with(end);
+    Event tainted = Script::ended(0, 4, Outcome::ok);
+    tainted.end.entries_dropped = 2;
+    const Record& record = row.end_with(tainted);
     EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
     EXPECT_EQ(record.outcome, Outcome::ok);
     EXPECT_FALSE(record.prompt_tokens || record.cached_tokens || record.output_tokens);

@@ -2,15 +2,11 @@
 
 #include "engine/record/periods.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cmd/flags/summary_values.hpp"
 #include "engine/record/grow_and_stop.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -409,7 +405,7 @@ TEST(EarlyStop, CountsEndsInTheirPeriod) {
     EXPECT_EQ(watch.stop.found()->value, 31);
 }
 
-TEST(EarlyStop, NeedsItsSample) {
+TEST(EarlyStop, NeedsItsSampleForItsTime) {
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min - 1, 2e9));
     EXPECT_TRUE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min, 2e9));
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(100, 1e9));
@@ -421,9 +417,6 @@ TEST(EarlyStop, NeedsItsSample) {
     EXPECT_EQ(slow.stop.found()->at_s, 2);
     EXPECT_EQ(slow.stop.found()->value, 2000);
     EXPECT_EQ(value_text(*slow.stop.found()), "2000.000 ms");
-}
-
-TEST(EarlyStop, HoldsForItsTime) {
     Watch watch("ttft:p99 > 1s for 3s");
     EXPECT_FALSE(watch.after(50, 2e9));
     EXPECT_FALSE(watch.after(50, 2e9));
@@ -513,7 +506,7 @@ struct Grown {
 };
 
 // One, and one more for each 15 % of the limit.
-TEST(Growth, AddsAsManyAsThereIsRoomFor) {
+TEST(Growth, AddsAsManyAsThereIsRoomForAndWaits) {
     for (const auto& [part, added] :
          {std::pair(0.81, 0U), {0.79, 2U}, {0.71, 2U}, {0.69, 3U}, {0.5, 4U}, {0.0, 7U}}) {
         Grown grown(rules(2, 100));
@@ -522,19 +515,16 @@ TEST(Growth, AddsAsManyAsThereIsRoomFor) {
     }
     Grown grown(rules(2, 4));
     EXPECT_EQ(grown.after(0), 4u);
-}
-
-// What was measured before all of the users had begun is not looked at, however many periods that
-// takes, and what was before is forgotten.
-TEST(Growth, WaitsUntilTheNewUsersShow) {
-    Grown grown(rules(1, 100));
-    const std::uint32_t first = grown.after(0.5);
+    // What was measured before all of the users had begun is not looked at, however many periods
+    // that takes, and what was before is forgotten.
+    Grown waiting(rules(1, 100));
+    const std::uint32_t first = waiting.after(0.5);
     for (const std::uint32_t begun : {1U, 1U, 1U, first - 1}) {
-        EXPECT_EQ(grown.after(0.1, 0, begun), first);
+        EXPECT_EQ(waiting.after(0.1, 0, begun), first);
     }
-    EXPECT_EQ(grown.after(0.9, 0, first), first);
-    EXPECT_EQ(grown.after(0.9), first);
-    EXPECT_EQ(grown.after(0.1), first + 3);  // of three: 0.63
+    EXPECT_EQ(waiting.after(0.9, 0, first), first);
+    EXPECT_EQ(waiting.after(0.9), first);
+    EXPECT_EQ(waiting.after(0.1), first + 3);  // of three: 0.63
 }
 
 // Between 80 % of the limit and the limit nothing changes, and beyond it nobody goes.
@@ -543,14 +533,11 @@ TEST(Growth, NeverGivesUsersUp) {
     for (const double part : {0.85, 0.99, 1.0, 5.0}) {
         EXPECT_EQ(grown.after(part), 3u);
     }
-}
-
-TEST(Growth, KnowsWhenItKnowsNothing) {
-    Grown grown(rules(3, 100));
-    grown.growth.look(Distribution(), 0, 3);
-    EXPECT_EQ(grown.wanted, 3u);
-    EXPECT_EQ(grown.after(0.1, 1), 3u);  // a request has failed
-    EXPECT_GT(grown.after(0.1), 3u);
+    Grown unknown(rules(3, 100));
+    unknown.growth.look(Distribution(), 0, 3);
+    EXPECT_EQ(unknown.wanted, 3u);
+    EXPECT_EQ(unknown.after(0.1, 1), 3u);  // a request has failed
+    EXPECT_GT(unknown.after(0.1), 3u);
 }
 
 TEST(Growth, LooksAtTheFigureThatItIsTold) {

@@ -2,12 +2,8 @@
 /// and plan, and the events of an answer as the engine would frame them.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "engine/record/assembler.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {

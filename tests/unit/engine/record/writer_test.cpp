@@ -2,7 +2,6 @@
 
 #include "engine/record/writer.hpp"
 
-#include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -10,17 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <deque>
-#include <filesystem>
-#include <fstream>
-#include <numeric>
-#include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engine/history/fired_marks.hpp"
 #include "engine/prompt/rows_underway.hpp"
@@ -28,6 +18,7 @@
 #include "engine/record/ring.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"

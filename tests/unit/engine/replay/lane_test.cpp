@@ -2,15 +2,9 @@
 
 #include "engine/replay/lane.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include "engine/replay/health.hpp"
 #include "engine/replay/lane_parts.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -19,25 +13,18 @@ namespace driftless {
 
 namespace {
 
+// It is moved inside by the tolerance, and no further; none stays none.
 TEST(KernelStamp, StandsInsideItsBounds) {
     EXPECT_EQ(believable_stamp_ns(1'000'000, {1'000'000}, {2'000'000}), 1'000'000);
     EXPECT_EQ(believable_stamp_ns(1'500'000, {1'000'000}, {2'000'000}), 1'500'000);
     EXPECT_EQ(believable_stamp_ns(2'000'000, {1'000'000}, {2'000'000}), 2'000'000);
-}
-
-TEST(KernelStamp, IsMovedInsideByTheToleranceAndNoFurther) {
     EXPECT_EQ(believable_stamp_ns(998'000, {1'000'000}, {2'000'000}), 1'000'000);
     EXPECT_EQ(believable_stamp_ns(997'999, {1'000'000}, {2'000'000}), 0);
     EXPECT_EQ(believable_stamp_ns(2'002'000, {1'000'000}, {2'000'000}), 2'000'000);
     EXPECT_EQ(believable_stamp_ns(2'002'001, {1'000'000}, {2'000'000}), 0);
-}
-
-TEST(KernelStamp, NoneStaysNone) {
     EXPECT_EQ(believable_stamp_ns(0, {-10}, {10}), 0);
-}
-
-// A connection that carries more than 4 GiB: the numbers wrap, inside a request and between two.
-TEST(KernelStamp, RequestsAreToldApartAcrossTheWrap) {
+    // A connection that carries more than 4 GiB: the numbers wrap, inside a request and between
+    // two.
     const std::uint32_t first = 0xFFFFFF00u;  // the last 256 bytes before the wrap
     EXPECT_TRUE(ends_in_request(0xFFFFFF00u, first, 1000));
     EXPECT_TRUE(ends_in_request(0xFFFFFFFFu, first, 1000));
@@ -78,10 +65,7 @@ TEST(AnswerEnd, ResetWhileSending) {
     EXPECT_EQ(end_of(-ECONNRESET, 10, 0), (Ending{Outcome::send_failed, ECONNRESET}));
     EXPECT_EQ(end_of(-ECONNRESET, 0, 0), (Ending{Outcome::truncated, ECONNRESET}));
     EXPECT_EQ(end_of(0, 10, 0), (Ending{Outcome::send_failed, 0}));
-}
-
-// The kernel gives a socket's error once: the failed send had it, the receive sees an end.
-TEST(AnswerEnd, TheErrorOfTheSendIsKept) {
+    // The kernel gives a socket's error once: the failed send had it, the receive sees an end.
     EXPECT_EQ(end_of(0, 10, EPIPE), (Ending{Outcome::send_failed, EPIPE}));
     EXPECT_EQ(end_of(-ECONNRESET, 10, EPIPE), (Ending{Outcome::send_failed, ECONNRESET}));
 }
@@ -106,30 +90,20 @@ std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us,
     return lane.exchange.waited.ns / 1000;
 }
 
+// From the kernel's stamp where the kernel was late itself; nothing came before the request left.
 TEST(AnswerWait, CountsFromTheLastLookThatFoundNothing) {
     EXPECT_EQ(waited_us(400, 0), 600);
     EXPECT_EQ(waited_us(400, 990), 600);  // the stamp is that of the last packet only
-}
-
-TEST(AnswerWait, CountsFromTheKernelsStampWhereTheKernelWasLateItself) {
     EXPECT_EQ(waited_us(400, 300), 700);
-}
-
-// What was not read when the host slept has waited for all of the sleep, whatever came later says.
-TEST(AnswerWait, CountsASleepOfTheHost) {
+    // What was not read when the host slept has waited for all of the sleep, whatever came later
+    // says.
     const HostSleep sleep{Instant{500'000}, milliseconds(7)};
     EXPECT_EQ(waited_us(400, 0, sleep), 7'600);
     EXPECT_EQ(waited_us(400, 300, sleep), 7'600);
     EXPECT_EQ(waited_us(501, 0, sleep), 499);
-}
-
-TEST(AnswerWait, NothingCameBeforeTheRequestLeft) {
     EXPECT_EQ(waited_us(50, 0), 900);
-}
-
-// An end that was seen late is a late stamp, too: a server may have given up on a client that
-// stood.
-TEST(AnswerWait, HoldsForAnEnd) {
+    // An end that was seen late is a late stamp, too: a server may have given up on a client that
+    // stood.
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
     Lane lane{.state = LaneState::busy, .exchange = {.fired = Instant{100'000}}};
@@ -165,21 +139,15 @@ TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
     EXPECT_TRUE(next.lost);
     EXPECT_FALSE(meter.take({2, 1}).lost);  // nothing was sent again
     EXPECT_FALSE(meter.take({3, 3}).lost);  // both words came, and that of its own
-}
-
-// A loss is owed its word for ever.
-TEST(ResendMeter, ExcusesNothingBehindALoss) {
-    ResendMeter meter({0, 0});
-    EXPECT_TRUE(meter.take({1, 0}).lost);
-    EXPECT_TRUE(meter.take({2, 1}).lost);
-    EXPECT_TRUE(meter.take({3, 2}).lost);
-}
-
-// Copies that the network makes are said to be there twice, though nothing was sent again.
-TEST(ResendMeter, SeesCopiesOfTheNetwork) {
-    ResendMeter meter({0, 0});
-    EXPECT_FALSE(meter.take({1, 1}).copied);
-    const ResendMeter::Spent spent = meter.take({2, 3});
+    // A loss is owed its word for ever.
+    ResendMeter losing({0, 0});
+    EXPECT_TRUE(losing.take({1, 0}).lost);
+    EXPECT_TRUE(losing.take({2, 1}).lost);
+    EXPECT_TRUE(losing.take({3, 2}).lost);
+    // Copies that the network makes are said to be there twice, though nothing was sent again.
+    ResendMeter copied({0, 0});
+    EXPECT_FALSE(copied.take({1, 1}).copied);
+    const ResendMeter::Spent spent = copied.take({2, 3});
     EXPECT_TRUE(spent.copied);
     EXPECT_EQ(spent.segments, 1u);
     EXPECT_FALSE(spent.lost);  // by that word, which may be a copy's
@@ -191,7 +159,7 @@ Instant at(std::int64_t ms) {
     return Instant{} + milliseconds(ms);
 }
 
-TEST(IdleLimit, IsTheShortestThatIsSaid) {
+TEST(IdleLimit, IsTheShortestThatIsSaidOrLearned) {
     IdleLimit limit;
     EXPECT_FALSE(limit.known());
     EXPECT_EQ(limit.closed_after().ns, INT64_MAX);
@@ -203,21 +171,18 @@ TEST(IdleLimit, IsTheShortestThatIsSaid) {
     EXPECT_EQ(limit.limit, seconds(5));
     EXPECT_EQ(limit.replaced_after(), seconds(4));
     EXPECT_EQ(limit.closed_after(), milliseconds(4500));
-}
-
-// A timer closes again and again after the same time; the shortest is kept.
-TEST(IdleLimit, IsLearnedFromTwoClosesThatAgree) {
-    IdleLimit limit;
-    limit.see_close(milliseconds(5050), at(10'000));
-    EXPECT_FALSE(limit.known());
-    limit.see_close(milliseconds(5002), at(20'000));
-    EXPECT_EQ(limit.limit, milliseconds(5002));
-    limit.see_close(milliseconds(6000), at(30'000));
-    EXPECT_EQ(limit.limit, milliseconds(5002));
+    // A timer closes again and again after the same time; the shortest is kept.
+    IdleLimit learned;
+    learned.see_close(milliseconds(5050), at(10'000));
+    EXPECT_FALSE(learned.known());
+    learned.see_close(milliseconds(5002), at(20'000));
+    EXPECT_EQ(learned.limit, milliseconds(5002));
+    learned.see_close(milliseconds(6000), at(30'000));
+    EXPECT_EQ(learned.limit, milliseconds(5002));
 }
 
 // A restart closes all at one instant, however long each has been idle.
-TEST(IdleLimit, IsNotLearnedFromARestart) {
+TEST(IdleLimit, IsNotLearnedFromARestartOrMomentaryClose) {
     IdleLimit limit;
     for (int i = 0; i < 40; ++i) {
         limit.see_close(milliseconds(1700 + i % 2), at(9'000 + i));
@@ -226,18 +191,15 @@ TEST(IdleLimit, IsNotLearnedFromARestart) {
     EXPECT_FALSE(limit.known());
     limit.see_close(milliseconds(30'000), at(90'000));  // and another one, much later
     EXPECT_FALSE(limit.known());
-}
-
-// Sooner than half a second no timer ends: such a server is overloaded, or wants no idle ones.
-TEST(IdleLimit, IsNoMomentaryClose) {
-    IdleLimit limit;
+    // Sooner than half a second no timer ends: such a server is overloaded, or wants no idle ones.
+    IdleLimit momentary;
     for (int i = 0; i < 10; ++i) {
-        limit.see_close(IdleLimit::seen_min - Duration{1}, at(1'000 * i));
+        momentary.see_close(IdleLimit::seen_min - Duration{1}, at(1'000 * i));
     }
-    EXPECT_FALSE(limit.known());
-    limit.see_close(IdleLimit::seen_min, at(20'000));
-    limit.see_close(IdleLimit::seen_min, at(21'000));
-    EXPECT_EQ(limit.limit, IdleLimit::seen_min);
+    EXPECT_FALSE(momentary.known());
+    momentary.see_close(IdleLimit::seen_min, at(20'000));
+    momentary.see_close(IdleLimit::seen_min, at(21'000));
+    EXPECT_EQ(momentary.limit, IdleLimit::seen_min);
 }
 
 // Which idle lane a row takes, whose connection it is, and when it has stood for too long.
@@ -382,14 +344,12 @@ constexpr Instant at_ms(std::int64_t ms) {
     return begin + milliseconds(ms);
 }
 
-TEST(TokenBucket, IsAlwaysOpenWithoutABound) {
-    TokenBucket bucket(TokenRate{});
-    bucket.take(UINT32_MAX, begin);
-    EXPECT_LT(bucket.opens(), Instant{});
-}
-
-// 100 tokens a second: the last of them leaves at once, and then it is refilled by one in 10 ms.
 TEST(TokenBucket, HoldsThePeriodsTokens) {
+    TokenBucket unbounded(TokenRate{});
+    unbounded.take(UINT32_MAX, begin);
+    EXPECT_LT(unbounded.opens(), Instant{});
+    // 100 tokens a second: the last of them leaves at once, and then it is refilled by one in 10
+    // ms.
     TokenBucket bucket(TokenRate{100, seconds(1)});
     EXPECT_LE(bucket.opens(), begin);
     bucket.take(99, begin);
@@ -398,36 +358,27 @@ TEST(TokenBucket, HoldsThePeriodsTokens) {
     EXPECT_EQ(bucket.opens(), begin + Duration{1});  // at 0 it is not above 0
     bucket.take(1, at_ms(5));                        // a half
     EXPECT_EQ(bucket.opens(), at_ms(10) + Duration{1});
-}
-
-// Whatever its size it leaves on what there is, and those behind it wait for all of it.
-TEST(TokenBucket, GoesIntoDebt) {
-    TokenBucket bucket(TokenRate{100, seconds(1)});
-    bucket.take(1'000, begin);
-    EXPECT_EQ(bucket.opens(), begin + seconds(9) + Duration{1});
-    bucket.take(50, begin + seconds(30));  // full since long
-    EXPECT_LT(bucket.opens(), begin + seconds(30));
-    bucket.take(50, begin + seconds(30));
-    EXPECT_EQ(bucket.opens(), begin + seconds(30) + Duration{1});
-}
-
-// Three tokens in a nanosecond's seventh: what is left of a nanosecond is not lost.
-TEST(TokenBucket, LosesNoPartOfANanosecond) {
-    TokenBucket bucket(TokenRate{7, Duration{1'000}});
-    bucket.take(7, begin);
+    // Whatever its size it leaves on what there is, and those behind it wait for all of it.
+    TokenBucket indebted(TokenRate{100, seconds(1)});
+    indebted.take(1'000, begin);
+    EXPECT_EQ(indebted.opens(), begin + seconds(9) + Duration{1});
+    indebted.take(50, begin + seconds(30));  // full since long
+    EXPECT_LT(indebted.opens(), begin + seconds(30));
+    indebted.take(50, begin + seconds(30));
+    EXPECT_EQ(indebted.opens(), begin + seconds(30) + Duration{1});
+    // Three tokens in a nanosecond's seventh: what is left of a nanosecond is not lost.
+    TokenBucket fine(TokenRate{7, Duration{1'000}});
+    fine.take(7, begin);
     for (int i = 0; i < 7'000; ++i) {
-        bucket.take(1, bucket.opens());
+        fine.take(1, fine.opens());
     }
     // 7,000 tokens behind the first one are 1,000,000 ns; each left a nanosecond late at most.
-    EXPECT_GE(bucket.opens(), begin + Duration{1'000'001});
-    EXPECT_LE(bucket.opens(), begin + Duration{1'000'001 + 1});
-}
-
-// A debt of more than 290 years is one for ever.
-TEST(TokenBucket, IsNeverFullAgainBehindTooMuch) {
-    TokenBucket bucket(TokenRate{1, seconds(3600)});
-    bucket.take(UINT32_MAX, begin);
-    EXPECT_EQ(bucket.opens(), never);
+    EXPECT_GE(fine.opens(), begin + Duration{1'000'001});
+    EXPECT_LE(fine.opens(), begin + Duration{1'000'001 + 1});
+    // A debt of more than 290 years is one for ever.
+    TokenBucket slow(TokenRate{1, seconds(3600)});
+    slow.take(UINT32_MAX, begin);
+    EXPECT_EQ(slow.opens(), never);
 }
 
 // Both have to be above 0; of the input a cache may hold a part.
@@ -466,19 +417,16 @@ TEST(RecentMax, ForgetsAPeakAfterItsWindow) {
     }
     recent.add(11);
     EXPECT_EQ(recent.value(), 11);
-}
-
-// Until a whole window has come, what was assumed before it stands.
-TEST(RecentMax, BelievesTheFirstWindowOnly) {
-    RecentMax<4> recent(300);
+    // Until a whole window has come, what was assumed before it stands.
+    RecentMax<4> first(300);
     for (const std::int64_t value : {10, 20, 30}) {
-        recent.add(value);
-        ASSERT_EQ(recent.value(), 300);
+        first.add(value);
+        ASSERT_EQ(first.value(), 300);
     }
-    recent.add(15);
-    EXPECT_EQ(recent.value(), 30);
-    recent.add(400);
-    EXPECT_EQ(recent.value(), 400);
+    first.add(15);
+    EXPECT_EQ(first.value(), 30);
+    first.add(400);
+    EXPECT_EQ(first.value(), 400);
 }
 
 // Spans of work add up by kind; only long gaps of spinning count as gaps.

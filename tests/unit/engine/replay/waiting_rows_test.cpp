@@ -2,9 +2,8 @@
 
 #include "engine/replay/waiting_rows.hpp"
 
-#include <gtest/gtest.h>
-
 #include "engine/replay/lane_parts.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 
 namespace driftless {
@@ -38,25 +37,19 @@ TEST(RowsAhead, WantConnectionsForASecond) {
     EXPECT_EQ(rows.ahead.connections_wanted(0), 4u);
     rows.ahead.look_ahead_a_second(1);
     EXPECT_EQ(rows.ahead.connections_wanted(0), 4u) << "each row counts once";
-}
-
-TEST(RowsAhead, ARowThatWasTakenWantsNoneAnyMore) {
-    Ahead rows(Rows{{milliseconds(0)}, {milliseconds(1)}, {milliseconds(2)}});
-    rows.ahead.look_ahead_a_second(0);
+    Ahead some(Rows{{milliseconds(0)}, {milliseconds(1)}, {milliseconds(2)}});
+    some.ahead.look_ahead_a_second(0);
     for (const std::uint32_t left : {3u, 2u, 1u}) {
-        EXPECT_EQ(rows.ahead.connections_wanted(0), left);
-        (void)rows.ahead.take();
+        EXPECT_EQ(some.ahead.connections_wanted(0), left);
+        (void)some.ahead.take();
     }
-    EXPECT_EQ(rows.ahead.connections_wanted(0), 0u);
-}
-
-// A row that nobody has looked at yet can be taken.
-TEST(RowsAhead, TakesRowsThatWereNotCounted) {
-    Ahead rows(Rows{{seconds(0)}, {seconds(5)}});
-    EXPECT_EQ(rows.ahead.take().request, 0u);
-    EXPECT_EQ(rows.ahead.take().request, 1u);
-    rows.ahead.look_ahead_a_second(0);
-    EXPECT_EQ(rows.ahead.instants_until(0), 0u);
+    EXPECT_EQ(some.ahead.connections_wanted(0), 0u);
+    // A row that nobody has looked at yet can be taken.
+    Ahead unseen(Rows{{seconds(0)}, {seconds(5)}});
+    EXPECT_EQ(unseen.ahead.take().request, 0u);
+    EXPECT_EQ(unseen.ahead.take().request, 1u);
+    unseen.ahead.look_ahead_a_second(0);
+    EXPECT_EQ(unseen.ahead.instants_until(0), 0u);
 }
 
 // Rows that wait leave on the connections of others, unless one answer releases several.
@@ -83,60 +76,46 @@ TEST(RowsAhead, WantConnectionsForTheLargestInstant) {
     EXPECT_EQ(rows.ahead.connections_wanted(0), 2u) << "so many are left";
     rows.ahead.stop();
     EXPECT_EQ(rows.ahead.connections_wanted(0), 0u);
-}
-
-// Each server has its own rows, and its own largest instant.
-TEST(RowsAhead, CountServersApart) {
-    Ahead rows(Rows{{seconds(0)}, {seconds(0)}, {seconds(0)}, {seconds(5)}}, false, 2);
-    EXPECT_EQ(rows.ahead.target_of(rows.due(1)), 1u);
-    EXPECT_EQ(rows.ahead.connections_wanted(0), 2u);
-    EXPECT_EQ(rows.ahead.connections_wanted(1), 1u);
-    rows.ahead.look_ahead_a_second(seconds(4).ns);
-    EXPECT_EQ(rows.ahead.connections_wanted(1), 2u);
+    // Each server has its own rows, and its own largest instant.
+    Ahead both(Rows{{seconds(0)}, {seconds(0)}, {seconds(0)}, {seconds(5)}}, false, 2);
+    EXPECT_EQ(both.ahead.target_of(both.due(1)), 1u);
+    EXPECT_EQ(both.ahead.connections_wanted(0), 2u);
+    EXPECT_EQ(both.ahead.connections_wanted(1), 1u);
+    both.ahead.look_ahead_a_second(seconds(4).ns);
+    EXPECT_EQ(both.ahead.connections_wanted(1), 2u);
 }
 
 // 10 us is what a fire takes: rows that are closer to the one before count with it.
-TEST(RowsAhead, RowsCloserThanAFireAreOneInstant) {
+TEST(RowsAhead, CountInstants) {
     for (const std::int64_t gap_ns : {9'999, 10'000, 10'001}) {
         Ahead rows(Rows{{Duration{0}}, {Duration{gap_ns}}, {Duration{2 * gap_ns}}});
         EXPECT_EQ(rows.ahead.instants_until(1'000'000), gap_ns < 10'000 ? 1u : 3u) << gap_ns;
     }
-}
-
-TEST(RowsAhead, CountInstantsUpToTheEndOfTheDistance) {
-    Ahead rows(Rows{{microseconds(0)}, {microseconds(20)}, {microseconds(40)}});
-    EXPECT_EQ(rows.ahead.instants_until(19'999), 1u);
-    EXPECT_EQ(rows.ahead.instants_until(20'000), 2u);
-    EXPECT_EQ(rows.ahead.instants_until(40'000), 3u);
-}
-
-// A burst of three, and one row behind it: the instant ends with its first row.
-TEST(RowsAhead, InstantsPassWithTheirRows) {
-    Ahead rows(Rows{{Duration{0}}, {Duration{0}}, {Duration{0}}, {microseconds(50)}});
-    EXPECT_EQ(rows.ahead.instants_until(100'000), 2u);
-    (void)rows.ahead.take();
-    EXPECT_EQ(rows.ahead.instants_until(100'000), 1u) << "what is left of the burst is late anyway";
-    (void)rows.ahead.take();
-    (void)rows.ahead.take();
-    EXPECT_EQ(rows.ahead.instants_until(100'000), 1u);
-    (void)rows.ahead.take();
-    EXPECT_EQ(rows.ahead.instants_until(100'000), 0u);
-}
-
-// A row that follows one that was just taken is part of its instant.
-TEST(RowsAhead, ARowBehindOneThatWasTakenBeginsNone) {
-    Ahead rows(Rows{{microseconds(0)}, {microseconds(5)}, {microseconds(30)}});
-    EXPECT_EQ(rows.ahead.instants_until(0), 1u);
-    (void)rows.ahead.take();
-    EXPECT_EQ(rows.ahead.instants_until(5'000), 0u);
-    EXPECT_EQ(rows.ahead.instants_until(30'000), 1u);
-}
-
-// The same where nobody had counted the one that was taken.
-TEST(RowsAhead, ARowBehindOneThatWasNeverCountedBeginsNone) {
-    Ahead rows(Rows{{microseconds(0)}, {microseconds(5)}});
-    (void)rows.ahead.take();
-    EXPECT_EQ(rows.ahead.instants_until(5'000), 0u);
+    Ahead apart(Rows{{microseconds(0)}, {microseconds(20)}, {microseconds(40)}});
+    EXPECT_EQ(apart.ahead.instants_until(19'999), 1u);
+    EXPECT_EQ(apart.ahead.instants_until(20'000), 2u);
+    EXPECT_EQ(apart.ahead.instants_until(40'000), 3u);
+    // A burst of three, and one row behind it: the instant ends with its first row.
+    Ahead burst(Rows{{Duration{0}}, {Duration{0}}, {Duration{0}}, {microseconds(50)}});
+    EXPECT_EQ(burst.ahead.instants_until(100'000), 2u);
+    (void)burst.ahead.take();
+    EXPECT_EQ(burst.ahead.instants_until(100'000), 1u)
+        << "what is left of the burst is late anyway";
+    (void)burst.ahead.take();
+    (void)burst.ahead.take();
+    EXPECT_EQ(burst.ahead.instants_until(100'000), 1u);
+    (void)burst.ahead.take();
+    EXPECT_EQ(burst.ahead.instants_until(100'000), 0u);
+    // A row that follows one that was just taken is part of its instant.
+    Ahead close(Rows{{microseconds(0)}, {microseconds(5)}, {microseconds(30)}});
+    EXPECT_EQ(close.ahead.instants_until(0), 1u);
+    (void)close.ahead.take();
+    EXPECT_EQ(close.ahead.instants_until(5'000), 0u);
+    EXPECT_EQ(close.ahead.instants_until(30'000), 1u);
+    // The same where nobody had counted the one that was taken.
+    Ahead uncounted(Rows{{microseconds(0)}, {microseconds(5)}});
+    (void)uncounted.ahead.take();
+    EXPECT_EQ(uncounted.ahead.instants_until(5'000), 0u);
 }
 
 // What is released is counted as the rows of the recording are.
@@ -157,7 +136,7 @@ TEST(RowsAhead, CountWhatIsReleased) {
 }
 
 // Only sessions that keep their connections are named to the shelf, their last row with them.
-TEST(RowsAhead, NameTheSessionWhereItKeepsItsConnection) {
+TEST(RowsAhead, NameTheSessionOrAskForAFreshLane) {
     const Rows sessions{{.session = 0}, {.session = 1}, {.session = 0}, {}};
     Ahead sticky(sessions, true);
     EXPECT_EQ(sticky.ahead.wish_of(sticky.due(0), false).session, 0u);
@@ -168,9 +147,6 @@ TEST(RowsAhead, NameTheSessionWhereItKeepsItsConnection) {
     Ahead any(sessions);
     EXPECT_EQ(any.ahead.wish_of(any.due(2), false).session, no_session);
     EXPECT_FALSE(any.ahead.wish_of(any.due(2), false).last);
-}
-
-TEST(RowsAhead, AskForAFreshLaneWhereThatIsWanted) {
     Ahead rows(Rows{{}});
     EXPECT_FALSE(rows.ahead.wish_of(rows.due(0), false).fresh);
     EXPECT_TRUE(rows.ahead.wish_of(rows.due(0), true).fresh);
@@ -188,18 +164,16 @@ TEST(RoomTimes, ThereIsRoomUntilTheFirstFill) {
     room.fill(at(20));
     EXPECT_EQ(room.between(at(10), at(30)), milliseconds(10));
     EXPECT_EQ(room.between(at(20), at(30)), Duration{0});
-}
-
-// Full from 10 to 20 and from 50 to 60: a row that was due at 15 had room for 30 ms of its wait.
-TEST(RoomTimes, WhatLiesBetweenAnEndAndAFillIsRoom) {
-    RoomTimes room;
-    room.fill(at(10));
-    room.free(at(20));
-    room.fill(at(50));
-    room.free(at(60));
-    EXPECT_EQ(room.between(at(15), at(60)), milliseconds(30));
-    EXPECT_EQ(room.between(at(30), at(60)), milliseconds(20));
-    EXPECT_EQ(room.between(at(50), at(60)), Duration{0});
+    // Full from 10 to 20 and from 50 to 60: a row that was due at 15 had room for 30 ms of its
+    // wait.
+    RoomTimes later;
+    later.fill(at(10));
+    later.free(at(20));
+    later.fill(at(50));
+    later.free(at(60));
+    EXPECT_EQ(later.between(at(15), at(60)), milliseconds(30));
+    EXPECT_EQ(later.between(at(30), at(60)), milliseconds(20));
+    EXPECT_EQ(later.between(at(50), at(60)), Duration{0});
 }
 
 // A fill took one place, and another answer had come before it: there was room all along.

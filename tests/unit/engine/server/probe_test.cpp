@@ -1,17 +1,10 @@
 // What a server is asked, and what is found.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "engine/prompt/builder.hpp"
 #include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/api/api_template.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -186,9 +179,6 @@ TEST(Probe, KnowsTheLongestPrompt) {
     EXPECT_EQ(found.prompt_tokens_max(), 84);
     found.max_input_tokens = 83;
     EXPECT_EQ(found.prompt_tokens_max(), 83);
-}
-
-TEST(Probe, BelievesNoImpossibleContext) {
     EXPECT_EQ(read_context(R"({"max_total_tokens":4096})"), 4096);
     EXPECT_EQ(read_context(R"({"default_generation_settings":{"n_ctx":2048}})"), 2048);
     for (const char* reported :
@@ -380,19 +370,13 @@ TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
                                     make(1, 2, "", 1).prompt,  make(1, 2, "1 ").prompt,
                                     make(11, 2, "", 0).prompt, make(1, 2, "0 ").prompt};
     EXPECT_EQ(all.size(), 8u);
-}
-
-// The server's own tokens are among those that are asked for.
-TEST(TellTale, HasTheLengthThatIsAsked) {
+    // The server's own tokens are among those that are asked for.
     PromptOptions options{.overhead = {5, 3}};
     const TellTale made = make_tell_tale(trace_of(1), WordTable::built_in(), options, 0, 1024);
     EXPECT_EQ(made.words, 1016u);
     const auto blanks = std::count(made.prompt.begin(), made.prompt.end(), ' ');
     EXPECT_EQ(static_cast<std::uint64_t>(blanks) + 1, made.words);
-}
-
-// A recorded body is the same under any seed and salt, and warms the cache for all of them.
-TEST(TellTale, OfRecordedBodiesIsTheSameUnderAnySalt) {
+    // A recorded body is the same under any seed and salt, and warms the cache for all of them.
     Trace trace = trace_of(1);
     trace.body_bytes = "{}";
     trace.body_ends = {2};

@@ -2,17 +2,10 @@
 
 #include "engine/server/word_search.hpp"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <numeric>
-#include <set>
-
 #include "engine/prompt/tokenizer.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -57,7 +50,7 @@ WordSearch search(std::uint32_t words, Count count, WordSearchLimits limits = {}
 }
 
 // All words are good: two questions, in two orders.
-TEST(WordSearch, GoodWordsTakeTwoQuestions) {
+TEST(WordSearch, GoodWordsTakeTwoQuestionsAndOneBadWordIsFound) {
     std::vector<Words> asked;
     const WordSearch over = search(512, [&](std::span<const std::uint32_t> words) {
         asked.emplace_back(words.begin(), words.end());
@@ -71,16 +64,13 @@ TEST(WordSearch, GoodWordsTakeTwoQuestions) {
     }
     EXPECT_EQ(over.first_words(), 512);
     EXPECT_EQ(over.first_tokens(), 512);
-}
-
-// One bad word, wherever it is, costs some twenty questions; nothing else is dropped.
-TEST(WordSearch, FindsOneBadWord) {
+    // One bad word, wherever it is, costs some twenty questions; nothing else is dropped.
     for (const std::uint32_t bad : {0u, 1u, 255u, 256u, 511u}) {
-        const WordSearch over = search(512, Tokens{{{bad, 1}}, {}});
-        EXPECT_EQ(over.verdict(), Verdict::reduced);
-        EXPECT_EQ(over.dropped(), Words{bad});
-        EXPECT_LE(over.questions(), 2u + 2 * 9 + 2);
-        EXPECT_EQ(over.first_tokens(), 513);
+        const WordSearch found = search(512, Tokens{{{bad, 1}}, {}});
+        EXPECT_EQ(found.verdict(), Verdict::reduced);
+        EXPECT_EQ(found.dropped(), Words{bad});
+        EXPECT_LE(found.questions(), 2u + 2 * 9 + 2);
+        EXPECT_EQ(found.first_tokens(), 513);
     }
 }
 
@@ -117,10 +107,7 @@ TEST(WordSearch, TooFewWordsAreNoTable) {
         EXPECT_EQ(over.verdict(), bad == 256 ? Verdict::reduced : Verdict::too_few) << bad;
         EXPECT_LT(over.questions(), 1100u);
     }
-}
-
-// A pair that joins hides a split word in one order, and not in the next.
-TEST(WordSearch, JoinsDoNotHideSplits) {
+    // A pair that joins hides a split word in one order, and not in the next.
     WordSearch probe(512, {});
     const Words order(probe.question().begin(), probe.question().end());
     Tokens tokens;
@@ -164,16 +151,13 @@ TEST(WordSearch, AWaveringServerIsFoundOut) {
     EXPECT_EQ(over.verdict(), Verdict::varies);
     EXPECT_TRUE(over.dropped().empty());
     EXPECT_LE(over.questions(), 3u);
-}
-
-// A short context: the words are asked in pieces, and found all the same.
-TEST(WordSearch, AsksInPiecesThatFit) {
+    // A short context: the words are asked in pieces, and found all the same.
     WordSearchLimits limits{.group_words_max = 100};
-    const WordSearch over = search(512, Tokens{{{7, 1}, {400, 2}}, {}}, limits);
-    EXPECT_EQ(over.verdict(), Verdict::reduced);
-    EXPECT_EQ(over.dropped(), (Words{7, 400}));
-    EXPECT_EQ(over.first_words(), 512);
-    EXPECT_EQ(over.first_tokens(), 515);
+    const WordSearch in_pieces = search(512, Tokens{{{7, 1}, {400, 2}}, {}}, limits);
+    EXPECT_EQ(in_pieces.verdict(), Verdict::reduced);
+    EXPECT_EQ(in_pieces.dropped(), (Words{7, 400}));
+    EXPECT_EQ(in_pieces.first_words(), 512);
+    EXPECT_EQ(in_pieces.first_tokens(), 515);
 }
 
 // When the questions run out, bad groups go whole: what is left is good all the same.
@@ -212,10 +196,7 @@ TEST(FirstWords, EndsWhenEnoughAreFound) {
     EXPECT_EQ(find_first_words(3, 0, {4, 100}).safe().size(), 3U);
     EXPECT_EQ(find_first_words(4, 0, {4, 100}).asked(), 4U);
     EXPECT_EQ(find_first_words(5, 0, {4, 100}).asked(), 4U);
-}
-
-// Words that are two tokens are passed over, and the number of questions is bounded.
-TEST(FirstWords, PassesOverWordsThatAreSplit) {
+    // Words that are two tokens are passed over, and the number of questions is bounded.
     EXPECT_EQ(find_first_words(10, 3, {4, 100}).safe(), (Words{3, 4, 5, 6}));
     EXPECT_EQ(find_first_words(10, 3, {4, 6}).safe(), (Words{3, 4, 5}));
     EXPECT_TRUE(find_first_words(10, 10, {4, 6}).safe().empty());
@@ -258,7 +239,7 @@ Found find_splits(std::uint32_t pre_min, std::uint32_t pre_max,
 using SplitVerdict = SplitSearch::Verdict;
 
 // Of every split of 19 tokens; blocks of 1 token (radix caches), of 16 and more, of odd sizes.
-TEST(SplitSearch, FindsEverySplit) {
+TEST(SplitSearch, FindsEverySplitAndTheBlockOfAKnownOne) {
     for (const std::uint32_t block : {1u, 2u, 16u, 20u, 24u, 32u, 64u, 100u, 128u, 512u, 1024u}) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
             const Found found = find_splits(0, 19, [&](std::uint32_t shared, std::uint32_t) {
@@ -270,10 +251,7 @@ TEST(SplitSearch, FindsEverySplit) {
             EXPECT_LE(found.questions, 11u);
         }
     }
-}
-
-// A split that is known takes five questions at most, and tells the block.
-TEST(SplitSearch, FindsTheBlockOfAKnownSplit) {
+    // A split that is known takes five questions at most, and tells the block.
     for (const std::uint32_t block : {1u, 16u, 512u}) {
         const Found found = find_splits(14, 14, [&](std::uint32_t shared, std::uint32_t) {
             return (14 + shared) / block * block;
@@ -357,7 +335,7 @@ std::string text_of(const std::optional<TemplateSplit>& split) {
 
 // 29 tokens, 5 of them behind, as the model's own tokenizer counts; 8 where no system text is put
 // in. What is off by one is of no use.
-TEST(ChatTemplate, TellsTheSplitOfQwen) {
+TEST(ChatTemplate, TellsTheSplitOfQwenAndPhi3) {
     if (!std::filesystem::exists(shared_file("qwen2.json"))) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
     }
@@ -366,15 +344,12 @@ TEST(ChatTemplate, TellsTheSplitOfQwen) {
     EXPECT_EQ(text_of(split_of(splits, 8)), "ChatML 3+5");
     EXPECT_EQ(text_of(split_of(splits, 28)), "none");
     EXPECT_EQ(text_of(split_of(splits, 30)), "none");
-}
-
-TEST(ChatTemplate, TellsTheSplitOfPhi3) {
     if (!std::filesystem::exists(shared_file("phi3.json"))) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
     }
-    const std::vector<TemplateSplit> splits = splits_of(shared_file("phi3.json"), {phi3, "<s>"});
-    EXPECT_EQ(text_of(split_of(splits, 3)), "Phi 1+2");
-    EXPECT_EQ(text_of(split_of(splits, 4)), "Phi 2+2") << "with the BOS that some servers add";
+    const std::vector<TemplateSplit> others = splits_of(shared_file("phi3.json"), {phi3, "<s>"});
+    EXPECT_EQ(text_of(split_of(others, 3)), "Phi 1+2");
+    EXPECT_EQ(text_of(split_of(others, 4)), "Phi 2+2") << "with the BOS that some servers add";
 }
 
 // Each family by its marks; a text between two marks that depends on variables is none of them.
@@ -519,10 +494,7 @@ TEST(Tokenize, TwoWordsShowWhatIsAroundThem) {
     EXPECT_EQ(around({1, 9}, {1, 9}), (Found{2, 0, 0, 0})) << "the words make no difference";
     EXPECT_EQ(around({}, {1}), (Found{0, 0, 0, 1}));
     EXPECT_EQ(around({5, 5}, {5, 5, 5}), (Found{2, 0, 0, 1})) << "front before back, never both";
-}
-
-// Which forms see the template decides what their counts are compared with.
-TEST(Tokenize, KnowsWhoSeesTheTemplate) {
+    // Which forms see the template decides what their counts are compared with.
     EXPECT_TRUE(sees_template(TokenizeForm::messages, dialect_of(Api::openai_chat)));
     EXPECT_TRUE(sees_template(TokenizeForm::templated, dialect_of(Api::openai_chat)));
     EXPECT_FALSE(sees_template(TokenizeForm::prompt, dialect_of(Api::openai_chat)));

@@ -3,22 +3,19 @@
 #include "engine/watch/scrape_thread.hpp"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "cmd/base/server_metrics.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/watch/event_thread.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
@@ -276,19 +273,13 @@ TEST(EventCommand, IsHeardToItsEnd) {
     EXPECT_EQ(Heard("./is-not-there").end->exit_code, 127);
     EXPECT_EQ(Heard("kill -9 $$").end->signal, 9);
     EXPECT_EQ(Heard("cat").end->exit_code, 0) << "standard input is empty";
-}
-
-// At the limit - 1, at it, at it + 1: all is read, so much is kept.
-TEST(EventCommand, KeepsSoMuchOfWhatItSays) {
+    // At the limit - 1, at it, at it + 1: all is read, so much is kept.
     for (const std::size_t bytes : {99u, 100u, 101u, 200'000u}) {
         const Heard heard("head -c " + std::to_string(bytes) + " /dev/zero", 100);
         EXPECT_EQ(heard.said.size(), std::min<std::size_t>(bytes, 100));
         EXPECT_EQ(heard.bytes, bytes);
     }
-}
-
-// No signal is blocked or ignored there, whatever its parent does.
-TEST(EventCommand, HasSignalsOfItsOwn) {
+    // No signal is blocked or ignored there, whatever its parent does.
     struct sigaction before{};
     struct sigaction ignore{};
     ignore.sa_handler = SIG_IGN;
@@ -298,7 +289,7 @@ TEST(EventCommand, HasSignalsOfItsOwn) {
 }
 
 // What it leaves behind in its group ends with it, and all of it where it is given up.
-TEST(EventCommand, LeavesNobodyBehind) {
+TEST(EventCommand, EndsWhenItIsAskedAndLeavesNobodyBehind) {
     const Heard heard("sleep 1000 > /dev/null 2>&1 & echo $!");
     const pid_t left = std::stoi(heard.said);
     for (int i = 0; i < 1000 && is_alive(left); ++i) {
@@ -307,9 +298,6 @@ TEST(EventCommand, LeavesNobodyBehind) {
     EXPECT_FALSE(is_alive(left));
     Result<EventCommand> given_up = EventCommand::start("sleep 1000 & wait");
     ASSERT_TRUE(given_up);
-}
-
-TEST(EventCommand, EndsWhenItIsAsked) {
     EventCommand made = EventCommand::start("sleep 1000").value();
     EXPECT_FALSE(made.end());
     made.ask_to_end();
@@ -419,20 +407,17 @@ TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
 }
 
 // The user has asked to stop: nothing begins any more.
-TEST(EventThread, BeginsNothingAfterAnInterrupt) {
+TEST(EventThread, LeavesOutWhatIsOver) {
     const std::atomic<int> asked{1};
     EventRules rules{.stop_requests = &asked};
     const Played played({event(0, 0, run, "true")}, milliseconds(50), rules);
     EXPECT_EQ(played.of(0).status, EventStatus::not_run);
-}
-
-// A resumed run is behind what was due before it.
-TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
-    const Played played({event(0, 5, label, "before"), event(1, 6, label, "behind")},
-                        milliseconds(50), {}, false, 6);
-    EXPECT_EQ(played.thread.left_out(), 1u);
-    ASSERT_EQ(played.thread.ended().size(), 1u);
-    EXPECT_EQ(played.of(1).what, "behind");
+    // A resumed run is behind what was due before it.
+    const Played resumed({event(0, 5, label, "before"), event(1, 6, label, "behind")},
+                         milliseconds(50), {}, false, 6);
+    EXPECT_EQ(resumed.thread.left_out(), 1u);
+    ASSERT_EQ(resumed.thread.ended().size(), 1u);
+    EXPECT_EQ(resumed.of(1).what, "behind");
 }
 
 // The part of the run that was killed wrote no line of what went on then.

@@ -2,14 +2,9 @@
 
 #include "proto/api/dialect.hpp"
 
-#include <gtest/gtest.h>
-
-#include <set>
-#include <string>
-#include <string_view>
-
 #include "proto/api/api_template.hpp"
 #include "tests/golden/cases.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -68,14 +63,12 @@ TEST(Dialect, FollowsTheSpec) {
                       R"("continuous_usage_stats":true},"temperature":0})");
     EXPECT_EQ(body_of_api(api, {.model = "", .ignore_eos = false, .stream = false}, "p"),
               R"({"prompt":"p","max_tokens":4,"temperature":0})");
-}
-
-// --length-field names the member that bounds the answer, where servers of the API differ in it.
-TEST(Dialect, NamesTheLengthAsAsked) {
-    for (const Api api : {Api::openai_chat, Api::openai_completions, Api::aibrix, Api::dynamo}) {
-        EXPECT_TRUE(dialect_of(api).has_two_length_names);
+    // --length-field names the member that bounds the answer, where servers of the API differ in
+    // it.
+    for (const Api kind : {Api::openai_chat, Api::openai_completions, Api::aibrix, Api::dynamo}) {
+        EXPECT_TRUE(dialect_of(kind).has_two_length_names);
         for (const char* name : {"max_tokens", "max_completion_tokens"}) {
-            const std::string body = body_of_api(api, {.model = "m", .length_member = name}, "p");
+            const std::string body = body_of_api(kind, {.model = "m", .length_member = name}, "p");
             EXPECT_TRUE(says(body, ",\"" + std::string(name) + "\":4,"));
             const bool is_old = std::string(name) == "max_tokens";
             EXPECT_FALSE(says(body, is_old ? "max_completion" : "max_tokens"));
@@ -240,10 +233,7 @@ TEST(Dialect, RefusesImpossibleBodies) {
     EXPECT_EQ(with(Api::openai_chat, R"({"messages":[]})"), "invalid");
     EXPECT_EQ(with(Api::openai_completions, R"({"prompt":"x"})"), "invalid");
     EXPECT_EQ(body_of_api(Api::openai_chat, {.prompt = PromptKind::ids}, "1"), "invalid");
-}
-
-// By our names, by the habits of other tools, and not at all.
-TEST(Dialect, IsFoundByName) {
+    // By our names, by the habits of other tools, and not at all.
     EXPECT_EQ(find_dialect("openai-chat")->default_path, std::string("/v1/chat/completions"));
     EXPECT_EQ(find_dialect("vllm")->default_path, std::string("/v1/completions"));
     EXPECT_EQ(find_dialect("chat"), &dialect_of(Api::openai_chat));

@@ -2,11 +2,8 @@
 
 #include "proto/api/request_body.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -41,9 +38,6 @@ TEST(BodyTemplate, FillsTextsAtAnyDepth) {
     EXPECT_EQ(filled(R"({ "a" : "{kept.a}", "b": ["x{row}", {"c": "{kept.a}"}], "d": 1 })"),
               R"({"a":7,"b":["xR",{"c":7}],"d":1})");
     EXPECT_EQ(filled("{}"), "{}");
-}
-
-TEST(BodyTemplate, LeavesOutWhatARowLacks) {
     EXPECT_EQ(filled(R"({"a": "{session}"})"), "{}");
     EXPECT_EQ(filled(R"({"a": "{session}", "b": 1})"), R"({"b":1})");
     EXPECT_EQ(filled(R"({"b": 1, "a": "{session}"})"), R"({"b":1})");
@@ -51,10 +45,7 @@ TEST(BodyTemplate, LeavesOutWhatARowLacks) {
               R"({"b":1,"c":{},"e":7})");
     EXPECT_EQ(filled(R"({"a": "{session}", "b": "{session}", "c": "{kept.a}"})"), R"({"c":7})");
     EXPECT_EQ(filled(R"({"a": ["{session}", "{kept.a}", "{session}"]})"), R"({"a":[7]})");
-}
-
-// Names, other braces, regular expressions and Jinja stay; doubled braces are single ones.
-TEST(BodyTemplate, LeavesOtherTextAlone) {
+    // Names, other braces, regular expressions and Jinja stay; doubled braces are single ones.
     for (const char* text :
          {R"({"{row}":1})", R"({"a":"\"{x"})", R"({"re":"[a-z]{3}\\d{2,5}"})",
           R"({"t":"{% if x %}{{x}}{row}{% endif %}"})", R"({"j":"{\"a\":{\"b\":1}}"})"}) {
@@ -102,10 +93,7 @@ TEST(Recorded, SendsTextAsAPrompt) {
               R"({"model":"m","prompt":"x","max_tokens":5,"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":1,"ignore_eos":true,)"
               R"("top_p":0.5})");
-}
-
-// Without a recorded length the answer has no limit of ours, and may end when it likes.
-TEST(Recorded, LeavesUnknownLengthsToTheRequest) {
+    // Without a recorded length the answer has no limit of ours, and may end when it likes.
     EXPECT_EQ(make(R"({"text_input":"x"})", 0).body,
               R"({"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":0})");
@@ -270,7 +258,7 @@ void take(SaidCalls& calls, const std::string& json) {
 }
 
 // As servers stream them: name and id first, arguments in pieces, calls side by side.
-TEST(SaidCalls, PutsPartsTogetherByTheirIndex) {
+TEST(SaidCalls, PutsPartsTogetherByTheirIndexOrPlace) {
     SaidCalls calls;
     take(calls,
          R"([{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}])");
@@ -283,14 +271,11 @@ TEST(SaidCalls, PutsPartsTogetherByTheirIndex) {
     EXPECT_EQ(calls.all()[0].arguments, R"({"x":1})");
     EXPECT_EQ(calls.all()[1].name, "g");
     EXPECT_FALSE(calls.is_cut());
-}
-
-// Of a whole answer, whose calls have no index.
-TEST(SaidCalls, CountsPlacesWhereThereIsNoIndex) {
-    SaidCalls calls;
-    take(calls, R"([{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}, 3])");
-    ASSERT_EQ(calls.all().size(), 2u);
-    EXPECT_EQ(calls.all()[1].name, "g");
+    // Of a whole answer, whose calls have no index.
+    SaidCalls placed;
+    take(placed, R"([{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}, 3])");
+    ASSERT_EQ(placed.all().size(), 2u);
+    EXPECT_EQ(placed.all()[1].name, "g");
 }
 
 // What servers do beside the rules.

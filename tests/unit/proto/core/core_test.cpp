@@ -1,21 +1,10 @@
 // What everything stands on: results, hashes, lists, numbers exactly as texts say them.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cerrno>
-#include <cmath>
-#include <cstdint>
-#include <deque>
-#include <string>
-#include <vector>
-
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/lists.hpp"
 #include "proto/core/numbers.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -85,10 +74,7 @@ TEST(Xxh64, AgreesWithTheReferenceLibrary) {
         hash.add(pattern(one.length));
         EXPECT_EQ(hash.value(), one.hash) << one.length;
     }
-}
-
-// Cut in two at every place, and byte by byte, the value stays.
-TEST(Xxh64, DoesNotDependOnTheCuts) {
+    // Cut in two at every place, and byte by byte, the value stays.
     const std::string bytes = pattern(100);
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
         Xxh64 hash;
@@ -149,9 +135,6 @@ TEST(LinkedList, IsFirstInFirstOut) {
     }
     EXPECT_EQ(four.list.pop_front(), nullptr);
     EXPECT_EQ(numbers_of(four.list), Numbers{});
-}
-
-TEST(LinkedList, IsLastInFirstOutFromTheFront) {
     Items list;
     std::array<Item, 3> items{Item{1}, Item{2}, Item{3}};
     for (Item& item : items) {
@@ -175,9 +158,6 @@ TEST(LinkedList, RemovesFromAnyPlace) {
         left.push_back(item.number);
         EXPECT_EQ(numbers_of(four.list), left);
     }
-}
-
-TEST(LinkedList, RemovesItsOnlyItem) {
     Items list;
     Item item;
     list.push_front(item);
@@ -266,19 +246,13 @@ TEST(Decimal, RefusesWhatDoesNotFit) {
     }
     EXPECT_TRUE(scale(*scan_decimal("1.8446744073709551615e13"), 6));
     EXPECT_FALSE(scale(*scan_decimal("18446744073709.551616"), 6));
-}
-
-// Texts that are no decimal number.
-TEST(Decimal, RefusesWhatIsNoNumber) {
+    // Texts that are no decimal number.
     for (const std::string_view text :
          {"", ".", "-", "+-1", "1e", "1e+", "e5", "NaN", "Infinity", "inf", "0x10", " 1", "1 ",
           "1,5", "1.2.3", "--1", "\"1\""}) {
         EXPECT_FALSE(scan_decimal(text).has_value()) << text;
     }
-}
-
-// Whole numbers may be written as decimals; fractions and negatives are told apart.
-TEST(Decimal, ReadsWholeNumbers) {
+    // Whole numbers may be written as decimals; fractions and negatives are told apart.
     EXPECT_EQ(parse_whole("512.0").value(), 512U);
     EXPECT_EQ(parse_whole("5.12e2").value(), 512U);
     EXPECT_EQ(parse_whole("-0").value(), 0U);
@@ -317,10 +291,7 @@ TEST(PortableMath, IsThatOfTheLibrary) {
     EXPECT_EQ(portable_log(1), 0);
     EXPECT_EQ(portable_exp(0), 1);
     EXPECT_EQ(portable_exp(-701), 0);
-}
-
-// Golden: who changes them changes every schedule that was drawn.
-TEST(PortableMath, GivesTheSameBitsEverywhere) {
+    // Golden: who changes them changes every schedule that was drawn.
     EXPECT_EQ(digest_of(portable_log, 1e-9, 1), 7'579'813'050'726'025'987U);
     EXPECT_EQ(digest_of(portable_exp, -50, 0), 8'240'685'676'949'050'258U);
 }

@@ -2,12 +2,8 @@
 
 #include "proto/core/text.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <string>
-
 #include "proto/json/document.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -31,9 +27,6 @@ TEST(NearestName, IsAtMostTwoEditsAway) {
     EXPECT_EQ(nearest_name("--tokenizer", names), "");
     EXPECT_EQ(nearest_name("--qps", {"--api", "--cpu"}), "") << "another word, not a slip";
     EXPECT_EQ(nearest_name("--pai", {"--pin"}), "--pin");
-}
-
-TEST(NearestName, TakesTwoSwappedLettersForOneSlip) {
     EXPECT_EQ(nearest_name("--pai", {"--pin", "--api"}), "--api");
     EXPECT_EQ(nearest_name("--ulr", {"--user", "--url"}), "--url");
     EXPECT_EQ(nearest_name("rpelyaxx", {"replay"}), "") << "two swaps and two letters more";
@@ -52,9 +45,6 @@ TEST(NearestName, FinishesWhatWasBegun) {
         << "five are no answer";
     EXPECT_EQ(nearest_name("--tim", {"--tim-eins", "--tim-zwei", "--tim-drei"}),
               "--tim-eins, --tim-zwei or --tim-drei");
-}
-
-TEST(NearestName, IsNotAWholeOtherName) {
     EXPECT_EQ(nearest_name("min", {"ms", "us"}), "");
     EXPECT_EQ(nearest_name("m", {"ms", "us"}), "ms");
 }
@@ -130,9 +120,6 @@ TEST(Printable, EscapesInsideJson) {
 TEST(Printable, LinesOfOursStay) {
     EXPECT_EQ(printable_lines("a\nb\tc\r\n"), "a\nb\\u0009c\\u000d\n");
     EXPECT_EQ(printable("a\nb"), "a\\u000ab");
-}
-
-TEST(Printable, LeavesWordsAsTheyAre) {
     for (const char* words :
          {"", "a \"quoted\" \\ word", "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x9A\x80"}) {
         EXPECT_EQ(printable(words), words);
@@ -158,7 +145,7 @@ TEST(Utf8, WritesAndMeasuresEveryCodePoint) {
 }
 
 // Bytes that no code point has.
-TEST(Utf8, RefusesTheRest) {
+TEST(Utf8, RefusesCutsAndFixesBytes) {
     for (const char* bytes :
          {"\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3(", "\xE2\x82("}) {
@@ -166,10 +153,8 @@ TEST(Utf8, RefusesTheRest) {
     }
     EXPECT_EQ(utf8_valid_prefix("ab\xC3\xA9\xFF"), 4u);
     EXPECT_EQ(utf8_valid_prefix("ab"), 2u);
-}
-
-// Cut at most at the limit, never inside a code point; bytes that are no UTF-8 are cut anywhere.
-TEST(Utf8, CutsAtCodePoints) {
+    // Cut at most at the limit, never inside a code point; bytes that are no UTF-8 are cut
+    // anywhere.
     const std::string euro = "a\xE2\x82\xAC!";
     EXPECT_EQ(cut_at_code_point(euro, 0), "");
     EXPECT_EQ(cut_at_code_point(euro, 1), "a");
@@ -178,10 +163,7 @@ TEST(Utf8, CutsAtCodePoints) {
     EXPECT_EQ(cut_at_code_point(euro, 4), "a\xE2\x82\xAC");
     EXPECT_EQ(cut_at_code_point(euro, 5), euro);
     EXPECT_EQ(cut_at_code_point("\x80\x80\x80\x80\x80\x80", 5).size(), 5u);
-}
-
-// Bytes that are no UTF-8 become one U+FFFD each; text that is valid is handed back uncopied.
-TEST(Utf8, FixesBytesOneByOne) {
+    // Bytes that are no UTF-8 become one U+FFFD each; text that is valid is handed back uncopied.
     std::string storage;
     const std::string_view valid = "a\xE2\x82\xAC";
     EXPECT_EQ(to_valid_utf8(valid, storage).data(), valid.data());
@@ -199,10 +181,7 @@ TEST(Masked, LeavesNoSecret) {
     EXPECT_EQ(masked("", secrets, 256), "");
     EXPECT_EQ(masked("a longer-key", {"longer-key", "longer"}, 256), "a ***");
     EXPECT_EQ(masked("****", {"****"}, 256), "***");
-}
-
-// A secret across the cut is replaced first, at every offset.
-TEST(Masked, LeavesNoPartOfASecretThatIsCut) {
+    // A secret across the cut is replaced first, at every offset.
     const std::string secret = "sk-0123456789abcdefghij";
     for (std::size_t before = 0; before < 40; ++before) {
         const std::string head(before, 'x');

@@ -2,14 +2,9 @@
 
 #include "proto/http/request.hpp"
 
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <ostream>
 #include <regex>
-#include <set>
-#include <string>
 
+#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -62,9 +57,6 @@ TEST(Url, TakesUnixSocketsWhole) {
     EXPECT_FALSE(parse_url("unix:"));
     EXPECT_EQ(parse_url("unix:@name/with.dots").value().host, "@name/with.dots");
     EXPECT_EQ(to_text(parse_url("UNIX:@name").value()), "unix:@name");
-}
-
-TEST(Url, RefusesWhatItCannotKeep) {
     for (const char* text : {"", "http://", "http://:80", "ftp://h", "http://h:0", "http://h:65536",
                              "http://h:", "http://h:80x", "http://h:-1", "http://a:1:2",
                              "http://[::1", "http://[::1]x", "http://[h]:80", "http://h/?a=1",
@@ -84,10 +76,7 @@ TEST(Url, ReadsHttps) {
     EXPECT_EQ(to_text(parse_url("https://[::1]:8443").value()), "https://[::1]:8443");
     EXPECT_FALSE(parse_url("http://host:443").value().tls);
     EXPECT_EQ(host_header(parse_url("http://host:443").value()), "host:443");
-}
-
-// The Host header leaves the default port out (RFC 9110, 7.2) and keeps brackets.
-TEST(Url, WritesTheHostHeader) {
+    // The Host header leaves the default port out (RFC 9110, 7.2) and keeps brackets.
     EXPECT_EQ(host_header(parse_url("http://h").value()), "h");
     EXPECT_EQ(host_header(parse_url("http://h:80").value()), "h");
     EXPECT_EQ(host_header(parse_url("http://h:8000").value()), "h:8000");
@@ -108,15 +97,12 @@ TEST(Url, JoinsPaths) {
     EXPECT_EQ(join_path("/proxyv1", chat), "/proxyv1/v1/chat/completions");
     EXPECT_EQ(join_path("/v", chat), "/v/v1/chat/completions");
     EXPECT_EQ(join_path("/v1/v1", chat), "/v1/v1/chat/completions");
-}
-
-// Other endpoints of the same server stand where the API stands.
-TEST(Url, FindsTheRootBesideTheApi) {
-    constexpr const char* chat = "/v1/chat/completions";
-    EXPECT_EQ(root_path("", chat), "");
-    EXPECT_EQ(root_path("/v1", chat), "");
-    EXPECT_EQ(root_path("/proxy/v1/chat/completions", chat), "/proxy");
-    EXPECT_EQ(root_path("/proxy", chat), "/proxy");
+    // Other endpoints of the same server stand where the API stands.
+    constexpr const char* api = "/v1/api/completions";
+    EXPECT_EQ(root_path("", api), "");
+    EXPECT_EQ(root_path("/v1", api), "");
+    EXPECT_EQ(root_path("/proxy/v1/api/completions", api), "/proxy");
+    EXPECT_EQ(root_path("/proxy", api), "/proxy");
 }
 
 // A place has a port, and nothing that a URL would say beside it.
@@ -134,9 +120,6 @@ TEST(Url, ReadsPlacesToConnectTo) {
                              "unix:", "u:p@proxy:80", "proxy:80?a", "pro xy:80"}) {
         EXPECT_EQ(place(text), "refused") << text;
     }
-}
-
-TEST(Url, TellsUrlsFromPaths) {
     EXPECT_TRUE(looks_like_url("http://h/v1"));
     EXPECT_TRUE(looks_like_url("unix:/a"));
     EXPECT_FALSE(looks_like_url("/v1/completions"));
@@ -169,10 +152,7 @@ TEST(FieldTemplate, FindsItsPlaceholders) {
     EXPECT_EQ(taken_apart("{tree}{parent}-{pass}@{user}"), "<tree>|<parent>|-|<pass>|@|<user>");
     EXPECT_EQ(taken_apart("{kept.user}"), "<kept.user>");
     EXPECT_EQ(taken_apart("{kept.user name.x-1}!"), "<kept.user name.x-1>|!");
-}
-
-// JSON, format strings and lone braces pass; doubled braces around a name are single ones.
-TEST(FieldTemplate, LeavesTextAlone) {
+    // JSON, format strings and lone braces pass; doubled braces around a name are single ones.
     for (const char* text : {"", "plain", "{", "}", "{}", "{ ro w }", "a{b", "a}b", R"({"a":1})",
                              R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}", "[a-z]{3}"}) {
         EXPECT_EQ(taken_apart(text), text);
@@ -208,7 +188,7 @@ std::string head_of(const RequestHeadSpec& spec, std::string_view id, std::uint6
 }
 
 // A post has a length and a type, its id stands among its fields.
-TEST(RequestHead, WritesAPost) {
+TEST(RequestHead, WritesPostsAndGets) {
     const RequestHeadSpec spec{
         "POST", "/v1/chat/completions", "127.0.0.1:8000", {{"Authorization", "Bearer EMPTY"}}};
     EXPECT_EQ(head_of(spec, "r-000017", 137),
@@ -217,19 +197,13 @@ TEST(RequestHead, WritesAPost) {
               "X-Request-Id: r-000017\r\nContent-Length: 137\r\n\r\n");
     EXPECT_FALSE(says(head_of(spec, "", 0), "X-Request-Id"));
     EXPECT_TRUE(says(head_of(spec, "", 0), "Content-Length: 0\r\n"));
-}
-
-// A get has neither length nor type.
-TEST(RequestHead, WritesAGet) {
+    // A get has neither length nor type.
     EXPECT_EQ(head_of({"GET", "/v1/models", "[::1]", {}}, "", 0),
               "GET /v1/models HTTP/1.1\r\nHost: [::1]\r\n\r\n");
-}
-
-// What the user sets himself stands once.
-TEST(RequestHead, LetsTheUserReplaceFields) {
-    const RequestHeadSpec spec{
+    // What the user sets himself stands once.
+    const RequestHeadSpec own{
         "POST", "/", "a", {{"host", "b"}, {"content-type", "text/json"}, {"x-request-id", "mine"}}};
-    EXPECT_EQ(head_of(spec, "ours", 1),
+    EXPECT_EQ(head_of(own, "ours", 1),
               "POST / HTTP/1.1\r\nhost: b\r\ncontent-type: text/json\r\nx-request-id: mine\r\n"
               "Content-Length: 1\r\n\r\n");
 }
@@ -265,10 +239,7 @@ TEST(ParseHeader, TakesColonAndEqualsSign) {
     EXPECT_EQ(parsed(" X-A : \tb c \t"), "X-A|b c");
     EXPECT_EQ(parsed("X-A:"), "X-A|");
     EXPECT_EQ(parsed("X-A: \xC3\xA9"), "X-A|\xC3\xA9");
-}
-
-// Nothing gets in that would make another head of ours, or that belongs to the framing.
-TEST(ParseHeader, RefusesWhatBreaksAHead) {
+    // Nothing gets in that would make another head of ours, or that belongs to the framing.
     for (const std::string_view text :
          {std::string_view("X-A"), std::string_view(": b"), std::string_view(""),
           std::string_view("X A: b"), std::string_view("X-A: b\r\nX-B: c"),
@@ -304,7 +275,7 @@ std::string field_of(std::string_view run_id, std::uint64_t row) {
 }
 
 // W3C Trace Context, 3.2: version, trace id, parent id, flags; lower-case hex, ids not zero.
-TEST(TraceContext, IsWrittenAsSpecified) {
+TEST(TraceContext, NamesEachRowOfEachRunAsSpecified) {
     const std::regex shape("traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-01\r\n");
     for (const std::uint64_t row : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
         const std::string text = field_of("0badcafe", row);
@@ -315,10 +286,7 @@ TEST(TraceContext, IsWrittenAsSpecified) {
         EXPECT_NE(parts[2], std::string(16, '0'));
     }
     EXPECT_EQ(trace_id_text({0x0123456789ABCDEF, 1, 1}), "0123456789abcdef0000000000000001");
-}
-
-// The same row of the same run has one name for ever; other rows and other runs have others.
-TEST(TraceContext, NamesEachRowOfEachRun) {
+    // The same row of the same run has one name for ever; other rows and other runs have others.
     EXPECT_EQ(field_of("0badcafe", 7), field_of("0badcafe", 7));
     std::set<std::string> traces;
     std::set<std::uint64_t> spans;

@@ -1,17 +1,10 @@
 // Responses: heads, fields, lengths and events, however the bytes are cut.
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/sse.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -98,48 +91,33 @@ void expect_seen(const std::string& bytes, const std::string& expected) {
 }
 
 // The head that our own client sends, with its body.
-TEST(RequestParser, ReadsAReplayRequest) {
+TEST(RequestParser, ReadsRequests) {
     expect_seen(
         "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n"
         "Content-Type: application/json\r\nX-Request-Id: r-000017\r\nContent-Length: 13\r\n\r\n"
         "{\"model\":\"m\"}",
         "POST /v1/chat/completions length=13 id=r-000017 keep [{\"model\":\"m\"}]\n");
-}
-
-// Two requests in one segment are two requests, in order (pipelining).
-TEST(RequestParser, ReadsPipelinedRequests) {
+    // Two requests in one segment are two requests, in order (pipelining).
     expect_seen(
         "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
         "GET /v1/models?x=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
         "GET /health length=0 id= keep []\nGET /v1/models?x=1 length=0 id= close []\n");
-}
-
-// A chunked body with an extension and a trailer reads as its content.
-TEST(RequestParser, RemovesChunks) {
+    // A chunked body with an extension and a trailer reads as its content.
     expect_seen(
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
         "4;a=b\r\nWiki\r\n5\r\npedia\r\n0\r\nX-T: 1\r\n\r\n",
         "POST / length=0 id= keep [Wikipedia]\n");
-}
-
-// curl asks before it sends a large body, and offers HTTP/2, which is ignored.
-TEST(RequestParser, SeesExpectAndIgnoresUpgrade) {
+    // curl asks before it sends a large body, and offers HTTP/2, which is ignored.
     expect_seen(
         "POST /x HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nExpect: 100-continue\r\n"
         "content-length: 2\r\n\r\nhi",
         "POST /x length=2 id= keep expects [hi]\n");
-}
-
-// Any close wins, HTTP/1.0 closes unless it asks not to.
-TEST(RequestParser, DecidesKeepAlive) {
+    // Any close wins, HTTP/1.0 closes unless it asks not to.
     expect_seen("GET / HTTP/1.1\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n",
                 "GET / length=0 id= close []\n");
     expect_seen("GET / HTTP/1.0\r\n\r\n", "GET / length=0 id= close []\n");
     expect_seen("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "GET / length=0 id= keep []\n");
-}
-
-// What is no request is an error at the same byte for every split.
-TEST(RequestParser, RefusesNonsense) {
+    // What is no request is an error at the same byte for every split.
     expect_seen("\x16\x03\x01\x02", "error\n");
 }
 
@@ -155,10 +133,7 @@ TEST(RequestParser, BoundsTheHead) {
         EXPECT_EQ(step.piece, over <= 0 ? RequestPiece::head_done : RequestPiece::error);
         EXPECT_EQ(parser.head_too_large(), over > 0);
     }
-}
-
-// Header fields at limit and limit + 1.
-TEST(RequestParser, BoundsTheNumberOfFields) {
+    // Header fields at limit and limit + 1.
     for (const unsigned over : {0u, 1u}) {
         std::string head = "GET / HTTP/1.1\r\n";
         for (unsigned i = 0; i < request_headers_max + over; ++i) {
@@ -216,8 +191,8 @@ TEST(ResponseParser, ReportsTheHeadAsReceived) {
     EXPECT_EQ(collected, head);
 }
 
-// Nothing fed is nothing read, also where there is no memory behind it.
 // RFC 9112, 6.3: without a length and chunks a body ends with its connection, and only then.
+// Nothing fed is nothing read, also where there is no memory behind it.
 TEST(ResponseParser, TellsHowABodyEnds) {
     ResponseParser parser;
     EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\n\r\nab").body, "ab");
@@ -227,6 +202,9 @@ TEST(ResponseParser, TellsHowABodyEnds) {
     EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab").body, "ab");
     EXPECT_FALSE(parser.close_delimited());
     EXPECT_FALSE(parser.finish());
+    ResponseParser fresh;
+    EXPECT_EQ(fresh.feed({}).piece, ResponsePiece::need_more);
+    EXPECT_FALSE(fresh.finish());
 }
 
 // Other protocols and versions are errors with words.
@@ -237,12 +215,6 @@ TEST(ResponseParser, RefusesOtherVersions) {
         EXPECT_EQ(read(parser, begin).last, ResponsePiece::error) << begin;
         EXPECT_STRNE(parser.error_text(), "");
     }
-}
-
-TEST(ResponseParser, TakesNothing) {
-    ResponseParser parser;
-    EXPECT_EQ(parser.feed({}).piece, ResponsePiece::need_more);
-    EXPECT_FALSE(parser.finish());
 }
 
 // Bytes behind the message belong to nobody: they are not consumed, and it is done once and for
@@ -298,7 +270,7 @@ TEST(ResponseParser, BoundsTheNumberOfFields) {
 }
 
 // Chunk-size lines and trailers cannot grow without end, whole or in pieces.
-TEST(ResponseParser, BoundsChunkLinesAndTrailers) {
+TEST(ResponseParser, BoundsChunkLinesTrailersAndInterimAnswers) {
     const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     const std::string endless(response_head_bytes_max, 'x');
     for (const std::string& bytes : {"1;" + endless, "0\r\nX: " + endless}) {
@@ -312,10 +284,7 @@ TEST(ResponseParser, BoundsChunkLinesAndTrailers) {
         }
         EXPECT_EQ(pieces.feed("").piece, ResponsePiece::error);
     }
-}
-
-// Interim answers without end are an error, not a loop.
-TEST(ResponseParser, BoundsInterimAnswers) {
+    // Interim answers without end are an error, not a loop.
     ResponseParser parser;
     Reading reading;
     for (std::size_t bytes = 0; bytes <= response_head_bytes_max; bytes += 19) {
@@ -337,10 +306,7 @@ TEST(Fields, FindsTheFirstFieldOfAName) {
     EXPECT_EQ(header_value(head, "SERVER"), "llama.cpp");
     EXPECT_EQ(header_value(head, "Content-Type"), "text/event-stream; charset=utf-8");
     EXPECT_EQ(header_value(head, "x-request-id"), "r-1");
-}
-
-// An empty value is there; an absent field has no data.
-TEST(Fields, TellsEmptyFromAbsent) {
+    // An empty value is there; an absent field has no data.
     EXPECT_NE(header_value(head, "access-control-allow-origin").data(), nullptr);
     EXPECT_EQ(header_value(head, "access-control-allow-origin"), "");
     EXPECT_EQ(header_value(head, "request-id").data(), nullptr);
@@ -501,10 +467,7 @@ TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
             EXPECT_EQ(scan_retry(pieces), wanted.wait_ns) << head << pieces[0].size();
         });
     }
-}
-
-// A head that ends too early has said nothing before the end of the line.
-TEST(RetryAfter, CountsAtTheEndOfItsLine) {
+    // A head that ends too early has said nothing before the end of the line.
     const std::string head = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 12\r\n";
     for (std::size_t bytes = 0; bytes <= head.size(); ++bytes) {
         const bool whole = bytes == head.size();
@@ -515,7 +478,7 @@ TEST(RetryAfter, CountsAtTheEndOfItsLine) {
 }
 
 // The status line is not a field, and the next head begins anew.
-TEST(RetryAfter, BelongsToOneHead) {
+TEST(RetryAfter, BelongsToOneFinalHead) {
     EXPECT_EQ(scan_retry({"Retry-After: 3\r\n\r\n"}), std::nullopt);
     RetryAfterScanner scanner;
     scanner.feed(head_of("Retry-After: 3\r\n"));
@@ -524,10 +487,7 @@ TEST(RetryAfter, BelongsToOneHead) {
     EXPECT_EQ(scanner.wait_ns(), std::nullopt);
     scanner.feed("HTTP/1.1 429 Retry-After: 3\r\n\r\n");
     EXPECT_EQ(scanner.wait_ns(), std::nullopt);
-}
-
-// Through the parser: that of the final head alone, and of this message alone.
-TEST(RetryAfter, BelongsToOneFinalHead) {
+    // Through the parser: that of the final head alone, and of this message alone.
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\n";
     for (const std::string fields : {"Retry-After: 5\r\n", "X: y\r\n"}) {
         const std::string head = interim + head_of(fields);
@@ -571,10 +531,7 @@ TEST(SseEvents, FollowTheStandard) {
     EXPECT_EQ(describe("data:test\n\n"), describe("data: test\n\n"));
     EXPECT_EQ(describe("event: add\ndata: 73857293\n\n"), "add=73857293");
     EXPECT_EQ(describe("event: a\nevent: b\ndata: x: y\n\n"), "b=x: y");
-}
-
-// Line ends of every kind, blank lines before, a byte order mark, no end at all.
-TEST(SseEvents, ToleratesItsSurroundings) {
+    // Line ends of every kind, blank lines before, a byte order mark, no end at all.
     EXPECT_EQ(describe("\ndata: a\r\ndata: b\r\n\r"), "=a\nb");
     EXPECT_EQ(describe("data: a\rdata: b\r\r"), "=a\nb");
     EXPECT_EQ(describe("\xEF\xBB\xBF"
@@ -590,7 +547,7 @@ TEST(SseEvents, ToleratesItsSurroundings) {
 }
 
 // Blanks alone are no data, in any framing.
-TEST(SseEvents, TakesBlanksForNoData) {
+TEST(SseEvents, TakesBlanksForNoDataAndCopiesNoSingleLine) {
     std::string joined;
     for (const char* const block :
          {"data:\n\n", "data: \n\n", "data:  \r\n", "data: \t\ndata:\n"}) {
@@ -599,6 +556,11 @@ TEST(SseEvents, TakesBlanksForNoData) {
     EXPECT_FALSE(read_cut_event(Framing::lines, " \r\n", joined).has_data);
     EXPECT_TRUE(read_cut_event(Framing::lines, " {}\n", joined).has_data);
     EXPECT_TRUE(read_cut_event(Framing::whole, "{\n\n}", joined).has_data);
+    // One line of data is not copied.
+    const std::string_view block = "data: a\n\n";
+    std::string untouched = "untouched";
+    EXPECT_EQ(read_sse_event(block, untouched).data.data(), block.data() + 6);
+    EXPECT_EQ(untouched, "untouched");
 }
 
 // The first bytes tell an event stream from a page or a JSON text, at every split.
@@ -614,14 +576,6 @@ TEST(SseEvents, KnowsHowAStreamBegins) {
          {"{\"data\":1}", "<html>", "dat: a", "data {", " data: a", "Oops"}) {
         EXPECT_EQ(begins_event_stream(other), false) << other;
     }
-}
-
-// One line of data is not copied.
-TEST(SseEvents, DoesNotCopyOneLine) {
-    const std::string_view block = "data: a\n\n";
-    std::string joined = "untouched";
-    EXPECT_EQ(read_sse_event(block, joined).data.data(), block.data() + 6);
-    EXPECT_EQ(joined, "untouched");
 }
 
 // Streams are cut where the standard ends events, for every framing and every split.
@@ -655,25 +609,19 @@ void expect_cuts(Framing framing, std::string_view bytes, std::string_view expec
 }
 
 // An event ends with an empty line, however lines end.
-TEST(EventScanner, CutsAtEmptyLines) {
+TEST(EventScanner, CutsAsTheStandardEndsEvents) {
     expect_cuts(Framing::sse, "data: a\n\ndata: b\n\n", "<data: a\n\n><data: b\n\n>");
     expect_cuts(Framing::sse, "a\r\n\r\nb\r\n\r\n", "<a\r\n\r><\nb\r\n\r>");
     expect_cuts(Framing::sse, "a\r\rb\r\n\nc\n\r\nd", "<a\r\r><b\r\n\n><c\n\r>\nd");
     expect_cuts(Framing::sse, "a\nb\n\nc\n", "<a\nb\n\n>c\n");
-}
-
-// Comments alone are told from events that have a field, wherever their lines stand.
-TEST(EventScanner, TellsCommentsFromEvents) {
+    // Comments alone are told from events that have a field, wherever their lines stand.
     expect_cuts(Framing::sse, ": ping\n\ndata: a\n\n:\n\n", "(: ping\n\n)<data: a\n\n>(:\n\n)");
     expect_cuts(Framing::sse, ":a\r\n:b\r\n\r\n:c\ndata: a\n\n",
                 "(:a\r\n:b\r\n\r)<\n:c\ndata: a\n\n>");
     expect_cuts(Framing::sse, "data: a\n:c\n\n:\n\n", "<data: a\n:c\n\n>(:\n\n)");
     expect_cuts(Framing::sse, "\n\n: ping\n\n: pi", "(\n\n: ping\n\n): pi");
     expect_cuts(Framing::lines, ":\n{}\n", "<:\n><{}\n>");
-}
-
-// So is data without a value, and in NDJSON a line of blanks.
-TEST(EventScanner, TellsEmptyDataFromEvents) {
+    // So is data without a value, and in NDJSON a line of blanks.
     expect_cuts(Framing::sse, "data:\n\ndata: \n\ndata:  \r\r",
                 "(data:\n\n)(data: \n\n)(data:  \r\r)");
     expect_cuts(Framing::sse, "data:\n:c\ndata:\t\n\ndata: 1\n\n",
@@ -681,22 +629,13 @@ TEST(EventScanner, TellsEmptyDataFromEvents) {
     expect_cuts(Framing::sse, "data:\ndata:x\n\ndata\n\n", "<data:\ndata:x\n\n>(data\n\n)");
     expect_cuts(Framing::sse, "<html>\n\ndatum\n\n", "<<html>\n\n><datum\n\n>");
     expect_cuts(Framing::lines, " \t\n{}\n", "( \t\n)<{}\n>");
-}
-
-// Blank lines open no event of their own and are not pending.
-TEST(EventScanner, IgnoresBlankLines) {
+    // Blank lines open no event of their own and are not pending.
     expect_cuts(Framing::sse, "\n\r\n\ra\n\n\n\n", "<\n\r\n\ra\n\n>");
     expect_cuts(Framing::sse, "", "");
     expect_cuts(Framing::sse, "\r", "");
-}
-
-// One event a line for NDJSON; blank lines are none.
-TEST(EventScanner, CutsLines) {
+    // One event a line for NDJSON; blank lines are none.
     expect_cuts(Framing::lines, "{}\n{\"a\":1}\r\n\n{}\n{", "<{}\n><{\"a\":1}\r><\n\n{}\n>{");
-}
-
-// A whole body is one event that never ends by itself.
-TEST(EventScanner, KeepsWholeBodies) {
+    // A whole body is one event that never ends by itself.
     expect_cuts(Framing::whole, "a\n\nb\n\n", "a\n\nb\n\n");
     expect_cuts(Framing::whole, "", "");
 }

@@ -2,17 +2,10 @@
 
 #include "proto/json/document.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <fstream>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/json/nodes.hpp"
 #include "proto/json/write.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -284,9 +277,6 @@ TEST(JsonPointer, LeadsNowhereWhereNothingIs) {
     EXPECT_EQ(found(text, "/a/1/0"), "2") << "a member may be named like an index";
     EXPECT_EQ(found(text, "/01"), "3");
     EXPECT_FALSE(JsonPointer().find({}).present());
-}
-
-TEST(JsonPointer, RefusesWhatIsNone) {
     for (const char* pointer : {"a", "a/b", "#/a", "/~", "/~2", "/a~", "/a/b~/c"}) {
         EXPECT_EQ(found("{}", pointer), "invalid") << pointer;
     }
@@ -332,39 +322,26 @@ Cut cut_every_way(const std::string& text) {
     return whole;
 }
 
-TEST(JsonElements, GivesEachElementWithoutTheSpaceAround) {
+// Without the space around them, and with strings as they are; what is no element is the parser's
+// to say. What does not end is inside, what stands outside of the list is wrong.
+TEST(JsonElements, AreCutAtTheirCommas) {
     EXPECT_EQ(cut_every_way(" [ {\"a\": [1, 2]} ,\n\"x\", [] ] \n"),
               (Cut{{"{\"a\": [1, 2]}", "\"x\"", "[]"}, State::behind}));
     EXPECT_EQ(cut_every_way("[1]"), (Cut{{"1"}, State::behind}));
     EXPECT_EQ(cut_every_way("[]"), (Cut{{}, State::behind}));
     EXPECT_EQ(cut_every_way("[ \n ]\n"), (Cut{{}, State::behind}));
-}
-
-TEST(JsonElements, LeavesStringsAsTheyAre) {
     EXPECT_EQ(cut_every_way(R"(["],[", "\"],", "\\", {"}": "{"}])"),
               (Cut{{R"("],[")", R"("\"],")", R"("\\")", R"({"}": "{"})"}, State::behind}));
-}
-
-TEST(JsonElements, LeavesWhatIsNoElementToTheParser) {
     EXPECT_EQ(cut_every_way("[1,,2]"), (Cut{{"1", "", "2"}, State::behind}));
     EXPECT_EQ(cut_every_way("[1,]"), (Cut{{"1", ""}, State::behind}));
     EXPECT_EQ(cut_every_way("[1 2, nul]"), (Cut{{"1 2", "nul"}, State::behind}));
-}
-
-TEST(JsonElements, KnowsWhatDoesNotEnd) {
     EXPECT_EQ(cut_every_way("[1, {\"a\": 2}"), (Cut{{"1"}, State::inside}));
     EXPECT_EQ(cut_every_way("[\"]"), (Cut{{}, State::inside}));
     EXPECT_EQ(cut_every_way("[[1]"), (Cut{{}, State::inside}));
     EXPECT_EQ(cut_every_way(" "), (Cut{{}, State::before}));
-}
-
-TEST(JsonElements, KnowsWhatStandsOutside) {
     EXPECT_EQ(cut_every_way("{}"), (Cut{{}, State::wrong}));
     EXPECT_EQ(cut_every_way("[1] [2]"), (Cut{{"1"}, State::wrong}));
     EXPECT_EQ(cut_every_way("[],"), (Cut{{}, State::wrong}));
-}
-
-TEST(JsonElements, BoundsAnElement) {
     const std::string text(json_element_bytes_max, '1');
     EXPECT_EQ(cut({"[", text, "]"}).state, State::behind);
     EXPECT_EQ(cut({"[", text, "1", "]"}).state, State::too_long);
@@ -388,17 +365,14 @@ std::vector<std::uint64_t> packed(const std::string& array) {
 }
 
 // Every number of digits, blanks of all kinds, and the ends of the range.
-TEST(PackedIntegers, AreRead) {
+TEST(PackedIntegers, AreReadAndAreNothingElse) {
     EXPECT_EQ(packed("[0]"), (std::vector<std::uint64_t>{0}));
     EXPECT_EQ(packed("[ 1 ,\t22,\n333\r]"), (std::vector<std::uint64_t>{1, 22, 333}));
     EXPECT_EQ(packed("[4444,55555,666666,7777777,88888888,999999999]"),
               (std::vector<std::uint64_t>{4444, 55555, 666666, 7777777, 88888888, 999999999}));
     EXPECT_EQ(packed("[18446744073709551615, 9223372036854775808]"),
               (std::vector<std::uint64_t>{18446744073709551615U, 9223372036854775808U}));
-}
-
-// Everything else stays an array of values, or is refused as before.
-TEST(PackedIntegers, AreNothingElse) {
+    // Everything else stays an array of values, or is refused as before.
     for (const char* array :
          {"[]", "[-1]", "[1.0]", "[1e3]", "[1,\"2\"]", "[[1]]", "[1,null]", "[1,2.5]",
           "[18446744073709551616]", "[123456789012345678901234567890]"}) {
@@ -425,7 +399,7 @@ TEST(PackedIntegers, AreAskedFor) {
 }
 
 // Lists in lists, and two lists one behind the other, keep their own numbers.
-TEST(PackedIntegers, StandBesideEachOther) {
+TEST(PackedIntegers, StandBesideEachOtherInTheirRoom) {
     JsonDocument document(JsonArrays::packed);
     const JsonValue root = document.parse(R"([[1,2],{"x":[3]},[4,"a"],[5]])").value();
     ASSERT_EQ(root.size(), 4U);
@@ -434,10 +408,7 @@ TEST(PackedIntegers, StandBesideEachOther) {
     EXPECT_FALSE(root.at(2).integers());
     EXPECT_EQ(root.at(2).first().as_u64(), 4U);
     EXPECT_EQ((*root.at(3).integers())[0], 5U);
-}
-
-// No room, no list: the caller's array is never left.
-TEST(PackedIntegers, KeepToTheirRoom) {
+    // No room, no list: the caller's array is never left.
     std::uint64_t out[3] = {};
     const std::string text = "1,2,3]" + std::string(16, ' ');
     EXPECT_EQ(read_integer_list(text.data(), out, 2).count, 0U);
@@ -476,16 +447,10 @@ TEST(JsonTexts, EndBehindTheClosingBracket) {
     EXPECT_EQ(texts_of({"{}[1]"}), (Texts{"1 {}", "1 [1]"}));
     EXPECT_EQ(texts_of({"} {}"}), (Texts{"1 }", "1 {}"})) << "a bracket that closes nothing";
     EXPECT_EQ(texts_of({"{", "1"}), (Texts{"1 {\n1\n"}));
-}
-
-// A string that is open at the end of a line ends a text that is broken.
-TEST(JsonTexts, EndWhereAStringStaysOpen) {
+    // A string that is open at the end of a line ends a text that is broken.
     for (const std::string line : {R"({"a)", R"({"a\")", R"({"a\)"}) {
         EXPECT_EQ(texts_of({line, "{}"}), (Texts{"1 " + line, "2 {}"})) << line;
     }
-}
-
-TEST(JsonTexts, AreNoLongerThanALineMayBe) {
     JsonTexts texts;
     const std::string most(JsonTexts::bytes_max - 1, '[');
     std::string_view line = most;
@@ -499,7 +464,7 @@ TEST(JsonTexts, AreNoLongerThanALineMayBe) {
 using namespace std::string_literals;
 
 // Nesting and commas, spelled out.
-TEST(JsonWriter, PlacesCommas) {
+TEST(JsonWriter, PlacesCommasBehindWhatIsThere) {
     std::string out;
     JsonWriter json(out);
     json.begin_object().key("a").begin_array().integer(1).null().begin_array().end_array();
@@ -510,17 +475,14 @@ TEST(JsonWriter, PlacesCommas) {
         .optional(std::optional<std::string_view>("x"))
         .end_object();
     EXPECT_EQ(out, R"({"a":[1,null,[],{}],"b":true,"c":[ ],"":null,"d":"x"})");
-}
-
-// The writer goes on with the string it is given: two documents, two writers, two lines.
-TEST(JsonWriter, AppendsToWhatIsThere) {
-    std::string out = "{}\n";
-    JsonWriter(out).begin_array().end_array();
-    EXPECT_EQ(out, "{}\n[]");
+    // The writer goes on with the string it is given: two documents, two writers, two lines.
+    std::string more = "{}\n";
+    JsonWriter(more).begin_array().end_array();
+    EXPECT_EQ(more, "{}\n[]");
 }
 
 // Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by one.
-TEST(JsonWriter, EscapesStrings) {
+TEST(JsonWriter, WritesStringsAndNumbers) {
     const auto escaped = [](std::string_view text) {
         std::string out;
         append_json_escaped(out, text);
@@ -531,10 +493,7 @@ TEST(JsonWriter, EscapesStrings) {
     EXPECT_EQ(escaped("h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"),
               "h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
     EXPECT_EQ(escaped("a\xFF\xE2\x82z"), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
-}
-
-// Ends of the ranges; no number that JSON cannot say.
-TEST(JsonWriter, WritesNumbers) {
+    // Ends of the ranges; no number that JSON cannot say.
     std::string out;
     JsonWriter json(out);
     json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);

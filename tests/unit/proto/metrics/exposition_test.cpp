@@ -2,15 +2,9 @@
 
 #include "proto/metrics/exposition.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <filesystem>
-#include <iterator>
-#include <map>
-
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/endpoint_figures.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -110,9 +104,6 @@ TEST(ExpositionReader, GoesByTypesAndNotByNames) {
     EXPECT_EQ(out.families[out.samples[1].family].type, MetricType::gauge);
     EXPECT_TRUE(out.is_counter(out.samples[3]));
     EXPECT_FALSE(out.is_counter(out.samples[4]));
-}
-
-TEST(ExpositionReader, ColonsAndUnderlinesAreEqualInNames) {
     EXPECT_TRUE(same_metric_name("vllm:a_b", "vllm_a:b"));
     EXPECT_FALSE(same_metric_name("vllm:a", "vllm:ab"));
     EXPECT_TRUE(has_metric_prefix("vllm_hits", "vllm:"));
@@ -390,7 +381,7 @@ TEST(EndpointFigures, OfServersThatAnswerInTurnNothingIsKnown) {
 }
 
 // An infinite counter, or one that is no number, makes its figure unknown and no sum of it.
-TEST(EndpointFigures, CountersThatAreNoNumbersAreUnknown) {
+TEST(EndpointFigures, CountersAndSumsOfNothingAreUnknown) {
     for (const char* odd : {"+Inf", "-Inf", "NaN"}) {
         for (const bool first : {true, false}) {
             Scraped got;
@@ -403,10 +394,7 @@ TEST(EndpointFigures, CountersThatAreNoNumbersAreUnknown) {
             EXPECT_EQ(got.figures.value(prompt_tokens), std::nullopt) << odd << first;
         }
     }
-}
-
-// A histogram without one observation has a sum of 0, which is no measurement.
-TEST(EndpointFigures, SumsThatNothingWasAddedToAreUnknown) {
+    // A histogram without one observation has a sum of 0, which is no measurement.
     const auto hits = [](int count, int sum) {
         return "# TYPE dynamo_frontend_cached_tokens histogram\n"
                "dynamo_frontend_cached_tokens_sum " +
@@ -464,9 +452,6 @@ TEST(EndpointFigures, OfSeveralAddresses) {
     EXPECT_EQ(figure_of_all(both, kv_usage), 0.5);
     EXPECT_EQ(figure_of_all(both, running), 7);
     EXPECT_EQ(figure_of_all(both, watts), std::nullopt);
-}
-
-TEST(EndpointFigures, GaugesAndOtherEnginesSayNothing) {
     Scraped gauge;
     gauge.page("# TYPE sglang:evicted_bytes gauge\nsglang:evicted_bytes 5\n");
     EXPECT_EQ(gauge.of(offload_bytes), -1);

@@ -1,18 +1,13 @@
 // The page beside the record names every key and every outcome, and its recipes for jq run on real
 // lines. Those for DuckDB, pandas and Polars are run by tests/recipes.
-#include <gtest/gtest.h>
 #include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <vector>
 
 #include "engine/record/writer.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/period.hpp"
 #include "proto/run/record.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

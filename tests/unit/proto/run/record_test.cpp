@@ -2,18 +2,10 @@
 
 #include "proto/run/record.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -170,12 +162,8 @@ TEST(RecordJsonl, PrintsSafely) {
 // A key that is missing, of another type, or out of range is an error that names it.
 TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     const std::string line = jsonl_of(full_record());
-    const auto error_with = [&](std::string_view from, std::string_view to) {
-        std::string changed = line;
-        const std::size_t at = changed.find(from);
-        EXPECT_NE(at, std::string::npos) << from;
-        changed.replace(at, from.size(), to);
-        const Result<Record> record = read_alone(read_record, changed);
+    const auto error_with = [&](const std::string& from, const std::string& to) {
+        const Result<Record> record = read_alone(read_record, replaced(line, from, to));
         EXPECT_FALSE(record) << to;
         return record ? Error{} : record.error();
     };
@@ -211,7 +199,7 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 // A line of schema 1 is read; what it did not say is null.
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = jsonl_of(full_record());
-    for (const std::string_view later :
+    for (const char* const later :
          {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
           R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
           R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
@@ -220,9 +208,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
           R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)",
           R"(,"wire_delay_bound_ns":2250,"request_delay_ns":800)"}) {
-        const std::size_t at = line.find(later);
-        ASSERT_NE(at, std::string::npos) << later;
-        line.erase(at, later.size());
+        line = replaced(line, later, "");
     }
     const Record back = read_alone(read_record, line).value();
     EXPECT_EQ(back.done_ns, full_record().done_ns);
@@ -315,11 +301,10 @@ class SchemaFields {
     JsonValue properties_;
 };
 
-// The schema has the types of the fields, and their closed lists in the order of the enums.
+// The types of the fields, and their closed lists in the order of the enums.
 TEST(RecordJsonl, SchemaIsThatOfTheFields) {
-    JsonDocument document;
-    const std::string text = source_file("proto/run/record.schema.json");
-    SchemaFields fields(document.parse(text).value().find("properties"));
+    const JsonText schema(source_file("proto/run/record.schema.json"));
+    SchemaFields fields(schema.root.find("properties"));
     const Record record;
     walk_record(fields, record);
 }
@@ -391,12 +376,9 @@ TEST(RecordRead, RefusesEndsThatCannotBe) {
     record.status = 429;
     record.outcome = Outcome::http_429;
     EXPECT_EQ(refused(record), "");
-}
-
-TEST(RecordRead, RefusesRowsThatCannotHaveLeft) {
-    Record record = answered();
-    record.outcome = Outcome::not_sent;
-    EXPECT_EQ(refused(record), "fired_ns");
+    Record left = answered();
+    left.outcome = Outcome::not_sent;
+    EXPECT_EQ(refused(left), "fired_ns");
     for (const Outcome whole : {Outcome::ok, Outcome::short_output, Outcome::long_output}) {
         Record unsent = answered();
         unsent.outcome = whole;
@@ -406,12 +388,9 @@ TEST(RecordRead, RefusesRowsThatCannotHaveLeft) {
     Record lacking;  // a connection that never stood
     lacking.outcome = Outcome::connect_failed;
     EXPECT_EQ(refused(lacking), "");
-}
-
-TEST(RecordRead, RefusesSpansThatAreNotThoseOfTheStamps) {
-    Record record = answered();
-    record.drift_ns = 8;
-    EXPECT_EQ(refused(record), "drift_ns");
+    Record late = answered();
+    late.drift_ns = 8;
+    EXPECT_EQ(refused(late), "drift_ns");
 }
 
 // What orders a line is found wherever it stands, and nothing else is taken for it.
@@ -451,9 +430,6 @@ TEST(RecordOrders, OfOlderSchemasAndOtherWriters) {
     EXPECT_EQ(order.side, Side::none);
     // Of equal names the first.
     EXPECT_EQ(order_of(R"({"row":1,"row":2,"due_ns":3})").row, 1U);
-}
-
-TEST(RecordOrders, WhatHasNoOrder) {
     for (const std::string_view line :
          {"", "x", "[]", "{", "{}", R"({"row":1})", R"({"due_ns":1})", R"({"row":1,"due_ns":1.5})",
           R"({"row":-1,"due_ns":1})", R"({"row":4294967296,"due_ns":1})",
@@ -461,10 +437,7 @@ TEST(RecordOrders, WhatHasNoOrder) {
           R"({"kept":"\",row":1,"due_ns":1})", R"({"row":null,"due_ns":1})"}) {
         EXPECT_FALSE(read_order(line)) << line;
     }
-}
-
-// Cut anywhere, a line is never read beyond its end (the sanitizers look).
-TEST(RecordOrders, CutAnywhere) {
+    // Cut anywhere, a line is never read beyond its end (the sanitizers look).
     const std::string line = R"({"row":1,"kept":{"a":"\\\"","b":[1,{}]},"due_ns":12})";
     for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
         const std::string part = line.substr(0, bytes);
@@ -480,10 +453,8 @@ TEST(RecordOrders, SaysWhatIsWrong) {
     const std::size_t behind = line.find("\"parent_end_ns\"");
     EXPECT_TRUE(read_order(line.substr(0, behind) + "}"));
     EXPECT_EQ(read_order(" " + line.substr(0, behind) + "}").error().code, ErrorCode::bad_json);
-    const auto error_with = [&line](std::string_view from, std::string_view to) {
-        std::string changed = line;
-        changed.replace(changed.find(from), from.size(), to);
-        const Result<RecordOrder> order = read_order(changed);
+    const auto error_with = [&line](const std::string& from, const std::string& to) {
+        const Result<RecordOrder> order = read_order(replaced(line, from, to));
         EXPECT_FALSE(order) << to;
         return order ? std::string() : std::string(order.error().doing);
     };
@@ -598,10 +569,7 @@ TEST(WrittenFields, LeavesAllElse) {
              {"[2999250,-1,0]", "[2999250,null]"},
              {"\"request_delay_ns\":null}", "\"request_delay_ns\":null,\"later\":1}"},
              {"\"request_delay_ns\":null}", "\"request_delay_ns\":null}}"}}) {
-        std::string other = line;
-        ASSERT_TRUE(says(other, from)) << from;
-        other.replace(other.find(from), std::string(from).size(), to);
-        EXPECT_FALSE(is_taken(other)) << to;
+        EXPECT_FALSE(is_taken(replaced(line, from, to))) << to;
     }
 }
 

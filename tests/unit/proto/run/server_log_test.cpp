@@ -2,20 +2,11 @@
 
 #include "proto/run/server_log.hpp"
 
-#include <gtest/gtest.h>
-
-#include <bit>
 #include <charconv>
-#include <cmath>
-#include <filesystem>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <random>
-#include <set>
 
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/exposition.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -32,9 +23,6 @@ TEST(Growth, IsExactAndShort) {
     // 0.3 - 0.1 is 0.19999999999999998; decimals that a server adds come back as it added them.
     EXPECT_EQ(growth(0.1, 0.1 + 0.2), 0.2);
     EXPECT_EQ(growth(1234.5678, 1234.5678 + 0.0017), 0.0017);
-}
-
-TEST(Growth, SaysNothingOfWhatDoesNotGrow) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const double nan = std::nan("");
     EXPECT_EQ(growth(5, 5), std::nullopt);
@@ -183,9 +171,6 @@ TEST(SeriesLog, HoldsNoSecret) {
     log.add(url, 0, 0, reader.page(), lines);
     EXPECT_FALSE(says(lines, "sk-abcdefgh"));
     EXPECT_TRUE(says(lines, "***"));
-}
-
-TEST(SeriesLog, KeepsItsBounds) {
     Logged few(2);
     few.page("a 1\nb 1\nc 1\nd 1\n");
     EXPECT_EQ(few.followed.latest.left_out, 2U);
@@ -194,13 +179,10 @@ TEST(SeriesLog, KeepsItsBounds) {
     same.page("a 1\na 2\na 3\na 4\na 5\n");
     EXPECT_EQ(same.followed.latest.left_out, 1U);
     EXPECT_EQ(same.followed.values.size(), 4U);
-}
-
-TEST(SeriesLog, TellsFailures) {
     Logged got;
-    std::string lines;
-    got.log.add_failure(got.url, 1, 2, "connect failed (refused)", lines);
-    got.followed.follow(lines);
+    std::string failures;
+    got.log.add_failure(got.url, 1, 2, "connect failed (refused)", failures);
+    got.followed.follow(failures);
     EXPECT_EQ(got.followed.latest.error, "connect failed (refused)");
     EXPECT_EQ(got.followed.latest.t_ns, 1);
 }
@@ -340,16 +322,13 @@ std::size_t hour_of(Page page) {
 }
 
 // All of 1,000 series change each second: none of a real server's pages changes so much.
-TEST(SeriesLog, AnHourOfAThousandSeriesStaysBelow50Megabytes) {
+TEST(SeriesLog, StaysSmall) {
     BusyPages busy;
     const std::size_t bytes = hour_of([&busy](int) { return busy.next(); });
     EXPECT_LT(bytes, 50'000'000U);
     RecordProperty("bytes", static_cast<int>(bytes));
-}
-
-// Counters of 13 digits, written out, would be 51 MB.
-TEST(SeriesLog, LongCountersStaySmall) {
-    const std::size_t bytes = hour_of([](int second) {
+    // Counters of 13 digits, written out, would be 51 MB.
+    const std::size_t long_bytes = hour_of([](int second) {
         std::string page = "# TYPE load_bucket counter\n";
         for (int i = 0; i < 1000; ++i) {
             page += "load_bucket{le=\"" + std::to_string(i) + "\"} " +
@@ -357,8 +336,8 @@ TEST(SeriesLog, LongCountersStaySmall) {
         }
         return page;
     });
-    EXPECT_LT(bytes, 50'000'000U);
-    RecordProperty("bytes", static_cast<int>(bytes));
+    EXPECT_LT(long_bytes, 50'000'000U);
+    RecordProperty("bytes", static_cast<int>(long_bytes));
 }
 
 // As they were before counters were written as what they grew by: each number of a series stands by
@@ -503,15 +482,12 @@ TEST(ServerSums, EnergyIsPowerOverTheMeasuredTime) {
     told.scrape(0, 5, "gpu", {});
     told.scrape(0, 10, "gpu", {});
     EXPECT_NEAR(told.sums.totals().joules.value_or(0), 1200, 1e-6);
-}
-
-TEST(ServerSums, LinesThatReferToNothingAreLeftOut) {
-    Told told({{0, 0, second}});
-    told.series(0, 7, "a", "vllm:prompt_tokens_total", true);
-    told.scrape(0, 0, "a", {{0, 1}, {4'000'000'000U, 1}});
-    EXPECT_EQ(told.counter(ServerFigure::prompt_tokens), std::nullopt);
-    EXPECT_EQ(told.sums.totals().scrapes, 1U);
-    EXPECT_FALSE(told.sums.totals().joules);
+    Told unknown({{0, 0, second}});
+    unknown.series(0, 7, "a", "vllm:prompt_tokens_total", true);
+    unknown.scrape(0, 0, "a", {{0, 1}, {4'000'000'000U, 1}});
+    EXPECT_EQ(unknown.counter(ServerFigure::prompt_tokens), std::nullopt);
+    EXPECT_EQ(unknown.sums.totals().scrapes, 1U);
+    EXPECT_FALSE(unknown.sums.totals().joules);
 }
 
 }  // namespace

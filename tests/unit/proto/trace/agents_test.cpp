@@ -2,15 +2,8 @@
 
 #include "proto/trace/agents.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "proto/core/hash.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -190,7 +183,7 @@ struct Work {
     std::int64_t at_ns = 0;  ///< of the request before
 };
 
-TEST(Branches, FollowOneAnother) {
+TEST(Branches, FollowOneAnotherForkAndJoin) {
     Work work;
     work.branches.find({})->pause(5);
     EXPECT_EQ(work.ask({}), Waits());
@@ -200,18 +193,15 @@ TEST(Branches, FollowOneAnother) {
     EXPECT_EQ(work.ask({}, 100), (Waits{{0, 8}}));
     EXPECT_EQ(work.ask({}), (Waits{{1, 0}}));
     EXPECT_EQ(work.at_ns, 113) << "answers take as long as is recorded";
-}
-
-TEST(Branches, ForkAndJoin) {
-    Work work;
-    work.ask({});
-    ASSERT_TRUE(work.branches.fork({}, 3));
-    EXPECT_EQ(work.ask({0}), (Waits{{0, 0}}));
-    work.branches.find({1})->pause(9);
-    EXPECT_EQ(work.ask({1}), (Waits{{0, 9}}));
-    EXPECT_EQ(work.ask({1}), (Waits{{2, 0}}));
-    ASSERT_TRUE(work.branches.join({}));
-    EXPECT_EQ(work.ask({}), (Waits{{1, 0}, {3, 0}})) << "not for row 0, which both waited for";
+    Work forked;
+    forked.ask({});
+    ASSERT_TRUE(forked.branches.fork({}, 3));
+    EXPECT_EQ(forked.ask({0}), (Waits{{0, 0}}));
+    forked.branches.find({1})->pause(9);
+    EXPECT_EQ(forked.ask({1}), (Waits{{0, 9}}));
+    EXPECT_EQ(forked.ask({1}), (Waits{{2, 0}}));
+    ASSERT_TRUE(forked.branches.join({}));
+    EXPECT_EQ(forked.ask({}), (Waits{{1, 0}, {3, 0}})) << "not for row 0, which both waited for";
 }
 
 // Tools side by side: the longest counts. Branches that did nothing count for nothing.
@@ -297,18 +287,12 @@ TEST(FlatAgents, AreToldByTheirPrompts) {
     EXPECT_EQ(flat.find().of_request, (Chains{0, 1, 2, 0, 1}));
     EXPECT_EQ(flat.find().count, 3U);
     EXPECT_EQ(flat.find().seams, 0U);
-}
-
-// At its recorded end a request may be gone on with, not before; and on the same model only.
-TEST(FlatAgents, NeverOverlap) {
+    // At its recorded end a request may be gone on with, not before; and on the same model only.
     EXPECT_EQ(Threads().add(0, 5, {1, 2}).add(5, 6, {1, 2, 3}).find().of_request, (Chains{0, 0}));
     EXPECT_EQ(Threads().add(0, 5, {1, 2}).add(4, 6, {1, 2, 3}).find().of_request, (Chains{0, 1}));
     EXPECT_EQ(Threads().add(0, 5, {1, 2}).add(6, 7, {1, 2, 3}, 1).find().of_request,
               (Chains{0, 1}));
-}
-
-// A shorter prompt is its agent's after a compaction, unless the longer one is gone on with.
-TEST(FlatAgents, GoOnAfterACompaction) {
+    // A shorter prompt is its agent's after a compaction, unless the longer one is gone on with.
     Threads seam;
     seam.add(0, 1, {1, 2, 3, 4}).add(2, 3, {1, 2, 9}).add(4, 5, {1, 2, 9, 10});
     EXPECT_EQ(seam.find().of_request, (Chains{0, 0, 0}));
@@ -316,10 +300,7 @@ TEST(FlatAgents, GoOnAfterACompaction) {
     seam.add(6, 7, {1, 2, 3, 4, 5});
     EXPECT_EQ(seam.find().of_request, (Chains{0, 1, 1, 0}));
     EXPECT_EQ(seam.find().seams, 0U);
-}
-
-// One compaction behind the other: each is held against where the agent stands by then.
-TEST(FlatAgents, GoOnAfterSeveralCompactions) {
+    // One compaction behind the other: each is held against where the agent stands by then.
     Threads seams;
     seams.add(0, 1, {1, 2, 3, 4, 5, 6}).add(2, 3, {1, 2, 7}).add(4, 5, {1, 2, 8}).add(6, 7, {1, 9});
     EXPECT_EQ(seams.find().of_request, (Chains{0, 0, 0, 0}));
@@ -334,21 +315,15 @@ TEST(FlatAgents, DoNotGoOnHoursLater) {
     EXPECT_EQ(chains(3610, {1, 9}), (Chains{0, 0}));
     EXPECT_EQ(chains(3611, {1, 9}), (Chains{0, 1}));
     EXPECT_EQ(chains(3611, {1, 2, 9}), (Chains{0, 0}));
-}
-
-// A title, or a prompt of which nothing comes again, does not found the main chain.
-TEST(FlatAgents, LeaveAPreambleWithTheMainChain) {
-    const auto chains = [](std::uint32_t output, std::uint64_t id) {
+    // A title, or a prompt of which nothing comes again, does not found the main chain.
+    const auto behind = [](std::uint32_t output, std::uint64_t id) {
         Threads flat;
         flat.add(0, 1, {90, 91}, 0, output).add(2, 3, {1, 2}).add(4, 5, {1, 2, id});
         return flat.find().of_request;
     };
-    EXPECT_EQ(chains(64, 91), (Chains{0, 0, 0}));
-    EXPECT_EQ(chains(65, 91), (Chains{0, 1, 1}));
-    EXPECT_EQ(chains(65, 3), (Chains{0, 0, 0}));
-}
-
-TEST(FlatAgents, NeedIds) {
+    EXPECT_EQ(behind(64, 91), (Chains{0, 0, 0}));
+    EXPECT_EQ(behind(65, 91), (Chains{0, 1, 1}));
+    EXPECT_EQ(behind(65, 3), (Chains{0, 0, 0}));
     EXPECT_EQ(find_agent_chains(Trace(), {}).count, 0U);
     EXPECT_EQ(Threads().add(0, 1, {}).find().of_request, Chains{0});
     EXPECT_EQ(Threads().add(0, 1, {}).add(0, 1, {1}).add(0, 1, {}).find().of_request,

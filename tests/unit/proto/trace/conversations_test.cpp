@@ -1,12 +1,7 @@
 // Conversations with their words.
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <vector>
-
 #include "proto/trace/formats.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/texts.hpp"
@@ -60,7 +55,7 @@ TEST(AiperfTurns, HaveTimesOrDelays) {
 }
 
 // A first turn of a system that is text alone asks nothing; one with a time is a turn.
-TEST(AiperfTurns, BeginWithASystemPrompt) {
+TEST(AiperfTurns, BeginWithASystemPromptAndCountWhatIsNotSent) {
     const Trace trace =
         read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
                            R"({"role":"system","text":"now be short"})"),
@@ -75,13 +70,10 @@ TEST(AiperfTurns, BeginWithASystemPrompt) {
     EXPECT_EQ(first.turn, 1U);
     EXPECT_EQ(trace.body_of(trace.rows[1]),
               R"({"messages":[{"role":"system","content":"now be short"}]})");
-}
-
-TEST(AiperfTurns, CountWhatIsNotSent) {
-    const Trace trace =
+    const Trace pictures =
         read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions()).sound();
-    ASSERT_EQ(trace.remarks.size(), 2U);
-    EXPECT_STREQ(trace.remarks[0].one, "turn with images, audio or video, which are not sent");
+    ASSERT_EQ(pictures.remarks.size(), 2U);
+    EXPECT_STREQ(pictures.remarks[0].one, "turn with images, audio or video, which are not sent");
 }
 
 TEST(AiperfTurns, AreRefused) {
@@ -309,9 +301,6 @@ TEST(MlPerf, TakesADefaultOutput) {
     EXPECT_EQ(trace.rows[0].output_length, 40U);
     ASSERT_EQ(trace.remarks.size(), 1U);
     EXPECT_EQ(std::string(trace.remarks[0].one), "row without an output length");
-}
-
-TEST(MlPerf, NeedsSessions) {
     EXPECT_TRUE(says(read({message(1, "user", ask)}).first_error(), "--sessions closed"));
 }
 
@@ -469,10 +458,7 @@ TEST(Deltas, AreSaidByTheRow) {
         EXPECT_FALSE(trace.deltas);
         EXPECT_EQ(canonical_round_trip(trace), "");
     }
-}
-
-// Without arrival times they are refused under recorded sessions; with some they are not.
-TEST(Deltas, NeedTimesOrClosedSessions) {
+    // Without arrival times they are refused under recorded sessions; with some they are not.
     const ReadTrace without =
         read({row_of("a", {"user:q"}, live), row_of("a", {"user:r"}, live + R"(,"delay":5)")});
     EXPECT_EQ(without.errors.count, 2U);
@@ -693,7 +679,7 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
 }
 
 // Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
-TEST(WorkloadLog, ReadsBodies) {
+TEST(WorkloadLog, ReadsBodiesAndLinesOfABatch) {
     const Trace trace =
         read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
               R"("completion_tokens":3})",
@@ -708,19 +694,16 @@ TEST(WorkloadLog, ReadsBodies) {
     EXPECT_EQ(trace.rows[1].output_length, 3U);
     EXPECT_EQ(trace.rows[2].at_ns, 750'000'000);
     EXPECT_EQ(canonical_round_trip(trace), "");
-}
-
-// Lines of OpenAI's Batch have no times: a rate says when they are sent.
-TEST(WorkloadLog, ReadsLinesOfABatch) {
+    // Lines of OpenAI's Batch have no times: a rate says when they are sent.
     ReadOptions at_a_rate{.times_free = true};
     const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
                              R"("max_tokens":5})";
     const std::string line =
         R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
-    const Trace trace = read({line, line}, at_a_rate).sound();
-    EXPECT_EQ(trace.format, "workload");
-    EXPECT_EQ(trace.body_of(trace.rows[1]), R"({"payload":)" + body + "}");
-    EXPECT_EQ(trace.unknown_keys, 0U);
+    const Trace batch = read({line, line}, at_a_rate).sound();
+    EXPECT_EQ(batch.format, "workload");
+    EXPECT_EQ(batch.body_of(batch.rows[1]), R"({"payload":)" + body + "}");
+    EXPECT_EQ(batch.unknown_keys, 0U);
     EXPECT_TRUE(says(read({line}).first_error(), "use replay --rate R"));
 }
 

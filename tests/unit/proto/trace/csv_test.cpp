@@ -2,12 +2,8 @@
 
 #include "proto/trace/csv.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "proto/trace/formats.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"
@@ -100,7 +96,7 @@ TEST(Azure, KeepsColumnsInAnyCase) {
 }
 
 // Fixture 6: six columns, times that do not begin at 0; failures go with a count.
-TEST(BurstGpt, ReadsSixColumns) {
+TEST(BurstGpt, ReadsSixColumnsAndEight) {
     const Trace trace =
         read({"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
               "5,ChatGPT,472,18,490,Conversation log", "45,ChatGPT,1087,0,1087,API log",
@@ -114,24 +110,21 @@ TEST(BurstGpt, ReadsSixColumns) {
     ASSERT_EQ(trace.remarks.size(), 1U);
     EXPECT_EQ(trace.remarks[0].count, 2U);
     EXPECT_TRUE(trace.sessions.empty());
-}
-
-// Fixture 6: eight columns, two of them in front of the lengths; sessions with pauses.
-TEST(BurstGpt, ReadsEightColumns) {
-    const Trace trace =
+    // Fixture 6: eight columns, two of them in front of the lengths; sessions with pauses.
+    const Trace eight =
         read({"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"
               "Log Type",
               "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log",
               "19440111.0,,2,GPT-4,5,6,11,API log",
               "19440200.5,1722ac82,10,GPT-4,1400,10,1410,Conversation log"})
             .sound();
-    EXPECT_EQ(trace.rows[0].input_length, 906U);
-    EXPECT_EQ(trace.rows[1].session, no_session);
-    const TraceRow& last = trace.rows[2];
+    EXPECT_EQ(eight.rows[0].input_length, 906U);
+    EXPECT_EQ(eight.rows[1].session, no_session);
+    const TraceRow& last = eight.rows[2];
     EXPECT_EQ(last.at_ns, 90'500'000'000);
     EXPECT_EQ(last.turn, 2U);
-    ASSERT_EQ(trace.dependencies_of(last).size(), 1U);
-    EXPECT_EQ(trace.dependencies_of(last)[0].delay_ns, 47'500'000'000);
+    ASSERT_EQ(eight.dependencies_of(last).size(), 1U);
+    EXPECT_EQ(eight.dependencies_of(last)[0].delay_ns, 47'500'000'000);
 }
 
 // A quoted cell may go over lines; one that never ends is an error where it begins.
@@ -197,15 +190,12 @@ TEST(CsvFormats, NameAHeaderInsideTheFile) {
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 3U);
     EXPECT_EQ(got.errors.list[0].problem, "is a header inside the file");
-}
-
-// A column that stands there twice is read where both columns agree in every row, as the last
-// of equal keys in JSON; where they differ nothing says which one counts.
-TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
-    const std::string header = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
-    EXPECT_EQ(read({header, "2023-11-16 18:17:03,5,5,6,1,2"}).sound().rows[0].input_length, 5U);
+    // A column that stands there twice is read where both columns agree in every row, as the last
+    // of equal keys in JSON; where they differ nothing says which one counts.
+    const std::string twice = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
+    EXPECT_EQ(read({twice, "2023-11-16 18:17:03,5,5,6,1,2"}).sound().rows[0].input_length, 5U);
     const ReadTrace differ =
-        read({header, "2023-11-16 18:17:03,5,5,6,1,2", "2023-11-16 18:17:03,1,2,6,1,1",
+        read({twice, "2023-11-16 18:17:03,5,5,6,1,2", "2023-11-16 18:17:03,1,2,6,1,1",
               "2023-11-16 18:17:03,1,2,6,1,1"});
     EXPECT_EQ(differ.errors.count, 1U);
     EXPECT_EQ(differ.first_error(),
@@ -233,18 +223,12 @@ TEST(Csv, SplitsRecords) {
     EXPECT_EQ(split(" a , b c "), (Cells{"a", "b c"}));
     EXPECT_EQ(split(""), (Cells{""}));
     EXPECT_EQ(split("a;b,c", ';'), (Cells{"a", "b,c"}));
-}
-
-TEST(Csv, SplitsQuotedCells) {
     EXPECT_EQ(split(R"("a,b",c)"), (Cells{"a,b", "c"}));
     EXPECT_EQ(split(R"("say ""hi""","""")"), (Cells{R"(say "hi")", "\""}));
     EXPECT_EQ(split("\"two\nlines\",x"), (Cells{"two\nlines", "x"}));
     EXPECT_EQ(split(R"("",b)"), (Cells{"", "b"}));
     EXPECT_EQ(split(R"(a"b,c)"), (Cells{"a\"b", "c"})) << "a quote inside a plain cell is text";
-}
-
-// A record whose quote is open goes on in the next line; text behind a quote is an error.
-TEST(Csv, SaysWhatIsWrong) {
+    // A record whose quote is open goes on in the next line; text behind a quote is an error.
     CsvCells cells;
     EXPECT_EQ(cells.split(R"(a,"b)", ',').error().code, ErrorCode::truncated);
     EXPECT_EQ(cells.split(R"(a,"b"")", ',').error().code, ErrorCode::truncated);
@@ -263,19 +247,16 @@ TEST(Csv, FindsColumnsByName) {
     EXPECT_EQ(header.separator(), '\t');
     EXPECT_FALSE(header.read("alone"));
     EXPECT_FALSE(header.read("a,\"b"));
-}
-
-// The index that pandas writes has no name, nor has what stands behind Excel's last comma.
-TEST(Csv, NamesColumnsWithoutAName) {
-    CsvHeader header;
-    ASSERT_TRUE(header.read(",a,,b,"));
-    EXPECT_EQ(header.names(), (Cells{"Unnamed: 0", "a", "Unnamed: 2", "b", "Unnamed: 4"}));
-    EXPECT_EQ(header.named_size(), 4U);
-    EXPECT_TRUE(header.is_name(0, ""));
-    EXPECT_TRUE(header.is_name(1, "A"));
-    EXPECT_FALSE(header.is_name(1, ""));
-    EXPECT_FALSE(header.read(",hello,"));
-    EXPECT_FALSE(header.read(",,"));
+    // The index that pandas writes has no name, nor has what stands behind Excel's last comma.
+    CsvHeader nameless;
+    ASSERT_TRUE(nameless.read(",a,,b,"));
+    EXPECT_EQ(nameless.names(), (Cells{"Unnamed: 0", "a", "Unnamed: 2", "b", "Unnamed: 4"}));
+    EXPECT_EQ(nameless.named_size(), 4U);
+    EXPECT_TRUE(nameless.is_name(0, ""));
+    EXPECT_TRUE(nameless.is_name(1, "A"));
+    EXPECT_FALSE(nameless.is_name(1, ""));
+    EXPECT_FALSE(nameless.read(",hello,"));
+    EXPECT_FALSE(nameless.read(",,"));
 }
 
 // Where a CSV header is of no known format, the error says what to write for --map.
@@ -348,7 +329,7 @@ TEST(Generic, ReadsCsvByMap) {
 
 // A map goes by the spelling of the file, also where the columns are those of a known format but
 // for upper and lower case.
-TEST(Generic, KeepsTheSpellingOfTheFile) {
+TEST(Generic, FindsColumnsInAnyCaseAndKeepsTheirSpelling) {
     const std::vector<std::string> lines = {"timestamp,contexttokens,generatedtokens,numimages",
                                             "0.25,100,20,3"};
     ReadOptions options =
@@ -358,20 +339,17 @@ TEST(Generic, KeepsTheSpellingOfTheFile) {
     EXPECT_EQ(trace.format, "generic");
     EXPECT_EQ(trace.rows[0].input_length, 100U);
     EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"numimages":3})");
-}
-
-// Where no column is spelled as the map has it, one that differs in upper and lower case is meant.
-TEST(Generic, FindsColumnsInAnyCase) {
-    const std::vector<std::string> lines = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
-    const Trace trace =
-        read(lines,
-             mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"))
+    // Where no column is spelled as the map has it, one that differs in upper and lower case is
+    // meant.
+    const std::vector<std::string> odd = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
+    const Trace found =
+        read(odd, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"))
             .sound();
-    EXPECT_EQ(trace.rows[0].input_length, 100U) << "the exact name goes before the other";
-    EXPECT_EQ(trace.rows[0].output_length, 20U);
-    EXPECT_EQ(trace.rows[0].ids_count, 2U);
-    EXPECT_EQ(trace.unknown_keys, 1U) << "IN";
-    EXPECT_EQ(read(lines, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
+    EXPECT_EQ(found.rows[0].input_length, 100U) << "the exact name goes before the other";
+    EXPECT_EQ(found.rows[0].output_length, 20U);
+    EXPECT_EQ(found.rows[0].ids_count, 2U);
+    EXPECT_EQ(found.unknown_keys, 1U) << "IN";
+    EXPECT_EQ(read(odd, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
               "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "
               "Blocks");
 }
@@ -472,18 +450,12 @@ TEST(Generic, FindsBlockSizeAndRule) {
     EXPECT_EQ(floor.trace.block_size, 64U);
     EXPECT_EQ(floor.trace.tail_rule, TailRule::floor);
     EXPECT_EQ(plain_ids(floor.trace.ids), (std::vector<std::uint64_t>{1, 1, 2, 1, 2, 3}));
-}
-
-// Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.
-TEST(Generic, RefusesAmbiguousBlocks) {
+    // Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.
     EXPECT_EQ(with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32).sound().tail_rule, TailRule::ceil);
     EXPECT_EQ(with_blocks({"0,10,1,1"}).first_error(),
               "t.jsonl: has block ids that fit several block sizes equally well: 16, 32, 64, 128, "
               "256, 512, 1024; choose one with --block-size");
-}
-
-// Where no size fits all rows, those that the best one leaves out are listed.
-TEST(Generic, ListsRowsThatBreakTheRule) {
+    // Where no size fits all rows, those that the best one leaves out are listed.
     const std::vector<std::string> rows = {"0,65,1,1 2", "1,200,1,1 2 3 4", "2,300,1,1 2"};
     const ReadTrace got = with_blocks(rows);
     ASSERT_EQ(got.errors.count, 1U);

@@ -1,12 +1,9 @@
 /// What tests of log importers share: a text read as a log, in pieces of any size.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "engine/plan/files.hpp"
 #include "proto/trace/logs.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 

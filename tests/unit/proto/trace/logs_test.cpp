@@ -2,11 +2,7 @@
 
 #include "proto/trace/logs.hpp"
 
-#include <gtest/gtest.h>
-
-#include <iterator>
-#include <string>
-
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -55,10 +51,7 @@ TEST(LogMessages, HoldTheTextOfEveryPart) {
               "user:x\ny|");
     EXPECT_EQ(prompt_of(user("7")), "user:7|");
     EXPECT_EQ(prompt_of(user("null")), "user:|");
-}
-
-// What is no text is there all the same: equal parts have equal marks, others have others.
-TEST(LogMessages, MarkWhatIsNoText) {
+    // What is no text is there all the same: equal parts have equal marks, others have others.
     const auto marks_of = [](const std::string& content) {
         const LogReading got = call(user(content), R"({"content":"x"})");
         EXPECT_EQ(got.count("not text (image"), 1U);
@@ -82,9 +75,6 @@ TEST(LogMessages, HoldInstructionsAndTools) {
               "user:in|");
     EXPECT_EQ(call(R"({"prompt":[1,2,3],"n":2})", R"({"content":"x"})").count("list of token ids"),
               1U);
-}
-
-TEST(LogMessages, HoldTheItemsOfTheResponsesApi) {
     EXPECT_EQ(prompt_of(R"({"instructions":"be kind","input":[{"type":"message","role":"user",)"
                         R"("content":[{"type":"input_text","text":"q"}]},{"type":"function_call",)"
                         R"("name":"f","arguments":"{}"},{"type":"function_call_output",)"
@@ -127,28 +117,22 @@ TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
     EXPECT_TRUE(got.errors.empty());
     EXPECT_EQ(got.count("answered by the proxy's cache"), 2U);
     EXPECT_EQ(got.count("call of another kind"), 1U);
-}
-
-TEST(LiteLlm, KnowsRedactedText) {
-    const LogReading got = read_log(litellm(
+    const LogReading redacted = read_log(litellm(
         R"(,"prompt_tokens":9,"completion_tokens":3,"messages":[{"role":"user","content":"redacted-by-litellm"}],)"
         R"("response":{"text":"redacted-by-litellm"})"));
-    ASSERT_EQ(got.calls.size(), 1U);
-    EXPECT_TRUE(got.calls[0].prompt.empty());
-    EXPECT_FALSE(got.calls[0].answer);
-    EXPECT_EQ(got.calls[0].input_tokens, 9U);
-    EXPECT_EQ(got.count("redacted"), 1U);
-}
-
-TEST(LiteLlm, TakesSpendLogs) {
-    const LogReading got = read_log(
+    ASSERT_EQ(redacted.calls.size(), 1U);
+    EXPECT_TRUE(redacted.calls[0].prompt.empty());
+    EXPECT_FALSE(redacted.calls[0].answer);
+    EXPECT_EQ(redacted.calls[0].input_tokens, 9U);
+    EXPECT_EQ(redacted.count("redacted"), 1U);
+    const LogReading spent = read_log(
         R"({"request_id":"r","call_type":"acompletion","startTime":"2026-01-05T10:00:00.500Z",)"
         R"("endTime":"2026-01-05 10:00:01.250+00:00","session_id":"s","trace_id":"t",)"
         R"("messages":"[{\"role\": \"user\", \"content\": \"hi\"}]","response":"{\"choices\": [)"
         R"({\"message\": {\"content\": \"ho\"}}]}","prompt_tokens":"12","completion_tokens":1})"
         "\n");
-    ASSERT_EQ(got.calls.size(), 1U) << got.first_error();
-    EXPECT_EQ(as_text(got), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
+    ASSERT_EQ(spent.calls.size(), 1U) << spent.first_error();
+    EXPECT_EQ(as_text(spent), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
 }
 
 TEST(LiteLlm, NeedsItsTime) {
@@ -201,7 +185,7 @@ TEST(Langfuse, TakesNamedArguments) {
     EXPECT_EQ(prompt(R"({"args":["q"],"kwargs":{}})"), "user:q");
 }
 
-TEST(Langfuse, AddsUpUsage) {
+TEST(Langfuse, AddsUpUsageAndTakesThatOfOpenAi) {
     const auto with = [](const std::string& usage) {
         return read_log(R"({"type":"GENERATION","trace_id":"t","start_time":"2026-01-05 10:00:00",)"
                         R"("input":"x","usage_details":)" +
@@ -216,10 +200,7 @@ TEST(Langfuse, AddsUpUsage) {
     EXPECT_EQ(claude.calls[0].input_tokens, 105U);
     EXPECT_FALSE(with(R"({"input":0,"output":0,"total":0})").calls[0].input_tokens);
     EXPECT_FALSE(with("null").calls[0].input_tokens);
-}
-
-// Its older shape names them as OpenAI does.
-TEST(Langfuse, TakesUsageOfOpenAi) {
+    // Its older shape names them as OpenAI does.
     for (const char* usage :
          {R"({"promptTokens":7,"completionTokens":2,"totalTokens":9})",
           R"({"prompt_tokens":7,"completion_tokens":2,"input":1000,"output":1000})"}) {
@@ -382,9 +363,6 @@ TEST(Plain, TakesTimesOfEveryUnit) {
     EXPECT_EQ(start("\"2026-01-05 11:30:00.250+01:30\""), at);
     EXPECT_EQ(start("17"), -1);
     EXPECT_EQ(start("true"), -1);
-}
-
-TEST(Plain, DropsAnEndBeforeTheBeginning) {
     const LogReading got = read_log(plain(R"("prompt":"x","end_time":1767607199)") +
                                     plain(R"("prompt":"x","end_time":1767607200)"));
     ASSERT_EQ(got.calls.size(), 2U);
@@ -501,9 +479,6 @@ TEST(LogFormats, AreFoundOrNamed) {
     EXPECT_TRUE(says(read_log("[1]\n").first_error(), "is not a JSON object"));
     EXPECT_TRUE(read_log("").errors.empty());
     EXPECT_TRUE(read_log("[]\n").errors.empty());
-}
-
-TEST(LogFormats, KeepWhatIsAsked) {
     const LogReading got = read_log(file("litellm.jsonl"), "", {"model_group", "cache_hit"});
     ASSERT_EQ(got.calls.size(), 4U);
     EXPECT_EQ(got.calls[0].kept, R"({"model_group":"harbour","cache_hit":false})");

@@ -1,12 +1,7 @@
 // Mooncake's rows and those of its kin.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "proto/trace/formats.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"
@@ -72,10 +67,7 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
     EXPECT_TRUE(says(read({row("0", 512, 5, "")}).first_error(), "needs 1"));
     EXPECT_TRUE(read({row("0", 1024, 5, "0, 1")}).usable);
     EXPECT_FALSE(read({row("0", 1024, 5, "0, 1, 2")}).usable);
-}
-
-// --block-size overrides; the rule stays.
-TEST(Mooncake, TakesABlockSize) {
+    // --block-size overrides; the rule stays.
     ReadOptions options{.block_size = 16};
     EXPECT_EQ(read({row("0", 33, 5, "0, 1, 2")}, options).sound().block_size, 16U);
     EXPECT_FALSE(read({row("0", 33, 5, "0")}, options).usable);
@@ -154,7 +146,7 @@ TEST(Mooncake, KeepsEveryDigitOfATime) {
 }
 
 // The aliases of the Dynamo dialect; a null is an absent field.
-TEST(Mooncake, ReadsAliases) {
+TEST(Mooncake, ReadsAliasesAndTheLastOfEqualKeys) {
     const Trace trace = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
                                   "hash_ids": [1]})",
                               R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
@@ -162,6 +154,17 @@ TEST(Mooncake, ReadsAliases) {
                             .sound();
     EXPECT_EQ(trace.rows[0].input_length, 3U);
     EXPECT_EQ(trace.rows[1].at_ns, 500'000);
+    // Of two members with one name the last counts, as in the field's other readers; a null takes
+    // the value away.
+    const Trace twice = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
+                              R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
+                              R"( "input_length": 8, "output_length": 1})"})
+                            .sound();
+    EXPECT_EQ(twice.rows[1].at_ns, 20'000'000);
+    EXPECT_EQ(twice.rows[1].input_length, 8U);
+    EXPECT_FALSE(
+        read({R"({"timestamp": 5, "timestamp": null, "input_length": 9, "output_length": 1})"})
+            .usable);
 }
 
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
@@ -365,10 +368,7 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
     EXPECT_EQ(read({row("0", 1, 1, "0"), without, without}).first_error(),
               "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; use "
               "--lenient to fill these prompts with private tokens");
-}
-
-// The two sample rows that circulate in tutorials contradict themselves.
-TEST(Mooncake, RefusesTheSamplesOfTutorials) {
+    // The two sample rows that circulate in tutorials contradict themselves.
     EXPECT_TRUE(says(read({row("1696000000123", 512, 128, "123, 456, 789")}).first_error(),
                      "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"));
     EXPECT_TRUE(says(read({row("0", 655, 52, "0, 1, 2")}).first_error(),
@@ -378,10 +378,7 @@ TEST(Mooncake, RefusesTheSamplesOfTutorials) {
     options = {};
     options.block_size = 256;
     EXPECT_TRUE(read({row("0", 655, 52, "0, 1, 2")}, options).usable);
-}
-
-// An error's value is cut at a code point.
-TEST(Mooncake, CutsLongValues) {
+    // An error's value is cut at a code point.
     std::string text = "x";
     for (int i = 0; i < 60; ++i) {
         text += "\xC3\xA9";
@@ -418,10 +415,7 @@ TEST(Mooncake, AnEmptySessionIsNone) {
     const Trace trace = read({line, line}).sound();
     EXPECT_TRUE(trace.sessions.empty());
     EXPECT_TRUE(trace.dependencies.empty());
-}
-
-// Parameters of a window without requests are no trace either, and name what they are.
-TEST(Mooncake, NamesServeGensQuietWindows) {
+    // Parameters of a window without requests are no trace either, and name what they are.
     EXPECT_TRUE(says(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error(), "ServeGen's parameters"));
     EXPECT_TRUE(
         says(read({R"({"timestamp":1760587666509217,"input":"a","output":"b"})"}).first_error(),
@@ -508,20 +502,6 @@ TEST(Mooncake, SaysThatTimesAreDense) {
     EXPECT_EQ(remarks(200'004, 1), 0U);
 }
 
-// Of two members with one name the last counts, as in the field's other readers; a null takes the
-// value away.
-TEST(Mooncake, TakesTheLastOfEqualKeys) {
-    const Trace trace = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
-                              R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
-                              R"( "input_length": 8, "output_length": 1})"})
-                            .sound();
-    EXPECT_EQ(trace.rows[1].at_ns, 20'000'000);
-    EXPECT_EQ(trace.rows[1].input_length, 8U);
-    EXPECT_FALSE(
-        read({R"({"timestamp": 5, "timestamp": null, "input_length": 9, "output_length": 1})"})
-            .usable);
-}
-
 // A file with blocks of 32 tokens is not read as one with blocks of 512, --lenient or not, once
 // more than one id in a hundred would be lost: the size that fits is named.
 TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
@@ -591,23 +571,17 @@ TEST(Qwen, KeepsOrphans) {
     const Trace trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
     ASSERT_EQ(trace.remarks.size(), 1U);
     EXPECT_EQ(trace.remarks[0].count, 1U);
-}
-
-TEST(Qwen, RefusesWhatContradictsItself) {
     EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
     ReadOptions options{.format = "bailian"};
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
     const std::string whole = qwen_row(1, -1, "0", 16, 1, "7");
     const std::string without = whole.substr(0, whole.find(R"(, "hash_ids")")) + "}";
     EXPECT_TRUE(says(read({whole, without}, options).first_error(), "hash_ids is missing here"));
-}
-
-// AIPerf's tutorial has rows without block ids: they are conversations all the same.
-TEST(Qwen, IsKnownWithoutIds) {
-    const Trace trace = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
-                              R"("input_length":5,"output_length":1,"type":"text","turn":1})"})
-                            .sound();
-    EXPECT_EQ(trace.format, "qwen");
+    // AIPerf's tutorial has rows without block ids: they are conversations all the same.
+    const Trace bare = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
+                             R"("input_length":5,"output_length":1,"type":"text","turn":1})"})
+                           .sound();
+    EXPECT_EQ(bare.format, "qwen");
 }
 
 // Dynamo's two formats: the request trace in completion order, and the agentic one with its edges.
@@ -657,14 +631,6 @@ TEST(Dynamo, JoinsSegments) {
     EXPECT_EQ(trace.rows[0].name_space, trace.rows[1].name_space);
     EXPECT_EQ(trace.rows[0].session, trace.rows[1].session);
     EXPECT_EQ(trace.rows[1].turn, 2U);
-}
-
-TEST(Dynamo, RefusesMixedBlockSizes) {
-    std::string other = ended("b", 1732060800500, 100, "1");
-    other.replace(other.find("\":64"), 4, "\":32");
-    EXPECT_EQ(read({ended("a", 1732060800000, 100, "7"), other}).first_error(),
-              "t.jsonl:2: event.request.trace_block_size \"32\" differs from 64; a trace has one "
-              "block size; make --block-size agree with it");
 }
 
 const std::string header =

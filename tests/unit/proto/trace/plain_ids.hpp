@@ -1,11 +1,8 @@
 /// Block ids as tests write and compare them: plain vectors.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "proto/trace/row.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 

@@ -2,16 +2,11 @@
 
 #include "proto/trace/reader.hpp"
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/trace/draft.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/times.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"
@@ -79,6 +74,10 @@ TEST(Reader, NamesForeignFormats) {
           "there are hello; or choose one of these with --format: mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
     looks("when,who,what", "a known format; name the columns with --map time=COLUMN");
+    // JSON with line ends of old files is no JSON; the remedy is that of the line ends.
+    const ReadTrace old = read({row("0", 1, 1, "0") + "\r" + row("0", 1, 1, "0")});
+    EXPECT_EQ(old.errors.count, 1U);
+    EXPECT_EQ(old.errors.list[0].remedy, "convert them to LF: tr '\\r' '\\n' < FILE > NEW_FILE");
 }
 
 // A NUL byte is named as what it is, with its line and byte, wherever it stands.
@@ -98,14 +97,6 @@ TEST(Reader, NamesNulBytes) {
     refuses({"{\"time" + nul + "stamp\": 0}"}, "1", 7);
     refuses({"{", one.substr(1) + nul}, "2", one.size());
     EXPECT_TRUE(says(read({nul + nul}).first_error(), "looks like a binary file"));
-}
-
-// JSON with such line ends is no JSON; the remedy is that of the line ends.
-TEST(Reader, NamesLineEndsOfOldFiles) {
-    const std::string one = row("0", 1, 1, "0");
-    const ReadTrace got = read({one + "\r" + one});
-    EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(got.errors.list[0].remedy, "convert them to LF: tr '\\r' '\\n' < FILE > NEW_FILE");
 }
 
 // A first row that would suit two formats is refused until choose one with --format.
@@ -317,17 +308,14 @@ TEST(BlockIds, KeepsIdsAroundTheLimit) {
         }
         EXPECT_EQ(list.numbers_end() > BlockIds::direct_min, false) << id;
     }
-}
-
-// Blocks counted from 0 stay their own numbers beyond the limit, since there are as many
-// references.
-TEST(BlockIds, KeepsCountedBlocksAsTheyAre) {
-    BlockIds list;
+    // Blocks counted from 0 stay their own numbers beyond the limit, since there are as many
+    // references.
+    BlockIds counted;
     for (std::uint64_t id = 0; id < 3 * BlockIds::direct_min; ++id) {
-        list.push_back(id);
+        counted.push_back(id);
     }
-    EXPECT_EQ(list.number(list.size() - 1), list[list.size() - 1]);
-    EXPECT_EQ(list.numbers_end(), 3 * BlockIds::direct_min);
+    EXPECT_EQ(counted.number(counted.size() - 1), counted[counted.size() - 1]);
+    EXPECT_EQ(counted.numbers_end(), 3 * BlockIds::direct_min);
 }
 
 // Random lists, appended in pieces, cut, settled and copied in between.
@@ -382,19 +370,13 @@ std::uint64_t uneven(const std::vector<std::string>& lines) {
     return uneven_tails(got.trace);
 }
 
-TEST(Tails, OfOneLengthAreFine) {
+TEST(Tails, OfTwoLengthsCountOnce) {
     EXPECT_EQ(uneven({row("0", 513, 1, "0, 1"), row("1", 513, 1, "0, 1")}), 0U);
     EXPECT_EQ(uneven({row("0", 512, 1, "0"), row("1", 1024, 1, "0, 1")}), 0U);
-}
-
-TEST(Tails, OfTwoLengthsCountOnce) {
     EXPECT_EQ(uneven({row("0", 513, 1, "0, 1"), row("1", 514, 1, "0, 1")}), 1U);
     EXPECT_EQ(
         uneven({row("0", 513, 1, "0, 1"), row("1", 514, 1, "0, 1"), row("2", 600, 1, "2, 1")}), 1U);
-}
-
-// A tail in one row, a full block in another.
-TEST(Tails, ThatAreFullBlocksCount) {
+    // A tail in one row, a full block in another.
     EXPECT_EQ(uneven({row("0", 513, 1, "0, 1"), row("1", 1025, 1, "0, 1, 2")}), 1U);
     EXPECT_EQ(uneven({row("0", 1024, 1, "0, 1"), row("1", 1000, 1, "5, 1")}), 1U);
 }
@@ -512,19 +494,12 @@ TEST(DecimalTime, IsExact) {
     EXPECT_EQ(parse_time("1732060800123.456789", TimeUnit::ms).value(), 1732060800123456789);
     EXPECT_EQ(parse_time("1732060800.123456789", TimeUnit::s).value(), 1732060800123456789);
     EXPECT_EQ(parse_time("1732060800123456789", TimeUnit::ns).value(), 1732060800123456789);
-}
-
-// The bound, one below and one above.
-TEST(DecimalTime, EndsAtItsBound) {
+    // Out of range: beyond the bound, and negative times. What is no decimal is invalid.
     EXPECT_EQ(parse_time("4611686018427387903", TimeUnit::ns).value(), time_max_ns - 1);
     EXPECT_EQ(parse_time("4611686018427387904", TimeUnit::ns).value(), time_max_ns);
     EXPECT_EQ(parse_time("4611686018427387905", TimeUnit::ns).error().code,
               ErrorCode::out_of_range);
     EXPECT_EQ(parse_time("1e300", TimeUnit::ms).error().code, ErrorCode::out_of_range);
-}
-
-// Negative times are out of range; what is no decimal is invalid.
-TEST(DecimalTime, RefusesTheRest) {
     EXPECT_EQ(parse_time("-1", TimeUnit::ms).error().code, ErrorCode::out_of_range);
     EXPECT_EQ(parse_time("-0.001", TimeUnit::ms).error().code, ErrorCode::out_of_range);
     for (const char* text : {"", "NaN", "Infinity", "12:00", "true", "1 s"}) {
@@ -547,10 +522,7 @@ TEST(DecimalTime, GuessesTheUnit) {
     EXPECT_EQ(guess_time_unit("27482"), std::nullopt);
     EXPECT_EQ(guess_time_unit("-1732060800"), std::nullopt);
     EXPECT_EQ(guess_time_unit("noon"), std::nullopt);
-}
-
-// Units are named as --time-unit spells them.
-TEST(DecimalTime, UnitsHaveNames) {
+    // Units are named as --time-unit spells them.
     for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns,
                                 TimeUnit::iso, TimeUnit::automatic}) {
         EXPECT_EQ(time_unit_from_name(name_of(unit)), unit);
@@ -584,14 +556,11 @@ std::int64_t ns_of(std::string_view text) {
 }
 
 // Every spelling that the Azure traces have.
-TEST(IsoTime, ReadsAzuresSpellings) {
+TEST(IsoTime, ReadsZonesAndFractions) {
     EXPECT_EQ(ns_of("2023-11-16 18:17:03.9799600"), 1700158623 * ns_per_s + 979'960'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00.001163+00:00"), 1715472000 * ns_per_s + 1'163'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00+00:00"), 1715472000 * ns_per_s);
     EXPECT_EQ(ns_of("2024-10-15T12:00:00.269Z"), 1728993600 * ns_per_s + 269'000'000);
-}
-
-TEST(IsoTime, ReadsZonesAndFractions) {
     EXPECT_EQ(ns_of("1970-01-01T00:00:00Z"), 0);
     EXPECT_EQ(ns_of("2000-02-29T23:59:59"), 951868799 * ns_per_s);
     EXPECT_EQ(ns_of("2024-02-29t12:00:00z"), 1709208000 * ns_per_s);
@@ -601,43 +570,41 @@ TEST(IsoTime, ReadsZonesAndFractions) {
     EXPECT_EQ(ns_of("2024-03-01T00:00:00.123456789"), 1709251200 * ns_per_s + 123'456'789);
     EXPECT_EQ(ns_of("2024-03-01T00:00:00.1234567899"), 1709251200 * ns_per_s + 123'456'789);
     EXPECT_EQ(ns_of("2115-12-31T23:59:59Z"), 4607279999 * ns_per_s);
+    const auto point = parse_iso_time("2023-11-16 18:15:46.680");
+    const auto comma = parse_iso_time("2023-11-16 18:15:46,680");
+    ASSERT_TRUE(point && comma);
+    EXPECT_EQ(point.value(), comma.value());
 }
 
 TEST(IsoTime, RefusesTheRest) {
-    for (const char* text : {"",
-                             "2024",
-                             "2024-01-01",
-                             "2024-13-01T00:00:00",
-                             "2023-02-29T00:00:00",
-                             "1900-02-29T00:00:00",
-                             "2024-00-01T00:00:00",
-                             "2024-01-00T00:00:00",
-                             "2024-01-32T00:00:00",
-                             "2024-01-01T24:00:00",
-                             "2024-01-01T00:60:00",
-                             "2024-01-01T00:00:60",
-                             "2024-01-01T00:00:00.",
-                             "2024-01-01T00:00:00 ",
-                             "2024-01-01T00:00:00+",
-                             "2024-01-01T00:00:00+5",
-                             "2024-01-01T00:00:00+05:",
-                             "2024-01-01T00:00",
-                             "2024-1-1T00:00:00",
-                             "2024-01-01X00:00:00",
-                             "18:15:46"}) {
+    const char* const invalid[] = {"",
+                                   "2024",
+                                   "2024-01-01",
+                                   "2024-13-01T00:00:00",
+                                   "2023-02-29T00:00:00",
+                                   "1900-02-29T00:00:00",
+                                   "2024-00-01T00:00:00",
+                                   "2024-01-00T00:00:00",
+                                   "2024-01-32T00:00:00",
+                                   "2024-01-01T24:00:00",
+                                   "2024-01-01T00:60:00",
+                                   "2024-01-01T00:00:60",
+                                   "2024-01-01T00:00:00.",
+                                   "2024-01-01T00:00:00 ",
+                                   "2024-01-01T00:00:00+",
+                                   "2024-01-01T00:00:00+5",
+                                   "2024-01-01T00:00:00+05:",
+                                   "2024-01-01T00:00",
+                                   "2024-1-1T00:00:00",
+                                   "2024-01-01X00:00:00",
+                                   "18:15:46"};
+    for (const char* const text : invalid) {
         EXPECT_EQ(parse_iso_time(text).error().code, ErrorCode::invalid) << text;
     }
     for (const char* text : {"1969-12-31T23:59:59Z", "2116-01-01T00:00:00Z", "0001-01-01T00:00:00",
                              "1970-01-01T00:00:00+00:01"}) {
         EXPECT_EQ(parse_iso_time(text).error().code, ErrorCode::out_of_range) << text;
     }
-}
-
-TEST(IsoTime, ACommaMayStandBeforeTheFraction) {
-    const auto point = parse_iso_time("2023-11-16 18:15:46.680");
-    const auto comma = parse_iso_time("2023-11-16 18:15:46,680");
-    ASSERT_TRUE(point && comma);
-    EXPECT_EQ(point.value(), comma.value());
 }
 
 // What each format refuses is told with line, field, value and what would fix it; and a row that

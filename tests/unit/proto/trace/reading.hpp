@@ -1,13 +1,8 @@
 /// What tests of trace formats share: lines read into a trace, and Mooncake rows as text.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "proto/trace/reader.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -1,13 +1,8 @@
 // Traces of agents: Weka, ISB-1, TensorRT-LLM.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "proto/trace/formats.hpp"
+#include "tests/test.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/texts.hpp"
@@ -207,20 +202,14 @@ TEST(Weka, RefusesCountsOfNoRule) {
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
     EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");
     EXPECT_EQ(open({wrong}, true).sound().surplus_ids, 2U);
-}
-
-// Without arrival times of its own, the format is refused with the way out, once.
-TEST(Weka, AsksForSessions) {
+    // Without arrival times of its own, the format is refused with the way out, once.
     const ReadTrace got = read({with_agent, with_agent});
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: has conversations, which have no arrival times; use --sessions closed to "
               "start each at time 0 with turns waiting for answers, or --sessions open to send "
               "turns by the recorded gaps");
-}
-
-// A file over several lines is one conversation, too.
-TEST(Weka, ReadsPrettyFiles) {
+    // A file over several lines is one conversation, too.
     const Trace trace = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
                               request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"})
                             .sound();
@@ -282,18 +271,6 @@ ReadTrace closed(const std::vector<std::string>& requests, FlatAgents agents = F
     return read({conversation(requests)}, options);
 }
 
-using Edges = std::vector<std::tuple<std::uint32_t, std::uint32_t, bool, std::int64_t>>;
-
-// Row, what it waits for, whether for its end, and the gap in seconds.
-Edges edges_of(const Trace& trace) {
-    Edges edges;
-    for (const Dependency& one : trace.dependencies) {
-        edges.emplace_back(one.row, one.on, one.trigger == Trigger::completion,
-                           one.delay_ns / 1'000'000'000);
-    }
-    return edges;
-}
-
 std::string sessions_of(const Trace& trace) {
     std::string sessions;
     for (const TraceRow& row : trace.rows) {
@@ -308,36 +285,18 @@ const std::vector<std::string> fan_out = {
     request(9, 1, "1,2,3,4,5"),     request(10, 4, "1,2,50,51,52"), request(12, 1, "1,2,3,4,5,6"),
     request(20, 1, "1,2,3,4,5,6,7")};
 
-TEST(WekaAgents, WaitForTheirOwnAnswers) {
+TEST(WekaAgents, WaitForTheirOwnAnswersOrStayInLine) {
     const Trace trace = closed(fan_out).sound();
     EXPECT_EQ(sessions_of(trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
-    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
-                                      {2, 0, true, 2},
-                                      {3, 0, true, 8},
-                                      {3, 2, true, 0},
-                                      {4, 1, true, 3},
-                                      {5, 3, true, 2},
-                                      {6, 5, true, 7},
-                                      {6, 4, true, 0}}));
+    EXPECT_EQ(edges_of(trace), "1:0+1 2:0+2 3:0+8 3:2+0 4:1+3 5:3+2 6:5+7 6:4+0");
     ASSERT_EQ(trace.remarks.size(), 1U);
     EXPECT_EQ(trace.remarks[0].count, 2U);
-}
-
-// In line, a request that began before the one before had ended waits for its start.
-TEST(WekaAgents, MayStayInLine) {
+    // In line, a request that began before the one before had ended waits for its start.
     const ReadTrace got = closed(fan_out, FlatAgents::keep);
     EXPECT_EQ(got.trace.sessions, std::vector<std::string>{"a"});
     EXPECT_TRUE(got.trace.remarks.empty());
-    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
-                                          {2, 1, false, 1},
-                                          {3, 2, true, 5},
-                                          {4, 3, true, 0},
-                                          {5, 4, false, 2},
-                                          {6, 5, true, 7}}));
-}
-
-// By recorded instants nobody waits: all stay in one session.
-TEST(WekaAgents, AreApartWhereSessionsAreClosed) {
+    EXPECT_EQ(edges_of(got.trace), "1:0+1 2:1>1 3:2+5 4:3+0 5:4>2 6:5+7");
+    // By recorded instants nobody waits: all stay in one session.
     EXPECT_EQ(read({conversation(fan_out)}, ReadOptions{.sessions = Sessions::open})
                   .trace.sessions.size(),
               1U);
@@ -351,13 +310,7 @@ TEST(WekaAgents, AreFoundInsideSubAgents) {
     const Trace trace =
         closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")}).sound();
     EXPECT_EQ(sessions_of(trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
-    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
-                                      {2, 1, true, 1},
-                                      {3, 2, false, 1},
-                                      {4, 0, true, 12},
-                                      {5, 4, true, 0},
-                                      {5, 2, true, 0},
-                                      {5, 3, true, 0}}));
+    EXPECT_EQ(edges_of(trace), "1:0+1 2:1+1 3:2>1 4:0+12 5:4+0 5:2+0 5:3+0");
 }
 
 // A sub-agent's sub-agents are joined by it, or by nobody; one that sends nothing hands on its own.
@@ -380,13 +333,7 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
         starts.push_back(row.at_ns / 1'000'000'000);
     }
     EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
-    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
-                                      {2, 1, true, 3},
-                                      {3, 1, true, 2},
-                                      {4, 1, true, 8},
-                                      {4, 2, true, 0},
-                                      {5, 0, true, 19},
-                                      {5, 4, true, 0}}));
+    EXPECT_EQ(edges_of(trace), "1:0+1 2:1+3 3:1+2 4:1+8 4:2+0 5:0+19 5:4+0");
 }
 
 // A file that is not in the order of its times has no row that waits for a later one.
@@ -658,15 +605,12 @@ TEST(TensorRt, ReadsOlderRuns) {
 
 // A tool that took no recorded time is no tool that took none.
 TEST(TensorRt, CountsToolsWithoutTimes) {
-    const Trace trace = closed_events({run({message("user", R"(,"tokenize_count":10)"),
+    const Trace tools = closed_events({run({message("user", R"(,"tokenize_count":10)"),
                                             answer(10, 5), event("tool_call", ""), answer(20, 1)})})
                             .sound();
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.remarks[0].count, 1U);
-}
-
-// Without a server's count a prompt is as long as its messages; without any, it is refused.
-TEST(TensorRt, AddsUpWhatIsNotCounted) {
+    ASSERT_EQ(tools.remarks.size(), 1U);
+    EXPECT_EQ(tools.remarks[0].count, 1U);
+    // Without a server's count a prompt is as long as its messages; without any, it is refused.
     const Trace trace =
         closed_events({run({message("user", R"(,"tokens":10)"),
                             message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})})
@@ -679,7 +623,7 @@ TEST(TensorRt, AddsUpWhatIsNotCounted) {
 }
 
 // System prompts of one id share, whatever run they are of; all else is of its run.
-TEST(TensorRt, SharesSystemPromptsOfOneId) {
+TEST(TensorRt, SharesSystemPromptsAndReadsARunOnce) {
     const auto one = [](const std::string& id, const std::string& system) {
         return run({message("system", R"(,"tokens":32,"system_prompt_id":")" + system + "\""),
                     message("user", R"(,"tokens":32)"), answer(64, 1)},
@@ -691,17 +635,14 @@ TEST(TensorRt, SharesSystemPromptsOfOneId) {
     EXPECT_EQ(ids(0)[1], ids(1)[1]);
     EXPECT_NE(ids(0)[2], ids(1)[2]);
     EXPECT_NE(ids(0)[0], ids(2)[0]);
-}
-
-// A folder holds each run twice, in short and in full.
-TEST(TensorRt, ReadsARunOnce) {
+    // A folder holds each run twice, in short and in full.
     const std::string brief = run({message("user", R"(,"tokens":10)"), answer(10, 5)});
     const std::string full =
         run({message("user", R"(,"tokens":10,"content":"q")"), answer(10, 5, R"(,"content":"a")")});
-    const Trace trace = closed_events({full, brief}).sound();
-    EXPECT_EQ(trace.rows.size(), 1U);
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.unknown_keys, 0U);
+    const Trace once = closed_events({full, brief}).sound();
+    EXPECT_EQ(once.rows.size(), 1U);
+    ASSERT_EQ(once.remarks.size(), 1U);
+    EXPECT_EQ(once.unknown_keys, 0U);
     EXPECT_EQ(closed_events({brief, run({answer(11, 5)})}).first_error(),
               "t.jsonl:2: trace_id \"\\\"t\\\"\" also names another run; give every run its own");
 }

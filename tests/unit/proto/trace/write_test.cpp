@@ -2,15 +2,9 @@
 
 #include "proto/trace/write.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "proto/trace/formats.hpp"
 #include "proto/trace/segments.hpp"
+#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
@@ -345,7 +339,7 @@ TEST(Segments, ShareTheirBeginningsToWholeBlocks) {
 }
 
 // An edited message: what stood before it is still shared.
-TEST(Segments, ReplaceAMessage) {
+TEST(Segments, ReplaceAndSettleMessages) {
     auto talk = talk_of({{{1, 16}}, {{2, 16}}, {{3, 16}}});
     const auto before = ids_of(talk, 16);
     talk.store(1, {{9, 32}});
@@ -353,26 +347,22 @@ TEST(Segments, ReplaceAMessage) {
     const auto after = ids_of(talk, 16);
     EXPECT_EQ(shared(before, after), 1U);
     EXPECT_EQ(before[2], after[3]) << "the message behind it is the same";
-}
-
-// The lengths that a server counted: a system prompt takes the difference of a first request.
-TEST(Segments, SettleFirstInTheSystemPrompt) {
-    SegmentedConversation talk;
-    talk.begin_with_system();
-    talk.store(behind, {{1, 20}});
-    talk.store(behind, {{2, 5}});
-    talk.settle(30);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 25}}, {{2, 5}}}), 1)), 30U);
-    talk.settle(33);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 25}}, {{2, 8}}}), 1)), 33U);
-}
-
-TEST(Segments, SettleInAMessageThatWasNotCounted) {
-    auto talk = talk_of({{{1, 20}}, {{2, 0}, false}, {{3, 5}}});
-    talk.settle(40);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 5}}}), 1)), 40U);
-    talk.settle(41);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 6}}}), 1)), 41U)
+    // The lengths that a server counted: a system prompt takes the difference of a first request.
+    SegmentedConversation system;
+    system.begin_with_system();
+    system.store(behind, {{1, 20}});
+    system.store(behind, {{2, 5}});
+    system.settle(30);
+    EXPECT_EQ(shared(ids_of(system, 1), ids_of(talk_of({{{1, 25}}, {{2, 5}}}), 1)), 30U);
+    system.settle(33);
+    EXPECT_EQ(shared(ids_of(system, 1), ids_of(talk_of({{{1, 25}}, {{2, 8}}}), 1)), 33U);
+    auto uncounted = talk_of({{{1, 20}}, {{2, 0}, false}, {{3, 5}}});
+    uncounted.settle(40);
+    EXPECT_EQ(shared(ids_of(uncounted, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 5}}}), 1)),
+              40U);
+    uncounted.settle(41);
+    EXPECT_EQ(shared(ids_of(uncounted, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 6}}}), 1)),
+              41U)
         << "it is counted now";
 }
 
@@ -445,16 +435,13 @@ TEST(SessionPieces, EqualIdsAreEqualTokens) {
     EXPECT_EQ(shared_blocks(trace, 0, 2), 64U);
     EXPECT_EQ(shared_blocks(trace, 0, 3), 32U);
     EXPECT_EQ(shared_blocks(trace, 1, 4), 64U) << "answers of two rows are two texts";
-}
-
-// The second piece begins inside a block: sizes around the border of one.
-TEST(SessionPieces, PiecesThatEndInsideABlock) {
+    // The second piece begins inside a block: sizes around the border of one.
     for (const int first : {15, 16, 17, 511, 512, 513}) {
         const std::string ids = first > 512 ? "0,1" : "0";
-        const Trace trace =
+        const Trace inside =
             read_as({turn("s", first, 1, ids), turn("s", 3, 1, "7")}, "mooncake-delta").sound();
-        EXPECT_EQ(trace.rows[1].input_length, static_cast<std::uint32_t>(first + 4));
-        EXPECT_EQ(shared_blocks(trace, 0, 1), static_cast<std::size_t>(first / 16)) << first;
+        EXPECT_EQ(inside.rows[1].input_length, static_cast<std::uint32_t>(first + 4));
+        EXPECT_EQ(shared_blocks(inside, 0, 1), static_cast<std::size_t>(first / 16)) << first;
     }
     const Trace fine =
         read_as({turn("s", 30, 1, "0,1,2,3"), turn("s", 8, 1, "4")}, "mooncake_delta", 8).sound();
@@ -463,7 +450,7 @@ TEST(SessionPieces, PiecesThatEndInsideABlock) {
 }
 
 // Lengths alone: prompts that do not even repeat the row before are pieces; they share prefixes.
-TEST(SessionPieces, LengthsAlone) {
+TEST(SessionPieces, LengthsAloneAndWholePromptsStayAsTheyAre) {
     const Trace trace =
         read({turn("s", 500, 50, ""), turn("s", 100, 50, ""), turn("t", 30, 5, "")}).sound();
     EXPECT_EQ(inputs(trace), (std::vector<std::uint32_t>{500, 650, 30}));
@@ -473,19 +460,16 @@ TEST(SessionPieces, LengthsAlone) {
     EXPECT_EQ(grown.format, "mooncake") << "each row can hold the row before and its answer";
     EXPECT_EQ(inputs(grown), (std::vector<std::uint32_t>{100, 150}));
     EXPECT_EQ(grown.block_size, 0U);
-}
-
-// Whole prompts begin with the row before; one in ten may be a context that was compacted.
-TEST(SessionPieces, WholePromptsStayAsTheyAre) {
+    // Whole prompts begin with the row before; one in ten may be a context that was compacted.
     std::vector<std::string> lines;
     for (int i = 0; i < 10; ++i) {
         lines.push_back(turn("s", 600 + i, 5, "1,2"));
     }
     lines.push_back(turn("s", 20, 5, "9"));
-    const Trace trace = read(lines).sound();
-    EXPECT_EQ(trace.format, "mooncake");
-    EXPECT_EQ(trace.block_size, 512U);
-    EXPECT_EQ(trace.rows[10].input_length, 20U);
+    const Trace whole = read(lines).sound();
+    EXPECT_EQ(whole.format, "mooncake");
+    EXPECT_EQ(whole.block_size, 512U);
+    EXPECT_EQ(whole.rows[10].input_length, 20U);
     const ReadTrace alone = read({turn("a", 600, 5, "1,2"), turn("b", 20, 5, "3")});
     ASSERT_TRUE(alone.usable) << "sessions of one row read the same both ways";
     EXPECT_EQ(alone.trace.format, "mooncake");
