@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
+#include "cmd/runs/sweep.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 
@@ -38,8 +40,8 @@ int refuse_find(const std::string& why, int code);
 
 class Finder {
   public:
-    /// `options` outlives it. `folder` is ours, and locked.
-    Finder(const FindOptions& options, std::vector<std::string> command, std::string folder);
+    /// `folder` is ours, and locked.
+    Finder(FindOptions options, std::vector<std::string> command, std::string folder);
 
     /// A search from its beginning. Returns the exit code.
     int begin();
@@ -51,6 +53,10 @@ class Finder {
     int run();
     std::string recall();
     int check_input();
+    std::vector<std::string> loop_arguments() const;
+    int estimate_start();
+    int take_estimate(const std::string& folder, const ReplayOptions& of_loop);
+    int stop_after(const std::string& run, const CellEnd& end);
     int lengthen_as_before();
     std::string free_dry_run_folder() const;
     OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder);
@@ -61,12 +67,14 @@ class Finder {
     void count(const JudgedProbe& judged);
     int end_with(const char* state, const std::string& why, int code);
     int keep();
+    std::vector<std::string> with_server(const std::vector<std::string>& flags) const;
     std::vector<std::string> arguments(const KneeProbe& probe) const;
+    void say(const std::string& line) const;
     double seconds() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     }
 
-    const FindOptions& options_;
+    FindOptions options_;
     std::string folder_;
     Window window_;
     std::string name_;  ///< of this process's salts
@@ -135,6 +143,12 @@ std::vector<std::string> Window::flags() const {
 namespace {
 
 constexpr const char* dry_run_folder = "00-dry-run";
+constexpr const char* loop_folder = "00-closed-loop";
+/// Of the closed loop: engines of today run as many requests at once, and each place has a few.
+constexpr int loop_open = 64;
+constexpr int loop_rows = 3 * loop_open;
+constexpr const char* loop_time = "60s";  ///< for servers that answer one a second, or fewer
+constexpr std::int64_t idle_limit_ns = 60 * ns_per_second;
 
 /// Eight hex digits that no other search has: equal seeds mean equal prompts, and the server's
 /// cache must not know them from the probe before.
@@ -146,12 +160,15 @@ std::string draw_name() {
     return text;
 }
 
+ReplayCommandLine replay_line(const std::vector<std::string>& arguments) {
+    const char* const variable = std::getenv("OPENAI_API_KEY");
+    return parse_replay_options(arguments, variable != nullptr ? variable : "");
+}
+
 /// The traces of a probe, which has these arguments; none where replay refuses them, which the dry
 /// run will say.
 std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
-    const char* const variable = std::getenv("OPENAI_API_KEY");
-    const ReplayCommandLine line =
-        parse_replay_options(arguments, variable != nullptr ? variable : "");
+    const ReplayCommandLine line = replay_line(arguments);
     std::string unread;
     Result<std::vector<KeptTrace>> kept = keep_traces(line.options.workload.files.paths, unread);
     return kept ? std::move(kept).value() : std::vector<KeptTrace>();
@@ -168,23 +185,34 @@ int refuse_find(const std::string& why, int code) {
     return code;
 }
 
-Finder::Finder(const FindOptions& options, std::vector<std::string> command, std::string folder)
-    : options_(options),
+Finder::Finder(FindOptions options, std::vector<std::string> command, std::string folder)
+    : options_(std::move(options)),
       folder_(std::move(folder)),
-      window_(options.replay_flags),
+      window_(options_.replay_flags),
       name_(draw_name()),
       began_(std::chrono::steady_clock::now()) {
     report_.options = &options_;
     report_.command = std::move(command);
 }
 
-std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
+/// What a person who waits wants to know.
+void Finder::say(const std::string& line) const {
+    if (!options_.quiet) {
+        complain("find: %s", line.c_str());
+    }
+}
+
+std::vector<std::string> Finder::with_server(const std::vector<std::string>& flags) const {
     std::vector<std::string> out = options_.traces;
     for (const std::string& url : options_.urls) {
         out.push_back("--url=" + url);
     }
-    const std::vector<std::string> flags = window_.flags();
     out.insert(out.end(), flags.begin(), flags.end());
+    return out;
+}
+
+std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
+    std::vector<std::string> out = with_server(window_.flags());
     out.push_back("--" + std::string(options_.over->name) + "=" + load_text(probe.value));
     out.push_back("--seed=" + std::to_string(options_.seed + probe.seed));
     if (!options_.salted) {
@@ -225,11 +253,9 @@ int Finder::lengthen(double value, std::uint64_t rows) {
     short_rows_ = rows;
     if (grew && window_.can_grow()) {
         window_.grow(rows, wanted);
-        print_line(
-            "find: %llu requests are too few for a percentile of the SLO (needs %llu); probes now "
-            "last %s (a higher --low keeps them short)",
-            static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
-            window_.text().c_str());
+        say(std::to_string(rows) + " requests are too few for a percentile of the SLO (needs " +
+            std::to_string(wanted) + "); probes now last " + window_.text() +
+            " (a higher --low keeps them short)");
         return exit_done;
     }
     const std::string why = "a percentile of the SLO needs " + std::to_string(wanted) +
@@ -291,6 +317,70 @@ int Finder::check_input() {
     return code;
 }
 
+/// The trace as fast as the server answers it.
+std::vector<std::string> Finder::loop_arguments() const {
+    constexpr std::array left_out{"--duration", "--limit",       "--arrivals",
+                                  "--report",   "--calibration", "--cache-salt"};
+    std::vector<std::string> flags;
+    for (std::size_t i = 0; i < options_.replay_flags.size(); ++i) {
+        const std::string& flag = options_.replay_flags[i];
+        const std::string name = flag.substr(0, flag.find('='));
+        if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) {
+            flags.push_back(flag);
+        } else {
+            i += name == flag ? 1 : 0;  // its value
+        }
+    }
+    std::vector<std::string> out = with_server(flags);
+    out.push_back("--concurrency=" + std::to_string(loop_open));
+    out.push_back("--limit=" + std::to_string(loop_rows));
+    out.push_back(std::string("--for=") + loop_time);
+    out.push_back("--seed=" + std::to_string(options_.seed));
+    out.push_back("--cache-salt=find-" + name_ + "-loop");
+    for (const char* const flag : {"--drain=0s", "--calibration=none", "--report=none"}) {
+        out.emplace_back(flag);
+    }
+    return out;
+}
+
+/// Where a search over rates begins: near what a closed loop gets answered, because from 1 a second
+/// it takes many probes. Where that cannot be known, it begins as any other.
+int Finder::estimate_start() {
+    const std::vector<std::string> arguments = loop_arguments();
+    const ReplayCommandLine line = replay_line(arguments);
+    if (!begins_by_loop(options_) || report_.saturated || !report_.probes.empty() ||
+        line.kind != ReplayCommandLine::Kind::run) {
+        return exit_done;
+    }
+    const std::string folder = folder_ + "/" + loop_folder;
+    if (const Result<std::string> cut = set_aside(folder_, loop_folder); !cut) {
+        return fail_host(loop_folder, cut.error());
+    }
+    say("closed loop of " + std::to_string(loop_open) + " requests, for a first load");
+    const CellEnd end = run_cell({arguments, folder});
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
+        return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
+    }
+    return end.exit_code == exit_preflight ? stop_after(loop_folder, end)
+           : can_be_judged(end)            ? take_estimate(folder, line.options)
+                                           : exit_done;  // the dry run will say why
+}
+
+int Finder::take_estimate(const std::string& folder, const ReplayOptions& of_loop) {
+    const Result<LoopEnd> loop = read_loop(folder);
+    report_.saturated = loop ? saturated_rate(loop.value().ended_ns) : std::nullopt;
+    if (!report_.saturated) {
+        say("the closed loop got too few answers to say at which load to begin");
+        return exit_done;
+    }
+    begin_near(options_, *report_.saturated);
+    say("closed loop: " + load_text(*report_.saturated) + " requests a second");
+    if (loop.value().cut) {  // the server may still be busy with them
+        (void)wait_until_idle(of_loop, idle_limit_ns, stop_requests().load());
+    }
+    return keep();
+}
+
 int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
     if (const Result<void> read = judge_probe(end, folder, options_.slos, judged); !read) {
         const std::string why =
@@ -303,14 +393,11 @@ int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& fol
     const double value = judged.probe.value;
     const bool too_short = judged.outcome == ProbeOutcome::too_short;
     report_.probes.push_back(std::move(judged));
-    report_.knee = next_step(options_.rules, done_).knee;
-    const std::string line = printable_lines(probe_line(report_, report_.probes.back()));
-    std::fputs(line.c_str(), stdout);
+    const SearchStep step = next_step(options_.rules, done_);
+    report_.knee = step.knee;
+    say(probe_line(report_, report_.probes.back(), step.next));
     forget_marks(folder_, report_.probes.back().cut_folders);
     const int kept = keep();
-    if (kept != exit_done) {  // standard output may be on the disk that is full
-        std::fprintf(stderr, "driftless find: find.json does not record this: %s", line.c_str());
-    }
     return kept == exit_done && too_short ? lengthen(value, rows) : kept;
 }
 
@@ -323,6 +410,14 @@ void Finder::count(const JudgedProbe& judged) {
     }
 }
 
+/// A run that says nothing of its load, and that the next one would not, either.
+int Finder::stop_after(const std::string& run, const CellEnd& end) {
+    const std::string why = "the probe of " + run + " ended: " + end.why;
+    const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+    (void)refuse_find(why, code);
+    return end_with("stopped", why, code);
+}
+
 int Finder::play(const KneeProbe& probe) {
     JudgedProbe judged;
     judged.probe = probe;
@@ -331,8 +426,6 @@ int Finder::play(const KneeProbe& probe) {
     judged.run =
         std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
     const std::string folder = folder_ + "/" + judged.run;
-    complain("find: probe %s of %s %s (%s)", number, std::string(options_.over->name).c_str(),
-             load_text(probe.value).c_str(), name_of(probe.purpose));
     if (const int code = clear_place(judged); code != exit_done) {
         return code;
     }
@@ -344,10 +437,7 @@ int Finder::play(const KneeProbe& probe) {
                         exit_interrupted);
     }
     if (!can_be_judged(end)) {
-        const std::string why = "the probe of " + judged.run + " ended: " + end.why;
-        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
-        (void)refuse_find(why, code);
-        return end_with("stopped", why, code);
+        return stop_after(judged.run, end);
     }
     return judge(std::move(judged), end, folder);
 }
@@ -360,12 +450,16 @@ int Finder::begin() {
 
 int Finder::run() {
     report_.state = name_of(SearchState::searching);
-    const SearchStep first = next_step(options_.rules, done_);
-    report_.knee = first.knee;
+    report_.knee = next_step(options_.rules, done_).knee;
     int code = keep();
-    if (first.next && code == exit_done) {
+    code = code == exit_done ? estimate_start() : code;
+    const std::optional<KneeProbe> first = next_step(options_.rules, done_).next;
+    if (first && code == exit_done) {
         code = check_input();
         code = code == exit_done ? lengthen_as_before() : code;
+    }
+    if (first && code == exit_done) {
+        say("first probe: " + std::string(options_.over->name) + " " + load_text(first->value));
     }
     // Bounded by `probes_max`, and by how often a window can grow.
     while (code == exit_done && report_.state == name_of(SearchState::searching)) {
@@ -392,12 +486,15 @@ int Finder::resume(KeptSearch kept) {
     report_.home = std::move(kept.home);
     report_.traces = std::move(kept.traces);
     report_.probes = std::move(kept.probes);
+    report_.saturated = kept.saturated;
+    if (kept.saturated) {
+        begin_near(options_, *kept.saturated);
+    }
     seconds_before_ = kept.seconds;
     if (const std::string why = recall(); !why.empty()) {
         return refuse_find(folder_ + "/find.json " + why, exit_input);
     }
-    complain("find: continues after %s in %s",
-             counted(report_.probes.size(), "probe", "probes").c_str(), printable(folder_).c_str());
+    say("continues after " + counted(report_.probes.size(), "probe", "probes") + " in " + folder_);
     return run();
 }
 

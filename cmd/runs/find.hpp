@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/base/program.hpp"
@@ -21,7 +22,7 @@ namespace driftless {
 // came of the probes so far, and says which probe is next, or what was found. It starts nothing
 // and reads no clock.
 //
-// In this order: a bracket by doubling or halving from `start`; bisection to the tolerance; one
+// In this order: a bracket by growing steps from `start`; bisection to the tolerance; one
 // probe below the boundary, because batching can make a lower load worse; then further seeds at
 // both sides of the boundary, which give the interval.
 
@@ -30,6 +31,8 @@ struct SearchRules {
     double low = 1;                ///< lowest load that is allowed; above 0
     double high = 0;               ///< highest load that is allowed; not below `low`
     double start = 1;              ///< the first probe, from `low` to `high`
+    double step = 2;               ///< first factor of the bracket; each further one is its next
+                                   ///< power, 2 at most
     double tolerance = 0.05;       ///< of the bracket's lower end; whole loads: 1 at least
     std::uint32_t replicates = 3;  ///< further seeds at each side; 0: no interval
     std::uint32_t tries_max = 3;   ///< of a probe that was spoiled each time
@@ -88,6 +91,12 @@ Result<void> check_rules(const SearchRules& rules);
 /// The next step after `done`, in their order. Same input, same step.
 SearchStep next_step(const SearchRules& rules, const std::vector<ProbeDone>& done);
 
+/// Requests per second of a server that always had enough to do, by when its answers ended, ns from
+/// the first request: the highest rate up to any end in the second half, where neither the first
+/// answers nor the last ones weigh much. Nothing where fewer than `saturated_min` ended.
+std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns);
+inline constexpr std::size_t saturated_min = 4;
+
 // `driftless find`: the highest load at which a server meets an SLO.
 
 /// `argv[0]` is the command's name. Returns the exit code.
@@ -132,9 +141,17 @@ struct LoadAxis {
     const char* unit = "";  ///< behind a value on the screen
 };
 
+/// As typed.
+struct TypedLoads {
+    std::optional<double> low;
+    std::optional<double> high;
+    std::optional<double> start;
+};
+
 struct FindOptions {
     const LoadAxis* over = nullptr;  ///< never nullptr after parsing
     Slos slos;
+    TypedLoads loads;
     SearchRules rules;
     std::uint64_t seed = 0;
     std::string out;     ///< empty: a folder of its own below runs/
@@ -143,7 +160,15 @@ struct FindOptions {
     std::vector<std::string> urls;
     std::vector<std::string> replay_flags;  ///< what stands behind `--`
     bool salted = false;                    ///< replay_flags have a --cache-salt
+    bool quiet = false;                     ///< only the result is printed
 };
+
+/// Whether a closed loop says where to begin: over requests per second, where no first probe was
+/// typed and the loads that are allowed lie far apart.
+bool begins_by_loop(const FindOptions& options);
+
+/// Lets the search begin below the throughput of a closed loop, with small steps. Above 0.
+void begin_near(FindOptions& options, double saturated_rate);
 
 struct FindCommandLine : CommandLine {
     FindOptions options;
@@ -212,6 +237,8 @@ struct JudgedProbe {
     double seconds = 0;      ///< wall time of the replay with its start
     std::uint64_t rows = 0;  ///< that were sent and are not of a warm-up
     std::vector<ThresholdFinding> findings;  ///< one per SLO, in their order
+    /// How far the client may have moved each of them, ms; nothing: not known, or no time.
+    std::vector<std::optional<ErrorBar>> bars;
     StabilityFinding stability;
     std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
 };
@@ -227,6 +254,14 @@ bool can_be_judged(const CellEnd& end);
 Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Slos& slos,
                          JudgedProbe& probe);
 
+/// What a closed loop came to.
+struct LoopEnd {
+    std::vector<std::int64_t> ended_ns;  ///< of complete answers, from time 0
+    bool cut = false;                    ///< requests were open when its time was over
+};
+/// Reads the `requests.jsonl` of its run. Errors: those of reading.
+Result<LoopEnd> read_loop(const std::string& folder);
+
 /// SearchReport: all that a search knows so far, and what the screen says of it. A value; it writes
 /// nothing. `find.json` has the same.
 struct SearchReport {
@@ -234,6 +269,7 @@ struct SearchReport {
     std::vector<std::string> command;  ///< as typed; it holds no secret
     std::string home;                  ///< absolute: paths go by this folder
     std::vector<KeptTrace> traces;     ///< that probes name
+    std::optional<double> saturated;   ///< requests per second of a closed loop; by which it began
     Knee knee;
     std::string state;  ///< of the search; or "interrupted", "stopped"
     std::string why;    ///< of "stopped": what ended it
@@ -244,16 +280,21 @@ struct SearchReport {
 /// The condition that fails at the lowest load that failed; empty where none did.
 std::string binding(const SearchReport& report);
 
-/// One line about a probe that has ended.
-std::string probe_line(const SearchReport& report, const JudgedProbe& probe);
+/// A line about a probe that has ended, without its end; `next` is the one that follows, where
+/// there is one.
+std::string probe_line(const SearchReport& report, const JudgedProbe& probe,
+                       const std::optional<KneeProbe>& next);
 
-/// The result, several lines.
+/// What was found, each a label and what is said of it.
+std::vector<std::pair<std::string, std::string>> result_facts(const SearchReport& report);
+
+/// The same on the screen.
 std::string result_lines(const SearchReport& report);
 
 // `find.json`: what a search keeps of itself after each probe, and what it is to go on with after
 // it was killed. Pure.
 
-inline constexpr int find_schema = 2;
+inline constexpr int find_schema = 3;  ///< 2 had neither `saturated` nor bars
 
 /// The text of `find.json` (find.schema.json).
 std::string find_json(const SearchReport& report);
@@ -264,6 +305,7 @@ struct KeptSearch {
     std::string home;
     std::vector<KeptTrace> traces;
     double seconds = 0;
+    std::optional<double> saturated;
     /// In order. Their loads have the digits of the file, and their purposes are not told: the
     /// search says again what it asked for.
     std::vector<JudgedProbe> probes;

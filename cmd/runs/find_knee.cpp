@@ -104,10 +104,12 @@ SearchStep boundary(const Asked& asked) {
     return step;
 }
 
-/// Doubling or halving until both sides are known, then the middle.
+/// Growing steps up or down until both sides are known, then the middle.
 void search(const Asked& asked, SearchStep& step) {
     const SearchRules& rules = asked.rules();
     Knee& knee = step.knee;
+    const double tried = static_cast<double>(asked.searched().size());
+    const double factor = std::min(2.0, std::pow(rules.step, tried));
     const auto go = [&](double value, double width, Purpose purpose) {
         step.next = asked.probe(rounded(rules, value, width), 0, purpose);
     };
@@ -118,14 +120,15 @@ void search(const Asked& asked, SearchStep& step) {
             knee.state = SearchState::lowest_fails;
             return;
         }
-        go(rules.whole ? std::floor(*knee.fail / 2) : *knee.fail / 2, *knee.fail / 10,
+        go(rules.whole ? std::floor(*knee.fail / factor) : *knee.fail / factor, *knee.fail / 10,
            Purpose::bracket);
     } else if (!knee.fail) {
         if (*knee.pass >= rules.high) {
             knee.state = SearchState::highest_passes;
             return;
         }
-        go(*knee.pass * 2, *knee.pass / 10, Purpose::bracket);
+        go(rules.whole ? std::ceil(*knee.pass * factor) : *knee.pass * factor, *knee.pass / 10,
+           Purpose::bracket);
     } else {
         const double width = *knee.fail - *knee.pass;
         const double enough = std::max(rules.tolerance * *knee.pass, rules.whole ? 1.0 : 0.0);
@@ -225,6 +228,17 @@ const char* name_of(SearchState state) {
             return "too-many-probes";
     }
     return "";
+}
+
+std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns) {
+    constexpr double ns_per_second = 1e9;
+    std::sort(ended_ns.begin(), ended_ns.end());
+    double highest = 0;
+    for (std::size_t i = ended_ns.size() / 2; i < ended_ns.size(); ++i) {
+        const double ended = static_cast<double>(std::max<std::int64_t>(ended_ns[i], 1));
+        highest = std::max(highest, static_cast<double>(i + 1) * ns_per_second / ended);
+    }
+    return ended_ns.size() < saturated_min ? std::nullopt : std::optional(highest);
 }
 
 Result<void> check_rules(const SearchRules& rules) {

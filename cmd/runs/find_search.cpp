@@ -163,12 +163,20 @@ Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedPr
     }
     probe.verdict = summary.verdict();
     probe.rows = *fired - std::min(*fired, warmup.value_or(0));
+    constexpr double ns_per_ms = 1e6;
+    for (const Slo& slo : slos.list) {
+        const auto bar = summary.error_bar(slo.threshold);
+        probe.bars.push_back(
+            bar ? std::optional(ErrorBar{bar->below / ns_per_ms, bar->above / ns_per_ms})
+                : std::nullopt);
+    }
     return read_findings(root, slos, probe);
 }
 
 /// The rows that were sent in the measurement.
 struct SentRows {
     std::vector<RowTimes> times;
+    std::vector<RowTimes> as_sent;  ///< from the wire on, without what this client read late
     std::vector<std::int64_t>
         late_ns;  ///< of each: from its due instant, or its release, to the wire
 };
@@ -189,8 +197,16 @@ Result<SentRows> read_rows(const std::string& path) {
         if (one.fired_ns && one.ended_ns && one.phase == Phase::profile) {
             rows.times.push_back({one.due_ns, one.first_token_ns, *one.ended_ns});
             const std::int64_t wanted_ns = is_wish(one.late_cause) ? one.held_ns : 0;
-            rows.late_ns.push_back(*one.fired_ns - one.due_ns - wanted_ns +
-                                   one.wire_delay_bound_ns.value_or(0));
+            const std::int64_t late_ns =
+                *one.fired_ns - one.due_ns - wanted_ns + one.wire_delay_bound_ns.value_or(0);
+            rows.late_ns.push_back(late_ns);
+            RowTimes sent = rows.times.back();
+            sent.due_ns += late_ns;
+            if (sent.first_token_ns) {
+                *sent.first_token_ns -= one.first_late_ns.value_or(0);
+            }
+            sent.ended_ns -= one.last_late_ns.value_or(0);
+            rows.as_sent.push_back(sent);
         }
     }
     return rows;
@@ -227,8 +243,12 @@ const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
 
 std::string figures_text(const JudgedProbe& probe) {
     std::string text;
-    for (const ThresholdFinding& one : probe.findings) {
+    for (std::size_t i = 0; i < probe.findings.size(); ++i) {
+        const ThresholdFinding& one = probe.findings[i];
         text += (text.empty() ? "" : ", ") + one.condition + " " + value_text(one);
+        if (const std::optional<ErrorBar>& bar = probe.bars[i]; bar) {
+            text += fmt::format(" (client at most {:.3f} ms)", std::max(bar->below, bar->above));
+        }
     }
     return text;
 }
@@ -262,10 +282,11 @@ double tightest_ns(const Threshold& slo, JsonValue goodput) {
 }
 
 /// Whether nothing that the client was blamed for can have changed what becomes of the SLOs: it
-/// lost nothing, its rows left nearly in time, and the true figures lie on the same side of their
-/// bounds.
+/// lost nothing, its rows left nearly in time, the true figures lie on the same side of their
+/// bounds, and whether the server kept up is the same without its part.
 bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
-                        std::vector<std::int64_t> late_ns) {
+                        SentRows rows) {
+    std::vector<std::int64_t>& late_ns = rows.late_ns;
     constexpr double worst_part = 0.1;  // of the tightest bound, for one row
     constexpr double late_part = 0.05;  // for a hundredth of them
     const JsonValue client = end.summary->root().find("client");
@@ -274,7 +295,7 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
                       end.summary->root().find("outcomes").find("client_failed").as_i64() > 0;
     if (lost || end.exit_code == exit_not_certified || late_ns.empty() ||
         probe.verdict == name_of(Verdict::network_limited) ||
-        probe.stability.stability == Stability::unstable) {
+        probe.stability.stability != judge_stability(std::move(rows.as_sent)).stability) {
         return false;
     }
     double tightest = std::numeric_limits<double>::infinity();
@@ -297,12 +318,11 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
            static_cast<double>(late_ns[p99]) <= late_part * tightest;
 }
 
-void decide(const CellEnd& end, const Slos& slos, std::vector<std::int64_t> late_ns,
-            JudgedProbe& probe) {
+void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& probe) {
     const Slo* fails = worst(slos, probe);
     const bool unstable = probe.stability.stability == Stability::unstable;
     const bool blamed = end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict);
-    if (blamed && !holds_all_the_same(end, slos, probe, std::move(late_ns))) {
+    if (blamed && !holds_all_the_same(end, slos, probe, std::move(rows))) {
         probe.outcome = ProbeOutcome::spoiled;
         const auto reason = end.summary->root().find("verdict").find("reasons").first().as_string();
         probe.why = probe.verdict + (reason ? ": " + std::string(*reason) : "");
@@ -358,8 +378,28 @@ Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Sl
         return rows.error();
     }
     probe.stability = judge_stability(std::move(rows.value().times));
-    decide(end, slos, std::move(rows.value().late_ns), probe);
+    decide(end, slos, std::move(rows).value(), probe);
     return {};
+}
+
+Result<LoopEnd> read_loop(const std::string& folder) {
+    Result<FileLines> lines = FileLines::open(folder + "/requests.jsonl");
+    if (!lines) {
+        return lines.error();
+    }
+    JsonDocument document;
+    LoopEnd loop;
+    while (const auto line = lines.value().next()) {
+        const Result<Record> record = read_record(document, *line);
+        if (!record) {
+            return record.error();
+        }
+        loop.cut = loop.cut || record.value().censored;
+        if (is_whole(record.value().outcome) && record.value().ended_ns) {
+            loop.ended_ns.push_back(*record.value().ended_ns);
+        }
+    }
+    return loop;
 }
 
 namespace {
@@ -426,44 +466,56 @@ std::string binding(const SearchReport& report) {
     return binds;
 }
 
-std::string probe_line(const SearchReport& report, const JudgedProbe& probe) {
+std::string probe_line(const SearchReport& report, const JudgedProbe& probe,
+                       const std::optional<KneeProbe>& next) {
     const std::string seed =
         probe.probe.seed > 0 ? " seed " + std::to_string(report.options->seed + probe.probe.seed)
                              : "";
-    return fmt::format("probe {:<3} {} {}{}: {} ({} requests, {:.1f} s): {}\n",
+    const std::string then =
+        next ? fmt::format("; next {} ({})", load_text(next->value), name_of(next->purpose)) : "";
+    return fmt::format("probe {:<3} {} {}{}: {} ({} requests, {:.1f} s): {}{}",
                        report.probes.size(), report.options->over->name,
                        load_text(probe.probe.value), seed, name_of(probe.outcome), probe.rows,
-                       probe.seconds, probe.why);
+                       probe.seconds, probe.why, then);
 }
 
-std::string result_lines(const SearchReport& report) {
-    Lines lines;
-    lines.rule("Knee");
-    lines.add("Knee", knee_text(report));
+std::vector<std::pair<std::string, std::string>> result_facts(const SearchReport& report) {
+    std::vector<std::pair<std::string, std::string>> facts;
+    facts.emplace_back("Knee", knee_text(report));
     if (report.knee.state == SearchState::found && report.options->rules.replicates > 0) {
-        lines.add("Interval", interval_text(report));
+        facts.emplace_back("Interval", interval_text(report));
     }
     if (const std::string binds = binding(report); !binds.empty()) {
-        lines.add("Binds", binds == stability_slo
-                               ? "stability: waiting requests and TTFT rise during the run"
-                               : binds);
+        facts.emplace_back("Binds", binds == stability_slo
+                                        ? "stability: waiting requests and TTFT rise during the run"
+                                        : binds);
     }
     std::size_t thrown = 0;
     for (const JudgedProbe& one : report.probes) {
         thrown += one.outcome == ProbeOutcome::meets || one.outcome == ProbeOutcome::fails ? 0 : 1;
     }
-    lines.add("Probes", fmt::format("{} in {:.1f} s, {} of them discarded", report.probes.size(),
-                                    report.seconds, thrown));
+    facts.emplace_back("Probes", fmt::format("{} in {:.1f} s, {} of them discarded",
+                                             report.probes.size(), report.seconds, thrown));
     if (!report.knee.monotone) {
-        lines.add("Warning",
-                  "a load above this knee met the SLO: batching or caching helps there; the knee "
-                  "is the lowest one");
+        facts.emplace_back(
+            "Warning",
+            "a load above this knee met the SLO: batching or caching helps there; the knee "
+            "is the lowest one");
     }
     if (const char* remedy = remedy_of(report); *remedy != '\0') {
-        lines.add("Note", remedy);
+        facts.emplace_back("Note", remedy);
     }
     if (!report.why.empty() && report.state != "stopped") {  // what stopped it is on stderr
-        lines.add("Ended", report.why);
+        facts.emplace_back("Ended", report.why);
+    }
+    return facts;
+}
+
+std::string result_lines(const SearchReport& report) {
+    Lines lines;
+    lines.rule("Knee");
+    for (const auto& [label, text] : result_facts(report)) {
+        lines.add(label, text);
     }
     return lines.take();
 }
@@ -505,10 +557,14 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     json.key("seconds").number(one.seconds);
     json.key("stability").string(stability_name(one.stability.stability));
     json.key("slos").begin_array();
-    for (const ThresholdFinding& finding : one.findings) {
+    for (std::size_t i = 0; i < one.findings.size(); ++i) {
+        const ThresholdFinding& finding = one.findings[i];
+        const std::optional<ErrorBar>& bar = one.bars[i];
         json.begin_object();
         json.key("slo").string(finding.condition);
         json.key("value").optional(finding.value);
+        json.key("client_below").optional(bar ? std::optional(bar->below) : std::nullopt);
+        json.key("client_above").optional(bar ? std::optional(bar->above) : std::nullopt);
         json.key("meets").boolean(!finding.fails);
         json.end_object();
     }
@@ -539,16 +595,17 @@ bool read_stability(const std::string& name, Stability& out) {
     return false;
 }
 
-std::vector<ThresholdFinding> read_findings(JsonValue slos) {
-    std::vector<ThresholdFinding> findings;
+void read_findings(JsonValue slos, JudgedProbe& out) {
     for (JsonValue one = slos.first(); one.present(); one = one.next()) {
         ThresholdFinding finding;
         finding.condition = kept_text(one.find("slo"));
         finding.value = one.find("value").as_double();
         finding.fails = !one.find("meets").as_bool().value_or(false);
-        findings.push_back(std::move(finding));
+        out.findings.push_back(std::move(finding));
+        const auto below = one.find("client_below").as_double();
+        const auto above = one.find("client_above").as_double();
+        out.bars.push_back(below && above ? std::optional(ErrorBar{*below, *above}) : std::nullopt);
     }
-    return findings;
 }
 
 /// False: something is missing.
@@ -570,7 +627,7 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
     out.verdict = kept_text(json.find("verdict"));
     out.why = kept_text(json.find("why"));
     out.binds = kept_text(json.find("binds"));
-    out.findings = read_findings(json.find("slos"));
+    read_findings(json.find("slos"), out);
     out.cut_folders = texts_of(json.find("cut"));
     return read_outcome(kept_text(json.find("outcome")), out.outcome) &&
            read_stability(kept_text(json.find("stability")), out.stability.stability);
@@ -600,6 +657,7 @@ std::string find_json(const SearchReport& report) {
     json.end_array();
     json.key("allowed").begin_array();
     json.raw(load_text(options.rules.low)).raw(load_text(options.rules.high)).end_array();
+    json.key("saturated").optional(report.saturated);
     json.key("tolerance").number(options.rules.tolerance);
     json.key("replicates").unsigned_integer(options.rules.replicates);
     json.key("seed").unsigned_integer(options.seed);
@@ -631,6 +689,10 @@ std::string read_search(const std::string& text, KeptSearch& out) {
     out.home = kept_text(root.find("home"));
     out.traces = read_kept_traces(root.find("traces"));
     out.seconds = root.find("seconds").as_double().value_or(0);
+    out.saturated = root.find("saturated").as_double();
+    if (out.saturated && !(*out.saturated > 0)) {
+        return "has an unreadable saturated; start a new search";
+    }
     for (JsonValue one = root.find("probes").first(); one.present(); one = one.next()) {
         if (!read_probe(one, out.probes.emplace_back())) {
             return "has an unreadable probe: number " + std::to_string(out.probes.size());

@@ -281,13 +281,6 @@ Result<std::uint64_t> parse_seed(std::string_view text) {
     return parse_count(text);
 }
 
-/// As typed; what is in no flag yet.
-struct TypedFind {
-    std::optional<double> low;
-    std::optional<double> high;
-    std::optional<double> start;
-};
-
 std::string check_replay_flags(const FindOptions& options) {
     const std::string own = "--" + std::string(options.over->name);
     if (has_flag(options.replay_flags, own)) {
@@ -306,8 +299,14 @@ std::string check_whole(const LoadAxis& axis, const char* flag,
     return "";
 }
 
+double three_digits(double value) {
+    char few[32];
+    (void)std::snprintf(few, sizeof few, "%.3g", value);
+    return std::stod(few);
+}
+
 /// Bounds and the first probe, where they were not given.
-std::string complete_rules(const TypedFind& typed, const LoadAxis& axis, SearchRules& rules) {
+std::string complete_rules(const TypedLoads& typed, const LoadAxis& axis, SearchRules& rules) {
     constexpr std::array names{"--low", "--high", "--start-at"};
     const std::array given{&typed.low, &typed.high, &typed.start};
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -324,9 +323,7 @@ std::string complete_rules(const TypedFind& typed, const LoadAxis& axis, SearchR
         rules.start = *typed.start;
     } else if (typed.low && typed.high) {
         const double middle = std::sqrt(*typed.low * *typed.high);
-        char few[32];
-        (void)std::snprintf(few, sizeof few, "%.3g", middle);
-        rules.start = axis.whole ? std::round(middle) : std::stod(few);
+        rules.start = axis.whole ? std::round(middle) : three_digits(middle);
         rules.start = std::clamp(rules.start, *typed.low, *typed.high);
     } else {
         rules.start = typed.low.value_or(std::min(1.0, typed.high.value_or(1.0)));
@@ -339,7 +336,7 @@ std::string complete_rules(const TypedFind& typed, const LoadAxis& axis, SearchR
                : "--low, --high and --start-at do not fit: " + std::string(checked.error().doing);
 }
 
-std::string complete(FindOptions& options, const TypedFind& typed) {
+std::string complete(FindOptions& options) {
     if (options.traces.empty()) {
         return "no trace is given; name a file or a directory";
     }
@@ -362,21 +359,23 @@ std::string complete(FindOptions& options, const TypedFind& typed) {
         return why;
     }
     options.salted = has_flag(options.replay_flags, "--cache-salt");
-    return complete_rules(typed, *options.over, options.rules);
+    return complete_rules(options.loads, *options.over, options.rules);
 }
 
-void add_flags(Flags& flags, FindOptions& options, TypedFind& typed) {
+void add_flags(Flags& flags, FindOptions& options) {
     flags.group("Search");
     flags.value("--slo", "CONDITIONS",
                 "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", nullptr,
                 parse_slos, options.slos);
     flags.value("--over", "LOAD", axis_choices.list(), nullptr, axis_choices, options.over);
     flags.value("--low", "L", "lowest load [1, or 1/1024 of the first probe]", nullptr, parse_load,
-                typed.low);
+                options.loads.low);
     flags.value("--high", "H", "highest load [1024 times the first probe]", nullptr, parse_load,
-                typed.high);
-    flags.value("--start-at", "V", "load of the first probe [between --low and --high; 1]", nullptr,
-                parse_load, typed.start);
+                options.loads.high);
+    flags.value("--start-at", "V",
+                "load of the first probe [of a rate: below what a closed loop gets;\n"
+                "else between --low and --high; 1]",
+                nullptr, parse_load, options.loads.start);
     flags.value("--tolerance", "SHARE",
                 "stop when pass and fail are this close, relative to the pass", "5%",
                 parse_tolerance, options.rules.tolerance);
@@ -391,6 +390,7 @@ void add_flags(Flags& flags, FindOptions& options, TypedFind& typed) {
                 nullptr, parse_text, options.out);
     flags.value("--resume", "DIR", "continue an interrupted search", nullptr, parse_text,
                 options.resume);
+    flags.on_off("--quiet", "print only the result, not each probe", options.quiet);
     flags.group("Server");
     flags.values("--url", "URL", "as in replay", parse_text, options.urls);
 }
@@ -418,10 +418,28 @@ std::string load_text(double value) {
     return out;
 }
 
+bool begins_by_loop(const FindOptions& options) {
+    constexpr double far_apart = 8;
+    const TypedLoads& typed = options.loads;
+    const bool near = typed.low && typed.high && *typed.high <= far_apart * *typed.low;
+    return options.over->name == "rate" && !typed.start && !near &&
+           !has_flag(options.replay_flags, "--sessions");
+}
+
+void begin_near(FindOptions& options, double saturated_rate) {
+    constexpr double below = 0.8;  // an open loop waits before it is saturated
+    constexpr double step = 1.25;  // the next probe is at what the closed loop reached
+    TypedLoads typed = options.loads;
+    const double start = three_digits(below * saturated_rate);
+    typed.start = std::clamp(start, typed.low.value_or(load_min), typed.high.value_or(load_max));
+    options.rules.step = step;
+    const std::string why = complete_rules(typed, *options.over, options.rules);
+    CHECK(why.empty());
+}
+
 FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     FindCommandLine line;
     FindOptions& options = line.options;
-    TypedFind typed;
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
     if (bar != arguments.end()) {
         options.replay_flags.assign(bar + 1, arguments.end());
@@ -435,7 +453,7 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     }
     parser.app.add_option("TRACE", options.traces,
                           "trace files, or a directory; read by each replay");
-    add_flags(parser.flags, options, typed);
+    add_flags(parser.flags, options);
     parser.read({arguments.begin(), bar}, line, [&]() -> std::string {
         if (!options.resume.empty()) {
             return arguments.size() <= 2
@@ -446,7 +464,7 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
             return "a key in a flag would be visible in find.json and in the process list; use "
                    "OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME";
         }
-        return complete(options, typed);
+        return complete(options);
     });
     return line;
 }

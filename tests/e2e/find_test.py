@@ -87,6 +87,34 @@ class Find(Case):
         self.assertEqual(again.returncode, USAGE)
         self.assertIn("found", again.stderr)
 
+    def test_begins_near_what_a_closed_loop_gets(self):
+        """Eight places, 91 ms each: a closed loop gets 88 a second. A first probe that was typed needs
+        none; a server that fails everything, or answers too slowly, says nothing."""
+        def find(name, *flags, server=(), replay=()):
+            out = self.scratch / name
+            with mock("--ttft", "1ms", "--itl", "10ms", "--slots", PLACES, *server) as running:
+                done = self.find(self.trace(400, output=10), "--url", running.url, "--slo", "ttft:p90<1s",
+                                 "--over", "rate", "--replicates", 0, "--tolerance", "100%", "--out", out, *flags,
+                                 "--", "--calibration=none", "--duration", "2s", *replay)  # fmt: skip
+            return done, self.found(out)
+
+        done, found = find("near", replay=("--arrivals", "constant"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(60 < found["saturated"] <= 89, found["saturated"])
+        self.assertAlmostEqual(found["probes"][0]["value"], 0.8 * found["saturated"], delta=0.1)
+        self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("find: probe ")]),
+                         len(found["probes"]))  # fmt: skip
+        self.assertIn(f"; next {found['probes'][1]['value']:g} (", done.stderr)
+        self.assertIn("(client at most ", done.stderr)
+        done, found = find("typed", "--start-at", 100, "--quiet")
+        self.assertEqual((found["saturated"], found["probes"][0]["value"]), (None, 100))
+        self.assertEqual(done.stderr, "")
+        done, found = find("fails", "--high", 400, "--low", 40, server=("--fault", "500:1"),
+                           replay=("--no-preflight", "--model", "mock-model"))  # fmt: skip
+        self.assertEqual(done.returncode, THRESHOLD, done.stdout + done.stderr)
+        self.assertEqual((found["saturated"], found["probes"][0]["value"]), (None, 126))
+        self.assertIn("too few answers", done.stderr)
+
     def test_ends_at_its_bounds(self):
         with mock("--ttft", "20ms", "--itl", "1ms") as server:
             def find(slo, name):
@@ -111,7 +139,7 @@ class Find(Case):
                              *flags, "--out", out, "--", "--calibration", "none", "--duration", "0.1s")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertGreaterEqual(self.found(out)["probes"][-1]["rows"], 64)
-            self.assertIn("too few", done.stdout)
+            self.assertIn("too few", done.stderr)
             out = self.scratch / "short"
             done = self.find(self.trace(40, 2), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "rate",
                              *flags, "--out", out)
@@ -133,7 +161,7 @@ class Find(Case):
             kept = self.find(self.trace(output=2), "--url", server.url, "--slo", "ttft:p90<5s good>90%",
                              *flags, "--out", self.scratch / "kept", *replay)
         self.assertEqual(kept.returncode, 0, kept.stdout + kept.stderr)
-        self.assertIn("which cannot have changed that", kept.stdout)
+        self.assertIn("which cannot have changed that", kept.stderr)
         self.assertEqual(done.returncode, SPOILED, done.stdout + done.stderr)
         found = self.found(out)
         self.assertEqual([probe["meets"] for probe in found["probes"]], [None, None])
@@ -226,8 +254,8 @@ class Find(Case):
         self.assertIn("has no find.json; name one that has", done.stderr)
         for text, said in (("{", "is not JSON"), ('{"schema":1}', "was written by another version of "
             "driftless; use that one"),
-                           ('{"schema":2,"command":["-h"],"probes":[]}', "has an invalid command: "),
-                           ('{"schema":2,"probes":[{}]}', "an unreadable probe: number 1")):  # fmt: skip
+                           ('{"schema":3,"command":["-h"],"probes":[]}', "has an invalid command: "),
+                           ('{"schema":3,"probes":[{}]}', "an unreadable probe: number 1")):  # fmt: skip
             self.write("find.json", text)
             done = self.find("--resume", self.scratch)
             self.assertEqual(done.returncode, INPUT, done.stderr)
@@ -245,7 +273,7 @@ class Find(Case):
             (out / "find.json.new").mkdir()  # it cannot be written any more
             said, complained = process.communicate(timeout=SECONDS_MAX)
         self.assertEqual(process.returncode, HOST, said + complained)
-        self.assertIn("find.json does not record this: probe 1   concurrency 1: meets (72 requests", complained)
+        self.assertIn("find: probe 1   concurrency 1: meets (72 requests", complained)
 
     def test_bad_input(self):
         trace = self.trace()

@@ -60,6 +60,9 @@ class JudgedProbeTest : public testing::Test {
             record.first_token_ns = record.due_ns + 20 * ms + i * growth_ns;
             record.ended_ns = *record.first_token_ns + 20 * ms;
             record.outcome = Outcome::ok;
+            if (read_late_) {
+                record.first_late_ns = record.last_late_ns = i * growth_ns;
+            }
             append_jsonl(text, record);
         }
         folder_.write("requests.jsonl", text);
@@ -96,6 +99,7 @@ class JudgedProbeTest : public testing::Test {
     std::string bar_ = "null";
     std::string limit_ms_ = "100";  ///< of good rows, which are 95 %
     std::int64_t first_late_ns_ = 0;
+    bool read_late_ = false;  ///< all growth is that of the reads
 };
 
 TEST_F(JudgedProbeTest, MeetsOrFails) {
@@ -131,6 +135,7 @@ TEST_F(JudgedProbeTest, KeepsWhatTheClientCannotHaveChanged) {
     bar_ = R"({"below":30,"above":59.9})";
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::meets);
     EXPECT_TRUE(says(judge("host-noisy", 100, 40, 0).why, "; host-noisy, which cannot"));
+    EXPECT_TRUE(says(judge("host-noisy", 100, 40, 0).why, "40.000 ms (client at most 59.900 ms)"));
     EXPECT_EQ(judge("client-limited", 100, 140, 0, exit_threshold).outcome, ProbeOutcome::fails);
     EXPECT_EQ(judge("network-limited", 100, 40, 0).outcome, ProbeOutcome::spoiled);
     EXPECT_EQ(judge("host-noisy", 100, 40, 0, exit_not_certified).outcome, ProbeOutcome::spoiled);
@@ -158,6 +163,18 @@ TEST_F(JudgedProbeTest, KeepsAShareThatTheClientCannotHaveChanged) {
     limit_ms_ = "100";
     bar_ = R"({"below":0.06,"above":0})";
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
+}
+
+// On a busy host, too, where the rise is not that of the client itself.
+TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWithBesideOthers) {
+    bar_ = R"({"below":1,"above":0})";
+    write_records(200, ms);
+    const JudgedProbe probe = judge("host-noisy", 200, 40, 0);
+    EXPECT_EQ(probe.outcome, ProbeOutcome::fails);
+    EXPECT_EQ(probe.binds, "stability");
+    read_late_ = true;
+    write_records(200, ms);
+    EXPECT_EQ(judge("host-noisy", 200, 40, 0).outcome, ProbeOutcome::spoiled);
 }
 
 TEST_F(JudgedProbeTest, ThrowsAwayWhatIsTooShort) {
@@ -209,6 +226,7 @@ JudgedProbe probe_of(ProbeOutcome outcome, Stability stability) {
                        .rows = 100,
                        .findings = {{"ttft:p90<1s", 40.0, FigureUnit::time, true},
                                     {"errors<1%", std::nullopt, FigureUnit::share, false}},
+                       .bars = {ErrorBar{0.5, 0.25}, std::nullopt},
                        .stability = {.stability = stability},
                        .cut_folders = {"01-rate-12.5.cut-1"}};
 }
@@ -219,6 +237,7 @@ TEST(SearchFile, IsReadBack) {
                         .command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"},
                         .home = "/home",
                         .traces = {{"trace.jsonl", "00ff"}},
+                        .saturated = 12.3456789,
                         .state = "searching",
                         .seconds = 7.5,
                         .probes = {probe_of(ProbeOutcome::meets, Stability::stable),
@@ -233,6 +252,7 @@ TEST(SearchFile, IsReadBack) {
     ASSERT_EQ(kept.traces.size(), 1U);
     EXPECT_EQ(kept.traces[0].digest, "00ff");
     EXPECT_EQ(kept.seconds, 7.5);
+    EXPECT_EQ(kept.saturated, 12.3456789);
     ASSERT_EQ(kept.probes.size(), 4U);
     EXPECT_EQ(kept.probes[1].binds, "stability");
     EXPECT_EQ(kept.probes[3].outcome, ProbeOutcome::too_short);
@@ -251,7 +271,9 @@ TEST(SearchFile, SaysWhatIsWrong) {
     EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
     EXPECT_EQ(read_search("{\"schema\":1}", kept),
               "was written by another version of driftless; use that one");
-    EXPECT_EQ(read_search("{\"schema\":2,\"probes\":[{\"value\":1}]}", kept),
+    EXPECT_EQ(read_search("{\"schema\":3,\"saturated\":0}", kept),
+              "has an unreadable saturated; start a new search");
+    EXPECT_EQ(read_search("{\"schema\":3,\"probes\":[{\"value\":1}]}", kept),
               "has an unreadable probe: number 1");
 }
 
@@ -267,6 +289,7 @@ JudgedProbe probe_at(double value, ProbeOutcome outcome, std::uint32_t seed = 0)
                       .rows = 100};
     probe.seconds = 3.25;
     probe.findings.push_back({"ttft:p90<1s", 40.0, FigureUnit::time, false});
+    probe.bars.emplace_back(ErrorBar{0.5, 0.25});
     return probe;
 }
 
@@ -317,8 +340,10 @@ TEST(SearchReport, SaysWhatWasFound) {
     EXPECT_TRUE(says(said, "from 12 to 13 users"));
     EXPECT_TRUE(says(said, "from 12 to unknown"));
     EXPECT_TRUE(says(said, "Binds           ttft:p90<1s"));
-    EXPECT_TRUE(
-        says(probe_line(report, report.probes[1]), "users 13: fails (100 requests, 3.2 s)"));
+    const std::string line = probe_line(report, report.probes[1], KneeProbe{.value = 11});
+    EXPECT_TRUE(says(line, "users 13: fails (100 requests, 3.2 s)"));
+    EXPECT_TRUE(says(line, "; next 11 (bracket)"));
+    EXPECT_FALSE(says(probe_line(report, report.probes[1], {}), "next"));
 
     report.knee = {std::nullopt, 1, {}, {}, true, SearchState::lowest_fails};
     EXPECT_TRUE(says(result_lines(report), "below 1 users"));
@@ -605,6 +630,98 @@ TEST(KneeSearch, TheIntervalHoldsTheKnee) {
         held += (!knee.low || *knee.low <= middle) && (!knee.high || middle <= *knee.high) ? 1 : 0;
     }
     EXPECT_GE(held, trials * 70 / 100);  // all three seeds lie on one side in a quarter of them
+}
+
+// Where the throughput of a server is known, the first probes are near its knee.
+TEST(KneeSearch, BeginsNearAnEstimate) {
+    std::size_t far = 0;
+    std::size_t near = 0;
+    for (const double capacity : {0.02, 0.7, 5.0, 38.0, 900.0, 20'000.0}) {
+        for (const double part : {0.3, 0.6, 0.85, 0.95, 1.3}) {
+            const double knee = capacity * part;
+            FindOptions options = options_of("rate");
+            options.rules.replicates = 0;
+            far += play(options.rules, knee_at(knee)).done.size();
+            begin_near(options, capacity);
+            const Played played = play(options.rules, knee_at(knee));
+            near += played.done.size();
+            EXPECT_EQ(played.knee.state, SearchState::found) << knee;
+            EXPECT_LE(*played.knee.pass, knee);
+            EXPECT_GT(*played.knee.fail, knee);
+            EXPECT_LE(played.done[0].probe.value, capacity);
+        }
+    }
+    EXPECT_LT(near, far * 8 / 10);
+}
+
+TEST(KneeSearch, BeginsWithinWhatIsAllowed) {
+    const auto options_with = [](Words more) {
+        Words words{"t", "--url", "http://a:1", "--slo", "ttft:p90<1s", "--over", "rate"};
+        words.insert(words.end(), more.begin(), more.end());
+        const FindCommandLine line = parse_find_options(words);
+        EXPECT_EQ(line.kind, FindCommandLine::Kind::run) << line.text;
+        return line.options;
+    };
+    FindOptions options = options_with({"--low", "10", "--high", "100"});
+    EXPECT_TRUE(begins_by_loop(options));
+    begin_near(options, 1000);
+    EXPECT_EQ(options.rules.start, 100);
+    begin_near(options, 1e-12);
+    EXPECT_EQ(options.rules.start, 10);
+    begin_near(options, 55.55);
+    EXPECT_EQ(options.rules.start, 44.4);
+    EXPECT_FALSE(begins_by_loop(options_with({"--low", "10", "--high", "80"})));
+    EXPECT_FALSE(begins_by_loop(options_with({"--start-at", "3"})));
+    EXPECT_FALSE(begins_by_loop(options_with({"--", "--sessions=open"})));
+    EXPECT_FALSE(begins_by_loop(options_of("users")));
+    for (const double any : {1e-300, 0.003, 1e300}) {
+        FindOptions free = options_with({});
+        begin_near(free, any);
+        EXPECT_TRUE(check_rules(free.rules)) << any;
+    }
+}
+
+// A loop whose server has so many places, each busy for so long, and fails the first requests.
+std::vector<std::int64_t> loop_of(unsigned places, std::int64_t busy_ns, unsigned rows) {
+    std::vector<std::int64_t> ended_ns;
+    for (unsigned row = 0; row < rows; ++row) {
+        ended_ns.push_back((row / places + 1) * busy_ns);
+    }
+    return ended_ns;
+}
+
+TEST(ClosedLoop, SaysWhatTheServerAnswers) {
+    EXPECT_DOUBLE_EQ(saturated_rate(loop_of(8, 200 * ms, 192)).value(), 40);
+    EXPECT_DOUBLE_EQ(saturated_rate(loop_of(1, 5000 * ms, 12)).value(), 0.2);  // below 1 a second
+    EXPECT_DOUBLE_EQ(saturated_rate(loop_of(64, 1000 * ms, 72)).value(), 64);  // a last one alone
+    std::vector<std::int64_t> slow_start = loop_of(8, 200 * ms, 192);
+    for (std::int64_t& ended_ns : slow_start) {
+        ended_ns += 300 * ms;
+    }
+    EXPECT_NEAR(saturated_rate(slow_start).value(), 40, 4);
+    EXPECT_FALSE(saturated_rate({}));  // every request failed, or none ended
+    EXPECT_FALSE(saturated_rate({ms, 2 * ms, 3 * ms}));
+    EXPECT_TRUE(saturated_rate({ms, 2 * ms, 3 * ms, 4 * ms}));
+    EXPECT_TRUE(saturated_rate({0, 0, 0, 0}));
+}
+
+TEST(ClosedLoop, CountsCompleteAnswers) {
+    const ScratchFolder folder;
+    EXPECT_FALSE(read_loop(folder.path()));
+    std::string text;
+    for (unsigned i = 0; i < 6; ++i) {
+        Record record;
+        record.row = record.request = i;
+        record.fired_ns = 0;
+        record.ended_ns = (i + 1) * ms;
+        record.outcome = i < 4 ? Outcome::http_5xx : i == 4 ? Outcome::ok : Outcome::cancelled;
+        record.censored = record.outcome == Outcome::cancelled;
+        append_jsonl(text, record);
+        folder.write("requests.jsonl", text);
+        ASSERT_TRUE(read_loop(folder.path()));
+        EXPECT_EQ(read_loop(folder.path()).value().ended_ns.size(), i < 4 ? 0U : 1U);
+        EXPECT_EQ(read_loop(folder.path()).value().cut, i == 5);
+    }
 }
 
 TEST(KneeSearch, RefusesRulesThatCannotBeSearched) {
