@@ -26,6 +26,7 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
+#include "cmd/runs/load_page.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
@@ -238,6 +239,9 @@ int Finder::end_with(const char* state, const std::string& why, int code) {
     const int kept = keep();
     std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
     print_line("find: %s/find.json", printable(folder_).c_str());
+    if (!report_.probes.empty()) {
+        write_load_page(page_of_search(report_), folder_, "find.html");
+    }
     if (report_.state == "interrupted") {
         print_line("find: driftless find --resume %s continues it", printable(folder_).c_str());
     }

@@ -30,6 +30,7 @@
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/runs/cell.hpp"
+#include "cmd/runs/load_page.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/server/asker.hpp"
 #include "proto/core/errors.hpp"
@@ -734,6 +735,9 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
         }
     }
     print_line("files: %s", folder.c_str());
+    if (const std::optional<LoadPage> page = page_of_sweep(ledger, folder); page) {
+        write_load_page(*page, folder, "sweep.html");
+    }
     if (stopped) {
         print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());
     } else if (hooks_fail) {

@@ -345,6 +345,10 @@ std::string table_json(const TableDocument& document);
 /// there, are relative to it.
 std::string table_page(const TableDocument& document, const std::string& page_path);
 
+/// The page of a run, or its folder where it has none, as a link from a page in `page_folder`;
+/// empty where the folder is not there any more.
+std::string link_to_run(const std::string& folder, const std::string& page_folder);
+
 /// A file or folder as a link from a page in `from`, escaped as in a URL. Both are absolute.
 std::string relative_link(const std::string& from, const std::string& to);
 

@@ -344,25 +344,13 @@ std::filesystem::path absolute_place(const std::string& path) {
     return (error ? std::filesystem::path(path) : full).lexically_normal();
 }
 
-/// Nothing where the folder is not there any more.
-std::string link_to(const TableRun& run, const std::filesystem::path& page_folder) {
-    const std::filesystem::path folder = absolute_place(run.folder);
-    std::error_code error;
-    for (const std::filesystem::path& place : {folder / "report.html", folder}) {
-        if (std::filesystem::exists(place, error)) {
-            return relative_link(page_folder.string(), place.string());
-        }
-    }
-    return "";
-}
-
 void write_links(JsonWriter& json, const ManyRuns& table, const std::string& page_path) {
-    const std::filesystem::path page_folder = absolute_place(page_path).parent_path();
+    const std::string page_folder = absolute_place(page_path).parent_path().string();
     json.key("links").begin_array();
     for (const RunCell& cell : table.cells) {
         json.begin_array();
         for (const std::size_t index : cell.runs) {
-            const std::string link = link_to(table.runs[index], page_folder);
+            const std::string link = link_to_run(table.runs[index].folder, page_folder);
             link.empty() ? json.null() : json.string(link);
         }
         json.end_array();
@@ -386,6 +374,17 @@ std::string relative_link(const std::string& from, const std::string& to) {
             is_plain(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
     return link;
+}
+
+std::string link_to_run(const std::string& folder, const std::string& page_folder) {
+    const std::filesystem::path home = absolute_place(folder);
+    std::error_code error;
+    for (const std::filesystem::path& place : {home / "report.html", home}) {
+        if (std::filesystem::exists(place, error)) {
+            return relative_link(absolute_place(page_folder).string(), place.string());
+        }
+    }
+    return "";
 }
 
 std::string table_page(const TableDocument& document, const std::string& page_path) {

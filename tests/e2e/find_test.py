@@ -9,6 +9,7 @@ import time
 import unittest
 
 from harness import Case, DRIFTLESS, SECONDS_MAX, mock, send_signal
+from page_file import Page
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/runs/find.schema.json"
 PLACES = 8
@@ -79,6 +80,17 @@ class Find(Case):
             salts.add(run["plan"]["cache_salt"])
             self.assertEqual(run["plan"]["seed"], probe["seed"])
         self.assertEqual(len(salts), len(found["probes"]))
+        self.assertTrue(done.stdout.endswith(f"page: {out}/find.html\n"), done.stdout)
+        page = Page(out / "find.html")
+        self.assertEqual((page.policy["default-src"], [one for one in page.refers if one != "data:,"]), (["'none'"], []))
+        self.assertEqual([(one["run"], one["link"], one["load"], one["outcome"], one["figures"][0]["value"])
+                          for one in page.data["points"]],
+                         [(one["run"], f"{one['run']}/report.html", one["value"], one["outcome"],
+                           one["slos"][0]["value"]) for one in found["probes"]])  # fmt: skip
+        self.assertEqual(page.data["knee"], {key: found[key] for key in ("low", "pass", "fail", "high")})
+        self.assertEqual([one["bound"] for one in page.data["limits"]], [500, 0.01])
+        for point in page.data["points"]:
+            self.assertTrue((out / point["link"]).is_file())
         report = subprocess.run([DRIFTLESS, "report", out / found["probes"][0]["run"]],
                                 capture_output=True, text=True)  # fmt: skip
         self.assertEqual(report.returncode, 0, report.stderr)
@@ -106,6 +118,10 @@ class Find(Case):
                          len(found["probes"]))  # fmt: skip
         self.assertIn(f"; next {found['probes'][1]['value']:g} (", done.stderr)
         self.assertIn("(client at most ", done.stderr)
+        figure = Page(self.scratch / "near" / "find.html").data["points"][0]["figures"][0]
+        self.assertEqual([figure[key] for key in ("value", "below", "above")],
+                         [found["probes"][0]["slos"][0][key] for key in ("value", "client_below", "client_above")])
+        self.assertLess(figure["below"] + figure["above"], 1000)
         done, found = find("typed", "--start-at", 100, "--quiet")
         self.assertEqual((found["saturated"], found["probes"][0]["value"]), (None, 100))
         self.assertEqual(done.stderr, "")

@@ -14,6 +14,7 @@ import unittest
 import urllib.request
 
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, send_signal
+from page_file import Page
 
 QUICK = ("--limit", "10", "--speed", "50", "--calibration", "none")
 
@@ -400,6 +401,27 @@ kind = "test"
         self.assertEqual([cell["outcome"] for cell in cells], ["threshold", "completed"])
         self.assertIn(f"\n{cells[0]['run']}: threshold: ", done.stdout)
         self.assertEqual(cells[0]["why"], "ttft:p50 > 1ms")
+
+    def test_the_page(self):
+        """Each cell is a point that links to its run; a --fail-if is its line, and tells the knee."""
+        out = self.scratch / "page"
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,100", "--out", out, "--", "--limit",
+                              10, "--calibration", "none", "--fail-if", "ttft:p99 > 1h")  # fmt: skip
+            words = self.sweep(SAMPLE, "--url", server.url, "--over", "wait=hybrid,sleep", "--out",
+                               self.scratch / "words", "--", *QUICK)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"\npage: {out}/sweep.html\n", done.stdout)
+        data = Page(out / "sweep.html").data
+        cells = self.ledger(out)["cells"]
+        self.assertEqual([(one["load"], one["outcome"], one["link"], one["figures"][0]["value"])
+                          for one in data["points"]],
+                         [(float(cell["values"]["speed"]), "meets", cell["run"].replace("=", "%3D") + "/report.html",
+                           cell["summary"]["p99_ttft_ms"]) for cell in cells])  # fmt: skip
+        self.assertEqual([(one["condition"], one["bound"]) for one in data["limits"]], [("ttft:p99 > 1h", 3.6e6)])
+        self.assertEqual((data["over"], data["knee"]["pass"], data["knee"]["fail"]), ("speed", 100, None))
+        self.assertNotIn("page:", words.stdout)  # there is no load
+        self.assertFalse((self.scratch / "words" / "sweep.html").exists())
 
     def test_a_server_that_is_busy(self):
         out = self.scratch / "busy"

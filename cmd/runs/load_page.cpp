@@ -1,0 +1,267 @@
+#include "cmd/runs/load_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "cmd/base/files.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/report/page.hpp"
+#include "cmd/runs/table.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/numbers.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+double unit_of(const Threshold& threshold) {
+    return threshold.figure->unit == FigureUnit::time ? ns_per_ms : 1;
+}
+
+LoadLimit limit_of(std::string condition, const Threshold& threshold) {
+    return {std::move(condition), threshold.bound / unit_of(threshold)};
+}
+
+bool is_judged(std::string_view outcome) {
+    return outcome == "meets" || outcome == "fails";
+}
+
+LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
+    LoadPoint point;
+    point.load = probe.probe.value;
+    point.name = std::string(report.options->over->name) + " " + load_text(point.load);
+    if (probe.probe.seed > 0) {
+        point.name += " seed " + std::to_string(report.options->seed + probe.probe.seed);
+    }
+    point.outcome = name_of(probe.outcome);
+    const bool is_shown = is_judged(point.outcome) && probe.binds != stability_slo;
+    point.why = is_shown ? "" : probe.why;
+    point.run = probe.run;
+    for (std::size_t i = 0; i < probe.findings.size(); ++i) {
+        point.figures.push_back({probe.findings[i].value, probe.bars[i]});
+    }
+    return point;
+}
+
+}  // namespace
+
+LoadPage page_of_search(const SearchReport& report) {
+    LoadPage page{.command = "find",
+                  .title = report.traces.empty() ? "find" : report.traces.front().path,
+                  .over = std::string(report.options->over->name),
+                  .unit = report.options->over->unit,
+                  .facts = result_facts(report),
+                  .limits = {},
+                  .knee = report.knee,
+                  .points = {}};
+    for (const Slo& slo : report.options->slos.list) {
+        page.limits.push_back(limit_of(slo.text, slo.threshold));
+    }
+    for (const JudgedProbe& probe : report.probes) {
+        page.points.push_back(point_of(report, probe));
+    }
+    return page;
+}
+
+namespace {
+
+/// The first axis that is a load.
+std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
+    const auto found = std::ranges::find_if(plan.axes, [](const SweepAxis& axis) {
+        return std::ranges::all_of(axis.values, [](const std::string& value) {
+            return read_number<double>(value).has_value();
+        });
+    });
+    return found == plan.axes.end()
+               ? std::nullopt
+               : std::optional(static_cast<std::size_t>(found - plan.axes.begin()));
+}
+
+/// What the runs of a sweep must keep, each as the condition that fails.
+std::vector<Threshold> limits_of(const std::vector<TableRun>& runs) {
+    std::vector<Threshold> limits;
+    for (const TableRun& run : runs) {
+        if (run.summary && limits.empty()) {
+            const JsonValue all = run.summary->root().find("thresholds");
+            for (JsonValue one = all.first(); one.present(); one = one.next()) {
+                Result<Threshold> limit = parse_threshold(kept_text(one.find("fail_if")));
+                limit ? limits.push_back(std::move(limit).value()) : void();
+            }
+        }
+    }
+    return limits;
+}
+
+LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis,
+                   const std::vector<Threshold>& figures, bool has_limits) {
+    LoadPoint point;
+    point.name = cell.planned.name;
+    point.run = cell.planned.folder;
+    const auto& values = cell.planned.values;
+    point.load = read_number<double>(values[axis].value).value_or(0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i != axis) {
+            point.group +=
+                (point.group.empty() ? "" : " ") + values[i].name + "=" + values[i].value;
+        }
+    }
+    const bool counts = has_limits && run.counts();
+    point.outcome = counts && cell.outcome == CellOutcome::threshold   ? "fails"
+                    : counts && cell.outcome == CellOutcome::completed ? "meets"
+                    : run.counts()                                     ? name_of(cell.outcome)
+                                                                       : "left out";
+    point.why = run.left_out;
+    for (const Threshold& which : figures) {
+        LoadValue one;
+        if (run.summary) {
+            one = {run.summary->figure(which), run.summary->error_bar(which)};
+        }
+        const double unit = unit_of(which);
+        one.value = one.value ? std::optional(*one.value / unit) : std::nullopt;
+        one.bar = one.bar ? std::optional(ErrorBar{one.bar->below / unit, one.bar->above / unit})
+                          : std::nullopt;
+        point.figures.push_back(one);
+    }
+    return point;
+}
+
+/// Between the loads at which all cells keep the limits and those at which one does not.
+Knee knee_of(const std::vector<LoadPoint>& points) {
+    Knee knee;
+    for (const LoadPoint& one : points) {
+        if (one.outcome == "fails") {
+            knee.fail = std::min(knee.fail.value_or(one.load), one.load);
+        }
+    }
+    for (const LoadPoint& one : points) {
+        if (one.outcome == "meets" && (!knee.fail || one.load < *knee.fail)) {
+            knee.pass = std::max(knee.pass.value_or(one.load), one.load);
+        }
+    }
+    return knee;
+}
+
+}  // namespace
+
+std::optional<LoadPage> page_of_sweep(const Ledger& ledger, const std::string& folder) {
+    const std::optional<std::size_t> axis = numeric_axis(ledger.plan);
+    if (!axis) {
+        return std::nullopt;
+    }
+    const std::vector<TableRun> runs = sweep_runs(ledger, folder);
+    const std::vector<Threshold> limits = limits_of(runs);
+    std::vector<Threshold> figures = limits;
+    for (const char* const usual : {"ttft:p99>1s", "tpot:p99>1s", "e2e:p99>1s"}) {
+        limits.empty() ? figures.push_back(parse_threshold(usual).value()) : void();
+    }
+    LoadPage page;
+    page.command = "sweep";
+    page.title = ledger.plan.traces.empty() ? "sweep" : ledger.plan.traces.front().path;
+    page.over = ledger.plan.axes[*axis].name;
+    for (const Threshold& which : figures) {
+        page.limits.push_back(limit_of(which.text, which));
+        if (limits.empty()) {
+            page.limits.back() = {which.text.substr(0, which.text.find('>')), std::nullopt};
+        }
+    }
+    for (std::size_t i = 0; i < ledger.cells.size(); ++i) {
+        if (ledger.cells[i].state == CellState::ended) {
+            page.points.push_back(
+                point_of(ledger.cells[i], runs[i], *axis, figures, !limits.empty()));
+        }
+    }
+    const bool alike = std::ranges::all_of(page.points, [&page](const LoadPoint& one) {
+        return one.group == page.points.front().group;
+    });
+    page.knee = alike ? knee_of(page.points) : Knee();
+    if (page.knee.pass && page.knee.fail) {
+        page.facts.emplace_back("Knee", "from " + load_text(*page.knee.pass) + " to " +
+                                            load_text(*page.knee.fail) +
+                                            ": the first keeps every limit, the second does not");
+    }
+    return page;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 2> scripts{"frontier", "loads"};
+
+void write_optional(JsonWriter& json, const char* key, std::optional<double> value) {
+    json.key(key).optional(value);
+}
+
+void write_limit(JsonWriter& json, const LoadLimit& limit) {
+    const std::string name(
+        trim_blanks(limit.condition.substr(0, limit.condition.find_first_of("<>"))));
+    const Result<TableFigure> figure = parse_table_figure(name);
+    json.begin_object().key("condition").string(limit.condition);
+    json.key("title").string(figure ? figure.value().title : name);
+    json.key("unit").string(figure ? name_of(figure.value().unit) : "");
+    json.key("better").string(figure && figure.value().better == Better::high ? "high" : "low");
+    write_optional(json, "bound", limit.bound);
+    json.end_object();
+}
+
+void write_point(JsonWriter& json, const LoadPoint& point, const std::string& folder) {
+    json.begin_object().key("load").number(point.load).key("name").string(point.name);
+    json.key("group").string(point.group).key("outcome").string(point.outcome);
+    json.key("why").string(point.why).key("run").string(point.run);
+    const std::string link = link_to_run(folder + "/" + point.run, folder);
+    write_optional_text(json, "link", link);
+    json.key("figures").begin_array();
+    for (const LoadValue& one : point.figures) {
+        json.begin_object();
+        write_optional(json, "value", one.value);
+        write_optional(json, "below", one.bar ? std::optional(one.bar->below) : std::nullopt);
+        write_optional(json, "above", one.bar ? std::optional(one.bar->above) : std::nullopt);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+std::string load_page_text(const LoadPage& page, const std::string& folder) {
+    std::string data;
+    JsonWriter json(data);
+    json.begin_object().key("program").string(std::string("driftless ") + version());
+    json.key("command").string(page.command).key("title").string(page.title);
+    json.key("over").string(page.over).key("unit").string(page.unit).key("facts").begin_array();
+    for (const auto& [label, text] : page.facts) {
+        json.begin_array().string(label).string(text).end_array();
+    }
+    json.end_array().key("limits").begin_array();
+    for (const LoadLimit& limit : page.limits) {
+        write_limit(json, limit);
+    }
+    json.end_array().key("knee").begin_object();
+    write_optional(json, "low", page.knee.low);
+    write_optional(json, "pass", page.knee.pass);
+    write_optional(json, "fail", page.knee.fail);
+    write_optional(json, "high", page.knee.high);
+    json.end_object().key("points").begin_array();
+    for (const LoadPoint& point : page.points) {
+        write_point(json, point, folder);
+    }
+    json.end_array().end_object();
+    return page_text(page.title, scripts, data);
+}
+
+}  // namespace
+
+void write_load_page(const LoadPage& page, const std::string& folder, std::string_view name) {
+    const std::string path = folder + "/" + std::string(name);
+    const Result<void> written = write_whole_file(path, load_page_text(page, folder));
+    if (written) {
+        print_line("page: %s", path.c_str());
+    } else {
+        complain("driftless %s: %s: %s", page.command.c_str(), path.c_str(),
+                 reason_of(written.error()).c_str());
+    }
+}
+
+}  // namespace driftless
