@@ -320,11 +320,6 @@ std::string file_line(const FileFigures& file, const Trace* each) {
                    shares ? share(file.hit_tokens, file.input_tokens) : "-");
 }
 
-std::string refused_line(const std::string& name, const InputErrors& errors) {
-    return fmt::format("{:<{}} refused: {} error{}\n", shortened(name), name_columns, errors.count,
-                       errors.count == 1 ? "" : "s");
-}
-
 void add_files(Page& page, const InspectFigures& figures) {
     if (figures.files.size() < 2) {
         return;
@@ -336,6 +331,13 @@ void add_files(Page& page, const InspectFigures& figures) {
     if (figures.files.size() > files_shown_max) {
         page.add("and {} more files: --json lists all\n", figures.files.size() - files_shown_max);
     }
+}
+
+}  // namespace
+
+std::string refused_line(const std::string& name, const InputErrors& errors) {
+    return fmt::format("{:<{}} refused: {} error{}\n", shortened(name), name_columns, errors.count,
+                       errors.count == 1 ? "" : "s");
 }
 
 std::string inspect_table(const Trace& trace, const InspectFigures& figures,
@@ -363,6 +365,8 @@ std::string inspect_table(const Trace& trace, const InspectFigures& figures,
     }
     return page.take();
 }
+
+namespace {
 
 /// One inspection. What a person should know goes to standard output, or to standard error where
 /// JSON goes there.

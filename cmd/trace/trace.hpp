@@ -89,6 +89,12 @@ struct InspectCommandLine : CommandLine {
 /// Parses everything after the command's name.
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments);
 
+/// What `driftless inspect` shows: figures as tables, and as plots where they are asked for.
+std::string inspect_table(const Trace& trace, const InspectFigures& figures,
+                          const InspectCommand& command);
+/// The line of a file that is refused.
+std::string refused_line(const std::string& name, const InputErrors& errors);
+
 // `driftless synth`: a workload without a recording, as a trace.
 
 /// `argv[0]` is the command's name. Returns the exit code.

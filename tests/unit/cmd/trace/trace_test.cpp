@@ -166,10 +166,10 @@ TEST(LikeOptions, RefuseWithARemedy) {
 
 // What inspect shows: the same figures as its JSON, plots where they are asked for.
 
-std::string shown(const Trace& trace, const InspectView& view = {}) {
+std::string shown(const Trace& trace, const InspectCommand& command = {}) {
     Result<InspectFigures> figures = inspect_trace(trace, {});
     CHECK(figures);
-    return inspect_table(trace, figures.value(), view);
+    return inspect_table(trace, figures.value(), command);
 }
 
 /// 3 of 5 blocks and 9 of 17 tokens hit: 1 2 again, then 1.
@@ -190,14 +190,14 @@ TEST(InspectTable, TellsWhatIsShared) {
 }
 
 TEST(InspectTable, TellsSizesInBytesWhereATokenHasSome) {
-    const std::string text = shown(sharing(), {false, 1024});
+    const std::string text = shown(sharing(), {.token_bytes = 1024});
     EXPECT_TRUE(says(text, "\n           2             8   8.00 KiB     40.00 %     41.18 %\n"));
     EXPECT_TRUE(says(text, "cache bytes for this share of it"));
 }
 
 TEST(InspectTable, PlotsOnlyWhatIsAskedFor) {
     EXPECT_FALSE(says(shown(sharing()), "█"));
-    const std::string text = shown(sharing(), {true, 0});
+    const std::string text = shown(sharing(), {.plot = true});
     EXPECT_TRUE(says(text, "40.00 %     41.18 %  |██████████████████████████████|\n"));
     EXPECT_TRUE(says(text, "\nRows in every 1ms\n           1 |███|\n"));
     EXPECT_TRUE(says(text, "Working set: distinct blocks used in every 1ms\n"));
