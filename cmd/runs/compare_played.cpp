@@ -37,6 +37,7 @@ struct ReadRow {
 struct SideRead {
     std::vector<ReadRow> rows;
     RunTimeline timeline;
+    bool has_bounds = false;  ///< some row of the run has; files before record schema 17 have none
 };
 
 double known(const OptionalNs& value) {
@@ -51,11 +52,13 @@ bool is_servers_failure(const Record& record) {
 
 void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out) {
     const std::optional<std::size_t> rule = rule_of(slo, record);
-    if (!rule || record.censored || record.outcome == Outcome::interrupted) {
+    if (!rule || record.censored) {
         return;
     }
     const GoodputLimits& limits = slo[*rule].limits;
-    out.meets_slo = is_good(limits, record);
+    if (record.outcome != Outcome::interrupted) {  // of such a row nobody knows
+        out.meets_slo = is_good(limits, record);
+    }
     out.surely_meets_slo = is_good(limits, record, TimesAt::longest).value_or(false);
     out.may_meet_slo = is_good(limits, record, TimesAt::shortest).value_or(false);
 }
@@ -142,8 +145,6 @@ void settle(SideRead& read, PlayedRun& run) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
-    constexpr std::int64_t first_with_bounds = 17;  // record schema
-    const bool has_bounds = run.facts.schema >= first_with_bounds;
     run.compared.requests.reserve(read.rows.size());
     run.rows.reserve(read.rows.size());
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
@@ -154,14 +155,16 @@ void settle(SideRead& read, PlayedRun& run) {
         }
         count(one, run.counts);
         run.compared.requests.push_back(one.request);
-        if (!has_bounds) {
+        if (!read.has_bounds) {
             ComparedRequest& exact = run.compared.requests.back();
             exact.errors = {};
             exact.surely_meets_slo = exact.may_meet_slo = exact.meets_slo.value_or(false);
         }
         run.rows.push_back(one.row);
     }
-    run.compared.duration_ns = read.timeline.figures().duration_ns;
+    const RunTimelineFigures times = read.timeline.figures();
+    run.compared.duration_ns = times.duration_ns;
+    run.compared.least_duration_ns = read.has_bounds ? times.duration_least_ns : 0;
 }
 
 /// As its summary.json has it; empty where there is none.
@@ -221,7 +224,8 @@ class UnmetColumns {
 std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
                        Sides& sides, UnmetColumns& unmet) {
     const bool lane_cap = has_lane_cap(facts.arguments);
-    return each_record_in(path, [&](const Record& record) {
+    bool has_bounds = false;
+    std::string why = each_record_in(path, [&](const Record& record) {
         unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
@@ -229,8 +233,13 @@ std::string read_sides(const std::string& path, const RunFacts& facts, const Goo
         } else if (record.phase == Phase::profile) {
             side.timeline.add(record);
             side.rows.push_back(read_row(record, slo, lane_cap));
+            has_bounds = has_bounds || record.last_late_ns;
         }
     });
+    for (SideRead& side : sides) {
+        side.has_bounds = has_bounds;
+    }
+    return why;
 }
 
 }  // namespace
