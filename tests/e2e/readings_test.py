@@ -170,7 +170,7 @@ class Readings(Case):
         self.assertEqual(len(records), len(run.records()))
         # A group whose rows all failed here has the run's bars: any of them may have been good.
         failed = {"outcome": "client_failed", "tainted": ["client_failed"], "first_late_ns": None, "last_late_ns": None}
-        lines = [r | failed if r["kept"]["tier"] == "silver" else r for r in run.records()]
+        lines = [r | failed if r["kept"]["tier"] == "silver" else r for r in run.records().values()]
         with open(f"{run.folder}/requests.jsonl", "w") as out:
             out.writelines(json.dumps(line) + "\n" for line in lines)
         groups = {one["value"]: one["client_error"] for one in reading(run.folder, "--by", "kept.tier")["by"][0]["groups"]}
