@@ -37,7 +37,6 @@ struct ReadRow {
 struct SideRead {
     std::vector<ReadRow> rows;
     RunTimeline timeline;
-    bool has_bounds = false;  ///< some row of the run has; files before record schema 17 have none
 };
 
 double known(const OptionalNs& value) {
@@ -145,6 +144,7 @@ void settle(SideRead& read, PlayedRun& run) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
+    const bool has_bounds = run.facts.schema >= first_schema_with_bounds;
     run.compared.requests.reserve(read.rows.size());
     run.rows.reserve(read.rows.size());
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
@@ -155,7 +155,7 @@ void settle(SideRead& read, PlayedRun& run) {
         }
         count(one, run.counts);
         run.compared.requests.push_back(one.request);
-        if (!read.has_bounds) {
+        if (!has_bounds) {
             ComparedRequest& exact = run.compared.requests.back();
             exact.errors = {};
             exact.surely_meets_slo = exact.may_meet_slo = exact.meets_slo.value_or(false);
@@ -164,7 +164,7 @@ void settle(SideRead& read, PlayedRun& run) {
     }
     const RunTimelineFigures times = read.timeline.figures();
     run.compared.duration_ns = times.duration_ns;
-    run.compared.least_duration_ns = read.has_bounds ? times.duration_least_ns : 0;
+    run.compared.least_duration_ns = has_bounds ? times.duration_least_ns : 0;
 }
 
 /// As its summary.json has it; empty where there is none.
@@ -224,8 +224,7 @@ class UnmetColumns {
 std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
                        Sides& sides, UnmetColumns& unmet) {
     const bool lane_cap = has_lane_cap(facts.arguments);
-    bool has_bounds = false;
-    std::string why = each_record_in(path, [&](const Record& record) {
+    return each_record_in(path, [&](const Record& record) {
         unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
@@ -233,13 +232,8 @@ std::string read_sides(const std::string& path, const RunFacts& facts, const Goo
         } else if (record.phase == Phase::profile) {
             side.timeline.add(record);
             side.rows.push_back(read_row(record, slo, lane_cap));
-            has_bounds = has_bounds || record.last_late_ns;
         }
     });
-    for (SideRead& side : sides) {
-        side.has_bounds = has_bounds;
-    }
-    return why;
 }
 
 }  // namespace

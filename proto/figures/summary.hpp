@@ -324,6 +324,9 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 ///     `thresholds`, whose `sure` says whether the bound lies outside of it.
 inline constexpr int summary_schema = 27;
 
+/// Records of before it have no bounds: what is derived from them has no bars.
+inline constexpr std::int64_t first_schema_with_bounds = 17;
+
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
 
