@@ -315,6 +315,12 @@ bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
 /// of one side and the upper one of the other.
 void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
                      const ComparisonOptions& options) {
+    const bool has_ends = compared.metric.unit() == MetricUnit::ns ||
+                          compared.metric.figure == ComparedFigure::good ||
+                          compared.metric.figure == ComparedFigure::goodput;
+    if (!has_ends) {
+        return;
+    }
     const MetricFigures lower = figures_of(terms_of_ends(terms, paired, false));
     const MetricFigures upper = figures_of(terms_of_ends(terms, paired, true));
     if (compared.metric.unit() == MetricUnit::share) {

@@ -107,6 +107,7 @@ struct ComparedRequest {
     bool held = false;              ///< a cap or a budget of the client let it wait
     std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or nobody knows
     /// The same by its longest times, and by its shortest, that `errors` allow; where it is known.
+    /// Of one whose answer or end was lost, so that nobody knows, false and true.
     bool surely_meets_slo = false;
     bool may_meet_slo = false;
     /// Complete or given up; nothing where it was never sent.
@@ -124,6 +125,8 @@ struct ComparedRequest {
 struct ComparedRun {
     std::vector<ComparedRequest> requests;  ///< in any order
     std::int64_t duration_ns = 0;           ///< what the rates of this run are per; 0: unknown
+    /// The least that it can have been, its last end having been read late; 0: not known.
+    std::int64_t least_duration_ns = 0;
 };
 
 struct ComparisonOptions {

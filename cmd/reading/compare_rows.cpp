@@ -136,6 +136,7 @@ PairedRows pair_rows(std::span<const ComparedRun> a, std::span<const ComparedRun
         }
         paired.runs.push_back(std::move(requests));
         paired.durations_ns.push_back(run.duration_ns);
+        paired.least_durations_ns.push_back(run.least_duration_ns);
     };
     std::for_each(a.begin(), a.end(), place);
     std::for_each(b.begin(), b.end(), place);
@@ -175,18 +176,23 @@ void add_values(MetricTerms& terms, const PairedRows& paired) {
 enum class End : std::uint8_t { none, lower, upper };
 
 std::optional<bool> meets_slo(const ComparedRequest& request, End end) {
-    return !request.meets_slo || end == End::none ? request.meets_slo
-           : end == End::lower                    ? request.surely_meets_slo
-                                                  : request.may_meet_slo;
+    const bool has_ends = request.meets_slo || request.may_meet_slo;  // false and true of lost ones
+    return !has_ends || end == End::none ? request.meets_slo
+           : end == End::lower           ? request.surely_meets_slo
+                                         : request.may_meet_slo;
 }
 
 /// Whether it counts for a share; nothing where it could not.
 std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure, End end) {
-    if (request == nullptr || (!request->ok && !request->failed)) {
+    if (request == nullptr) {
         return std::nullopt;
     }
+    const bool has_ended = request->ok || request->failed;
     if (figure == ComparedFigure::errors) {
-        return request->failed;
+        return has_ended ? std::optional(request->failed) : std::nullopt;
+    }
+    if (!has_ended && (end == End::none || !request->may_meet_slo)) {
+        return std::nullopt;
     }
     return request->failed && !request->meets_slo ? std::optional(false) : meets_slo(*request, end);
 }
@@ -238,7 +244,8 @@ std::vector<std::uint32_t> ended_rows(const Requests& requests) {
     return rows;
 }
 
-/// The terms of one run's rate, in the order of its own ends.
+/// The terms of one run's rate, in the order of its own ends. Of rows whose end was lost some may
+/// have been good.
 void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
               const std::vector<std::uint32_t>& rows, std::int64_t duration_ns,
               ComparedFigure figure, End end) {
@@ -259,6 +266,12 @@ void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
             static_cast<double>(*request.ended_ns - before_ns) * scale / second_ns;
         terms[place] = {count_of(request, figure, end), time_s};
         before_ns = *request.ended_ns;
+    }
+    std::size_t place = rows.size();
+    for (const ComparedRequest* const one : requests) {
+        if (figure == ComparedFigure::goodput && one != nullptr && !one->ended_ns) {
+            terms[place++].top = count_of(*one, figure, end);
+        }
     }
 }
 
@@ -290,7 +303,9 @@ void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
     terms.pairs = paired.rows;
     for (std::size_t run = 0; run < paired.runs.size(); ++run) {
         const std::vector<std::uint32_t> rows = ended_rows(paired.runs[run]);
-        add_rate(terms.runs[run], paired.runs[run], rows, paired.durations_ns[run],
+        const std::int64_t least_ns = paired.least_durations_ns[run];
+        add_rate(terms.runs[run], paired.runs[run], rows,
+                 end == End::upper && least_ns > 0 ? least_ns : paired.durations_ns[run],
                  terms.metric.figure, end);
         terms.pairs = std::min<std::uint64_t>(terms.pairs, rows.size());
     }

@@ -73,8 +73,12 @@ std::optional<ErrorBar> scaled(const std::optional<ErrorBar>& error, double by) 
     return error ? std::optional(ErrorBar{error->below * by, error->above * by}) : std::nullopt;
 }
 
-std::vector<GroupFigure> figures_of(const Summary& group, double seconds) {
-    const SummaryFigures f = group.figures();
+std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run) {
+    const double seconds = static_cast<double>(run.figures.duration_ns) / ns_per_s;
+    SummaryFigures f = group.figures();
+    // What the run knows: all rows of a group may have failed here, or have no record.
+    f.has_bounds = f.has_bounds || run.facts.schema >= first_schema_with_bounds;
+    f.more_unrecorded = run.figures.lacks_rows();
     const GoodputCounts good = f.goodput();
     const bool judged = good.decided > 0 && f.uncounted.goodput == 0;
     const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
@@ -106,11 +110,11 @@ std::vector<GroupFigure> figures_of(const Summary& group, double seconds) {
     return out;
 }
 
-GroupTable table_of(const Grouping& grouping, double seconds) {
+GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
     GroupTable table;
     table.key = grouping.key.text;
     for (const auto& [value, group] : grouping.groups) {
-        table.rows.push_back({value, figures_of(*group, seconds)});
+        table.rows.push_back({value, figures_of(*group, run)});
     }
     sort_rows(table.rows);
     return table;
@@ -255,7 +259,7 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     });
     for (const Grouping& grouping : groupings) {
         why = why.empty() ? own.refusal(grouping.key) : why;
-        out.push_back(table_of(grouping, static_cast<double>(run.figures.duration_ns) / ns_per_s));
+        out.push_back(table_of(grouping, run));
     }
     return why;
 }

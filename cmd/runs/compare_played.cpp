@@ -51,11 +51,13 @@ bool is_servers_failure(const Record& record) {
 
 void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out) {
     const std::optional<std::size_t> rule = rule_of(slo, record);
-    if (!rule || record.censored || record.outcome == Outcome::interrupted) {
+    if (!rule || record.censored) {
         return;
     }
     const GoodputLimits& limits = slo[*rule].limits;
-    out.meets_slo = is_good(limits, record);
+    if (record.outcome != Outcome::interrupted) {  // of such a row nobody knows
+        out.meets_slo = is_good(limits, record);
+    }
     out.surely_meets_slo = is_good(limits, record, TimesAt::longest).value_or(false);
     out.may_meet_slo = is_good(limits, record, TimesAt::shortest).value_or(false);
 }
@@ -142,8 +144,7 @@ void settle(SideRead& read, PlayedRun& run) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
-    constexpr std::int64_t first_with_bounds = 17;  // record schema
-    const bool has_bounds = run.facts.schema >= first_with_bounds;
+    const bool has_bounds = run.facts.schema >= first_schema_with_bounds;
     run.compared.requests.reserve(read.rows.size());
     run.rows.reserve(read.rows.size());
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
@@ -161,7 +162,9 @@ void settle(SideRead& read, PlayedRun& run) {
         }
         run.rows.push_back(one.row);
     }
-    run.compared.duration_ns = read.timeline.figures().duration_ns;
+    const RunTimelineFigures times = read.timeline.figures();
+    run.compared.duration_ns = times.duration_ns;
+    run.compared.least_duration_ns = has_bounds ? times.duration_least_ns : 0;
 }
 
 /// As its summary.json has it; empty where there is none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -262,7 +263,8 @@ std::string stability_text(const StabilityFinding& found) {
     return text;
 }
 
-/// The tightest time that decides an SLO: its bound, or of good rows those of --goodput.
+/// The tightest time that decides an SLO: its bound, or of good rows those of --goodput. Endless
+/// where no time does.
 double tightest_ns(const Threshold& slo, JsonValue goodput) {
     constexpr double ns_per_ms = 1e6;
     if (slo.figure->unit == FigureUnit::time) {
@@ -270,7 +272,7 @@ double tightest_ns(const Threshold& slo, JsonValue goodput) {
     }
     double least = std::numeric_limits<double>::infinity();
     const auto look_at = [&least](JsonValue limits) {
-        for (const char* name : {"ttft_ms", "ttft_due_ms", "e2el_ms"}) {
+        for (const char* name : {"ttft_ms", "ttft_due_ms", "tpot_ms", "e2el_ms"}) {
             least = std::min(least, ns_per_ms * limits.find(name).as_double().value_or(least));
         }
     };
@@ -314,7 +316,8 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
     }
     std::sort(late_ns.begin(), late_ns.end());
     const std::size_t p99 = nearest_rank(late_ns.size(), 990) - 1;
-    return static_cast<double>(late_ns.back()) <= worst_part * tightest &&
+    return std::isfinite(tightest) &&
+           static_cast<double>(late_ns.back()) <= worst_part * tightest &&
            static_cast<double>(late_ns[p99]) <= late_part * tightest;
 }
 

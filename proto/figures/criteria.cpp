@@ -221,7 +221,7 @@ namespace {
 template <typename Statistic>
 std::optional<ErrorBar> bar_of(const FigureName& figure, const Figures& figures, Statistic of) {
     const Distribution& measured = figure.distribution(figures);
-    if (figure.bounds == nullptr || measured.count == 0 ||
+    if (figure.bounds == nullptr || measured.count == 0 || figures.lacks_rows() ||
         (figures.*figure.bounds).upper.count == 0) {
         return std::nullopt;
     }

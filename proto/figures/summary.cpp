@@ -202,6 +202,7 @@ std::optional<bool> GoodputCounts::add(const GoodputLimits& limits, const Record
     GoodputCount::add(measured);
     worst.add(is_good(limits, record, TimesAt::longest));
     best.add(is_good(limits, record, TimesAt::shortest));
+    undecided += !measured && record.outcome == Outcome::ok ? 1 : 0;
     return measured;
 }
 
@@ -209,13 +210,15 @@ void GoodputCounts::add(const GoodputCounts& other) {
     GoodputCount::add(other);
     worst.add(other.worst);
     best.add(other.best);
+    undecided += other.undecided;
 }
 
 std::optional<ErrorBar> GoodputCounts::error() const {
     const auto value = share();
     const auto least = worst.share();
     const auto most = best.share();
-    return value && least && most ? error_bar(*value, *least, *most) : std::nullopt;
+    return value && least && most && undecided == 0 ? error_bar(*value, *least, *most)
+                                                    : std::nullopt;
 }
 
 std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& record) {
@@ -409,6 +412,7 @@ void Summary::add(const Record& record) {
         ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
     }
     f.has_bounds = f.has_bounds || record.last_late_ns;
+    f.awaits_answers = f.awaits_answers || record.user || record.parent_end_ns;
     add_sending(record);
     add_prompt(record);
     add_output(record);
@@ -513,7 +517,11 @@ GoodputCounts SummaryFigures::goodput() const {
 }
 
 std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
-    if (!has_bounds || !request_goodput) {
+    // As of a cap on connections, more than one row in a hundred waited for one.
+    constexpr double waited_max = 0.01;
+    const auto waited = static_cast<double>(late_causes[static_cast<std::size_t>(LateCause::lane)]);
+    if (!has_bars() || !request_goodput || awaits_answers || has_held() ||
+        waited > waited_max * static_cast<double>(fired)) {
         return std::nullopt;
     }
     const auto rate = [](std::uint64_t count, std::int64_t ns) {
@@ -722,11 +730,9 @@ namespace {
 
 /// The load came as the trace has it: no answer, no cap, no lack of ours kept rows back.
 bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
-    const SendingFigures& sending = f.sending;
     const auto late = static_cast<double>(f.sent_late());
     return info.run.users == 0 && info.run.sessions != "closed" &&
-           !has_lane_cap(info.run.arguments) && sending.held_by_user.held.count == 0 &&
-           sending.held_by_budget.held.count == 0 && sending.held_by_host.held.count == 0 &&
+           !has_lane_cap(info.run.arguments) && !f.has_held() &&
            late <= 0.01 * static_cast<double>(f.fired);
 }
 

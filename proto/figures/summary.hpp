@@ -121,10 +121,11 @@ struct GoodputCount {
 struct GoodputCounts : GoodputCount {
     GoodputCount worst;
     GoodputCount best;
+    std::uint64_t undecided = 0;  ///< rows that are ok, and nobody knows whether they are good
     /// Returns whether it is good, as measured.
     std::optional<bool> add(const GoodputLimits& limits, const Record& record);
     void add(const GoodputCounts& other);
-    /// Of the share; nothing where one of the three has none.
+    /// Of the share; nothing where one of the three has none, or a row is undecided.
     std::optional<ErrorBar> error() const;
 };
 
@@ -323,6 +324,9 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 ///     `thresholds`, whose `sure` says whether the bound lies outside of it.
 inline constexpr int summary_schema = 27;
 
+/// Records of before it have no bounds: what is derived from them has no bars.
+inline constexpr std::int64_t first_schema_with_bounds = 17;
+
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
 
@@ -426,6 +430,8 @@ struct SummaryFigures {
     Distribution chunk_gap;
     /// How far the client may have moved these; ttft_due counts it by definition.
     bool has_bounds = false;  ///< some row has its own; files before record schema 17 have none
+    /// Some row was due when an answer had come: of a user, or after another of its session.
+    bool awaits_answers = false;
     Bounds ttft_bounds;
     Bounds tpot_bounds;
     Bounds itl_bounds;
@@ -541,13 +547,27 @@ struct SummaryFigures {
     bool foretells_hits() const { return rows_unforetold == 0 || rows_unforetold < rows; }
     /// Salt, seed and overhead change nothing: what was sent is recorded text.
     bool is_recorded_text() const { return rows_in_words > 0 && !foretells_hits(); }
+    /// --max-inflight, a budget or a limit of this host kept some row back.
+    bool has_held() const {
+        return sending.held_by_user.held.count + sending.held_by_budget.held.count +
+                   sending.held_by_host.held.count >
+               0;
+    }
+    /// Of rows that left, or would have, no record says what became of them: no bar takes them in.
+    bool lacks_rows() const {
+        const auto gone = [this](Outcome of) { return outcomes[static_cast<std::size_t>(of)] > 0; };
+        return unrecorded > 0 || more_unrecorded ||
+               (dropped > 0 && (gone(Outcome::client_failed) || gone(Outcome::interrupted)));
+    }
+    bool has_bars() const { return has_bounds && !lacks_rows(); }
     bool judges_goodput() const { return !goodput_rules.empty(); }
     /// Of all rules.
     GoodputCounts goodput() const;
     /// How far the client may have moved the share of good rows, and `request_goodput`, 1/s.
-    /// Nothing: that is not known.
+    /// Nothing: that is not known. The rate has no bar where the load waited for answers or caps
+    /// either: late reads lower such a load itself.
     std::optional<ErrorBar> good_error() const {
-        return has_bounds && request_goodput ? goodput().error() : std::nullopt;
+        return has_bars() ? goodput().error() : std::nullopt;
     }
     std::optional<ErrorBar> request_goodput_error() const;
 };

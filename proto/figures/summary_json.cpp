@@ -209,12 +209,15 @@ void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
 }
 
 void write_client_error(JsonWriter& json, const SummaryFigures& f) {
+    const auto write = [&](std::string_view key, const Distribution& d, const Bounds& bounds) {
+        write_bars(json, key, d, f.lacks_rows() ? Bounds() : bounds);
+    };
     json.key("client_error").begin_object();
-    write_bars(json, "ttft_ms", f.ttft, f.ttft_bounds);
-    write_bars(json, "tpot_ms", f.tpot, f.tpot_bounds);
-    write_bars(json, "itl_ms", f.itl, f.itl_bounds);
-    write_bars(json, "e2el_ms", f.e2e, f.e2e_bounds);
-    write_bars(json, "chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
+    write("ttft_ms", f.ttft, f.ttft_bounds);
+    write("tpot_ms", f.tpot, f.tpot_bounds);
+    write("itl_ms", f.itl, f.itl_bounds);
+    write("e2el_ms", f.e2e, f.e2e_bounds);
+    write("chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
     write_error(json, "good", f.good_error());
     write_error(json, "request_goodput", f.request_goodput_error());
     json.end_object();
@@ -445,7 +448,7 @@ void write_goodput(JsonWriter& json, const SummaryFigures& f) {
         write_count(json, "good", f.goodput_counts[i].good);
         write_count(json, "decided", f.goodput_counts[i].decided);
         write_error(json, "client_error",
-                    f.has_bounds ? f.goodput_counts[i].error() : std::nullopt);
+                    f.has_bars() ? f.goodput_counts[i].error() : std::nullopt);
         json.end_object();
     }
     json.end_array();

@@ -38,6 +38,9 @@ std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimit
                      " rows at one instant)";
 }
 
+/// What others did then (add_host_reason).
+constexpr const char* at_that_time = "at that time ";
+
 // A second with less is an ordinary one.
 constexpr double taken_noticed = 0.01;
 
@@ -226,7 +229,7 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
               (stopped ? " (a signal, a debugger, a CPU quota, or all of this host)" : "");
     }
     const char* between = gap.empty() || taken.empty() ? "" : "; ";
-    reasons.push_back("at that time " + (stopped ? gap + between + taken : taken + between + gap));
+    reasons.push_back(at_that_time + (stopped ? gap + between + taken : taken + between + gap));
 }
 
 void add_load_reason(const ClientTotals& client, Reasons& reasons) {
@@ -533,6 +536,26 @@ void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& j
     }
 }
 
+/// Somebody was too slow: this client, its host or the network.
+bool is_blamed(Verdict verdict) {
+    return rank_of(verdict) > rank_of(Verdict::uncalibrated);
+}
+
+/// Seconds and engines of the client are not told apart by shard: of all rows together they may
+/// blame the host of another one. Each shard knows of its own rows who was too slow.
+void blame_parts(const MergedRun& run, Judgement& judged) {
+    Verdict worst = Verdict::certified;
+    for (const MergedShard& shard : run.shards) {
+        const Verdict verdict = verdict_named(shard.verdict);
+        worst = !shard.is_missing() && rank_of(verdict) > rank_of(worst) ? verdict : worst;
+    }
+    if (is_blamed(judged.verdict) && is_blamed(worst)) {
+        judged.verdict = worst;
+        std::erase_if(judged.reasons,
+                      [](const std::string& one) { return one.starts_with(at_that_time); });
+    }
+}
+
 /// A part may be worse than the whole, of which all bars and shares are known. Where the whole was
 /// not judged, its parts decide.
 void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides, Judgement& judged) {
@@ -549,6 +572,7 @@ void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides, J
 
 Judgement judge_merged(const MergedRun& run, Judgement judged) {
     const bool is_unjudged = judged.verdict == Verdict::uncalibrated;
+    blame_parts(run, judged);
     const std::size_t of_rows = judged.reasons.size();
     judge_rows(run, judged);
     for (std::size_t i = 0; i < run.shards.size(); ++i) {

@@ -82,7 +82,7 @@ void add_load_reason(const ClientTotals& client, Reasons& reasons);
 /// one that its user stopped; a clock that is known worse than to `clock_error_max_ns`, a time 0
 /// that lies too far from that of the first shard. Uncalibrated at best: a clock that was compared
 /// with none. What a shard was judged by itself is told, and decides where the rows are
-/// uncalibrated.
+/// uncalibrated, and who was too slow where somebody was.
 Judgement judge_merged(const MergedRun& run, Judgement judged);
 
 // Warnings: what a reader of the figures must know before he believes them, though no row failed.

@@ -168,6 +168,14 @@ class Readings(Case):
         by_tier = {one["value"]: one["good"] for one in reading(run.folder, "--by", "kept.tier")["by"][0]["groups"]}
         self.assertEqual(by_tier, {"gold": 20, "silver": 0, "bronze": None})
         self.assertEqual(len(records), len(run.records()))
+        # A group whose rows all failed here has the run's bars: any of them may have been good.
+        failed = {"outcome": "client_failed", "tainted": ["client_failed"], "first_late_ns": None, "last_late_ns": None}
+        lines = [r | failed if r["kept"]["tier"] == "silver" else r for r in run.records().values()]
+        with open(f"{run.folder}/requests.jsonl", "w") as out:
+            out.writelines(json.dumps(line) + "\n" for line in lines)
+        groups = {one["value"]: one["client_error"] for one in reading(run.folder, "--by", "kept.tier")["by"][0]["groups"]}
+        self.assertEqual(groups["silver"]["good_percent"], {"below": 0, "above": 100})
+        self.assertEqual(groups["gold"]["good_percent"], {"below": 0, "above": 0})
 
     def test_steady_why_trees_and_certificate(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:

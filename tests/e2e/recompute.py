@@ -222,6 +222,23 @@ def meets_at(record, slo, end):
     return all(times[m][0] is not None and at_end(*times[m], end) <= bound * 1e6 for m, bound in slo.items())
 
 
+def load_waits(records):
+    """For answers, or for a cap: late reads lower such a load itself."""
+    causes = [r["late_cause"] for r in records if r["fired_ns"] is not None]
+    return (
+        any(r["user"] is not None or r["parent_end_ns"] is not None for r in records)
+        or any(cause in ("inflight", "budget", "limit") for cause in causes)
+        or causes.count("lane") > 0.01 * len(causes)
+    )
+
+
+def lacks_rows(records):
+    """Some were not sent, and the failure that they waited for may be the client's."""
+    outcomes = {r["outcome"] for r in records}
+    dropped = any(r["outcome"] == "not_sent" and r["error"] for r in records)
+    return dropped and bool(outcomes & {"client_failed", "interrupted"})
+
+
 def goodput_error(records, slo, warm):
     """Of the share of good rows and of their rate: counted at both ends."""
     seconds = duration_ns(records, warm) / 1e9
@@ -236,6 +253,8 @@ def goodput_error(records, slo, warm):
     share = {end: good / of if of else None for end, (good, of) in counts.items()}
     shortest = duration_ns(records, warm, shortest=True) / 1e9
     rates = counts[None][0] / seconds, counts[1][0] / seconds, counts[0][0] / shortest if shortest else math.inf
+    if load_waits(records):
+        rates = math.nan, math.nan, math.inf
     return {
         "good": None if None in share.values() else
         {"below": max(0, share[None] - share[1]), "above": max(0, share[0] - share[None])},
@@ -245,7 +264,7 @@ def goodput_error(records, slo, warm):
 
 
 def client_error(records, ok, given_up, whole, slo, warm):
-    if all(r["last_late_ns"] is None for r in records):
+    if all(r["last_late_ns"] is None for r in records) or lacks_rows(records):
         return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms", "good", "request_goodput"))
 
     def missing(key):

@@ -582,6 +582,44 @@ TEST(Evidence, ClientErrorsWidenWhatMeetsTheSlo) {
     EXPECT_NEAR(moved[1].high, plain[1].high * 202 / 200 * 300 / 299, 1e-9);
     dual.a.requests[4].may_meet_slo = true;
     EXPECT_NEAR(compared()[0].low, plain[0].low - 1.0 / 400, 1e-9);
+    dual.b.least_duration_ns = dual.b.duration_ns / 10 * 9;  // its last end was read late
+    EXPECT_NEAR(compared()[1].high, moved[1].high / 0.9, 1e-9);
+    EXPECT_EQ(compared()[0].high, moved[0].high) << "a share";
+}
+
+// Of a row whose answer or end was lost nobody knows: it is not good at one end, good at the other.
+TEST(Evidence, LostRowsMoveWhatMeetsTheSlo) {
+    Dual dual(1.1, 1.1);
+    for (std::size_t row = 0; row < 400; ++row) {
+        for (ComparedRequest* one : {&dual.a.requests[row], &dual.b.requests[row]}) {
+            one->meets_slo = one->surely_meets_slo = one->may_meet_slo = row % 4 > 0;
+        }
+    }
+    const auto compared = [&dual] {
+        return compare(dual.a, dual.b, {"good", "request_goodput", "errors"}, {}).metrics;
+    };
+    ComparedRequest& lost = dual.b.requests[1];
+    ComparedRequest& other = dual.b.requests[2];
+    lost.meets_slo = other.meets_slo = std::nullopt;
+    lost.surely_meets_slo = lost.may_meet_slo = false;
+    other.surely_meets_slo = other.may_meet_slo = false;
+    const std::vector<MetricComparison> plain = compared();  // as rows without a count of tokens
+    lost.may_meet_slo = true;
+    std::vector<MetricComparison> moved = compared();
+    EXPECT_NEAR(moved[0].low, plain[0].low + 298.0 / 399 - 298.0 / 398, 1e-9);
+    EXPECT_NEAR(moved[0].high, plain[0].high + 299.0 / 399 - 298.0 / 398, 1e-9);
+    EXPECT_NEAR(moved[1].high, plain[1].high * 299 / 298, 1e-9);
+    EXPECT_EQ(moved[1].low, plain[1].low);
+    // One that was in flight when the run was killed is neither ok nor failed, and has no end.
+    other.ok = false;
+    other.ended_ns.reset();
+    const std::vector<MetricComparison> without = compared();
+    other.may_meet_slo = true;
+    moved = compared();
+    EXPECT_NEAR(moved[0].low, without[0].low + 298.0 / 400 - 298.0 / 399, 1e-9);
+    EXPECT_NEAR(moved[0].high, without[0].high + 300.0 / 400 - 299.0 / 399, 1e-9);
+    EXPECT_NEAR(moved[1].high, without[1].high * 300 / 299, 1e-9);
+    EXPECT_EQ(moved[2].low, without[2].low) << "it is no error";
 }
 
 // Of 400 rows 4 are 1 %, and 5 are more.

@@ -78,7 +78,7 @@ class JudgedProbeTest : public testing::Test {
         const std::string text =
             R"({"fired":)" + std::to_string(rows) + R"(,"p90_ttft_ms":)" + std::to_string(ttft_ms) +
             R"(,"client_error":{"ttft_ms":{"p90":)" + bar_ + R"(},"good":)" + bar_ + "}" +
-            R"(,"goodput":{"ttft_ms":)" + limit_ms_ + R"(,"good":95,"decided":100})" +
+            R"(,"goodput":{")" + limited_ + R"(":)" + limit_ms_ + R"(,"good":95,"decided":100})" +
             R"(,"client":{"dropped_payloads":0,"dropped_entries":0})" +
             R"(,"warmup":{"fired":0},"verdict":{"name":")" + verdict +
             R"(","reasons":["a reason"]},"thresholds":[)" + finding(ttft_ms, "ms", ttft_ms >= 100) +
@@ -97,7 +97,8 @@ class JudgedProbeTest : public testing::Test {
     const ScratchFolder folder_;
     std::string slo_ = "ttft:p90<100ms";
     std::string bar_ = "null";
-    std::string limit_ms_ = "100";  ///< of good rows, which are 95 %
+    std::string limited_ = "ttft_ms";  ///< of good rows, which are 95 %
+    std::string limit_ms_ = "100";
     std::int64_t first_late_ns_ = 0;
     bool read_late_ = false;  ///< all growth is that of the reads
 };
@@ -158,8 +159,15 @@ TEST_F(JudgedProbeTest, KeepsAShareThatTheClientCannotHaveChanged) {
     write_records(100, 0);
     bar_ = R"({"below":0.04,"above":0.05})";
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::meets);
-    limit_ms_ = "99";
-    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
+    for (const char* name : {"ttft_ms", "ttft_due_ms", "tpot_ms", "e2el_ms"}) {
+        limited_ = name;
+        limit_ms_ = "100";
+        EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::meets) << name;
+        limit_ms_ = "99";
+        EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled) << name;
+    }
+    limit_ms_ = "null";
+    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled) << "no time decides";
     limit_ms_ = "100";
     bar_ = R"({"below":0.06,"above":0})";
     EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
@@ -175,6 +183,14 @@ TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWithBesideOthers) {
     read_late_ = true;
     write_records(200, ms);
     EXPECT_EQ(judge("host-noisy", 200, 40, 0).outcome, ProbeOutcome::spoiled);
+}
+
+// No time says how late rows may have left.
+TEST_F(JudgedProbeTest, ThrowsAwayErrorsAloneOfASpoiledRun) {
+    slo_ = "errors<1%";
+    write_records(100, 0);
+    EXPECT_EQ(judge("certified", 100, 40, 0).outcome, ProbeOutcome::meets);
+    EXPECT_EQ(judge("host-noisy", 100, 40, 0).outcome, ProbeOutcome::spoiled);
 }
 
 TEST_F(JudgedProbeTest, ThrowsAwayWhatIsTooShort) {

@@ -275,7 +275,8 @@ TEST(MergedRun, AllCertified) {
     EXPECT_TRUE(merged_warnings(run_of(8)).empty());
 }
 
-// A shard's own verdict is told, and decides only where all rows together cannot be judged.
+// A shard's own verdict is told, and decides where all rows together cannot be judged; and who was
+// too slow, where somebody was: their seconds are not told apart by shard.
 TEST(MergedRun, AllRowsBeforeTheirParts) {
     MergedRun run = run_of(6);
     std::size_t place = 0;
@@ -283,13 +284,26 @@ TEST(MergedRun, AllRowsBeforeTheirParts) {
                                     "host-noisy", "client-limited"}) {
         run.shards[place++].verdict = worse;
         EXPECT_EQ(verdict_of(run), "certified");
-        EXPECT_EQ(verdict_of(run, Verdict::network_limited), "network-limited");
         EXPECT_EQ(verdict_of(run, Verdict::uncalibrated), place < 3 ? "uncalibrated" : worse);
+        for (const Verdict of_rows : {Verdict::network_limited, Verdict::client_limited}) {
+            EXPECT_EQ(verdict_of(run, of_rows), place < 3 ? name_of(of_rows) : worse);
+        }
     }
     const Judgement judged = judge_merged(run, {Verdict::certified, {"of all rows"}});
     EXPECT_EQ(judged.reasons.size(), 7U);
     EXPECT_EQ(judged.reasons.front(), "of all rows");
     EXPECT_EQ(judged.reasons.back(), "shard 4 of 6 is client-limited");
+    MergedRun noisy = run_of(2);
+    noisy.shards[1].verdict = "host-noisy";
+    noisy.shards[1].reasons = {"3 % of the rows"};
+    const Judgement blamed = judge_merged(
+        noisy, {Verdict::client_limited, {"2 % of the rows", "at that time engine 0 was stopped"}});
+    EXPECT_EQ(blamed.verdict, Verdict::host_noisy);
+    EXPECT_EQ(blamed.reasons.front(), "2 % of the rows");
+    EXPECT_EQ(blamed.reasons.back(), "shard 1 of 2 is host-noisy: 3 % of the rows");
+    for (const std::string& one : blamed.reasons) {
+        EXPECT_FALSE(one.starts_with("at that time")) << "of which shard?";
+    }
     // What is no verdict certifies nothing.
     MergedRun odd = run_of(2);
     odd.shards[1].verdict = "splendid";

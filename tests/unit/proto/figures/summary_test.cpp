@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/made.hpp"
@@ -680,6 +681,88 @@ TEST(ClientError, MovesPercentilesByTheRowsThatAreNotKnown) {
     summary.add(record);
     EXPECT_EQ(bar_of(summary, "ttft_ms", "p99"), "null");
     EXPECT_EQ(bar_of(summary, "ttft_ms", "mean"), "null");
+}
+
+/// An answer of an open load, of which all is known, and which is good.
+Record known_record() {
+    Record record = record_of(0);
+    record.user.reset();
+    record.wire_delay_bound_ns = record.request_delay_ns = 0;
+    record.first_late_ns = record.last_late_ns = record.receive_delay_ns = 0;
+    return record;
+}
+
+/// "share rate": which bars of goodput are known, of an answer and this record.
+std::string goodput_bars(const Record& other) {
+    Summary summary({{{}, "", {.ttft_ns = 1000 * ms}}});
+    summary.add(known_record());
+    summary.add(other);
+    const SummaryFigures f = summary.figures();
+    return std::string(f.good_error() ? "share" : "") + (f.request_goodput_error() ? " rate" : "");
+}
+
+// Late reads lower a load that waits for answers or for a cap: its rate is an estimate.
+TEST(ClientError, OfARateIsUnknownWhereTheLoadWaits) {
+    EXPECT_EQ(goodput_bars(known_record()), "share rate");
+    Record waits = known_record();
+    waits.user = 0;
+    EXPECT_EQ(goodput_bars(waits), "share");
+    waits = known_record();
+    waits.parent_end_ns = 0;
+    EXPECT_EQ(goodput_bars(waits), "share");
+    for (const LateCause cause :
+         {LateCause::inflight, LateCause::budget, LateCause::limit, LateCause::lane}) {
+        waits = known_record();
+        waits.late_cause = cause;
+        EXPECT_EQ(goodput_bars(waits), "share") << name_of(cause);
+    }
+    waits.late_cause = LateCause::burst;
+    EXPECT_EQ(goodput_bars(waits), "share rate");
+}
+
+// Of rows that left and have no record, or did not leave for a failure of ours, nothing is known.
+TEST(ClientError, IsUnknownWhereRowsHaveNoRecord) {
+    Summary summary({{{}, "", {.ttft_ns = 1000 * ms}}});
+    summary.add(known_record());
+    SummaryFigures f = summary.figures();
+    const auto ttft_error = [](const SummaryFigures& of) {
+        return error_of(*find_figure("ttft"), shown_statistics[shown_p99], of);
+    };
+    EXPECT_TRUE(f.good_error() && ttft_error(f));
+    f.unrecorded = 1;
+    EXPECT_FALSE(f.good_error() || f.request_goodput_error() || ttft_error(f));
+    EXPECT_TRUE(says(summary_json(f, {}), R"("client_error":{"ttft_ms":null)"));
+    f.unrecorded = 0;
+    f.more_unrecorded = true;
+    EXPECT_FALSE(f.good_error() || ttft_error(f));
+    Record dropped;
+    dropped.error = "waits for row 0, which failed";
+    summary.add(dropped);
+    EXPECT_TRUE(summary.figures().good_error()) << "the server failed";
+    Record failed;
+    failed.outcome = Outcome::client_failed;
+    summary.add(failed);
+    EXPECT_FALSE(summary.figures().good_error() || ttft_error(summary.figures()));
+}
+
+// A rule with a row that nobody can judge has no bar; others keep theirs.
+TEST(ClientError, OfARuleIsUnknownWithoutACountOfTokens) {
+    const auto of_tier = [](const char* tier) {
+        return GoodputRule{parse_group_key("kept.tier").value(), tier, {.tpot_ns = 1000 * ms}};
+    };
+    Summary summary({of_tier("gold"), of_tier("free")});
+    Record record = known_record();
+    record.kept = R"({"tier":"gold"})";
+    summary.add(record);
+    record.kept = R"({"tier":"free"})";
+    summary.add(record);
+    record.tpot_ns.reset();
+    record.tokens_source = TokensSource::chunks;
+    summary.add(record);
+    const SummaryFigures f = summary.figures();
+    EXPECT_TRUE(f.goodput_counts[0].error());
+    EXPECT_EQ(f.goodput_counts[1].undecided, 1U);
+    EXPECT_FALSE(f.goodput_counts[1].error() || f.good_error());
 }
 
 TEST(SummaryMemory, IsOfExactPercentilesAlone) {
