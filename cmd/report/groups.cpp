@@ -77,7 +77,7 @@ std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run
     const double seconds = static_cast<double>(run.figures.duration_ns) / ns_per_s;
     SummaryFigures f = group.figures();
     // What the run knows: all rows of a group may have failed here, or have no record.
-    f.has_bounds = f.has_bounds || run.facts.schema >= first_schema_with_bounds;
+    f.has_bounds = run.facts.schema >= first_schema_with_bounds;
     f.more_unrecorded = run.figures.lacks_rows();
     const GoodputCounts good = f.goodput();
     const bool judged = good.decided > 0 && f.uncounted.goodput == 0;
@@ -113,6 +113,7 @@ std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run
 GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
     GroupTable table;
     table.key = grouping.key.text;
+    table.has_bars = run.facts.schema >= first_schema_with_bounds;
     for (const auto& [value, group] : grouping.groups) {
         table.rows.push_back({value, figures_of(*group, run)});
     }
@@ -269,10 +270,6 @@ GroupCells group_cells(const GroupTable& table) {
     for (const GroupRow& row : table.rows) {
         cells.lines.push_back({printable(row.value)});
     }
-    const bool has_bars = std::ranges::any_of(table.rows, [](const GroupRow& row) {
-        return std::ranges::any_of(row.figures,
-                                   [](const GroupFigure& one) { return one.error.has_value(); });
-    });
     for (std::size_t i = 0; i < group_columns().size(); ++i) {
         const auto& [name, title, decimals, has_error] = group_columns()[i];
         const auto any = [&](auto has) {
@@ -282,7 +279,8 @@ GroupCells group_cells(const GroupTable& table) {
         if (title.empty() || !any([](const GroupFigure& one) { return one.value.has_value(); })) {
             continue;
         }
-        const bool has_errors = has_bars && has_error && !title.ends_with(" p50") &&  // for room
+        const bool has_errors = table.has_bars && has_error &&
+                                !title.ends_with(" p50") &&  // for room
                                 any([](const GroupFigure& one) {
                                     return one.value && (!one.error || most_of(*one.error) > 0);
                                 });

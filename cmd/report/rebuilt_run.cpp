@@ -227,6 +227,10 @@ std::string judge_thresholds_in(const std::string& records_path,
         }
         of_group.duration_ns = figures.duration_ns;
         of_group.timeline.duration_least_ns = figures.timeline.duration_least_ns;
+        // What the run knows: rows of other groups may have waited, failed here, or no record.
+        of_group.has_bounds = of_group.has_bounds || figures.has_bounds;
+        of_group.more_unrecorded = figures.lacks_rows();
+        of_group.awaits_answers = figures.awaits_answers || figures.has_held();
         out[place] = judge_thresholds({thresholds[place]}, of_group).front();
     }
     return why;

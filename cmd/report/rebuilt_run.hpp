@@ -63,6 +63,7 @@ struct GroupRow {
 struct GroupTable {
     std::string key;
     std::vector<GroupRow> rows;
+    bool has_bars = false;  ///< the run has: an error that is missing is not known
 };
 
 // A run as `report` has read it: what every export is made of. Values and references to them.

@@ -213,7 +213,7 @@ std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
     const auto& [least, most] = std::pair(count.worst.good, count.best.good);
     return fmt::format("{} of {} rows ({}{})", grouped(count.good), grouped(count.decided),
                        share(count.good, count.decided),
-                       f.has_bounds && least != most ? fmt::format("; {} to {} without the client",
+                       f.has_bars() && least != most ? fmt::format("; {} to {} without the client",
                                                                    grouped(least), grouped(most))
                                                      : "");
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cmd/report/export_cells.hpp"
+#include "cmd/report/report.hpp"
 #include "cmd/report/workbook.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
@@ -558,6 +559,21 @@ TEST(LaneSlices, TracesConcatenate) {
     const ReadTrace read = Reader().read(trace + later);
     EXPECT_EQ(read.wrong, std::vector<std::string>());
     EXPECT_EQ(requests_in(read).size(), 2u);
+}
+
+// An error that is missing is not known where the run has bars, though all of the table are
+// missing.
+TEST(GroupCells, SayWhichErrorsAreNotKnown) {
+    GroupTable table{.key = "kept.tier", .rows = {{"gold", {}}}};
+    table.rows[0].figures.assign(group_columns().size(), GroupFigure{.value = 1.0});
+    const auto unknown = [&table] {
+        const GroupCells cells = group_cells(table);
+        return std::ranges::count_if(cells.lines.at(0),
+                                     [](const std::string& cell) { return says(cell, "(?)"); });
+    };
+    EXPECT_EQ(unknown(), 0);
+    table.has_bars = true;
+    EXPECT_EQ(unknown(), 4) << "good, and p99 of TTFT, TPOT and E2E";
 }
 
 }  // namespace
