@@ -285,9 +285,12 @@ TEST_F(Cgroup, TakesTheLeastOfAllGroupsAbove) {
     EXPECT_FALSE(read_cgroup_limits("", root()).known);
 }
 
-TEST_F(Cgroup, ReadsTheRootAndTheFirstVersionToo) {
+TEST_F(Cgroup, ReadsTheRootWhereAContainerSeesNoMore) {
     put("cpu.max", "50000 100000");
     EXPECT_EQ(read_cgroup_limits("0::/kubepods/pod7/x\n", root()).cpus, 0.5);
+}
+
+TEST_F(Cgroup, ReadsTheFirstVersionToo) {
     put("cpu,cpuacct/docker/1/cpu.cfs_quota_us", "200000");
     put("cpu,cpuacct/docker/1/cpu.cfs_period_us", "100000");
     put("cpu,cpuacct/docker/cpu.cfs_quota_us", "-1");
