@@ -287,8 +287,9 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept) {
     const auto changes = [&kept](const std::string& argument) {
         const std::string name(flag_of(argument));
-        return !name.empty() && !has_trait(name, resumable) && !holds(kept, argument) &&
-               !holds(kept, name + "=" + mask_value(name, value_of(argument)));
+        const std::string masked = name + "=" + mask_value(name, value_of(argument));
+        const bool is_asked_for = is_masked(masked) && holds(kept, masked);
+        return !name.empty() && !has_trait(name, resumable) && !is_asked_for;
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
     return found == given.end() ? "" : std::string(flag_of(*found));

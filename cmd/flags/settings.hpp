@@ -40,7 +40,7 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
 
 /// The first flag of `given` that would change the run of the `kept` ones; empty: none. Allowed
 /// with `--resume` are: where the server is and how it is asked, which CPUs are used, when to stop,
-/// and what the run had, with or without the same credentials in it.
+/// and what holds credentials, if nothing else in it differs.
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept);
 

@@ -366,8 +366,8 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 parse_number, core.cache_block_tokens);
     flags.value("--cache-capacity", "BLOCKS", "blocks, least recently used evicted; 0: no limit",
                 "0", parse_number, core.cache_blocks_max);
-    flags.value("--cache-reset", "WHOSE", "empties the cache: {}", "both",
-                cache_reset_choices, core.cache_reset);
+    flags.value("--cache-reset", "WHOSE", "empties the cache: {}", "both", cache_reset_choices,
+                core.cache_reset);
 }
 
 void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {

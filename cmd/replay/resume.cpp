@@ -1,7 +1,6 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -111,12 +110,6 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
         resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
     if (!other.empty()) {
         return refuse(other, "--resume continues with the original settings; remove this flag");
-    }
-    if (resumes) {  // what the run had anyway; else it would stand for others of its name, too
-        std::erase_if(line.arguments, [&](const std::string& one) {
-            return std::ranges::count(facts.arguments, one) > 0 &&
-                   !flag_not_to_resume_with({one}, {}).empty();
-        });
     }
     const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {
