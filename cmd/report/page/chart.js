@@ -107,7 +107,7 @@ class Chart {
   // The data of its layers for the time that is shown, and the drawing.
   refresh() {
     this.isStale = false;
-    this.current = this.layers(clock.from, clock.to).filter((layer) => layer !== null);
+    this.current = this.layers(clock.from, clock.to).filter(Boolean);
     this.scaleAxes();
     this.writeLegend();
     this.draw();
