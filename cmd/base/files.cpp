@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
@@ -56,13 +57,30 @@ int refuse_folder(const std::string& folder) {
     return exit_usage;
 }
 
+namespace {
+
+/// Lines are no export, and what lies beside a run.json may be read with it.
+bool is_data_of_run(const std::string& path) {
+    const std::filesystem::path file(path);
+    const std::string kind = file.extension().string();
+    std::error_code none;
+    return kind == ".jsonl" || ((kind == ".json" || kind == ".toml") &&
+                                std::filesystem::exists(file.parent_path() / "run.json", none));
+}
+
+}  // namespace
+
 int refuse_existing_file(const char* flag, const std::string& path, bool force) {
     struct stat facts{};
-    if (path == "-" || ::lstat(path.c_str(), &facts) != 0 || (force && S_ISREG(facts.st_mode))) {
+    const bool is_free = path == "-" || ::lstat(path.c_str(), &facts) != 0;
+    const bool is_plain = !is_free && S_ISREG(facts.st_mode);
+    if (is_free || (force && is_plain && !is_data_of_run(path))) {
         return exit_done;
     }
     complain("driftless: %s %s: already exists%s; name a new file or remove it", flag, path.c_str(),
-             force ? " and is no regular file" : "");
+             !force     ? ""
+             : is_plain ? " and may be a part of a run"
+                        : " and is no regular file");
     return exit_usage;
 }
 

@@ -21,7 +21,8 @@ const char* host_remedy(int sys_errno);
 int fail_host(const char* what, const Error& error);
 
 /// `exit_done` where nothing is at that path, where it is "-", or where `force` may replace the
-/// regular file that is there; else prints that a new file must be named, and returns `exit_usage`.
+/// file that is there: a regular one, and no data of a run; else prints that a new file must be
+/// named, and returns `exit_usage`.
 int refuse_existing_file(const char* flag, const std::string& path, bool force = false);
 
 /// The same, and a file that `force` may replace goes, just before another is made there.

@@ -214,7 +214,7 @@ bool wants_colour(int fd) {
     const char* const refused = std::getenv("NO_COLOR");
     const char* const kind = std::getenv("TERM");
     return ::isatty(fd) == 1 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
-           std::string_view(kind) != "dumb";
+           *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
 constexpr const char* red = "31";

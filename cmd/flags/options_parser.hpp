@@ -187,7 +187,8 @@ inline void add_ci_flags(Flags& flags, CiFiles& files,
                 parse, files.markdown);
     flags.value("--junit", "FILE", "a test case for the verdict, or the work, and each --fail-if",
                 nullptr, parse, files.junit);
-    flags.on_off("--force", "replace files named here that exist", files.force);
+    flags.on_off("--force", "these files, and other exports, may replace what is there",
+                 files.force);
 }
 
 // The flags that say which trace is read, and how: shared by all commands that read one.

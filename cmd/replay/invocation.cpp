@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -311,6 +312,13 @@ int check_places(Replay& run) {
         }
         if (const int code = refuse_existing_file(flag, path, ci.force); code != exit_done) {
             return code;
+        }
+        for (const std::string& trace : run.options().workload.files.paths) {
+            std::error_code none;  // what is not there is no trace
+            if (std::filesystem::equivalent(path, trace, none)) {
+                complain("driftless: %s %s: is the trace; name another", flag, path.c_str());
+                return exit_usage;
+            }
         }
         if (const Result<void> tried = try_place(path); !tried) {
             return fail_host(path.c_str(), tried.error());

@@ -33,6 +33,19 @@ int refuse(const std::string& flag, const std::string& why) {
 
 namespace {
 
+/// Fails where it is no flag, or not with such a value. Each is read alone, so that none takes
+/// another for its value.
+void check_key(const toml::node& node, const std::string& flag, const std::string& api_key,
+               TomlReader& reader) {
+    const ReplayCommandLine alone = parse_replay_options({"--config", "-", flag}, api_key);
+    if (alone.kind != ReplayCommandLine::Kind::run) {
+        reader.fail(node, alone.text);
+    } else if (!alone.options.workload.files.paths.empty()) {
+        reader.fail(node,
+                    flag.substr(2, flag.find('=') - 2) + " is true or false, and has no value");
+    }
+}
+
 /// The flags of `--config FILE`, with those of the command line in their place where both have one.
 int take_config(const std::string& api_key, ReplayCommandLine& line) {
     const std::string name = line.options.again.config;
@@ -43,10 +56,15 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     toml::table keys;
     TomlReader reader;
     std::vector<std::string> kept;
+    std::vector<std::string> flags;
     std::string why = parse_toml(text.value(), keys);
     if (why.empty()) {
         reader.scalars(keys, "trace", kept);
-        reader.flags(keys, {"trace"}, kept);
+        reader.flags(keys, {"trace"}, flags);
+        for (const std::string& flag : flags) {
+            check_key(*keys.get(flag.substr(2, flag.find('=') - 2)), flag, api_key, reader);
+        }
+        kept.insert(kept.end(), flags.begin(), flags.end());
         why = reader.why();
     }
     for (const char* const other : {"--config", "--from", "--resume", "--resend", "--help"}) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -355,27 +354,9 @@ std::vector<TestCase> cases_of(const SummaryInfo& info) {
 
 }  // namespace
 
-int refuse_run_file(const char* flag, const std::string& path, const ReportedRun& run) {
-    namespace fs = std::filesystem;
-    std::error_code none;  // what is not there is no file of the run
-    const fs::path file(path);
-    const std::string kind = file.extension().string();
-    const bool is_data = kind == ".jsonl" || kind == ".json" || kind == ".toml";
-    const fs::path above = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    if (!fs::equivalent(file, run.records_path(), none) &&
-        !(is_data && fs::exists(file, none) && fs::equivalent(above, run.folder, none))) {
-        return exit_done;
-    }
-    complain("driftless: %s %s: is a file of the run; name another", flag, path.c_str());
-    return exit_usage;
-}
-
 int write_ci_files(const CiFiles& files, const ReportedRun& run) {
     int code = exit_done;
     const auto write = [&](const char* flag, const std::string& path, auto text_of) {
-        if (code == exit_done && !path.empty()) {
-            code = files.force ? refuse_run_file(flag, path, run) : exit_done;
-        }
         if (code == exit_done && !path.empty()) {
             (void)make_folders_above(path);  // making the file says what is wrong
             code = write_new_file(flag, path, text_of(run), files.force);

@@ -52,10 +52,6 @@ std::string markdown_summary(const ReportedRun& run);
 // The elements are those that Ant's JUnit task writes and CI systems have agreed on: `testsuites`,
 // `testsuite`, `testcase`, `failure`, `skipped` (github.com/testmoapp/junitxml lists them).
 
-/// A file that the run is read from is no place for an export, even with `--force`. Returns the
-/// exit code; what is wrong is printed.
-int refuse_run_file(const char* flag, const std::string& path, const ReportedRun& run);
-
 /// `--markdown` and `--junit`, as asked for. Returns the exit code; errors are printed.
 int write_ci_files(const CiFiles& files, const ReportedRun& run);
 

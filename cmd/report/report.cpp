@@ -147,8 +147,7 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
     }
     const auto write = [&](const char* flag, const std::string& path, auto write_it) {
         if (code == exit_done && !path.empty()) {
-            code = force ? refuse_run_file(flag, path, run) : exit_done;
-            code = code == exit_done ? refuse_existing_file(flag, path, force) : code;
+            code = refuse_existing_file(flag, path, force);
             code = code == exit_done ? write_it() : code;
         }
     };

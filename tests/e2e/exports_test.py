@@ -156,7 +156,7 @@ class Exports(Case):
             for name in ("requests.jsonl", "run.json"):
                 done = report(run.folder, flag, run.folder / name, "--force")
                 self.assertEqual(done.returncode, 2)
-                self.assertIn(f"{flag} {run.folder / name}: is a file of the run", done.stderr)
+                self.assertIn(f"{flag} {run.folder / name}: already exists and may be a part of a run", done.stderr)
         self.assertEqual(len(run.records()), 20)
         self.assertEqual(report(run.folder, "--html", "/dev/null", "--force").returncode, 2)
         self.assertEqual(report(run.folder, "--html", tables, "--force").returncode, 2)
@@ -173,7 +173,8 @@ class Exports(Case):
             again = self.play(server, *flags)
             self.assertEqual((again.code, again.folder.exists()), (2, False))
             self.assertIn(f"--markdown {page}: already exists", again.complained)
-            for wrong, why in (((self.scratch, "--force"), "is no regular file"), ((cases, "--force"), "name two")):
+            for wrong, why in (((self.scratch, "--force"), "is no regular file"), ((cases, "--force"), "name two"),
+                               ((SAMPLE, "--force"), "part of a run")):
                 refused = self.play(server, "--junit", cases, "--markdown", *wrong)
                 self.assertEqual((refused.code, refused.folder.exists()), (2, False))
                 self.assertIn(why, refused.complained)

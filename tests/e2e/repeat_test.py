@@ -47,7 +47,8 @@ class Repeat(Case):
         run = self.replay_well("--config", good, "--limit", 9)
         self.assertIn("selected: 9 of 240 rows", run.said)
         for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
-                          (f'trace = "{SAMPLE}"\nsped = 2', "--sped"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
+                          (f'trace = "{SAMPLE}"\nsped = 2', "line 2: driftless replay: unknown flag --sped"),
+                          ("out = true\nquiet = true", "line 1"), ("seed = 1\nspread = 1", "line 2: spread is true or"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
                           ('config = "x"', "config is no key of it"), ('from = "x"', "from is no key of it")):
             path = self.write("bad.toml", text)
             run = self.replay("--config", path)
