@@ -199,14 +199,26 @@ Result<GroupKey> parse_key_of_rows(std::string_view name) {
                : key;
 }
 
+/// The value behind the '=' of a key, up to one of `ends`, or in quotes. Returns where it ends;
+/// npos: nothing follows.
+std::size_t read_value(std::string_view text, std::size_t equals, std::string_view ends,
+                       std::string_view& value) {
+    const bool quoted = text.substr(equals + 1).starts_with('"');
+    const std::size_t begin = equals + (quoted ? 2 : 1);
+    const std::size_t end = quoted ? text.find('"', begin) : text.find_first_of(ends, begin);
+    value = text.substr(begin, end - begin);
+    return end == text.npos ? end : end + (quoted ? 1 : 0);
+}
+
 }  // namespace
 
 Result<Threshold> parse_group_threshold(std::string_view text) {
     const std::string_view typed = trim_blanks(text);
-    const std::size_t end = std::min(typed.find(' '), typed.size());
-    const std::size_t equals = typed.find_first_of("=<>");
-    const bool of_group = equals < end && typed[equals] == '=';
-    Result<Threshold> threshold = parse_threshold(of_group ? typed.substr(end) : typed);
+    const std::size_t equals = typed.find_first_of("=<> ");
+    const bool of_group = equals != typed.npos && typed[equals] == '=';
+    std::string_view value;
+    const std::size_t end = of_group ? read_value(typed, equals, " ", value) : 0;
+    Result<Threshold> threshold = parse_threshold(typed.substr(std::min(end, typed.size())));
     if (!threshold) {
         return threshold;
     }
@@ -217,7 +229,7 @@ Result<Threshold> parse_group_threshold(std::string_view text) {
             return key.error();
         }
         threshold.value().key = std::move(key).value();
-        threshold.value().value = std::string(typed.substr(equals + 1, end - equals - 1));
+        threshold.value().value = std::string(value);
     }
     return threshold;
 }
@@ -329,7 +341,8 @@ Result<GoodputLimits> parse_goodput(std::string_view text) {
 
 Result<GoodputRule> parse_group_goodput(std::string_view text) {
     const std::size_t equals = text.find('=');
-    const std::size_t end = text.find_first_of(between, equals);
+    std::string_view value;
+    const std::size_t end = equals == text.npos ? equals : read_value(text, equals, between, value);
     const std::string name(text.substr(0, equals));
     const std::size_t begin = text.find_last_of(between, equals) + 1;
     if (equals != text.npos && is_limit(text.substr(begin, equals - begin))) {
@@ -343,8 +356,7 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     if (!key || !limits) {
         return key ? limits.error() : key.error();
     }
-    return GoodputRule{std::move(key).value(),
-                       std::string(text.substr(equals + 1, end - equals - 1)), limits.value()};
+    return GoodputRule{std::move(key).value(), std::string(value), limits.value()};
 }
 
 Result<GoodputRule> parse_goodput_rule(std::string_view text) {

@@ -28,6 +28,12 @@ LoadLimit limit_of(std::string condition, const Threshold& threshold) {
     return {std::move(condition), threshold.bound / unit_of(threshold)};
 }
 
+/// The name of the first one.
+std::string title_of(const std::vector<KeptTrace>& traces) {
+    const std::string path = traces.empty() ? "no trace" : traces.front().path;
+    return path.substr(path.rfind('/') + 1);
+}
+
 bool is_judged(std::string_view outcome) {
     return outcome == "meets" || outcome == "fails";
 }
@@ -53,7 +59,7 @@ LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
 
 LoadPage page_of_search(const SearchReport& report) {
     LoadPage page{.command = "find",
-                  .title = report.traces.empty() ? "find" : report.traces.front().path,
+                  .title = title_of(report.traces),
                   .over = std::string(report.options->over->name),
                   .unit = report.options->over->unit,
                   .facts = result_facts(report),
@@ -162,7 +168,7 @@ std::optional<LoadPage> page_of_sweep(const Ledger& ledger, const std::string& f
     }
     LoadPage page;
     page.command = "sweep";
-    page.title = ledger.plan.traces.empty() ? "sweep" : ledger.plan.traces.front().path;
+    page.title = title_of(ledger.plan.traces);
     page.over = ledger.plan.axes[*axis].name;
     for (const Threshold& which : figures) {
         page.limits.push_back(limit_of(which.text, which));

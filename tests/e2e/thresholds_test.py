@@ -86,7 +86,11 @@ class Thresholds(Case):
         ttft = max(record["ttft_ns"] for record in gold if record["kept"]["tenant"] == "gold") / 1e6
         asked = self.report(run.folder, "--json", "--fail-if", "tenant=gold ttft:max > 1ns")
         self.assertAlmostEqual(json.loads(asked.stdout)["thresholds"][0]["value"], ttft, places=6)
-        for flag, why in (("tenant=gold ttft:p99", "has no comparison"), ("input:4=1 errors > 1 %", "no single value"),
+        free = self.report(run.folder, "--json", "--fail-if", 'tenant="free" completed < 10', "--fail-if",
+                           'tenant="no one" completed < 1', "--goodput", 'tenant="free" ttft:1h')
+        self.assertEqual([one["value"] for one in json.loads(free.stdout)["thresholds"]], [10, 0])
+        self.assertEqual(json.loads(free.stdout)["goodput"]["groups"][0]["good"], 10)
+        for flag, why in (("tenant=gold ttft:p99", "has no comparison"), ('tenant="a b', "has no comparison"), ("input:4=1 errors > 1 %", "no single value"),
                           ("pod=a errors > 1 %", "add --keep pod, too")):
             run = self.replay(trace, "--dry-run", "--keep", "tenant", "--fail-if", flag)
             self.assertEqual(run.code, 2)
