@@ -406,6 +406,10 @@ namespace {
 /// Why no record has what tells those rows apart; empty: they have it.
 std::string unkept(const char* flag, const std::optional<GroupKey>& key, const std::string& value,
                    const std::vector<std::string>& keep) {
+    if (key && std::find(keep.begin(), keep.end(), key->text) != keep.end()) {
+        return std::string(flag) + " \"" + key->text + "=" + value + " ..\" may mean the " +
+               key->text + " of a request or the column; the column is kept." + key->text;
+    }
     return !key || key->kind != GroupKey::Kind::kept || is_kept(*key, keep)
                ? ""
                : std::string(flag) + " \"" + key->member + "=" + value +

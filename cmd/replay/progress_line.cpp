@@ -250,8 +250,9 @@ void write_to(int fd, std::string_view text) {
 
 namespace {
 
-/// Until the last row is due; from then on, or where nobody knows when that is, what is to come,
-/// and how long that takes if answers go on as lately.
+/// Until the last row is due; from then on, or where nobody knows when that is, what is to come.
+/// Once all have left it also says how long that takes if answers go on as lately: before, pauses
+/// of their users may last longer.
 std::string time_left(const Progress& p, const ProgressRates& rates) {
     if (p.left_ns && (*p.left_ns > 0 || p.inflight == 0)) {
         return clock_text(*p.left_ns) + " left";
@@ -262,7 +263,7 @@ std::string time_left(const Progress& p, const ProgressRates& rates) {
                                  ? counted(p.inflight, "answer", "answers") + " to come"
                                  : grouped(rows) + (rows == 1 ? " row" : " rows") + " to go";
     // Users send more when answers have come, and how many more is not known.
-    if (p.rows_open || rates.ended_per_s <= 0) {
+    if (p.rows_open || rates.ended_per_s <= 0 || (rows > 0 && !p.left_ns)) {
         return what;
     }
     const double seconds = static_cast<double>(p.rows - p.ended) / rates.ended_per_s;

@@ -288,10 +288,7 @@ void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
 void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const std::vector<std::string>& reasons = info.verdict_reasons;
     lines.add("Verdict", info.verdict + (reasons.empty() ? "" : ": " + reasons.front()));
-    if (info.verdict == name_of(Verdict::certified)) {
-        return;
-    }
-    if (reasons.size() > 1) {
+    if (reasons.size() > 1 && info.verdict != name_of(Verdict::certified)) {
         lines.add(
             "", fmt::format("and {} more: driftless report RUN --certificate", reasons.size() - 1));
     }

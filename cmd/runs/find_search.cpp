@@ -422,7 +422,7 @@ std::string knee_text(const SearchReport& report) {
         return "below " + with_unit(report, *knee.fail) + ", the lowest load that was tried";
     }
     return knee.pass
-               ? "above " + with_unit(report, *knee.pass) + ", the highest load that was tried"
+               ? "above " + with_unit(report, *knee.pass) + ", the highest load that meets it; no probe above counted"
            : report.probes.empty() ? "not known: no probe ran"
                                    : "not known: every probe was spoiled";
 }

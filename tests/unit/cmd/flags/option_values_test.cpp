@@ -422,6 +422,8 @@ TEST(GoodputValues, AKeptColumnMustBeKept) {
     const GoodputRules rules{parse_goodput_rule("tier=gold ttft:1").value()};
     EXPECT_EQ(group_refusal(rules, {}, {"pod", "tier"}), "");
     EXPECT_TRUE(says(group_refusal(rules, {}, {"pod"}), "--keep tier"));
+    EXPECT_TRUE(says(group_refusal({parse_goodput_rule("model=a ttft:9").value()}, {}, {"model"}),
+                     "the column is kept.model"));
     const Threshold gold = parse_fail_if("tier=gold ttft:p99 > 2s").value();
     EXPECT_TRUE(says(group_refusal({}, {gold}, {"pod"}), "--fail-if \"tier=gold ..\" uses a"));
 }

@@ -171,6 +171,8 @@ TEST(ProgressLine, SaysHowLongTheAnswersTake) {
     rates.ended_per_s = 0.5;
     progress.ended = 12'031 - 50;
     EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 10 rows to go, about 1:40  12,021"));
+    progress.left_ns.reset();  // a closed trace: its pauses are not in the rate
+    EXPECT_TRUE(says(progress_text(progress, rates), "0:30 / 10 rows to go  12,021"));
     RateWindow window(5 * s);
     (void)window.add(at(1 * s));
     Progress later = at(3 * s);
