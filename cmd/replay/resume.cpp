@@ -58,6 +58,11 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     std::vector<std::string> kept;
     std::vector<std::string> flags;
     std::string why = parse_toml(text.value(), keys);
+    for (const char* const other : {"--config", "--from", "--resume", "--resend", "--help"}) {
+        if (why.empty() && keys.contains(other + 2)) {
+            why = std::string(other + 2) + " is no key of it; give " + other + " itself";
+        }
+    }
     if (why.empty()) {
         reader.scalars(keys, "trace", kept);
         reader.flags(keys, {"trace"}, flags);
@@ -66,11 +71,6 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
         }
         kept.insert(kept.end(), flags.begin(), flags.end());
         why = reader.why();
-    }
-    for (const char* const other : {"--config", "--from", "--resume", "--resend", "--help"}) {
-        if (why.empty() && keys.contains(other + 2)) {
-            why = std::string(other + 2) + " is no key of it; give " + other + " itself";
-        }
     }
     // Other tools' names for our flags, too, are replaced by what is typed.
     const ReplayCommandLine spelled = parse_replay_options(kept, api_key);

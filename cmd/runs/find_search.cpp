@@ -421,8 +421,8 @@ std::string knee_text(const SearchReport& report) {
     if (knee.fail) {
         return "below " + with_unit(report, *knee.fail) + ", the lowest load that was tried";
     }
-    return knee.pass
-               ? "above " + with_unit(report, *knee.pass) + ", the highest load that meets it; no probe above counted"
+    return knee.pass ? "above " + with_unit(report, *knee.pass) +
+                           ", the highest that meets it; no probe above counted"
            : report.probes.empty() ? "not known: no probe ran"
                                    : "not known: every probe was spoiled";
 }

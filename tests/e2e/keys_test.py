@@ -168,7 +168,7 @@ class Keys(Case):
                 self.assertIn(words, run.complained)
             run = self.replay("--config", first.folder / "run.toml")
             self.assertEqual(run.code, USAGE)
-            self.assertIn("--api-key, which is never recorded", run.complained)
+            self.assertIn("--header X-Api-Key, whose value is never recorded", run.complained)
             self.replay_well(
                 "--from", first.folder, "--api-key", KEY, "--header", "x-api-key: " + KEY
             )

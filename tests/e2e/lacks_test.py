@@ -65,7 +65,7 @@ class Lacks(Case):
         for record in held:
             self.assertGreater(record["held_ns"], 0)
             self.assertLessEqual(record["held_ns"], record["drift_ns"])
-        self.assertIn("held back by a limit of this host", run.said)
+        self.assertIn("held by a limit of this host", run.said)
         summary = run.json("summary.json")
         self.assertNotIn("certified", summary["verdict"]["name"])
         self.assertEqual(summary["drift_left_out"], 0)

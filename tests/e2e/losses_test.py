@@ -53,7 +53,7 @@ class Losses(Case):
         )
         self.assertEqual(summary["retransmits"]["rows_unknown"], 0)
         if summary["client"]["taken_share_max"] <= 0.1:  # else other lateness is told first
-            self.assertIn("the network may have lost a part", " ".join(run.said.split()))
+            self.assertIn("the network may have lost a part", " ".join(summary["verdict"]["reasons"]))
         told = subprocess.run(
             [DRIFTLESS, "report", str(run.folder), "--json"],
             capture_output=True, text=True, timeout=SECONDS_MAX, check=False,

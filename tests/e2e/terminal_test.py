@@ -114,7 +114,7 @@ class Terminal(Case):
         self.assertIn("\nWithin", plain)
         shown = self.on_a_terminal("report", run.folder, TERM="xterm", NO_COLOR="")
         self.assertIn("\n\x1b[32mWithin\x1b[0m", shown)
-        self.assertRegex(shown, r"\n\x1b\[3[23]mVerdict")
+        self.assertRegex(shown, r"\nVerdict +\x1b\[3[23]m[a-z-]+\x1b")
         self.assertEqual(re.sub(r"\x1b\[[0-9]+m", "", shown), plain)
         for without in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": ""}):
             self.assertEqual(self.on_a_terminal("report", run.folder, **without), plain)

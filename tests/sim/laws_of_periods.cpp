@@ -54,6 +54,8 @@ Period period_of(JsonValue line) {
     period.ttft_due = percentiles(line, "ttft_due");
     period.tpot = percentiles(line, "tpot");
     period.good = count_or_null(line, "good");
+    period.good_least = count_or_null(line, "good_least");
+    period.good_most = count_or_null(line, "good_most");
     period.goodput = line.find("goodput").as_double();
     period.expected_cached_tokens = number(line, "expected_cached_tokens");
     period.expected_cached_tokens_reported = number(line, "expected_cached_tokens_reported");
@@ -207,6 +209,9 @@ void periods_follow(const SimResult& result, Breaches& breaches) {
         breaches.unless(result.users.users == 0 || one.live_trees <= result.users.users,
                         line_of(one) + "has more live trees than users");
         breaches.unless(one.good.value_or(0) <= one.ended, line_of(one) + "more good than ended");
+        breaches.unless(one.good_least.value_or(0) <= one.good.value_or(0) &&
+                            one.good.value_or(0) <= one.good_most.value_or(one.ended),
+                        line_of(one) + "good rows outside their bar");
     }
 }
 
