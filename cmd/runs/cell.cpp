@@ -423,7 +423,8 @@ void end_group(Child& child) {
 std::string last_lines(const std::string& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     const std::streamoff bytes = file.tellg();
-    const std::streamoff begin = std::max<std::streamoff>(bytes - said_bytes_max, 0);
+    const std::streamoff begin =
+        std::max<std::streamoff>(bytes - std::streamoff{said_bytes_max}, 0);
     file.seekg(begin);
     std::string text(static_cast<std::size_t>(std::max<std::streamoff>(bytes - begin, 0)), '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -160,13 +160,20 @@ const auto& all_figures() {
                    .value = [](const Figures& f) -> std::optional<double> {
                        return static_cast<double>(f.failed);
                    }},
-        rate("request_throughput", "requests/s", RateOf::requests,
-             [](const Figures& f) { return std::optional(f.request_throughput); }),
-        rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput),
-        rate("output_throughput", "output tokens/s", RateOf::tokens,
-             [](const Figures& f) { return std::optional(f.output_throughput); }),
-        rate("total_token_throughput", "all tokens/s", RateOf::tokens,
-             [](const Figures& f) { return std::optional(f.total_token_throughput); }),
+        rate(
+            "request_throughput", "requests/s", RateOf::requests,
+            [](const Figures& f) { return std::optional(f.request_throughput); },
+            [](const Figures& f) { return f.request_throughput_error(); }),
+        rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput,
+             [](const Figures& f) { return f.token_rate_error(input_throughput(f)); }),
+        rate(
+            "output_throughput", "output tokens/s", RateOf::tokens,
+            [](const Figures& f) { return std::optional(f.output_throughput); },
+            [](const Figures& f) { return f.token_rate_error(f.output_throughput); }),
+        rate(
+            "total_token_throughput", "all tokens/s", RateOf::tokens,
+            [](const Figures& f) { return std::optional(f.total_token_throughput); },
+            [](const Figures& f) { return f.token_rate_error(f.total_token_throughput); }),
         rate(
             "request_goodput", "good requests/s", RateOf::requests,
             [](const Figures& f) { return f.request_goodput; },

@@ -516,22 +516,49 @@ GoodputCounts SummaryFigures::goodput() const {
     return sum;
 }
 
-std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
+namespace {
+
+/// Of a rate per second that is measured by `duration_ns`: its counts at the least and at the most,
+/// the latter by the shortest duration that the run can have had. Nothing where late reads lower
+/// the load itself.
+std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double least,
+                                   double most) {
     // As of a cap on connections, more than one row in a hundred waited for one.
     constexpr double waited_max = 0.01;
-    const auto waited = static_cast<double>(late_causes[static_cast<std::size_t>(LateCause::lane)]);
-    if (!has_bars() || !request_goodput || awaits_answers || has_held() ||
-        waited > waited_max * static_cast<double>(fired)) {
+    const auto waited =
+        static_cast<double>(f.late_causes[static_cast<std::size_t>(LateCause::lane)]);
+    const auto per_second = [](double count, std::int64_t ns) {
+        return count / (static_cast<double>(ns) / 1e9);
+    };
+    const bool has_bar = f.has_bars() && !f.awaits_answers && !f.has_held() &&
+                         waited <= waited_max * static_cast<double>(f.fired) &&
+                         f.timeline.duration_least_ns > 0;
+    return has_bar ? error_bar(rate, per_second(least, f.duration_ns),
+                               per_second(most, f.timeline.duration_least_ns))
+                   : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
+    const GoodputCounts counts = goodput();
+    return request_goodput
+               ? rate_error(*this, *request_goodput, static_cast<double>(counts.worst.good),
+                            static_cast<double>(counts.best.good))
+               : std::nullopt;
+}
+
+std::optional<ErrorBar> SummaryFigures::request_throughput_error() const {
+    return rate_error(*this, request_throughput, static_cast<double>(completed),
+                      static_cast<double>(completed + failed_here()));
+}
+
+std::optional<ErrorBar> SummaryFigures::token_rate_error(std::optional<double> rate) const {
+    if (!rate || failed_here() > 0) {
         return std::nullopt;
     }
-    const auto rate = [](std::uint64_t count, std::int64_t ns) {
-        return static_cast<double>(count) / (static_cast<double>(ns) / 1e9);
-    };
-    const GoodputCounts counts = goodput();
-    return timeline.duration_least_ns > 0
-               ? error_bar(*request_goodput, rate(counts.worst.good, duration_ns),
-                           rate(counts.best.good, timeline.duration_least_ns))
-               : std::nullopt;
+    const double tokens = *rate * static_cast<double>(duration_ns) / 1e9;
+    return rate_error(*this, *rate, tokens, tokens);
 }
 
 void LiveSums::add(const Record& record) {

@@ -555,21 +555,28 @@ struct SummaryFigures {
     }
     /// Of rows that left, or would have, no record says what became of them: no bar takes them in.
     bool lacks_rows() const {
-        const auto gone = [this](Outcome of) { return outcomes[static_cast<std::size_t>(of)] > 0; };
-        return unrecorded > 0 || more_unrecorded ||
-               (dropped > 0 && (gone(Outcome::client_failed) || gone(Outcome::interrupted)));
+        return unrecorded > 0 || more_unrecorded || (dropped > 0 && failed_here() > 0);
+    }
+    /// Rows that failed for the client's own lack, or were in flight when the run was killed.
+    std::uint64_t failed_here() const {
+        return outcomes[static_cast<std::size_t>(Outcome::client_failed)] +
+               outcomes[static_cast<std::size_t>(Outcome::interrupted)];
     }
     bool has_bars() const { return has_bounds && !lacks_rows(); }
     bool judges_goodput() const { return !goodput_rules.empty(); }
     /// Of all rules.
     GoodputCounts goodput() const;
-    /// How far the client may have moved the share of good rows, and `request_goodput`, 1/s.
-    /// Nothing: that is not known. The rate has no bar where the load waited for answers or caps
-    /// either: late reads lower such a load itself.
+    /// How far the client may have moved the share of good rows, and rates, per second. Nothing:
+    /// that is not known. Rates have no bar where the load waited for answers or caps either: late
+    /// reads lower such a load itself.
     std::optional<ErrorBar> good_error() const {
         return has_bars() ? goodput().error() : std::nullopt;
     }
     std::optional<ErrorBar> request_goodput_error() const;
+    /// Rows that failed for the client's own lack may have been ok.
+    std::optional<ErrorBar> request_throughput_error() const;
+    /// The same of tokens per second, which such rows leave unknown.
+    std::optional<ErrorBar> token_rate_error(std::optional<double> rate) const;
 };
 
 class Summary {

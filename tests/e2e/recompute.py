@@ -263,15 +263,32 @@ def goodput_error(records, slo, warm):
     }  # fmt: skip
 
 
-def client_error(records, ok, given_up, whole, slo, warm):
+RATES = ("request_throughput", "output_throughput", "total_token_throughput")
+
+
+def rate_errors(records, counts, warm):
+    """Of throughput: by the shortest duration; rows that failed for our own lack may have been ok."""
+    gone = sum(r["outcome"] in ("client_failed", "interrupted") for r in records)
+    longest, shortest = (duration_ns(records, warm, shortest=end) / 1e9 for end in (False, True))
+    if load_waits(records) or not longest or shortest <= 0:
+        return dict.fromkeys(RATES)
+    most = {name: (count + (gone if name == RATES[0] else 0)) / shortest for name, count in zip(RATES, counts)}
+    return {
+        name: None if gone and name != RATES[0] else {"below": 0, "above": max(0, most[name] - count / longest)}
+        for name, count in zip(RATES, counts)
+    }  # fmt: skip
+
+
+def client_error(records, ok, given_up, whole, slo, warm, counts):
     if all(r["last_late_ns"] is None for r in records) or lacks_rows(records):
-        return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms", "good", "request_goodput"))
+        return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms", "good", "request_goodput",
+                              *RATES))  # fmt: skip
 
     def missing(key):
         gone = ("client_failed", "interrupted")
         return sum(r["outcome"] in gone or (is_lost(r) and r[key] is None) for r in records)
 
-    found = goodput_error(records, slo, warm)
+    found = {**goodput_error(records, slo, warm), **rate_errors(records, counts, warm)}
     for metric, key, late, of in (("ttft", "ttft_ns", "first_late_ns", ok + given_up),
                                   ("e2el", "e2e_ns", "last_late_ns", ok)):  # fmt: skip
         values = [r[key] for r in of if r[key] is not None]
@@ -505,7 +522,9 @@ def summary_of(records, slo=None):
         "receive_delay_max_ns": max(known(records, "receive_delay_ns"), default=None),
         "urls": urls(records),
         **latencies(ok, given_up, not lost_chunks(records)),
-        "client_error": client_error(records, ok, given_up, not lost_chunks(records), slo, warmup),
+        "client_error": client_error(
+            records, ok, given_up, not lost_chunks(records), slo, warmup, (len(ok), outputs, inputs + outputs)
+        ),
         **sending(records),
         **prompts(records),
     }

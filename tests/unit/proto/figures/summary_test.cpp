@@ -692,6 +692,29 @@ Record known_record() {
     return record;
 }
 
+// The last bytes may have waited: the run was shorter than measured by no more than that.
+TEST(ClientError, OfThroughputIsByTheShortestDuration) {
+    Summary summary;
+    Record record = known_record();
+    record.receive_delay_ns = record.last_late_ns = 10 * ms;  // of the end at 50 ms
+    summary.add(record);
+    const SummaryFigures f = summary.figures();
+    const double seconds = static_cast<double>(f.duration_ns) / 1e9;
+    const std::optional<ErrorBar> bar = f.request_throughput_error();
+    ASSERT_TRUE(bar);
+    EXPECT_NEAR(bar->below, 0, 1e-9);
+    EXPECT_NEAR(bar->above, 1 / (seconds - 0.01) - 1 / seconds, 1e-9);
+    EXPECT_NEAR(f.token_rate_error(f.output_throughput)->above, 11 * bar->above, 1e-6);
+    record.outcome = Outcome::client_failed;  // it may have been ok
+    summary.add(record);
+    EXPECT_GE(summary.figures().request_throughput_error()->above, 1 / seconds);
+    EXPECT_FALSE(summary.figures().token_rate_error(11));
+    record.outcome = Outcome::ok;
+    record.user = 1;
+    summary.add(record);
+    EXPECT_FALSE(summary.figures().request_throughput_error()) << "late reads lower the load";
+}
+
 /// "share rate": which bars of goodput are known, of an answer and this record.
 std::string goodput_bars(const Record& other) {
     Summary summary({{{}, "", {.ttft_ns = 1000 * ms}}});
