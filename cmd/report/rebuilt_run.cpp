@@ -215,6 +215,11 @@ std::string judge_thresholds_in(const std::string& records_path,
     });
     for (const auto& [place, summary] : groups) {
         SummaryFigures of_group = why.empty() ? summary.figures() : SummaryFigures();
+        if (why.empty() && of_group.rows == 0) {
+            complain("driftless: warning: --fail-if \"%s\": no row has the value \"%s\" of %s",
+                     thresholds[place].text.c_str(), thresholds[place].value.c_str(),
+                     thresholds[place].key->text.c_str());
+        }
         // Its rates are by the time of the run, as those of `report --by`.
         const double part = figures.duration_ns > 0 ? static_cast<double>(of_group.duration_ns) /
                                                           static_cast<double>(figures.duration_ns)

@@ -81,6 +81,7 @@ class Thresholds(Case):
         self.assertEqual([one["fail_if"] for one in found], list(rules))
         self.assertEqual([one["fails"] for one in found], [False, True, True, False, False])
         self.assertEqual([one["value"] for one in found][:3], [10, 10, None])
+        self.assertIn('"tenant=none ttft:p50 > 1s": no row has the value "none" of kept.tenant', run.complained)
         self.assertEqual(json.loads(self.report(run.folder, "--json").stdout)["thresholds"], found)
         gold = [json.loads(line) for line in (run.folder / "requests.jsonl").open()]
         ttft = max(record["ttft_ns"] for record in gold if record["kept"]["tenant"] == "gold") / 1e6

@@ -204,7 +204,7 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     sums.has_bounds = true;
     sums.goodput_rules = {GoodputRule{}};
     sums.goodput_counts = {{{1, 1}, {1, 1}, {1, 1}}};
-    sums.request_goodput = 1e9;
+    sums.request_goodput = sums.output_throughput = sums.total_token_throughput = 1e9;
     sums.duration_ns = sums.timeline.duration_least_ns = 1;
     for (Distribution* const one :
          {&sums.ttft, &sums.tpot, &sums.itl, &sums.e2e, &sums.chunk_gap}) {
