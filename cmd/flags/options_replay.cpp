@@ -11,6 +11,7 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/rule_sets.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/flags/summary_values.hpp"
 #include "proto/api/dialect.hpp"
 
@@ -497,9 +498,8 @@ std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOption
 
 /// An earlier run, or a file, has flags of its own, and rules are applied to all of them together.
 bool takes_up(const std::vector<std::string>& arguments) {
-    return std::any_of(arguments.begin(), arguments.end(), [](const std::string& one) {
-        return one == "--resume" || one == "--from" || one == "--config";
-    });
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [](const std::string& one) { return takes_up_flags(one); });
 }
 
 /// What is wrong, with the names that were typed for those of our flags that it begins with or has.

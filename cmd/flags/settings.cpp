@@ -1,7 +1,6 @@
 #include "cmd/flags/settings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <string_view>
 
@@ -27,6 +26,7 @@ enum FlagTrait : unsigned {
     not_setting = 32,   ///< compared elsewhere (compare_runs.cpp: server, model, work), or of no
                         ///< meaning for a comparison (files, the client's host, shards)
     watching = 64,      ///< how the client watches and uses its host: shards may differ in it
+    of_again = 256,     ///< takes up the flags of a run or a file, or belongs to one that does
     of_sweep = 128,     ///< a sweep gives it to its cells, or none may have it
 };
 
@@ -49,7 +49,7 @@ constexpr FlagRow flag_rows[] = {
     {"--cert", takes_path},
     {"--chunks", watching},
     {"--clock-error-max", not_setting},
-    {"--config", of_one_run | not_setting | of_sweep, ": put its keys behind --"},
+    {"--config", of_one_run | of_again | not_setting | of_sweep, ": put its keys behind --"},
     {"--connect-to", may_be_socket | resumable},
     {"--cpu", resumable | not_setting},
     {"--dataset", takes_path | not_setting},
@@ -65,7 +65,7 @@ constexpr FlagRow flag_rows[] = {
     {"--for", not_setting},
     {"--force", of_one_run | resumable | not_setting},
     {"--format", not_setting},
-    {"--from", of_one_run | not_setting | of_sweep, ": each probe is a new run"},
+    {"--from", of_one_run | of_again | not_setting | of_sweep, ": each probe is a new run"},
     {"--goodput", not_setting},
     {"--grace", resumable},
     {"--grow", 0, ": it changes the load within a run"},
@@ -100,8 +100,8 @@ constexpr FlagRow flag_rows[] = {
     {"--report", of_one_run | resumable | not_setting},
     {"--require-certified", resumable | watching},
     {"--require-rules", resumable},
-    {"--resend", of_one_run | resumable | of_sweep},
-    {"--resume", of_one_run | resumable | of_sweep, ": each probe is a new run"},
+    {"--resend", of_one_run | of_again | resumable | of_sweep},
+    {"--resume", of_one_run | of_again | resumable | of_sweep, ": each probe is a new run"},
     {"--rules", watching},
     {"--save-prompts", of_one_run | watching | of_sweep},
     {"--save-responses", watching},
@@ -274,13 +274,15 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         recalled.arguments.push_back(argument);
     }
     for (const std::string& argument : given) {
-        constexpr std::array<std::string_view, 4> taken{"--resume", "--resend", "--from",
-                                                        "--config"};
-        if (!holds(taken, flag_of(argument))) {
+        if (!takes_up_flags(flag_of(argument))) {
             recalled.arguments.push_back(argument);
         }
     }
     return recalled;
+}
+
+bool takes_up_flags(std::string_view name) {
+    return has_trait(name, of_again);
 }
 
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,

@@ -38,6 +38,10 @@ struct Recalled {
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment);
 
+/// Whether the flag takes up those of a run or of a file (--resume, --from, --config), or belongs
+/// to one that does.
+bool takes_up_flags(std::string_view name);
+
 /// The first flag of `given` that would change the run of the `kept` ones; empty: none. Allowed
 /// with `--resume` are: where the server is and how it is asked, which CPUs are used, when to stop,
 /// and what holds credentials, if nothing else in it differs.

@@ -116,10 +116,10 @@ std::string try_page(const ReportedRun& run) {
 /// `--junit` name. If the page fails, a warning says why; the run itself has all of its files.
 /// Returns an exit code.
 int write_for_people(const std::string& folder, const SummaryFigures& figures,
-                     const SummaryInfo& info, const ResultFlags& results) {
+                     const SummaryInfo& info, std::string summary, const ResultFlags& results) {
     RunFacts facts;
     std::string why = read_run(folder, facts);
-    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
+    const ReportedRun run{folder, facts, figures, info, std::move(summary)};
     if (results.page) {
         why = why.empty() ? try_page(run) : why;
         if (why.empty() && !results.quiet) {
@@ -491,7 +491,8 @@ void Execution::close_books(const RecordWriter& writer) {
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
-    const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
+    std::string summary_text = summary_json(figures, info);
+    const Result<void> summed = write_whole_file(summary, summary_text);
     const bool failed = writer.failed() || !summed || sides_.failed();
     end.exit_code = exit_code_of(replay_, end.interrupted, figures, info, failed);
     end.verdict = info.verdict;
@@ -512,7 +513,8 @@ void Execution::close_books(const RecordWriter& writer) {
         (void)fail_host(run_json.c_str(), closed.error());
         code_ = end.interrupted ? exit_interrupted : exit_host;
     }
-    const int shown = write_for_people(folder_, figures, info, options_.results);
+    const int shown =
+        write_for_people(folder_, figures, info, std::move(summary_text), options_.results);
     code_ = code_ == exit_done || (shown == exit_host && code_ != exit_interrupted) ? shown : code_;
     if (meeting_.meet_host_again(progress_)) {
         (void)write_whole_file(run_json, to_json(replay_, progress_));

@@ -29,20 +29,18 @@ int refuse(const std::string& flag, const std::string& why) {
     return exit_usage;
 }
 
-}  // namespace
-
-namespace {
-
 /// Fails where it is no flag, or not with such a value. Each is read alone, so that none takes
 /// another for its value.
 void check_key(const toml::node& node, const std::string& flag, const std::string& api_key,
                TomlReader& reader) {
     const ReplayCommandLine alone = parse_replay_options({"--config", "-", flag}, api_key);
-    if (alone.kind != ReplayCommandLine::Kind::run) {
+    const std::string key = flag.substr(2, flag.find('=') - 2);
+    if (takes_up_flags("--" + key) || alone.kind == ReplayCommandLine::Kind::help) {
+        reader.fail(node, key + " is no key of a file; give --" + key + " itself");
+    } else if (alone.kind != ReplayCommandLine::Kind::run) {
         reader.fail(node, alone.text);
     } else if (!alone.options.workload.files.paths.empty()) {
-        reader.fail(node,
-                    flag.substr(2, flag.find('=') - 2) + " is true or false, and has no value");
+        reader.fail(node, key + " is true or false, and has no value");
     }
 }
 
@@ -58,11 +56,6 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     std::vector<std::string> kept;
     std::vector<std::string> flags;
     std::string why = parse_toml(text.value(), keys);
-    for (const char* const other : {"--config", "--from", "--resume", "--resend", "--help"}) {
-        if (why.empty() && keys.contains(other + 2)) {
-            why = std::string(other + 2) + " is no key of it; give " + other + " itself";
-        }
-    }
     if (why.empty()) {
         reader.scalars(keys, "trace", kept);
         reader.flags(keys, {"trace"}, flags);
@@ -93,9 +86,9 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
         return exit_done;
     }
     if (resumes + !again.from.empty() + !again.config.empty() > 1) {
-        return refuse("--resume",
-                      "continues a run, --from repeats one, and --config takes flags from a file; "
-                      "use only one of them");
+        return refuse(resumes ? "--resume" : "--from",
+                      "--resume continues a run, --from repeats one, and --config takes flags "
+                      "from a file; use only one of them");
     }
     if (again.resend && !resumes) {
         return refuse("--resend", "requires --resume; give both");

@@ -402,16 +402,16 @@ int check_thresholds(Replay& run) {
             continue;
         }
         if (crosses(one, is_rate ? most / seconds : most)) {
-            const double needed = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
+            const double bound = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
+            const double needed =
+                one.compare == Compare::at_most ? std::floor(bound) + 1 : std::ceil(bound);
             complain(
                 "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
                 "plan has %s%s; replay at least %s, or use a lower bound",
                 one.text.c_str(), counted(rows.size(), "row", "rows").c_str(),
                 is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
-                counted(
-                    static_cast<std::uint64_t>(std::floor(needed)) +
-                        (one.compare == Compare::at_most || needed > std::floor(needed) ? 1 : 0),
-                    "row", is_rate ? "rows in that time" : "rows")
+                counted(static_cast<std::uint64_t>(needed), "row",
+                        is_rate ? "rows in that time" : "rows")
                     .c_str());
             return exit_usage;
         }

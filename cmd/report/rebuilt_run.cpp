@@ -22,10 +22,6 @@ namespace driftless {
 
 namespace {
 
-std::string records_path_of(const std::string& folder, const RunFacts& facts) {
-    return facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;
-}
-
 /// A run makes this file, empty, before its run.json: where it is missing, somebody removed it.
 std::string why_no_records(const std::string& path) {
     struct stat facts{};
@@ -244,7 +240,7 @@ std::string judge_thresholds_in(const std::string& records_path,
 int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
             std::string& why) {
     const RunFacts& facts = run.facts;
-    if (why = why_no_records(records_path_of(folder, facts)); !why.empty()) {
+    if (why = why_no_records(facts.records_in(folder)); !why.empty()) {
         return exit_input;
     }
     const Result<PastFiles> files = read_past(folder, facts.records_path, run.past, why);
@@ -269,7 +265,7 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
         }
     }
     if (info.server && info.server->joules) {
-        info.finished_trees = count_finished_trees(records_path_of(folder, facts));
+        info.finished_trees = count_finished_trees(facts.records_in(folder));
     }
     figures.warnings = warnings_of(figures, info);
     judge_verdict(run);
@@ -282,7 +278,7 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
         why = "run.json: arguments: a --fail-if that cannot be read";
         return exit_input;
     }
-    why = judge_thresholds_in(records_path_of(folder, facts), thresholds, figures, info.thresholds);
+    why = judge_thresholds_in(facts.records_in(folder), thresholds, figures, info.thresholds);
     if (!why.empty()) {
         return exit_input;
     }

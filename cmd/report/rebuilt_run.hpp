@@ -76,9 +76,7 @@ struct ReportedRun {
     std::string summary;                  ///< the text of summary.json
     std::vector<GroupTable> groups = {};  ///< that were asked for
 
-    std::string records_path() const {
-        return facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;
-    }
+    std::string records_path() const { return facts.records_in(folder); }
     std::string periods_path() const { return folder + "/periods.jsonl"; }
     std::string events_path() const { return folder + "/events.jsonl"; }
 };

@@ -266,8 +266,7 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
     run.killed = !run.facts.ended;
     run.goes_on = is_being_written(run.folder);
     read_verdict(run.folder, run);
-    const std::string path =
-        run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
+    const std::string path = run.facts.records_in(run.folder);
     Sides sides;
     UnmetColumns unmet(slo);
     if (why = read_sides(path, run.facts, slo.empty() ? run.facts.goodput : slo, sides, unmet);

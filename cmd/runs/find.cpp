@@ -240,7 +240,7 @@ int Finder::end_with(const char* state, const std::string& why, int code) {
     std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
     print_line("find: %s/find.json", printable(folder_).c_str());
     if (!report_.probes.empty()) {
-        write_load_page(page_of_search(report_), folder_, "find.html");
+        write_search_page(report_, folder_);
     }
     if (report_.state == "interrupted") {
         print_line("find: driftless find --resume %s continues it", printable(folder_).c_str());
@@ -350,10 +350,12 @@ std::vector<std::string> Finder::loop_arguments() const {
 /// Where a search over rates begins: near what a closed loop gets answered, because from 1 a second
 /// it takes many probes. Where that cannot be known, it begins as any other.
 int Finder::estimate_start() {
+    if (!begins_by_loop(options_) || report_.saturated || !report_.probes.empty()) {
+        return exit_done;
+    }
     const std::vector<std::string> arguments = loop_arguments();
     const ReplayCommandLine line = replay_line(arguments);
-    if (!begins_by_loop(options_) || report_.saturated || !report_.probes.empty() ||
-        line.kind != ReplayCommandLine::Kind::run) {
+    if (line.kind != ReplayCommandLine::Kind::run) {
         return exit_done;
     }
     const std::string folder = folder_ + "/" + loop_folder;
@@ -371,15 +373,15 @@ int Finder::estimate_start() {
 }
 
 int Finder::take_estimate(const std::string& folder, const ReplayOptions& of_loop) {
-    const Result<LoopEnd> loop = read_loop(folder);
-    report_.saturated = loop ? saturated_rate(loop.value().ended_ns) : std::nullopt;
+    const std::optional<LoopEnd> loop = read_loop(folder);
+    report_.saturated = loop ? saturated_rate(loop->ended_ns) : std::nullopt;
     if (!report_.saturated) {
         say("the closed loop got too few answers to say at which load to begin");
         return exit_done;
     }
     begin_near(options_, *report_.saturated);
     say("closed loop: " + load_text(*report_.saturated) + " requests a second");
-    if (loop.value().cut) {  // the server may still be busy with them
+    if (loop->cut) {  // the server may still be busy with them
         (void)wait_until_idle(of_loop, idle_limit_ns, stop_requests().load());
     }
     return keep();

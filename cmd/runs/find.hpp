@@ -237,8 +237,6 @@ struct JudgedProbe {
     double seconds = 0;      ///< wall time of the replay with its start
     std::uint64_t rows = 0;  ///< that were sent and are not of a warm-up
     std::vector<ThresholdFinding> findings;  ///< one per SLO, in their order
-    /// How far the client may have moved each of them, ms; nothing: not known, or no time.
-    std::vector<std::optional<ErrorBar>> bars;
     StabilityFinding stability;
     std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
 };
@@ -259,8 +257,8 @@ struct LoopEnd {
     std::vector<std::int64_t> ended_ns;  ///< of complete answers, from time 0
     bool cut = false;                    ///< requests were open when its time was over
 };
-/// Reads the `requests.jsonl` of its run. Errors: those of reading.
-Result<LoopEnd> read_loop(const std::string& folder);
+/// From the `requests.jsonl` of its run; nothing where that cannot be read.
+std::optional<LoopEnd> read_loop(const std::string& folder);
 
 /// SearchReport: all that a search knows so far, and what the screen says of it. A value; it writes
 /// nothing. `find.json` has the same.

@@ -10,6 +10,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/summary_values.hpp"
+#include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
@@ -136,6 +137,12 @@ FigureUnit unit_of(std::string_view name) {
                              : FigureUnit::number;
 }
 
+std::optional<ErrorBar> read_bar(const JsonValue& below, const JsonValue& above) {
+    const auto low = below.as_double();
+    const auto high = above.as_double();
+    return low && high ? std::optional(ErrorBar{*low, *high}) : std::nullopt;
+}
+
 /// What became of each `--fail-if`, which are the SLOs in their order.
 Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
     JsonValue one = root.find("thresholds").first();
@@ -149,6 +156,9 @@ Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe&
         finding.value = one.find("value").as_double();
         finding.unit = unit_of(one.find("unit").as_string().value_or(""));
         finding.fails = *fails;
+        const JsonValue bar = one.find("client_error");
+        finding.error = read_bar(bar.find("below"), bar.find("above"));
+        finding.sure = one.find("sure").as_bool();
         probe.findings.push_back(std::move(finding));
         one = one.next();
     }
@@ -164,13 +174,6 @@ Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedPr
     }
     probe.verdict = summary.verdict();
     probe.rows = *fired - std::min(*fired, warmup.value_or(0));
-    constexpr double ns_per_ms = 1e6;
-    for (const Slo& slo : slos.list) {
-        const auto bar = summary.error_bar(slo.threshold);
-        probe.bars.push_back(
-            bar ? std::optional(ErrorBar{bar->below / ns_per_ms, bar->above / ns_per_ms})
-                : std::nullopt);
-    }
     return read_findings(root, slos, probe);
 }
 
@@ -244,12 +247,8 @@ const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
 
 std::string figures_text(const JudgedProbe& probe) {
     std::string text;
-    for (std::size_t i = 0; i < probe.findings.size(); ++i) {
-        const ThresholdFinding& one = probe.findings[i];
+    for (const ThresholdFinding& one : probe.findings) {
         text += (text.empty() ? "" : ", ") + one.condition + " " + value_text(one);
-        if (const std::optional<ErrorBar>& bar = probe.bars[i]; bar) {
-            text += fmt::format(" (client at most {:.3f} ms)", std::max(bar->below, bar->above));
-        }
     }
     return text;
 }
@@ -385,24 +384,16 @@ Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Sl
     return {};
 }
 
-Result<LoopEnd> read_loop(const std::string& folder) {
-    Result<FileLines> lines = FileLines::open(folder + "/requests.jsonl");
-    if (!lines) {
-        return lines.error();
-    }
-    JsonDocument document;
+std::optional<LoopEnd> read_loop(const std::string& folder) {
     LoopEnd loop;
-    while (const auto line = lines.value().next()) {
-        const Result<Record> record = read_record(document, *line);
-        if (!record) {
-            return record.error();
-        }
-        loop.cut = loop.cut || record.value().censored;
-        if (is_whole(record.value().outcome) && record.value().ended_ns) {
-            loop.ended_ns.push_back(*record.value().ended_ns);
-        }
-    }
-    return loop;
+    const std::string why =
+        each_record_in(folder + "/requests.jsonl", [&loop](const Record& record) {
+            loop.cut = loop.cut || record.censored;
+            if (is_whole(record.outcome) && record.ended_ns) {
+                loop.ended_ns.push_back(*record.ended_ns);
+            }
+        });
+    return why.empty() ? std::optional(std::move(loop)) : std::nullopt;
 }
 
 namespace {
@@ -560,9 +551,8 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     json.key("seconds").number(one.seconds);
     json.key("stability").string(stability_name(one.stability.stability));
     json.key("slos").begin_array();
-    for (std::size_t i = 0; i < one.findings.size(); ++i) {
-        const ThresholdFinding& finding = one.findings[i];
-        const std::optional<ErrorBar>& bar = one.bars[i];
+    for (const ThresholdFinding& finding : one.findings) {
+        const std::optional<ErrorBar>& bar = finding.error;
         json.begin_object();
         json.key("slo").string(finding.condition);
         json.key("value").optional(finding.value);
@@ -598,17 +588,17 @@ bool read_stability(const std::string& name, Stability& out) {
     return false;
 }
 
-void read_findings(JsonValue slos, JudgedProbe& out) {
+std::vector<ThresholdFinding> read_findings(JsonValue slos) {
+    std::vector<ThresholdFinding> findings;
     for (JsonValue one = slos.first(); one.present(); one = one.next()) {
         ThresholdFinding finding;
         finding.condition = kept_text(one.find("slo"));
         finding.value = one.find("value").as_double();
         finding.fails = !one.find("meets").as_bool().value_or(false);
-        out.findings.push_back(std::move(finding));
-        const auto below = one.find("client_below").as_double();
-        const auto above = one.find("client_above").as_double();
-        out.bars.push_back(below && above ? std::optional(ErrorBar{*below, *above}) : std::nullopt);
+        finding.error = read_bar(one.find("client_below"), one.find("client_above"));
+        findings.push_back(std::move(finding));
     }
+    return findings;
 }
 
 /// False: something is missing.
@@ -630,7 +620,7 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
     out.verdict = kept_text(json.find("verdict"));
     out.why = kept_text(json.find("why"));
     out.binds = kept_text(json.find("binds"));
-    read_findings(json.find("slos"), out);
+    out.findings = read_findings(json.find("slos"));
     out.cut_folders = texts_of(json.find("cut"));
     return read_outcome(kept_text(json.find("outcome")), out.outcome) &&
            read_stability(kept_text(json.find("stability")), out.stability.stability);

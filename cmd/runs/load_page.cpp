@@ -18,6 +18,39 @@ namespace driftless {
 
 namespace {
 
+/// A figure of one run: ms, a share from 0 to 1, or a number; the client may have moved it so far.
+struct LoadValue {
+    std::optional<double> value;
+    std::optional<ErrorBar> bar;
+};
+
+struct LoadPoint {
+    double load = 0;
+    std::string name;                ///< "rate 12.5 seed 1"
+    std::string group;               ///< what else differs; empty: nothing
+    std::string outcome;             ///< "meets", "fails"; anything else: it says nothing
+    std::string why;                 ///< of an outcome that the figures do not show
+    std::string run;                 ///< its folder, below that of the page
+    std::vector<LoadValue> figures;  ///< [limits]
+};
+
+/// What one chart shows.
+struct LoadLimit {
+    std::string condition;        ///< "ttft:p99<2s", or a figure alone
+    std::optional<double> bound;  ///< in the unit of its values
+};
+
+struct LoadPage {
+    std::string command;  ///< "find"
+    std::string title;
+    std::string over;                                        ///< "rate"
+    std::string unit;                                        ///< "a second"; may be empty
+    std::vector<std::pair<std::string, std::string>> facts;  ///< a label and what is said of it
+    std::vector<LoadLimit> limits;
+    Knee knee;
+    std::vector<LoadPoint> points;
+};
+
 constexpr double ns_per_ms = 1e6;
 
 double unit_of(const Threshold& threshold) {
@@ -49,13 +82,11 @@ LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
     const bool is_shown = is_judged(point.outcome) && probe.binds != stability_slo;
     point.why = is_shown ? "" : probe.why;
     point.run = probe.run;
-    for (std::size_t i = 0; i < probe.findings.size(); ++i) {
-        point.figures.push_back({probe.findings[i].value, probe.bars[i]});
+    for (const ThresholdFinding& one : probe.findings) {
+        point.figures.push_back({one.value, one.error});
     }
     return point;
 }
-
-}  // namespace
 
 LoadPage page_of_search(const SearchReport& report) {
     LoadPage page{.command = "find",
@@ -75,8 +106,6 @@ LoadPage page_of_search(const SearchReport& report) {
     return page;
 }
 
-namespace {
-
 /// The first axis that is a load.
 std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
     const auto found = std::ranges::find_if(plan.axes, [](const SweepAxis& axis) {
@@ -89,16 +118,16 @@ std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
                : std::optional(static_cast<std::size_t>(found - plan.axes.begin()));
 }
 
-/// What the runs of a sweep must keep, each as the condition that fails.
+/// What the runs of a sweep must keep, each as the condition that fails: that of all rows, by the
+/// first run that has a summary.
 std::vector<Threshold> limits_of(const std::vector<TableRun>& runs) {
     std::vector<Threshold> limits;
-    for (const TableRun& run : runs) {
-        if (run.summary && limits.empty()) {
-            const JsonValue all = run.summary->root().find("thresholds");
-            for (JsonValue one = all.first(); one.present(); one = one.next()) {
-                Result<Threshold> limit = parse_threshold(kept_text(one.find("fail_if")));
-                limit ? limits.push_back(std::move(limit).value()) : void();
-            }
+    const auto run =
+        std::ranges::find_if(runs, [](const TableRun& one) { return one.summary.has_value(); });
+    const JsonValue all = run == runs.end() ? JsonValue() : run->summary->root().find("thresholds");
+    for (JsonValue one = all.first(); one.present(); one = one.next()) {
+        if (Result<Threshold> limit = parse_threshold(kept_text(one.find("fail_if"))); limit) {
+            limits.push_back(std::move(limit).value());
         }
     }
     return limits;
@@ -153,33 +182,25 @@ Knee knee_of(const std::vector<LoadPoint>& points) {
     return knee;
 }
 
-}  // namespace
-
-std::optional<LoadPage> page_of_sweep(const Ledger& ledger, const std::string& folder) {
-    const std::optional<std::size_t> axis = numeric_axis(ledger.plan);
-    if (!axis) {
-        return std::nullopt;
-    }
-    const std::vector<TableRun> runs = sweep_runs(ledger, folder);
-    const std::vector<Threshold> limits = limits_of(runs);
-    std::vector<Threshold> figures = limits;
-    for (const char* const usual : {"ttft:p99>1s", "tpot:p99>1s", "e2e:p99>1s"}) {
-        limits.empty() ? figures.push_back(parse_threshold(usual).value()) : void();
-    }
+LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs, std::size_t axis) {
     LoadPage page;
     page.command = "sweep";
     page.title = title_of(ledger.plan.traces);
-    page.over = ledger.plan.axes[*axis].name;
-    for (const Threshold& which : figures) {
-        page.limits.push_back(limit_of(which.text, which));
-        if (limits.empty()) {
-            page.limits.back() = {which.text.substr(0, which.text.find('>')), std::nullopt};
+    page.over = ledger.plan.axes[axis].name;
+    std::vector<Threshold> figures = limits_of(runs);
+    const bool has_limits = !figures.empty();
+    for (const Threshold& limit : figures) {
+        page.limits.push_back(limit_of(limit.text, limit));
+    }
+    for (const char* const usual : {"ttft:p99", "tpot:p99", "e2e:p99"}) {
+        if (!has_limits) {
+            figures.push_back(parse_figure(usual).value());
+            page.limits.push_back({usual, std::nullopt});
         }
     }
     for (std::size_t i = 0; i < ledger.cells.size(); ++i) {
         if (ledger.cells[i].state == CellState::ended) {
-            page.points.push_back(
-                point_of(ledger.cells[i], runs[i], *axis, figures, !limits.empty()));
+            page.points.push_back(point_of(ledger.cells[i], runs[i], axis, figures, has_limits));
         }
     }
     const bool alike = std::ranges::all_of(page.points, [&page](const LoadPoint& one) {
@@ -194,13 +215,7 @@ std::optional<LoadPage> page_of_sweep(const Ledger& ledger, const std::string& f
     return page;
 }
 
-namespace {
-
 constexpr std::array<std::string_view, 2> scripts{"frontier", "loads"};
-
-void write_optional(JsonWriter& json, const char* key, std::optional<double> value) {
-    json.key(key).optional(value);
-}
 
 void write_limit(JsonWriter& json, const LoadLimit& limit) {
     const std::string name(
@@ -210,7 +225,7 @@ void write_limit(JsonWriter& json, const LoadLimit& limit) {
     json.key("title").string(figure ? figure.value().title : name);
     json.key("unit").string(figure ? name_of(figure.value().unit) : "");
     json.key("better").string(figure && figure.value().better == Better::high ? "high" : "low");
-    write_optional(json, "bound", limit.bound);
+    json.key("bound").optional(limit.bound);
     json.end_object();
 }
 
@@ -223,9 +238,9 @@ void write_point(JsonWriter& json, const LoadPoint& point, const std::string& fo
     json.key("figures").begin_array();
     for (const LoadValue& one : point.figures) {
         json.begin_object();
-        write_optional(json, "value", one.value);
-        write_optional(json, "below", one.bar ? std::optional(one.bar->below) : std::nullopt);
-        write_optional(json, "above", one.bar ? std::optional(one.bar->above) : std::nullopt);
+        json.key("value").optional(one.value);
+        json.key("below").optional(one.bar ? std::optional(one.bar->below) : std::nullopt);
+        json.key("above").optional(one.bar ? std::optional(one.bar->above) : std::nullopt);
         json.end_object();
     }
     json.end_array().end_object();
@@ -245,10 +260,10 @@ std::string load_page_text(const LoadPage& page, const std::string& folder) {
         write_limit(json, limit);
     }
     json.end_array().key("knee").begin_object();
-    write_optional(json, "low", page.knee.low);
-    write_optional(json, "pass", page.knee.pass);
-    write_optional(json, "fail", page.knee.fail);
-    write_optional(json, "high", page.knee.high);
+    json.key("low").optional(page.knee.low);
+    json.key("pass").optional(page.knee.pass);
+    json.key("fail").optional(page.knee.fail);
+    json.key("high").optional(page.knee.high);
     json.end_object().key("points").begin_array();
     for (const LoadPoint& point : page.points) {
         write_point(json, point, folder);
@@ -256,8 +271,6 @@ std::string load_page_text(const LoadPage& page, const std::string& folder) {
     json.end_array().end_object();
     return page_text(page.title, scripts, data);
 }
-
-}  // namespace
 
 void write_load_page(const LoadPage& page, const std::string& folder, std::string_view name) {
     const std::string path = folder + "/" + std::string(name);
@@ -267,6 +280,19 @@ void write_load_page(const LoadPage& page, const std::string& folder, std::strin
     } else {
         complain("driftless %s: %s: %s", page.command.c_str(), path.c_str(),
                  reason_of(written.error()).c_str());
+    }
+}
+
+}  // namespace
+
+void write_search_page(const SearchReport& report, const std::string& folder) {
+    write_load_page(page_of_search(report), folder, "find.html");
+}
+
+void write_sweep_page(const Ledger& ledger, const std::vector<TableRun>& runs,
+                      const std::string& folder) {
+    if (const std::optional<std::size_t> axis = numeric_axis(ledger.plan); axis) {
+        write_load_page(page_of_sweep(ledger, runs, *axis), folder, "sweep.html");
     }
 }
 

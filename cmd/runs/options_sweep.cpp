@@ -32,7 +32,8 @@ constexpr const char* sweep_footer =
     R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
 and DRIFTLESS_URL, DRIFTLESS_RUN (folder of the run), DRIFTLESS_CELL (name of that folder). At its
 time limit a hook is killed with its process group, and the cell fails. What it starts in the
-background keeps running. If hooks of two cells in a row fail alike, the sweep stops.
+background keeps running. If hooks before the run fail alike for two
+cells in a row, of different values, the sweep stops.
 
 A cell without --before, --cache-salt or --reset-cache gets --cache-salt random: otherwise it would
 find the previous cell's prompts in the server's cache.

@@ -707,8 +707,7 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
 
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
-    const LedgerCell* kept_out =
-        nullptr;  ///< the last cell that was played, if its run did not begin
+    const LedgerCell* kept_out = nullptr;  // the last cell that was played, if a hook kept it out
     bool hooks_fail = false;
     const std::vector<std::size_t> order = order_of_play(ledger);
     for (auto at = order.begin(); at != order.end() && !stopped && !hooks_fail; ++at) {
@@ -728,16 +727,15 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
         }
         stopped = stop_requests().load() > 0;
     }
-    std::fputs(("\n" + table_screen(table_of(sweep_runs(ledger, folder), false))).c_str(), stdout);
+    const ManyRuns table = table_of(sweep_runs(ledger, folder), false);
+    std::fputs(("\n" + table_screen(table)).c_str(), stdout);
     for (const LedgerCell& cell : ledger.cells) {  // the table has their figures alone
         if (cell.state == CellState::ended && cell.outcome == CellOutcome::threshold) {
             print_line("%s: threshold: %s", cell.planned.folder.c_str(), cell.why.c_str());
         }
     }
     print_line("files: %s", folder.c_str());
-    if (const std::optional<LoadPage> page = page_of_sweep(ledger, folder); page) {
-        write_load_page(*page, folder, "sweep.html");
-    }
+    write_sweep_page(ledger, table.runs, folder);
     if (stopped) {
         print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());
     } else if (hooks_fail) {

@@ -357,9 +357,7 @@ int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& not
     }
     std::vector<SentRow> sent;
     std::uint64_t unsent = 0;
-    const std::string path =
-        facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;
-    std::string why = read_sent(path, sent, unsent);
+    std::string why = read_sent(facts.records_in(folder), sent, unsent);
     if (why.empty() && sent.empty()) {
         why = folder + ": this run sent no request, so there is nothing to write; name another run";
     }

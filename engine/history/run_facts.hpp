@@ -77,9 +77,12 @@ struct AgainstFacts {
 };
 
 struct RunFacts {
-    std::int64_t schema = 0;                  ///< of its records (record.hpp)
-    std::vector<std::string> arguments;       ///< of `replay`: TRACE.., then `--flag=value`
-    std::string records_path;                 ///< empty: requests.jsonl in the folder
+    std::int64_t schema = 0;             ///< of its records (record.hpp)
+    std::vector<std::string> arguments;  ///< of `replay`: TRACE.., then `--flag=value`
+    std::string records_path;            ///< empty: requests.jsonl in the folder
+    std::string records_in(const std::string& folder) const {
+        return records_path.empty() ? folder + "/requests.jsonl" : records_path;
+    }
     std::vector<RunSegment> segments;         ///< at least one
     bool ended = false;                       ///< it closed its books
     std::optional<std::uint64_t> rows_fired;  ///< in all segments, by those books

@@ -183,7 +183,6 @@ RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan&
         if (placed.second) {
             names_.push_back(*name);
             openings_.push_back(opening(*name));
-            opening_bytes_max_ = std::max(opening_bytes_max_, openings_.back().size());
         }
     }
 }

@@ -81,9 +81,8 @@ class RowModels {
     const std::vector<std::string>& names() const { return names_; }
     /// Of a row by its position in `Trace::rows`; of one that was selected.
     const std::string& name_of(std::uint32_t row) const { return names_[of_row_[row]]; }
-    /// How its body begins: `{"model":"NAME"`. `opening_bytes_max`: the longest.
+    /// How its body begins: `{"model":"NAME"`.
     std::string_view opening_of(std::uint32_t row) const { return openings_[of_row_[row]]; }
-    std::size_t opening_bytes_max() const { return opening_bytes_max_; }
 
     /// What a body with this model begins with.
     static std::string opening(std::string_view model);
@@ -92,7 +91,6 @@ class RowModels {
     std::vector<std::string> names_;
     std::vector<std::string> openings_;
     std::vector<std::uint16_t> of_row_;  ///< [trace rows]
-    std::size_t opening_bytes_max_ = 0;
 };
 
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),

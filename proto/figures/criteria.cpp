@@ -68,7 +68,7 @@ FigureName bad_share(std::string_view name, Value value, std::optional<StopFigur
 }
 
 FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value,
-                std::optional<ErrorBar> (*error)(const Figures&) = nullptr) {
+                std::optional<ErrorBar> (*error)(const Figures&)) {
     return {.name = name,
             .title = title,
             .better = Better::high,

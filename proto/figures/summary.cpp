@@ -518,47 +518,38 @@ GoodputCounts SummaryFigures::goodput() const {
 
 namespace {
 
-/// Of a rate per second that is measured by `duration_ns`: its counts at the least and at the most,
-/// the latter by the shortest duration that the run can have had. Nothing where late reads lower
-/// the load itself.
+/// Of a rate per second by `duration_ns`, from `least` to `most`: the latter by the shortest
+/// duration that the run can have had. Nothing where late reads lower the load itself.
 std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double least,
                                    double most) {
     // As of a cap on connections, more than one row in a hundred waited for one.
     constexpr double waited_max = 0.01;
     const auto waited =
         static_cast<double>(f.late_causes[static_cast<std::size_t>(LateCause::lane)]);
-    const auto per_second = [](double count, std::int64_t ns) {
-        return count / (static_cast<double>(ns) / 1e9);
-    };
     const bool has_bar = f.has_bars() && !f.awaits_answers && !f.has_held() &&
                          waited <= waited_max * static_cast<double>(f.fired) &&
                          f.timeline.duration_least_ns > 0;
-    return has_bar ? error_bar(rate, per_second(least, f.duration_ns),
-                               per_second(most, f.timeline.duration_least_ns))
-                   : std::nullopt;
+    const double longer =
+        static_cast<double>(f.duration_ns) / static_cast<double>(f.timeline.duration_least_ns);
+    return has_bar ? error_bar(rate, least, most * longer) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
     const GoodputCounts counts = goodput();
-    return request_goodput
-               ? rate_error(*this, *request_goodput, static_cast<double>(counts.worst.good),
-                            static_cast<double>(counts.best.good))
-               : std::nullopt;
+    return request_goodput ? rate_error(*this, *request_goodput, per_second(counts.worst.good),
+                                        per_second(counts.best.good))
+                           : std::nullopt;
 }
 
 std::optional<ErrorBar> SummaryFigures::request_throughput_error() const {
-    return rate_error(*this, request_throughput, static_cast<double>(completed),
-                      static_cast<double>(completed + failed_here()));
+    return rate_error(*this, request_throughput, request_throughput,
+                      per_second(completed + failed_here()));
 }
 
 std::optional<ErrorBar> SummaryFigures::token_rate_error(std::optional<double> rate) const {
-    if (!rate || failed_here() > 0) {
-        return std::nullopt;
-    }
-    const double tokens = *rate * static_cast<double>(duration_ns) / 1e9;
-    return rate_error(*this, *rate, tokens, tokens);
+    return rate && failed_here() == 0 ? rate_error(*this, *rate, *rate, *rate) : std::nullopt;
 }
 
 void LiveSums::add(const Record& record) {
@@ -723,19 +714,15 @@ SummaryFigures Summary::figures() const {
     }
     f.duration_ns = f.timeline.duration_ns;
     CHECK(f.duration_ns >= 0);
-    const double seconds = static_cast<double>(f.duration_ns) / 1e9;
-    const auto rate = [&](std::uint64_t count) {
-        return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;
-    };
-    f.request_throughput = rate(f.completed);
+    f.request_throughput = f.per_second(f.completed);
     if (f.uncounted.outputs == 0) {
-        f.output_throughput = rate(f.output_tokens);
+        f.output_throughput = f.per_second(f.output_tokens);
     }
     if (f.uncounted.outputs == 0 && f.uncounted.inputs == 0) {
-        f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
+        f.total_token_throughput = f.per_second(f.input_tokens + f.output_tokens);
     }
     if (f.judges_goodput() && f.uncounted.goodput == 0) {
-        f.request_goodput = rate(f.good);
+        f.request_goodput = f.per_second(f.good);
     }
     f.urls = by_url_.figures();
     f.sides = by_side_.figures();

@@ -320,7 +320,7 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 /// 24: the late cause `burst`.
 /// 25: `client_error`.
 /// 26: `kept_up`, `load_error`, `prompt_tokens_compared` of `cache`.
-/// 27: `good` and `request_goodput` of `client_error`; `client_error` of `goodput.groups` and of
+/// 27: `good` and the rates of `client_error`; `client_error` of `goodput.groups` and of
 ///     `thresholds`, whose `sure` says whether the bound lies outside of it.
 inline constexpr int summary_schema = 27;
 
@@ -428,10 +428,10 @@ struct SummaryFigures {
     Distribution itl;
     Distribution e2e;
     Distribution chunk_gap;
-    /// How far the client may have moved these; ttft_due counts it by definition.
     bool has_bounds = false;  ///< some row has its own; files before record schema 17 have none
     /// Some row was due when an answer had come: of a user, or after another of its session.
     bool awaits_answers = false;
+    /// How far the client may have moved these; ttft_due counts it by definition.
     Bounds ttft_bounds;
     Bounds tpot_bounds;
     Bounds itl_bounds;
@@ -563,6 +563,12 @@ struct SummaryFigures {
                outcomes[static_cast<std::size_t>(Outcome::interrupted)];
     }
     bool has_bars() const { return has_bounds && !lacks_rows(); }
+    /// 0 where the run has no duration.
+    double per_second(std::uint64_t count) const {
+        return duration_ns > 0
+                   ? static_cast<double>(count) / (static_cast<double>(duration_ns) / 1e9)
+                   : 0;
+    }
     bool judges_goodput() const { return !goodput_rules.empty(); }
     /// Of all rules.
     GoodputCounts goodput() const;

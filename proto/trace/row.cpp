@@ -246,4 +246,9 @@ std::string to_text(const InputError& error) {
     return printable(text);  // names of files and columns may hold anything
 }
 
+void Trace::sort_dependencies() {
+    std::stable_sort(dependencies.begin(), dependencies.end(),
+                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+}
+
 }  // namespace driftless

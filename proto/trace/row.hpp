@@ -281,10 +281,7 @@ struct Trace {
         return {begin, end};
     }
     /// By row, as they stand in a trace; those of a row keep their order.
-    void sort_dependencies() {
-        std::stable_sort(dependencies.begin(), dependencies.end(),
-                         [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
-    }
+    void sort_dependencies();
     /// Name of the file that the row stands in; empty where no file is named. Copies share it.
     std::string_view file_of(const TraceRow& row) const {
         const std::uint32_t index = copy_rows == 0 ? row.index : row.index % copy_rows;

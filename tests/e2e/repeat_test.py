@@ -49,7 +49,7 @@ class Repeat(Case):
         for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
                           (f'trace = "{SAMPLE}"\nsped = 2', "line 2: driftless replay: unknown flag --sped"),
                           ("out = true\nquiet = true", "line 1"), ("seed = 1\nspread = 1", "line 2: spread is true or"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
-                          ('config = "x"', "config is no key of it"), ('from = "x"', "from is no key of it")):
+                          ('config = "x"', "line 1: config is no key of a file; give --config itself"), ('from = "x"', "from is no key of a file")):
             path = self.write("bad.toml", text)
             run = self.replay("--config", path)
             self.assertEqual(run.code, 2, text)

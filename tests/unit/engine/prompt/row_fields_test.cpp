@@ -42,7 +42,6 @@ TEST(RowModels, AreThoseOfTheRows) {
     EXPECT_EQ(made.models.names(), (std::vector<std::string>{"a", "b\"c", "7"}));
     EXPECT_EQ(made.models.name_of(2), "a");
     EXPECT_EQ(made.models.opening_of(1), R"({"model":"b\"c")");
-    EXPECT_EQ(made.models.opening_bytes_max(), std::string(R"({"model":"b\"c")").size());
     EXPECT_EQ(make({R"({"lora":"x"})"}, "base-{kept.lora}").models.name_of(0), "base-x");
     EXPECT_TRUE(RowModels().empty());
     const Made lacking = make({R"({"model":"a"})", R"({"model":null})", "{}", R"({"model":""})"});
