@@ -346,6 +346,18 @@ void complain(const char* format, ...) {
     va_end(values);
 }
 
+std::string last_lines(std::string text) {
+    constexpr int lines_max = 10;
+    text.erase(text.find_last_not_of(" \r\n") + 1);
+    std::string lines;
+    for (int left = lines_max; left > 0 && !text.empty(); --left) {
+        const std::size_t end = text.rfind('\n');
+        lines.insert(0, "  | " + text.substr(end + 1) + "\n");  // npos + 1 is 0
+        text.resize(end == text.npos ? 0 : end);
+    }
+    return lines;
+}
+
 void CommandLine::refuse(const std::string& command, const std::string& why) {
     kind = Kind::refused;
     text = "driftless " + command.substr(0, command.find(' ')) + ": " + why + " (see driftless " +

@@ -129,6 +129,9 @@ void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// The same to `stderr`.
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/// The last lines of what a command of the user printed, each behind "  | ".
+std::string last_lines(std::string text);
+
 /// What came of a command line. Each command adds the values that were asked for.
 struct CommandLine {
     enum class Kind : std::uint8_t {

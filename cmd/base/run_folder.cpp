@@ -16,6 +16,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/secrets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -50,6 +51,7 @@ constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl
                                                  "responses.jsonl", "periods.jsonl", "events.jsonl",
                                                  "server.jsonl"};
 constexpr const char* unfinished_file = "run.json.new";
+constexpr const char* facts_file = "run.json";
 
 bool is_ours(const struct stat& facts) {
     return facts.st_uid == ::geteuid();
@@ -61,9 +63,22 @@ bool is_leftover_file(const std::string& path) {
            facts.st_nlink == 1 && is_ours(facts);
 }
 
+/// Its run.json: no row was sent.
+bool is_of_dry_run(const std::string& path) {
+    struct stat facts{};
+    const bool is_file = ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+                         facts.st_nlink == 1 && is_ours(facts);
+    const Result<std::string> text = is_file ? read_regular_file(path) : Result<std::string>("");
+    JsonDocument json;
+    const Result<JsonValue> run = json.parse(text ? std::string_view(text.value()) : "");
+    const JsonValue segments = run ? run.value().find("segments") : JsonValue();
+    return segments.is(JsonType::array) && segments.size() == 0;
+}
+
 /// Removes what `place_at` calls a leftover. True where there was any file.
 bool clear_leftover(const std::string& folder) {
     bool any = ::unlink((folder + "/" + unfinished_file).c_str()) == 0;
+    any = ::unlink((folder + "/" + facts_file).c_str()) == 0 || any;
     for (const char* const name : empty_files) {
         any = ::unlink((folder + "/" + name).c_str()) == 0 || any;
     }
@@ -119,7 +134,8 @@ Result<Place> place_at(const std::string& folder) {
         const bool is_empty_file =
             std::find(empty_files.begin(), empty_files.end(), name) != empty_files.end() &&
             is_leftover_file(folder + "/" + entry->d_name);
-        if (!itself && !is_empty_file && name != unfinished_file) {
+        const bool is_dry = name == facts_file && is_of_dry_run(folder + "/" + facts_file);
+        if (!itself && !is_empty_file && !is_dry && name != unfinished_file) {
             return Place::taken;
         }
     }

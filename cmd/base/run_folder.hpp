@@ -36,9 +36,9 @@ bool is_being_written(const std::string& folder);
 /// What stands at a place where a run is to write.
 enum class Place : std::uint8_t {
     free,      ///< nothing
-    leftover,  ///< a folder of this user that holds nothing but what a run makes before its
-               ///< run.json: empty files, and a run.json that was not written whole; or nothing at
-               ///< all
+    leftover,  ///< a folder of this user that holds nothing but what a run makes before its first
+               ///< row: empty files, a run.json that was not written whole or is of a dry run; or
+               ///< nothing at all
     taken,     ///< all else: it is never written over
 };
 /// Errors: what keeps a folder of this user from being listed.

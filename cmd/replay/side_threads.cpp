@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -144,6 +145,20 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
                         : printable(event.error);
 }
 
+/// On the screen, with the last lines of what it said.
+void tell_failed(const TimedEvent& event, const std::string& timeout) {
+    if (event.status == EventStatus::ok) {
+        return;
+    }
+    if (::isatty(STDERR_FILENO) == 1) {
+        (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);  // over the line of progress
+    }
+    const bool is_run = event.status != EventStatus::not_run;
+    complain("driftless: warning: --event \"%s\"%s %s", text_of(event).c_str(), is_run ? ":" : "",
+             is_run ? why_failed(event, timeout).c_str() : "was not run: the run ended before it");
+    (void)std::fputs(last_lines(event.output).c_str(), stderr);
+}
+
 /// Numbers of the events that have a line in the file. What cannot be read tells of none.
 std::vector<std::uint64_t> events_told(const std::string& path) {
     std::vector<std::uint64_t> told;
@@ -206,6 +221,8 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
     rules.segment = segment;
     rules.told = segment == 0 ? std::vector<std::uint64_t>() : events_told(path_);
     rules.stop_requests = &stop_requests();
+    rules.tell = [timeout = duration_to_text(invocation.options.events.timeout_ns)](
+                     const TimedEvent& event) { tell_failed(event, timeout); };
     thread_ = std::make_unique<EventThread>(std::move(events).value(), std::move(rules),
                                             std::move(file).value());
     return exit_done;
@@ -224,20 +241,10 @@ void RunEvents::stop() {
         return;
     }
     thread_->stop(stop_requests().load() > 0);
-    const std::string timeout = duration_to_text(parts_.invocation().options.events.timeout_ns);
-    std::size_t good = 0;
-    for (const TimedEvent& event : thread_->ended()) {
-        good += event.status == EventStatus::ok ? 1 : 0;
-        if (event.status == EventStatus::not_run) {
-            complain("driftless: warning: --event \"%s\" was not run: the run ended before it",
-                     text_of(event).c_str());
-        } else if (event.status != EventStatus::ok) {
-            complain("driftless: warning: --event \"%s\": %s", text_of(event).c_str(),
-                     why_failed(event, timeout).c_str());
-        }
-    }
-    print_line("events: %zu of %s as expected; see events.jsonl", good,
-               counted(thread_->ended().size(), "event ended", "events ended").c_str());
+    const std::vector<TimedEvent>& ended = thread_->ended();
+    const std::ptrdiff_t good = std::ranges::count(ended, EventStatus::ok, &TimedEvent::status);
+    print_line("events: %td of %s as expected; see events.jsonl", good,
+               counted(ended.size(), "event ended", "events ended").c_str());
     if (thread_->left_out() > 0) {
         print_line("events: %s before the resumed part; not repeated",
                    counted(thread_->left_out(), "was", "were").c_str());

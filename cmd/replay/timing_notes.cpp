@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,8 @@
 #include "engine/plan/trees.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -383,8 +386,68 @@ int check_budgets(Replay& run) {
     return exit_done;
 }
 
+namespace {
+
+/// What rows of the plan can have of a key; empty where that is known of no row before it is sent.
+std::vector<std::string> values_of(const GroupKey& key, const Replay& run) {
+    std::set<std::string> values;
+    const Workload& workload = run.workload;
+    Record record;
+    JsonDocument document;
+    switch (key.kind) {
+        case GroupKey::Kind::kept:
+            for (const Planned& planned : workload.plan.rows) {
+                record.kept = workload.trace.kept_of(workload.trace.rows[planned.row]);
+                values.insert(group_value(key, record, document));
+            }
+            break;
+        case GroupKey::Kind::phase:
+            for (const Phase phase : {Phase::warmup, Phase::profile, Phase::drain}) {
+                values.insert(name_of(phase));
+            }
+            break;
+        case GroupKey::Kind::side:
+            values =
+                workload.plan.dual ? std::set<std::string>{"a", "b"} : std::set<std::string>{"-"};
+            break;
+        case GroupKey::Kind::outcome:
+            for (unsigned i = 0; i < outcome_count; ++i) {
+                values.insert(name_of(static_cast<Outcome>(i)));
+            }
+            break;
+        default:
+            break;
+    }
+    return {values.begin(), values.end()};
+}
+
+/// A rule of rows that the plan does not have says nothing of them.
+bool is_of_no_row(const std::string& rule, const std::optional<GroupKey>& key,
+                  const std::string& value, const Replay& run) {
+    constexpr std::size_t named_max = 6;
+    const std::vector<std::string> values = key ? values_of(*key, run) : std::vector<std::string>();
+    if (values.empty() || std::ranges::binary_search(values, value)) {
+        return false;
+    }
+    std::string named = nearest_name(value, values);
+    for (std::size_t i = 0; named.empty() && i < std::min(values.size(), named_max); ++i) {
+        named += (i > 0 ? ", " : "") + values[i];
+    }
+    complain(
+        "driftless: %s: no row has the value \"%s\" of %s; name one that rows have, such as %s",
+        rule.c_str(), value.c_str(), key->text.c_str(), named.c_str());
+    return true;
+}
+
+}  // namespace
+
 // How many users send is not known before.
 int check_thresholds(Replay& run) {
+    for (const GoodputRule& rule : run.options().results.goodput) {
+        if (is_of_no_row("--goodput", rule.key, rule.value, run)) {
+            return exit_usage;
+        }
+    }
     const std::vector<Planned>& rows = run.workload.plan.rows;
     const bool is_open = run.workload.users.users == 0;
     // All are answered at once.
@@ -398,6 +461,9 @@ int check_thresholds(Replay& run) {
         const bool is_rate = name == "request_throughput" || name == "request_goodput";
         const bool is_count = name == "completed";
         const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
+        if (is_of_no_row("--fail-if \"" + one.text + "\"", one.key, one.value, run)) {
+            return exit_usage;
+        }
         if (!is_open || !is_least || (is_rate ? is_cut || seconds <= 0 : !is_count)) {
             continue;
         }

@@ -419,8 +419,8 @@ void end_group(Child& child) {
     child.signal_group(SIGKILL);  // those who did not listen, the leader or others
 }
 
-/// The last lines of a file that may be long and still grow.
-std::string last_lines(const std::string& path) {
+/// Of a file that may be long and still grow.
+std::string last_lines_in(const std::string& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     const std::streamoff bytes = file.tellg();
     const std::streamoff begin =
@@ -428,20 +428,13 @@ std::string last_lines(const std::string& path) {
     file.seekg(begin);
     std::string text(static_cast<std::size_t>(std::max<std::streamoff>(bytes - begin, 0)), '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.erase(text.find_last_not_of(" \r\n") + 1);
-    std::string lines;
-    for (int left = said_lines_max; left > 0 && !text.empty(); --left) {
-        const std::size_t end = text.rfind('\n');
-        lines.insert(0, "  | " + text.substr(end + 1) + "\n");  // npos + 1 is 0
-        text.resize(end == text.npos ? 0 : end);
-    }
-    return lines;
+    return last_lines(text);
 }
 
 HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
                 const std::string& output) {
     return {outcome, std::string(hook.name) + ": " + what, output.substr(output.rfind('/') + 1),
-            last_lines(output)};
+            last_lines_in(output)};
 }
 
 HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {

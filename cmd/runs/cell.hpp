@@ -123,13 +123,11 @@ struct HookEnd {
     HookOutcome outcome = HookOutcome::done;
     std::string what;    ///< "before: exit code 3"; empty: done
     std::string output;  ///< name of the file with its output; empty: there is none
-    /// The end of that output, at most `said_lines_max` lines, each behind "  | ".
-    std::string said;
+    std::string said;    ///< the last lines of that output
 
     /// "before: exit code 3 (its output: before.txt)"
     std::string why() const;
 };
-inline constexpr int said_lines_max = 10;
 
 /// Runs the hook to its end. Its stdout and stderr go to the file `output`, which is made anew; a
 /// process in the background may write there later. `stops` is how often the user has asked to stop

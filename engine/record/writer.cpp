@@ -452,6 +452,8 @@ void RecordWriter::show_progress(std::int64_t now) {
     if (!config_.closed) {
         const std::int64_t last_ns = rows.empty() ? 0 : rows.back().due_ns;
         progress.left_ns = std::max<std::int64_t>(0, last_ns - progress.elapsed_ns);
+    } else if (const PeriodRules& rules = config_.periods; rules.for_ns && !rules.warms_up) {
+        progress.left_ns = std::max<std::int64_t>(0, *rules.for_ns - progress.elapsed_ns);
     }
     progress.rows = counts.rows;
     progress.rows_open = config_.has_users();

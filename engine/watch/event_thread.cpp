@@ -395,6 +395,9 @@ void EventThread::write(TimedEvent line, std::optional<Instant> end) {
     append_timed_event(file_.buffer(), line);
     file_.commit();
     file_.flush();
+    if (rules_.tell) {
+        rules_.tell(line);
+    }
     ended_.push_back(std::move(line));
 }
 

@@ -78,7 +78,7 @@ class Events(Case):
                 self.assertGreaterEqual(line["begin_ns"], line["at_ns"])
                 self.assertGreaterEqual(line["end_ns"], line["begin_ns"])
         self.assertIn("was not run: the run ended before it", run.complained)
-        self.assertIn("exit code 3", run.complained)
+        self.assertIn("exit code 3\n  | hi\n  | there\n", run.complained)
         # The key goes to the servers of the run alone.
         self.assertEqual(Listener.seen, [("/start_profile", None), ("/fails", None)])
         for file in run.folder.iterdir():

@@ -88,7 +88,6 @@ class Folder(Case):
                     (folder / "run.json.new").write_text('{"half":')
                 dry = self.new_run(folder, server, "--dry-run")
                 self.assertEqual(dry.code, 0, dry.complained)
-                (folder / "run.json").unlink()
                 run = self.new_run(folder, server)
                 self.assertEqual(run.code, 0, run.complained)
                 self.assertEqual(len(run.records()), 3)

@@ -71,7 +71,7 @@ class Thresholds(Case):
         """A tenant has a rule of its own; the figures are those of its rows alone."""
         rows = [{**row, "tenant": "gold" if i % 2 else "free"} for i, row in enumerate(self.sample_rows()[:20])]
         trace = self.write("tenants.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        rules = ("tenant=gold completed < 10", "kept.tenant=gold completed < 11", "tenant=none ttft:p50 > 1s",
+        rules = ("tenant=gold completed < 10", "kept.tenant=gold completed < 11", "phase=drain ttft:p50 > 1s",
                  "phase=profile throughput > 1000", "tenant=free errors > 0 %")
         flags = [word for rule in rules for word in ("--fail-if", rule)]
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
@@ -81,7 +81,7 @@ class Thresholds(Case):
         self.assertEqual([one["fail_if"] for one in found], list(rules))
         self.assertEqual([one["fails"] for one in found], [False, True, True, False, False])
         self.assertEqual([one["value"] for one in found][:3], [10, 10, None])
-        self.assertIn('"tenant=none ttft:p50 > 1s": no row has the value "none" of kept.tenant', run.complained)
+        self.assertIn('"phase=drain ttft:p50 > 1s": no row has the value "drain" of phase', run.complained)
         self.assertEqual(json.loads(self.report(run.folder, "--json").stdout)["thresholds"], found)
         gold = [json.loads(line) for line in (run.folder / "requests.jsonl").open()]
         ttft = max(record["ttft_ns"] for record in gold if record["kept"]["tenant"] == "gold") / 1e6
@@ -92,7 +92,8 @@ class Thresholds(Case):
         self.assertEqual([one["value"] for one in json.loads(free.stdout)["thresholds"]], [10, 0])
         self.assertEqual(json.loads(free.stdout)["goodput"]["groups"][0]["good"], 10)
         for flag, why in (("tenant=gold ttft:p99", "has no comparison"), ('tenant="a b', "has no comparison"), ("input:4=1 errors > 1 %", "no single value"),
-                          ("pod=a errors > 1 %", "add --keep pod, too")):
+                          ("pod=a errors > 1 %", "add --keep pod, too"), ("phase=measured errors > 1 %", "such as drain, profile, warmup"),
+                          ("tenant=glod completed < 1", 'no row has the value "glod" of kept.tenant; name one that rows have, such as gold')):
             run = self.replay(trace, "--dry-run", "--keep", "tenant", "--fail-if", flag)
             self.assertEqual(run.code, 2)
             self.assertIn(why, run.complained)
