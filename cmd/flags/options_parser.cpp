@@ -34,14 +34,14 @@ Flag flag_of(const CLI::Option& option, std::vector<std::string> words) {
 FlagTable table_of(const CommandParser& parser) {
     FlagTable table;
     table.command = parser.command;
-    table.description = parser.app.get_description();
-    table.footer = parser.app.get_footer();
-    for (const CLI::Option* option : parser.app.get_options()) {
+    table.description = parser.app->get_description();
+    table.footer = parser.app->get_footer();
+    for (const CLI::Option* option : parser.app->get_options()) {
         if (option->get_positional()) {
             table.arguments.push_back(
                 make_flag({option->get_name(true)}, "", option->get_description(), ""));
         } else if (!option->get_group().empty()) {
-            table.flags.push_back(flag_of(*option, parser.flags.words_of(option)));
+            table.flags.push_back(flag_of(*option, parser.flags.words_of(option->get_name())));
         }
     }
     return table;
@@ -50,7 +50,7 @@ FlagTable table_of(const CommandParser& parser) {
 /// One line about the first argument that no flag took, with the name that may have been meant; or
 /// the empty text.
 std::string unknown_argument(const CommandParser& parser) {
-    const std::vector<std::string> extras = parser.app.remaining();
+    const std::vector<std::string> extras = parser.app->remaining();
     if (extras.empty()) {
         return "";
     }
@@ -62,7 +62,7 @@ std::string unknown_argument(const CommandParser& parser) {
         return "unknown flag " + typed + "; use driftless --version" + parser.flag_hint;
     }
     std::vector<std::string> names;
-    for (const CLI::Option* option : parser.app.get_options()) {
+    for (const CLI::Option* option : parser.app->get_options()) {
         if (!option->get_group().empty()) {
             names.push_back(option->get_name());
         }
@@ -89,9 +89,9 @@ std::string reason_of(const CLI::ParseError& error) {
 
 /// The headings of the flags, but for that of --help alone.
 std::vector<std::string> groups_of(const CommandParser& parser) {
-    std::vector<std::string> groups = parser.app.get_groups();
+    std::vector<std::string> groups = parser.app->get_groups();
     std::erase_if(groups, [&parser](const std::string& group) {
-        return group.empty() || group == parser.app.get_help_ptr()->get_group();
+        return group.empty() || group == parser.app->get_help_ptr()->get_group();
     });
     return groups;
 }
@@ -108,7 +108,7 @@ std::string list_of_groups(const CommandParser& parser, std::string text, std::s
 }
 
 std::shared_ptr<CLI::Formatter> formatter_of(const CommandParser& parser) {
-    return std::static_pointer_cast<CLI::Formatter>(parser.app.get_formatter());
+    return std::static_pointer_cast<CLI::Formatter>(parser.app->get_formatter());
 }
 
 /// The help of one screen: the flags of most runs, and the first examples.
@@ -117,18 +117,18 @@ std::string overview_of(const CommandParser& parser) {
     const auto formatter = formatter_of(parser);
     std::vector<const CLI::Option*> used;
     for (const char* const name : parser.most_used) {
-        used.push_back(parser.app.get_option(name));
+        used.push_back(parser.app->get_option(name));
     }
-    const std::string footer = parser.app.get_footer();
+    const std::string footer = parser.app->get_footer();
     const std::size_t begin = std::min(footer.find("Examples:\n"), footer.size());
     std::size_t end = footer.find('\n', begin);
     for (std::size_t i = 0; i < examples_max && end != footer.npos; ++i) {
         end = footer.find('\n', end + 1);
     }
     const std::string asked = "driftless " + parser.command + " --help ";
-    return formatter->make_description(&parser.app) +
-           formatter->make_usage(&parser.app, parser.app.get_name()) +
-           formatter->make_positionals(&parser.app) +
+    return formatter->make_description(parser.app.get()) +
+           formatter->make_usage(parser.app.get(), parser.app->get_name()) +
+           formatter->make_positionals(parser.app.get()) +
            formatter->make_group("Most used flags", false, used) + "\n" +
            footer.substr(begin, end == footer.npos ? end : end + 1 - begin) + "\n" +
            list_of_groups(parser, "Groups of flags:", 100) + "\n" + asked + "GROUP: its flags; " +
@@ -151,16 +151,17 @@ bool names_flag(std::string_view paragraph, const std::string& name) {
 /// The flags of the group that is called so, by its name or its first word; else those with the
 /// topic in their names or texts. Behind them, what the footer says of them. Empty: there are none.
 std::string help_about(const CommandParser& parser, const std::string& topic) {
+    const CLI::App& app = *parser.app;  // its options are const, too
     const std::vector<std::string> groups = groups_of(parser);
     const auto called = std::find_if(groups.begin(), groups.end(), [&topic](const auto& group) {
         const std::string name = lower(group);
         return topic == name || topic == name.substr(0, name.find_first_of(" ,"));
     });
     std::string text;
-    std::string footer = parser.app.get_footer() + "\n\n";
+    std::string footer = parser.app->get_footer() + "\n\n";
     std::vector<const CLI::Option*> all;
     for (const std::string& group : groups) {
-        const auto options = parser.app.get_options([&](const CLI::Option* option) {
+        const auto options = app.get_options([&](const CLI::Option* option) {
             const std::string said =
                 option->get_name(false, true) + " " + option->get_description();
             return option->nonpositional() && option->get_group() == group &&
@@ -185,7 +186,7 @@ std::string help_about(const CommandParser& parser, const std::string& topic) {
 
 /// CLI11's help, with one empty line between groups instead of two.
 std::string whole_help_of(const CommandParser& parser) {
-    std::string text = parser.app.help();
+    std::string text = parser.app->help();
     for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
         text.erase(at, 1);
     }
@@ -211,34 +212,105 @@ std::string help_of(const CommandParser& parser, const std::string& topic) {
 
 }  // namespace
 
-void Flags::refuse(const std::string& flag, const std::string& value, const Error& error,
-                   const Words& words) {
-    const std::string shown = mask_refused(flag, value);
-    const std::string nearest = nearest_name(shown, words);
-    throw CLI::ValidationError(flag + " \"" + shown + "\" " + error.doing +
+void Flags::argument(const char* name, const char* help, std::string& target) {
+    app_.add_option(name, target, help);
+}
+
+void Flags::argument(const char* name, const char* help, std::vector<std::string>& target) {
+    app_.add_option(name, target, help);
+}
+
+Flags::Words Flags::Row::all_words() const {
+    Words all = words.empty() ? unit_words(unit) : words;
+    const Result<void> refused = read(unlisted_word, false);
+    if (all.empty() && !refused) {
+        all = possible_values(refused.error().doing);
+        std::erase_if(all, [this](const std::string& word) { return !read(word, false); });
+    }
+    return all;
+}
+
+/// A refusal is `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
+void Flags::Row::take(const std::string& text) const {
+    const Result<void> taken = read(text, true);
+    if (taken) {
+        return;
+    }
+    const std::string shown = mask_refused(name, text);
+    const std::string nearest =
+        nearest_name(shown, read(unlisted_word, false) ? Words() : all_words());
+    throw CLI::ValidationError(name + " \"" + shown + "\" " + taken.error().doing +
                                (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-Flags::Words Flags::words_of(const CLI::Option* option) const {
-    const auto found = words_.find(option);
-    return found == words_.end() ? Words() : found->second();
+void Flags::add(Row row) {
+    if (row.standard != nullptr) {
+        CHECK(row.read(row.standard, true));
+        row.help += std::string(" [") + row.standard + "]";
+    }
+    if (const std::size_t at = row.help.find("{}"); at != row.help.npos) {
+        row.help.replace(at, 2, joined(row.all_words()));
+    }
+    row.help += row.repeats ? "; repeatable" : "";
+    const std::string name = row.name;
+    const Row& kept = rows_.insert_or_assign(name, std::move(row)).first->second;
+    const auto take = [&kept](const CLI::results_t& given) {
+        if (given.size() > 1 && !kept.repeats) {
+            throw CLI::ValidationError(kept.name + " is given " + std::to_string(given.size()) +
+                                       " times; give it once");
+        }
+        for (const std::string& text : given) {
+            kept.take(text);
+        }
+        return true;
+    };
+    CLI::Option* const option = app_.add_option(name, take, kept.help);
+    option->type_name(kept.unit)->group(group_)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
 }
 
-void Flags::add(const std::string& name, const char* unit, const std::string& help,
-                std::function<Words()> words, const CLI::callback_t& callback) {
-    CLI::Option* const option = app_.add_option(name, callback, help);
-    option->type_name(unit)->group(group_)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    words_[option] = std::move(words);
+void Flags::on_off(const char* name, const char* help, bool& target, bool meaning) {
+    app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
+}
+
+Flags::Words Flags::words_of(const std::string& name) const {
+    const auto found = rows_.find(name);
+    return found == rows_.end() ? Words() : found->second.all_words();
+}
+
+std::vector<std::string> Flags::given(const char* name) const {
+    return app_.get_option(name)->results();
+}
+
+std::vector<std::string> Flags::given() const {
+    std::vector<std::string> given;
+    for (const CLI::Option* option : app_.get_options()) {
+        if (option->count() == 0 || !option->nonpositional()) {
+            continue;
+        }
+        if (option->get_expected_max() == 0) {
+            given.push_back(option->get_name());
+            continue;
+        }
+        for (const std::string& value : option->results()) {
+            given.push_back(option->get_name() + "=" + value);
+        }
+    }
+    return given;
 }
 
 CommandParser::CommandParser(std::string named, const char* description, std::string footer,
                              std::size_t column_width)
-    : command(std::move(named)), app(description, "driftless " + command), flags(app) {
-    app.footer(std::move(footer));
-    app.get_formatter()->column_width(column_width);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
+    : command(std::move(named)),
+      app(std::make_unique<CLI::App>(description, "driftless " + command)),
+      flags(*app) {
+    app->footer(std::move(footer));
+    app->get_formatter()->column_width(column_width);
+    app->allow_extras();
+    app->set_help_flag("-h,--help", "print this help and exit");
 }
+
+CommandParser::~CommandParser() = default;
 
 std::optional<std::string> help_topic(const std::vector<std::string>& arguments) {
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
@@ -264,7 +336,7 @@ std::string CommandParser::parse(const std::vector<std::string>& arguments, Comm
         return "";
     }
     try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
         return unknown_argument(*this);
     } catch (const CLI::ParseError& error) {
         return reason_of(error);
@@ -280,6 +352,71 @@ void CommandParser::read(const std::vector<std::string>& arguments, CommandLine&
     if (!why.empty()) {
         line.refuse(command, why);
     }
+}
+
+void add_ci_flags(Flags& flags, CiFiles& files, Result<std::string> (&parse)(std::string_view)) {
+    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
+                parse, files.markdown);
+    flags.value("--junit", "FILE", "a test case for the verdict, or the work, and each --fail-if",
+                nullptr, parse, files.junit);
+    flags.on_off("--force", "these files, and other exports, may replace what is there",
+                 files.force);
+}
+
+void add_trace_argument(Flags& flags, TraceFiles& files) {
+    flags.argument("TRACE", "trace files, a directory, or - (compressed or not)", files.paths);
+}
+
+void add_trace_flags(Flags& flags, TraceFiles& files) {
+    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
+                files.format, names_in(trace_formats()));
+    flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]", nullptr,
+                parse_time_unit, files.time_unit);
+    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
+                parse_positive_u32, files.block_size);
+    flags.value("--map", "K=COLUMN,..",
+                "name the columns: time, in, out, hashes, session, turn, delay;\n"
+                "in replay also model",
+                nullptr, parse_map, files.map);
+    flags.value("--sessions", "HOW",
+                "when turns are sent: recorded (recorded instants), open (recorded\n"
+                "gaps if they have no instants), closed (when what they wait for\n"
+                "has ended)",
+                "recorded", session_choices, files.sessions);
+    flags.value("--flat-agents", "HOW",
+                "agents recorded in one line of a closed trace: chains (each waits\n"
+                "for its own answers) or keep",
+                "chains", flat_agents_choices, files.flat_agents);
+    flags.value("--hash-scope", "SCOPE",
+                "equal block ids share inside a file, everywhere (all), or inside a\n"
+                "session [the format's]",
+                nullptr, hash_scope_choices, files.id_scope);
+    flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
+                nullptr, parse_positive_u32, files.default_output);
+    flags.on_off("--lenient",
+                 "repair and count contradictions if possible instead of refusing them",
+                 files.lenient);
+}
+
+void add_load_flags(Flags& flags, LoadOptions& load) {
+    flags.value("--share", "WHAT",
+                "rows without block ids share a prefix within a session, or all do", nullptr,
+                sharing_choices, load.share);
+    flags.value("--max-context", "N",
+                "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
+                parse_positive_count, load.admission.context_max);
+    flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
+                nullptr, parse_positive_u32, load.admission.trees_max);
+    flags.value("--sample-sessions", "SHARE",
+                "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
+                load.sample);
+    flags.value("--replicate", "N",
+                "overlay N copies that share nothing and start at different times;\n"
+                "rows:N copies one after another until there are N rows",
+                "1", parse_copies, load.copies);
+    flags.value("--replicate-within", "T",
+                "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
+                parse_duration_ns, load.within_ns);
 }
 
 }  // namespace driftless

@@ -1,14 +1,12 @@
 /// The parser that the options files of all commands share, over CLI11; and the flags that say
 /// which trace is read, how, and how much load is made of it, for all commands that read one.
 ///
-/// Included by options files only: CLI11 is heavy, and nothing else needs it.
+/// CLI11 is heavy: only options_parser.cpp reads it.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +20,10 @@
 #include "cmd/flags/option_values.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace driftless {
 
@@ -41,8 +43,7 @@ std::vector<std::string> names_in(const Rows& rows) {
 
 /// The flags of a command. Every value goes through a function or a table of Choices that gives the
 /// value, or the remedy as the `doing` of its Error; the default is typed text too, so that the
-/// help cannot differ from what happens. What is wrong leaves as a CLI::ParseError whose text names
-/// flag, value and remedy.
+/// help cannot differ from what happens. What is wrong is told with flag, value and remedy.
 ///
 /// The words that a flag takes are those of its table, those that are given with it, or those of
 /// its unit; without all three, those that its function names in a refusal and takes.
@@ -51,6 +52,10 @@ class Flags {
     using Words = std::vector<std::string>;
 
     explicit Flags(CLI::App& app) : app_(app) {}
+
+    /// Arguments that are no flags. A vector takes any number.
+    void argument(const char* name, const char* help, std::string& target);
+    void argument(const char* name, const char* help, std::vector<std::string>& target);
 
     /// Heading of the flags that follow; empty: they work, and the help does not show them.
     void group(const char* name) { group_ = name; }
@@ -61,92 +66,75 @@ class Flags {
     template <typename Parse, typename Target>
     void value(const char* name, const char* unit, const char* help, const char* standard,
                const Parse& parse, Target& target, Words words = {}) {
-        std::string text = help;
-        if (standard != nullptr) {
-            const auto parsed = parse(standard);
-            CHECK(parsed);
-            target = parsed.value();
-            text += std::string(" [") + standard + "]";
-        }
-        const Reader<Parse> read{name, unit, &parse, std::move(words)};
-        if (const std::size_t at = text.find("{}"); at != text.npos) {
-            text.replace(at, 2, joined(read.words()));
-        }
-        add(read, text, [read, &target](const CLI::results_t& given) {
-            if (given.size() > 1) {
-                throw CLI::ValidationError(read.flag + " is given " + std::to_string(given.size()) +
-                                           " times; give it once");
+        const auto read = [&parse, &target](std::string_view text, bool kept) -> Result<void> {
+            auto parsed = parse(text);
+            if (!parsed) {
+                return parsed.error();
             }
-            target = read.value(given[0]);
-            return true;
-        });
+            if (kept) {
+                target = std::move(parsed).value();
+            }
+            return {};
+        };
+        add({name, unit, help, standard, false, words_of(parse, std::move(words)), read});
     }
 
     /// A flag that may be given any number of times, each time with one value.
     template <typename Parse, typename T>
     void values(const char* name, const char* unit, const char* help, const Parse& parse,
                 std::vector<T>& target, Words words = {}) {
-        const Reader<Parse> read{name, unit, &parse, std::move(words)};
-        add(read, std::string(help) + "; repeatable", [read, &target](const CLI::results_t& given) {
-            for (const std::string& text : given) {
-                target.push_back(read.value(text));
+        const auto read = [&parse, &target](std::string_view text, bool kept) -> Result<void> {
+            auto parsed = parse(text);
+            if (!parsed) {
+                return parsed.error();
             }
-            return true;
-        });
+            if (kept) {
+                target.push_back(std::move(parsed).value());
+            }
+            return {};
+        };
+        add({name, unit, help, nullptr, true, words_of(parse, std::move(words)), read});
     }
 
     /// A flag without value: `target` becomes `meaning`.
-    void on_off(const char* name, const char* help, bool& target, bool meaning = true) {
-        app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
-    }
+    void on_off(const char* name, const char* help, bool& target, bool meaning = true);
 
-    /// The words that a flag takes, for completions.
-    Words words_of(const CLI::Option* option) const;
+    /// The words that a flag takes, for completions. `name` with its dashes.
+    Words words_of(const std::string& name) const;
+    /// What was given of one flag.
+    std::vector<std::string> given(const char* name) const;
+    /// What was given of all, in our spelling: `--flag` or `--flag=value`.
+    std::vector<std::string> given() const;
 
   private:
-    template <typename Parse>
-    struct Reader {
-        std::string flag;
-        const char* unit;
-        const Parse* parse;
-        Words given;
+    /// What the parser knows of a flag with values.
+    struct Row {
+        std::string name;
+        const char* unit = nullptr;
+        std::string help;
+        const char* standard = nullptr;
+        bool repeats = false;
+        Words words;
+        /// Reads a value, and puts it into the target if it is kept.
+        std::function<Result<void>(std::string_view, bool kept)> read;
 
-        Words words() const {
-            if constexpr (requires { parse->words(); }) {
-                return parse->words();
-            } else {
-                Words words = given.empty() ? unit_words(unit) : given;
-                const auto refused = (*parse)(unlisted_word);
-                if (words.empty() && !refused) {
-                    words = possible_values(refused.error().doing);
-                    std::erase_if(words, [this](const auto& word) { return !(*parse)(word); });
-                }
-                return words;
-            }
-        }
-        auto value(const std::string& text) const {
-            auto parsed = (*parse)(text);
-            if (!parsed) {
-                refuse(flag, text, parsed.error(), (*parse)(unlisted_word) ? Words() : words());
-            }
-            return std::move(parsed).value();
-        }
+        Words all_words() const;
+        void take(const std::string& text) const;
     };
 
     template <typename Parse>
-    void add(const Reader<Parse>& read, const std::string& help, const CLI::callback_t& callback) {
-        add(read.flag, read.unit, help, [read] { return read.words(); }, callback);
+    static Words words_of(const Parse& parse, Words given) {
+        if constexpr (requires { parse.words(); }) {
+            return parse.words();
+        } else {
+            return given;
+        }
     }
-    void add(const std::string& name, const char* unit, const std::string& help,
-             std::function<Words()> words, const CLI::callback_t& callback);
-
-    /// `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
-    [[noreturn]] static void refuse(const std::string& flag, const std::string& value,
-                                    const Error& error, const Words& words);
+    void add(Row row);
 
     CLI::App& app_;
     std::string group_;
-    std::map<const CLI::Option*, std::function<Words()>> words_;
+    std::map<std::string, Row> rows_;  ///< by name
 };
 
 /// The parser of a command: the command declares arguments with `app` and flags with `flags`, then
@@ -156,9 +144,10 @@ struct CommandParser {
     /// says behind the flags. `column_width`: of the flags in the help.
     CommandParser(std::string command, const char* description, std::string footer,
                   std::size_t column_width = 30);
+    ~CommandParser();
 
     std::string command;
-    CLI::App app;
+    std::unique_ptr<CLI::App> app;
     Flags flags;
     /// Flags of most runs: they and the footer's first examples are the help, without a topic.
     /// Empty: the help shows all.
@@ -181,76 +170,15 @@ struct CommandParser {
 std::optional<std::string> help_topic(const std::vector<std::string>& arguments);
 
 /// The files for a CI system that a command with a result writes. `parse` says whether "-" is one.
-inline void add_ci_flags(Flags& flags, CiFiles& files,
-                         Result<std::string> (&parse)(std::string_view)) {
-    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
-                parse, files.markdown);
-    flags.value("--junit", "FILE", "a test case for the verdict, or the work, and each --fail-if",
-                nullptr, parse, files.junit);
-    flags.on_off("--force", "these files, and other exports, may replace what is there",
-                 files.force);
-}
+void add_ci_flags(Flags& flags, CiFiles& files, Result<std::string> (&parse)(std::string_view));
 
 // The flags that say which trace is read, and how: shared by all commands that read one.
 
 /// TRACE.. itself. Whether one must be given is the command's to say.
-inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
-    app.add_option("TRACE", files.paths, "trace files, a directory, or - (compressed or not)");
-}
-
+void add_trace_argument(Flags& flags, TraceFiles& files);
 /// All but `--keep`, which means something else to each command.
-inline void add_trace_flags(Flags& flags, TraceFiles& files) {
-    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
-                files.format, names_in(trace_formats()));
-    flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]", nullptr,
-                parse_time_unit, files.time_unit);
-    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
-                parse_positive_u32, files.block_size);
-    flags.value("--map", "K=COLUMN,..",
-                "name the columns: time, in, out, hashes, session, turn, delay;\n"
-                "in replay also model",
-                nullptr, parse_map, files.map);
-    flags.value("--sessions", "HOW",
-                "when turns are sent: recorded (recorded instants), open (recorded\n"
-                "gaps if they have no instants), closed (when what they wait for\n"
-                "has ended)",
-                "recorded", session_choices, files.sessions);
-    flags.value("--flat-agents", "HOW",
-                "agents recorded in one line of a closed trace: chains (each waits\n"
-                "for its own answers) or keep",
-                "chains", flat_agents_choices, files.flat_agents);
-    flags.value("--hash-scope", "SCOPE",
-                "equal block ids share inside a file, everywhere (all), or inside a\n"
-                "session [the format's]",
-                nullptr, hash_scope_choices, files.id_scope);
-    flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
-                nullptr, parse_positive_u32, files.default_output);
-    flags.on_off("--lenient",
-                 "repair and count contradictions if possible instead of refusing them",
-                 files.lenient);
-}
-
-// The flags that make more or less load of a trace, shared by replay and convert.
-
-inline void add_load_flags(Flags& flags, LoadOptions& load) {
-    flags.value("--share", "WHAT",
-                "rows without block ids share a prefix within a session, or all do", nullptr,
-                sharing_choices, load.share);
-    flags.value("--max-context", "N",
-                "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
-                parse_positive_count, load.admission.context_max);
-    flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
-                nullptr, parse_positive_u32, load.admission.trees_max);
-    flags.value("--sample-sessions", "SHARE",
-                "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
-                load.sample);
-    flags.value("--replicate", "N",
-                "overlay N copies that share nothing and start at different times;\n"
-                "rows:N copies one after another until there are N rows",
-                "1", parse_copies, load.copies);
-    flags.value("--replicate-within", "T",
-                "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
-                parse_duration_ns, load.within_ns);
-}
+void add_trace_flags(Flags& flags, TraceFiles& files);
+/// Those that make more or less load of a trace, shared by replay and convert.
+void add_load_flags(Flags& flags, LoadOptions& load);
 
 }  // namespace driftless

@@ -478,24 +478,6 @@ void add_again_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_text, options.again.config);
 }
 
-/// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
-std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOptions& options) {
-    std::vector<std::string> given = options.workload.files.paths;
-    for (const CLI::Option* option : app.get_options()) {
-        if (option->count() == 0 || !option->nonpositional()) {
-            continue;
-        }
-        if (option->get_expected_max() == 0) {
-            given.push_back(option->get_name());
-            continue;
-        }
-        for (const std::string& value : option->results()) {
-            given.push_back(option->get_name() + "=" + value);
-        }
-    }
-    return given;
-}
-
 /// An earlier run, or a file, has flags of its own, and rules are applied to all of them together.
 bool takes_up(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(),
@@ -547,7 +529,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     parser.most_used = {"--url",   "--model",   "--tokenizer", "--speed",   "--end",
                         "--limit", "--rate",    "--users",     "--goodput", "--out",
                         "--label", "--fail-if", "--dry-run",   "--resume"};
-    add_trace_argument(parser.app, options.workload.files);
+    add_trace_argument(parser.flags, options.workload.files);
     Flags& flags = parser.flags;
     add_trace_flags(flags, options);
     add_server_flags(flags, server, options);
@@ -567,8 +549,10 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         return line;
     }
     if (why.empty()) {
-        note_api(parser.app.get_option("--api")->results(), *options.request.dialect, line.notes);
-        line.arguments = given_arguments(parser.app, options);
+        note_api(flags.given("--api"), *options.request.dialect, line.notes);
+        line.arguments = options.workload.files.paths;  // TRACE.., then flags
+        const std::vector<std::string> given = flags.given();
+        line.arguments.insert(line.arguments.end(), given.begin(), given.end());
     }
     if (why.empty() && options.workload.files.paths.empty()) {
         why = spelled.trace_missing;

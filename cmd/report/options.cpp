@@ -121,7 +121,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     ReportCommandLine line;
     CommandParser parser("report", description, footer);
     parser.argument_hint = "; report reads one run, driftless compare and merge read several";
-    parser.app.add_option("RUN", line.command.folder, "folder of the run");
+    parser.flags.argument("RUN", "folder of the run", line.command.folder);
     Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,

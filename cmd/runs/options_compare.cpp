@@ -191,7 +191,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     CompareCommandLine line;
     std::vector<std::string> runs;
     CommandParser parser("compare", compare_description, compare_footer);
-    parser.app.add_option("RUN", runs, "run folders");
+    parser.flags.argument("RUN", "run folders", runs);
     Flags& flags = parser.flags;
     flags.group("What is compared");
     flags.on_off("--table", "many runs in one table", line.is_table);
@@ -258,7 +258,7 @@ std::string why_not(const MergeCommand& command) {
 MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) {
     MergeCommandLine line;
     CommandParser parser("merge", merge_description, merge_footer);
-    parser.app.add_option("RUN", line.command.folders, "folders of the shards, in any order");
+    parser.flags.argument("RUN", "folders of the shards, in any order", line.command.folders);
     Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("-o,--out", "DIR", "new folder for the merged run", nullptr, parse_merged,

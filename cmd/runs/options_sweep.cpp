@@ -177,7 +177,7 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     TypedSweep typed;
     CommandParser parser("sweep", sweep_description, sweep_footer);
     parser.flag_hint = parser.argument_hint = replay_flags_hint;
-    parser.app.add_option("PLAN", typed.places, "FILE.toml, or trace files as in replay");
+    parser.flags.argument("PLAN", "FILE.toml, or trace files as in replay", typed.places);
     add_flags(parser.flags, typed);
     parser.read(own, line, [&] {
         if (is_more_than_resume(typed, arguments.size())) {
@@ -452,8 +452,8 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     if (bar == arguments.end()) {
         parser.flag_hint = parser.argument_hint = replay_flags_hint;
     }
-    parser.app.add_option("TRACE", options.traces,
-                          "trace files, or a directory; read by each replay");
+    parser.flags.argument("TRACE", "trace files, or a directory; read by each replay",
+                          options.traces);
     add_flags(parser.flags, options);
     parser.read({arguments.begin(), bar}, line, [&]() -> std::string {
         if (!options.resume.empty()) {

@@ -155,7 +155,7 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
                         "--sessions", "--from-logs", "--tokenizer",       "--start",
                         "--end",      "--limit",     "--sample-sessions", "--replicate",
                         "--speed"};
-    add_trace_argument(parser.app, options.files);
+    add_trace_argument(parser.flags, options.files);
     Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
@@ -251,7 +251,7 @@ std::string contradiction(const InspectCommand& command) {
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments) {
     InspectCommandLine line;
     CommandParser parser("inspect", inspect_description, inspect_footer);
-    add_trace_argument(parser.app, line.command.files);
+    add_trace_argument(parser.flags, line.command.files);
     add_flags(parser.flags, line.command);
     parser.read(arguments, line, [&] { return contradiction(line.command); });
     return line;
@@ -323,7 +323,7 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     LikeCommandLine line;
     LikeCommand& command = line.command;
     CommandParser parser("synth like", like_description, like_footer);
-    add_trace_argument(parser.app, command.files);
+    add_trace_argument(parser.flags, command.files);
     Flags& flags = parser.flags;
     flags.group("Workload");
     flags.value("--trees", "N",
