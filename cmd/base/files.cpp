@@ -59,36 +59,88 @@ int refuse_folder(const std::string& folder) {
 
 namespace {
 
-/// Lines are no export, and what lies beside a run.json may be read with it.
-bool is_data_of_run(const std::string& path) {
+/// So many bytes tell what a file holds.
+constexpr std::size_t begin_bytes = 12;
+
+/// The first bytes of a file that can be read; empty: of none.
+std::string begin_of(const std::string& path) {
+    char bytes[begin_bytes];
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const ssize_t got = file < 0 ? -1 : ::read(file, bytes, sizeof bytes);
+    (void)(file >= 0 && ::close(file));
+    return got > 0 ? std::string(bytes, static_cast<std::size_t>(got)) : "";
+}
+
+bool is_binary(std::string_view text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char one) { return static_cast<unsigned char>(one) - 8U > 126U - 8U; });
+}
+
+/// Whether a file that begins so can be an earlier export of the kind that begins so: an empty one
+/// can be any.
+bool begins_alike(std::string_view old, std::string_view fresh) {
+    const std::size_t size = std::min(begin_bytes, fresh.size());
+    return old.empty() || old.substr(0, size) == fresh.substr(0, size) ||
+           (is_binary(old) && is_binary(fresh) && old.front() == fresh.front());
+}
+
+/// Whether it holds what a run, a sweep or a search has found.
+bool is_data(const std::string& path) {
     const std::filesystem::path file(path);
-    const std::string kind = file.extension().string();
     std::error_code none;
-    return kind == ".jsonl" || ((kind == ".json" || kind == ".toml") &&
-                                std::filesystem::exists(file.parent_path() / "run.json", none));
+    return file.extension() == ".jsonl" || file.filename() == "sweep.json" ||
+           file.filename() == "find.json" ||
+           (file.extension() == ".json" &&
+            std::filesystem::exists(file.parent_path() / "run.json", none));
+}
+
+int refuse_old(const char* flag, const std::string& path, const char* why) {
+    complain("driftless: %s %s: already exists%s; name a new file or remove it", flag, path.c_str(),
+             why);
+    return exit_usage;
 }
 
 }  // namespace
 
-int refuse_existing_file(const char* flag, const std::string& path, bool force) {
+int refuse_existing_file(const char* flag, const std::string& path, bool force,
+                         std::string_view begins) {
     struct stat facts{};
-    const bool is_free = path == "-" || ::lstat(path.c_str(), &facts) != 0;
-    const bool is_plain = !is_free && S_ISREG(facts.st_mode);
-    if (is_free || (force && is_plain && !is_data_of_run(path))) {
+    if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
         return exit_done;
     }
-    complain("driftless: %s %s: already exists%s; name a new file or remove it", flag, path.c_str(),
-             !force     ? ""
-             : is_plain ? " and may be a part of a run"
-                        : " and is no regular file");
-    return exit_usage;
+    if (!force) {
+        return refuse_old(flag, path, "");
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        return refuse_old(flag, path, " and is no regular file");
+    }
+    return !is_data(path) && begins_alike(begin_of(path), begins)
+               ? exit_done
+               : refuse_old(flag, path, " and is no earlier export of this kind");
 }
 
-int make_room(const char* flag, const std::string& path, bool force) {
-    const int code = refuse_existing_file(flag, path, force);
-    if (code == exit_done && force && path != "-") {
-        (void)::unlink(path.c_str());
+int write_export(const char* flag, const std::string& path, bool force,
+                 const std::function<int(const std::string&)>& write) {
+    int code = refuse_existing_file(flag, path, force);
+    struct stat old{};
+    if (code != exit_done || path == "-" || ::lstat(path.c_str(), &old) != 0) {
+        return code == exit_done ? write(path) : code;
     }
+    std::string folder = path + ".XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) {
+        return fail_new_file(flag, path, error_from_errno(errno, "make a folder beside it"));
+    }
+    const std::string fresh = folder + "/" + std::filesystem::path(path).filename().string();
+    code = write(fresh);
+    if (code == exit_done) {
+        code = refuse_existing_file(flag, path, force, begin_of(fresh));
+    }
+    (void)(code == exit_done && ::chmod(fresh.c_str(), old.st_mode & 07777));
+    if (code == exit_done && ::rename(fresh.c_str(), path.c_str()) != 0) {
+        code = fail_new_file(flag, path, error_from_errno(errno, "replace the file"));
+    }
+    (void)::unlink(fresh.c_str());
+    (void)::rmdir(folder.c_str());
     return code;
 }
 
@@ -98,22 +150,14 @@ int fail_new_file(const char* flag, const std::string& path, const Error& error)
 }
 
 int write_new_file(const char* flag, const std::string& path, const std::string& text, bool force) {
-    if (const int code = refuse_existing_file(flag, path, force); code != exit_done) {
-        return code;
-    }
-    if (force && path != "-") {
-        const Result<void> done = write_whole_file(path, text, Lasting::written);
+    return write_export(flag, path, force, [&](const std::string& place) {
+        Result<OutputSink> sink = OutputSink::create(place);
+        Result<void> done = sink ? sink.value().write(text) : sink.error();
+        if (done) {
+            done = sink.value().finish();
+        }
         return done ? exit_done : fail_new_file(flag, path, done.error());
-    }
-    Result<OutputSink> sink = OutputSink::create(path);
-    if (!sink) {
-        return fail_new_file(flag, path, sink.error());
-    }
-    Result<void> done = sink.value().write(text);
-    if (done) {
-        done = sink.value().finish();
-    }
-    return done ? exit_done : fail_new_file(flag, path, done.error());
+    });
 }
 
 int fail_folder(const std::string& folder, const Error& error) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/core/errors.hpp"
@@ -21,19 +23,22 @@ const char* host_remedy(int sys_errno);
 int fail_host(const char* what, const Error& error);
 
 /// `exit_done` where nothing is at that path, where it is "-", or where `force` may replace the
-/// file that is there: a regular one, and no data of a run; else prints that a new file must be
-/// named, and returns `exit_usage`.
-int refuse_existing_file(const char* flag, const std::string& path, bool force = false);
+/// file that is there: an empty one, or an earlier export, which begins as it does (without
+/// `begins`, any regular file); else prints that a new file must be named, and returns
+/// `exit_usage`.
+int refuse_existing_file(const char* flag, const std::string& path, bool force = false,
+                         std::string_view begins = "");
 
-/// The same, and a file that `force` may replace goes, just before another is made there.
-int make_room(const char* flag, const std::string& path, bool force);
+/// Makes such a file by `write`, which gets the place for it, prints what it cannot do and returns
+/// the exit code. One that `force` replaces stays whole until then. Returns the exit code.
+int write_export(const char* flag, const std::string& path, bool force,
+                 const std::function<int(const std::string& place)>& write);
 
 /// Prints why the file that a flag names cannot be made. Returns `exit_usage` if it exists already,
 /// else `exit_host`.
 int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
-/// Makes such a file with this text; "-": standard output. One that `force` replaces stays whole
-/// until then. Prints what it cannot do. Returns the exit code.
+/// The same with this text; "-": standard output.
 int write_new_file(const char* flag, const std::string& path, const std::string& text,
                    bool force = false);
 
@@ -43,6 +48,9 @@ struct CiFiles {
     std::string junit;
     bool force = false;  ///< a file that is there is replaced, of other flags, too
 };
+/// How they begin.
+inline constexpr const char* markdown_begins = "## driftless";
+inline constexpr const char* junit_begins = "<?xml version";
 
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);

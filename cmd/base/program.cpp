@@ -212,9 +212,7 @@ struct Screen {
 /// no-color.org, and terminals that cannot.
 bool wants_colour(int fd) {
     const char* const refused = std::getenv("NO_COLOR");
-    const char* const kind = std::getenv("TERM");
-    return ::isatty(fd) == 1 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
-           *kind != '\0' && std::string_view(kind) != "dumb";
+    return can_redraw(fd) && (refused == nullptr || *refused == '\0');
 }
 
 constexpr const char* red = "31";
@@ -233,6 +231,10 @@ constexpr PaintedWord painted_words[] = {
     {"Fails", red, true},
     {"Violated", red, true},
     {"Within", green, true},
+    {"Unsure", yellow, true},
+    {"NOT THE SAME", yellow, true},
+    {"  better", green, false},  // the last column of compare
+    {"  worse", red, false},
     {"the server kept up", green, false},
     {"the server did not keep up", yellow, false},
 };
@@ -344,6 +346,12 @@ void complain(const char* format, ...) {
     va_start(values, format);
     write_line(stderr, format, values);
     va_end(values);
+}
+
+bool can_redraw(int fd) {
+    const char* const kind = std::getenv("TERM");
+    return ::isatty(fd) == 1 && kind != nullptr && *kind != '\0' &&
+           std::string_view(kind) != "dumb";
 }
 
 std::string last_lines(std::string text) {

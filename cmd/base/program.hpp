@@ -129,6 +129,9 @@ void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// The same to `stderr`.
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/// Whether it is a terminal that can write over a line, and in colour.
+bool can_redraw(int fd);
+
 /// The last lines of what a command of the user printed, each behind "  | ".
 std::string last_lines(std::string text);
 

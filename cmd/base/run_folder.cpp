@@ -53,6 +53,9 @@ constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl
 constexpr const char* unfinished_file = "run.json.new";
 constexpr const char* facts_file = "run.json";
 
+// What it makes after its first row.
+constexpr std::array<const char*, 3> later_files{"run.toml", "summary.json", "report.html"};
+
 bool is_ours(const struct stat& facts) {
     return facts.st_uid == ::geteuid();
 }
@@ -112,6 +115,12 @@ Result<NewFolder> try_to_take(const std::string& folder) {
 }
 
 }  // namespace
+
+bool is_file_of_run(std::string_view name) {
+    const auto is_named = [name](const char* one) { return name == one; };
+    return name == facts_file || std::ranges::any_of(empty_files, is_named) ||
+           std::ranges::any_of(later_files, is_named);
+}
 
 Result<Place> place_at(const std::string& folder) {
     struct stat facts{};

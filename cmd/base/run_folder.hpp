@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
@@ -32,6 +33,9 @@ class FolderLock {
 
 /// Whether another process writes the run in that folder at this moment.
 bool is_being_written(const std::string& folder);
+
+/// Whether runs make a file of that name in their folders.
+bool is_file_of_run(std::string_view name);
 
 /// What stands at a place where a run is to write.
 enum class Place : std::uint8_t {

@@ -20,8 +20,37 @@ std::string decimal_text(double value) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a key has so many parts that the library, which goes down into them, has no stack left.
+bool is_too_deep(std::string_view text) {
+    constexpr std::size_t parts_max = 256;
+    std::size_t dots = 0;
+    char quote = 0;
+    for (const char one : text) {
+        const bool ends = one == '\n' || one == quote;
+        if (quote != 0) {
+            quote = ends ? 0 : quote;
+        } else if (one == '"' || one == '\'' || one == '#') {
+            quote = one == '#' ? '\n' : one;
+        } else if (std::string_view("\n=,[]{}").find(one) != std::string_view::npos) {
+            dots = 0;
+        }
+        dots += quote == 0 && one == '.' ? 1 : 0;
+        if (dots >= parts_max) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
 /// The library throws; nothing else here does.
 std::string parse_toml(std::string_view text, toml::table& out) {
+    if (is_too_deep(text)) {
+        return "a key has more than 256 parts; use fewer dots";
+    }
     try {
         out = toml::parse(text);
     } catch (const toml::parse_error& error) {
@@ -118,13 +147,15 @@ void TomlReader::scalar(const toml::node& node, const char* key, std::vector<std
 }
 
 void TomlReader::scalars(const toml::table& table, const char* key, std::vector<std::string>& out) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) {
-        return;
+    if (const toml::node* node = table.get(key); node != nullptr) {
+        all_of(*node, key, out);
     }
-    const toml::array* const list = node->as_array();
+}
+
+void TomlReader::all_of(const toml::node& node, const char* key, std::vector<std::string>& out) {
+    const toml::array* const list = node.as_array();
     if (list == nullptr) {
-        scalar(*node, key, out);
+        scalar(node, key, out);
         return;
     }
     for (const toml::node& one : *list) {
@@ -132,23 +163,27 @@ void TomlReader::scalars(const toml::table& table, const char* key, std::vector<
     }
 }
 
+void TomlReader::flag(const toml::node& node, const std::string& key,
+                      std::vector<std::string>& out) {
+    if (const auto on = node.value_exact<bool>(); on) {
+        if (*on) {
+            out.push_back("--" + key);
+        }
+        return;
+    }
+    std::vector<std::string> values;
+    all_of(node, key.c_str(), values);
+    for (const std::string& value : values) {
+        out.push_back("--" + key + "=" + value);
+    }
+}
+
 void TomlReader::flags(const toml::table& table, std::initializer_list<std::string_view> other,
                        std::vector<std::string>& out) {
     for (const auto& [name, node] : table) {
         const std::string key(name.str());
-        if (std::find(other.begin(), other.end(), key) != other.end()) {
-            continue;
-        }
-        if (const auto on = node.value_exact<bool>(); on) {
-            if (*on) {
-                out.push_back("--" + key);
-            }
-            continue;
-        }
-        std::vector<std::string> values;
-        scalars(table, key.c_str(), values);
-        for (const std::string& value : values) {
-            out.push_back("--" + key + "=" + value);
+        if (std::find(other.begin(), other.end(), key) == other.end()) {
+            flag(node, key, out);
         }
     }
 }

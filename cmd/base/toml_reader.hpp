@@ -34,8 +34,10 @@ class TomlReader {
     void boolean(const toml::table& table, const char* key, bool& out);
     /// A text, number or boolean as it is typed on a command line; or a list of them.
     void scalars(const toml::table& table, const char* key, std::vector<std::string>& out);
-    /// Every key but those of `other` as a flag: `--KEY=VALUE`, for a list once for each of its
-    /// values; true is a flag without value, false none.
+    /// A key as a flag: `--KEY=VALUE`, for a list once for each of its values; true is a flag
+    /// without value, false none.
+    void flag(const toml::node& node, const std::string& key, std::vector<std::string>& out);
+    /// Every key but those of `other`.
     void flags(const toml::table& table, std::initializer_list<std::string_view> other,
                std::vector<std::string>& out);
     /// A table, or null.
@@ -43,6 +45,7 @@ class TomlReader {
     void fail(const toml::node& node, const std::string& what);
 
   private:
+    void all_of(const toml::node& node, const char* key, std::vector<std::string>& out);
     void scalar(const toml::node& node, const char* key, std::vector<std::string>& out);
 
     std::string why_;

@@ -253,7 +253,8 @@ void Flags::add(Row row) {
     }
     row.help += row.repeats ? "; repeatable" : "";
     const std::string name = row.name;
-    const Row& kept = rows_.insert_or_assign(name, std::move(row)).first->second;
+    const Row& kept =
+        rows_.insert_or_assign(name.substr(name.find("--")), std::move(row)).first->second;
     const auto take = [&kept](const CLI::results_t& given) {
         if (given.size() > 1 && !kept.repeats) {
             throw CLI::ValidationError(kept.name + " is given " + std::to_string(given.size()) +
@@ -288,12 +289,14 @@ std::vector<std::string> Flags::given() const {
         if (option->count() == 0 || !option->nonpositional()) {
             continue;
         }
+        // get_name() has none where the help does not show it.
+        const std::string name = "--" + option->get_lnames().front();
         if (option->get_expected_max() == 0) {
-            given.push_back(option->get_name());
+            given.push_back(name);
             continue;
         }
         for (const std::string& value : option->results()) {
-            given.push_back(option->get_name() + "=" + value);
+            given.push_back(name + "=" + value);
         }
     }
     return given;

@@ -134,7 +134,7 @@ class Flags {
 
     CLI::App& app_;
     std::string group_;
-    std::map<std::string, Row> rows_;  ///< by name
+    std::map<std::string, Row> rows_;  ///< by their long names
 };
 
 /// The parser of a command: the command declares arguments with `app` and flags with `flags`, then

@@ -205,7 +205,10 @@ bool replaces(std::string_view given, std::string_view kept) {
     if (flag_of(given) == "--header" && flag_of(kept) == "--header") {
         return equal_ignoring_case(header_name(given), header_name(kept));
     }
-    const bool leads_elsewhere = is_server(kept) || flag_of(kept) == "--connect-to";
+    const bool is_other_half = (flag_of(given) == "--port" && flag_of(kept) == "--host") ||
+                               (flag_of(given) == "--host" && flag_of(kept) == "--port");
+    const bool leads_elsewhere =
+        !is_other_half && (is_server(kept) || flag_of(kept) == "--connect-to");
     return flag_of(given) == flag_of(kept) || (is_server(given) && leads_elsewhere);
 }
 

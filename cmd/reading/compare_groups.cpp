@@ -127,6 +127,9 @@ std::optional<ComparedMetric> read_metric(std::string_view name) {
 }
 
 const char* why_not_compared(std::string_view name) {
+    if (name.find('=') != name.npos) {
+        return "is a rule for some rows, and compare is of all; use it in report --fail-if";
+    }
     const FigureName* const figure = find_figure(name.substr(0, name.find(':')));
     const bool is_compared =
         figure != nullptr &&

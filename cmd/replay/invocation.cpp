@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <random>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -299,30 +301,66 @@ std::string folder_of(const ReplayOptions& options, const std::string& trace_nam
            (place.is_part() ? "-shard-" + std::to_string(place.index) : "");
 }
 
-// What a run left that was killed before it wrote run.json may be replaced.
-int check_places(Replay& run) {
-    const CiFiles& ci = run.options().results.ci;
-    if (!ci.junit.empty() && ci.markdown == ci.junit) {
-        complain("driftless: --markdown and --junit name one file; name two");
-        return exit_usage;
-    }
-    for (const auto& [flag, path] : {std::pair{"--markdown", ci.markdown}, {"--junit", ci.junit}}) {
-        if (path.empty() || run.options().dry_run) {
-            continue;
-        }
-        if (const int code = refuse_existing_file(flag, path, ci.force); code != exit_done) {
-            return code;
-        }
-        for (const std::string& trace : run.options().workload.files.paths) {
-            std::error_code none;  // what is not there is no trace
-            if (std::filesystem::equivalent(path, trace, none)) {
-                complain("driftless: %s %s: is the trace; name another", flag, path.c_str());
+namespace {
+
+/// Two flags that name one file would be told of only after the run.
+int check_files_apart(const ReplayOptions& options) {
+    const ResultFlags& results = options.results;
+    const std::pair<const char*, const std::string&> files[] = {
+        {"--markdown", results.ci.markdown},
+        {"--junit", results.ci.junit},
+        {"--output-path", results.records_path},
+        {"--save-prompts", options.prompts.save_prompts}};
+    const auto place_of = [](const std::string& path) {
+        std::error_code none;  // what cannot be reached is told by who makes it
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+    };
+    for (std::size_t i = 0; i < std::size(files); ++i) {
+        const auto& [flag, path] = files[i];
+        const std::filesystem::path place = path.empty() ? "" : place_of(path);
+        for (std::size_t j = 0; j < i && !path.empty(); ++j) {
+            if (!files[j].second.empty() && place_of(files[j].second) == place) {
+                complain("driftless: %s and %s name one file; name two", files[j].first, flag);
                 return exit_usage;
             }
+        }
+        const bool is_in_run =
+            !path.empty() && !results.out.empty() && place.parent_path() == place_of(results.out);
+        if (is_in_run && is_file_of_run(place.filename().string())) {
+            complain("driftless: %s %s: is a file of the run itself; name another", flag,
+                     path.c_str());
+            return exit_usage;
+        }
+    }
+    return exit_done;
+}
+
+int check_ci_files(const ReplayOptions& options) {
+    const CiFiles& ci = options.results.ci;
+    for (const auto& [flag, path, begins] : {std::tuple{"--markdown", ci.markdown, markdown_begins},
+                                             {"--junit", ci.junit, junit_begins}}) {
+        if (path.empty()) {
+            continue;
+        }
+        if (const int code = refuse_existing_file(flag, path, ci.force, begins);
+            code != exit_done) {
+            return code;
         }
         if (const Result<void> tried = try_place(path); !tried) {
             return fail_host(path.c_str(), tried.error());
         }
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+// What a run left that was killed before it wrote run.json may be replaced.
+int check_places(Replay& run) {
+    int code = check_files_apart(run.options());
+    code = code == exit_done && !run.options().dry_run ? check_ci_files(run.options()) : code;
+    if (code != exit_done) {
+        return code;
     }
     if (run.resumes()) {
         return exit_done;

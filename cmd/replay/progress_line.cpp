@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "cmd/report/text_parts.hpp"
@@ -308,7 +309,7 @@ ProgressRates RateWindow::add(const Progress& progress) {
 ProgressLine::ProgressLine(int fd, const ProgressRule& rule)
     : fd_(fd),
       rule_(rule),
-      terminal_(isatty(fd) == 1),
+      terminal_(can_redraw(fd)),
       line_at_ns_(line_every_ns),
       window_(terminal_ ? window_ns : line_every_ns) {}
 

@@ -114,7 +114,8 @@ int run_replay(int argc, char** argv) {
         return credentials.exit_code();
     }
     std::vector<std::string> command = mask_command(arguments);
-    if (repeats_secret(command, credentials.value())) {
+    if (repeats_secret(command, credentials.value()) ||
+        repeats_secret(mask_command(line.arguments), credentials.value())) {
         return exit_usage;
     }
     wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options

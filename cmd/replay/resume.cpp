@@ -19,6 +19,7 @@
 #include "cmd/replay/shard.hpp"
 #include "cmd/replay/timing_notes.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -29,13 +30,21 @@ int refuse(const std::string& flag, const std::string& why) {
     return exit_usage;
 }
 
-/// Fails where it is no flag, or not with such a value. Each is read alone, so that none takes
+/// Fails where it is no flag, or not with such values. Each key is read alone, so that none takes
 /// another for its value.
-void check_key(const toml::node& node, const std::string& flag, const std::string& api_key,
+void check_key(const toml::node& node, const std::string& key,
+               const std::vector<std::string>& flags, const std::string& api_key,
                TomlReader& reader) {
-    const ReplayCommandLine alone = parse_replay_options({"--config", "-", flag}, api_key);
-    const std::string key = flag.substr(2, flag.find('=') - 2);
-    if (takes_up_flags("--" + key) || alone.kind == ReplayCommandLine::Kind::help) {
+    const bool is_name =
+        key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == key.npos &&
+        !key.starts_with("-");
+    std::vector<std::string> arguments{"--config", "-"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const ReplayCommandLine alone =
+        is_name ? parse_replay_options(arguments, api_key) : ReplayCommandLine();
+    if (!is_name) {
+        reader.fail(node, printable(key) + " is no flag; write flags without dashes, as speed = 2");
+    } else if (takes_up_flags("--" + key) || alone.kind == ReplayCommandLine::Kind::help) {
         reader.fail(node, key + " is no key of a file; give --" + key + " itself");
     } else if (alone.kind != ReplayCommandLine::Kind::run) {
         reader.fail(node, alone.text);
@@ -54,15 +63,23 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     toml::table keys;
     TomlReader reader;
     std::vector<std::string> kept;
-    std::vector<std::string> flags;
     std::string why = parse_toml(text.value(), keys);
     if (why.empty()) {
         reader.scalars(keys, "trace", kept);
-        reader.flags(keys, {"trace"}, flags);
-        for (const std::string& flag : flags) {
-            check_key(*keys.get(flag.substr(2, flag.find('=') - 2)), flag, api_key, reader);
+        for (const std::string& trace : kept) {
+            if (trace.starts_with("-") && trace != "-") {
+                reader.fail(*keys.get("trace"), "trace is a flag; write it as a key");
+            }
         }
-        kept.insert(kept.end(), flags.begin(), flags.end());
+        for (const auto& [key, node] : keys) {
+            std::vector<std::string> flags;
+            const std::string flag(key.str());
+            if (flag != "trace" && reader.why().empty()) {
+                reader.flag(node, flag, flags);
+                check_key(node, flag, flags, api_key, reader);
+            }
+            kept.insert(kept.end(), flags.begin(), flags.end());
+        }
         why = reader.why();
     }
     // Other tools' names for our flags, too, are replaced by what is typed.

@@ -150,7 +150,7 @@ void tell_failed(const TimedEvent& event, const std::string& timeout) {
     if (event.status == EventStatus::ok) {
         return;
     }
-    if (::isatty(STDERR_FILENO) == 1) {
+    if (can_redraw(STDERR_FILENO)) {
         (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);  // over the line of progress
     }
     const bool is_run = event.status != EventStatus::not_run;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -388,98 +388,124 @@ int check_budgets(Replay& run) {
 
 namespace {
 
-/// What rows of the plan can have of a key; empty where that is known of no row before it is sent.
-std::vector<std::string> values_of(const GroupKey& key, const Replay& run) {
-    std::set<std::string> values;
+/// How many rows of the plan have each value of a key: 0, where that is not known before; empty,
+/// where the values are not, either.
+std::map<std::string, std::size_t> values_of(const GroupKey& key, const Replay& run) {
+    std::map<std::string, std::size_t> values;
     const Workload& workload = run.workload;
+    const Plan& plan = workload.plan;
     Record record;
     JsonDocument document;
     switch (key.kind) {
         case GroupKey::Kind::kept:
-            for (const Planned& planned : workload.plan.rows) {
+            for (const Planned& planned : plan.rows) {
                 record.kept = workload.trace.kept_of(workload.trace.rows[planned.row]);
-                values.insert(group_value(key, record, document));
+                ++values[group_value(key, record, document)];
             }
             break;
         case GroupKey::Kind::phase:
             for (const Phase phase : {Phase::warmup, Phase::profile, Phase::drain}) {
-                values.insert(name_of(phase));
+                values[name_of(phase)] = 0;
             }
             break;
         case GroupKey::Kind::side:
-            values =
-                workload.plan.dual ? std::set<std::string>{"a", "b"} : std::set<std::string>{"-"};
+            for (const char* const side : {"a", "b"}) {
+                values[plan.dual ? side : "-"] = plan.rows_once();
+            }
             break;
         case GroupKey::Kind::outcome:
             for (unsigned i = 0; i < outcome_count; ++i) {
-                values.insert(name_of(static_cast<Outcome>(i)));
+                values[name_of(static_cast<Outcome>(i))] = 0;
             }
             break;
         default:
             break;
     }
-    return {values.begin(), values.end()};
+    return values;
 }
 
-/// A rule of rows that the plan does not have says nothing of them.
-bool is_of_no_row(const std::string& rule, const std::optional<GroupKey>& key,
-                  const std::string& value, const Replay& run) {
+/// How many rows a rule is of, as `values_of` says. Nothing: it is of none, and says nothing of
+/// any; that is printed.
+std::optional<std::size_t> rows_of(const std::string& rule, const std::optional<GroupKey>& key,
+                                   const std::string& value, const Replay& run) {
     constexpr std::size_t named_max = 6;
-    const std::vector<std::string> values = key ? values_of(*key, run) : std::vector<std::string>();
-    if (values.empty() || std::ranges::binary_search(values, value)) {
-        return false;
+    if (!key) {
+        return run.workload.plan.rows.size();
     }
-    std::string named = nearest_name(value, values);
-    for (std::size_t i = 0; named.empty() && i < std::min(values.size(), named_max); ++i) {
-        named += (i > 0 ? ", " : "") + values[i];
+    const std::map<std::string, std::size_t> values = values_of(*key, run);
+    const auto found = values.find(value);
+    if (values.empty() || found != values.end()) {
+        return values.empty() ? 0 : found->second;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, rows] : values) {
+        names.push_back(name);
+    }
+    std::string named = nearest_name(value, names);
+    for (std::size_t i = 0; named.empty() && i < std::min(names.size(), named_max); ++i) {
+        named += (i > 0 ? ", " : "") + names[i];
     }
     complain(
         "driftless: %s: no row has the value \"%s\" of %s; name one that rows have, such as %s",
         rule.c_str(), value.c_str(), key->text.c_str(), named.c_str());
-    return true;
+    return std::nullopt;
+}
+
+/// Refuses a rule that says the same of every run. `rows`: those that it is of; `span_ns`: how long
+/// the run takes at least, 0 where that is not known.
+int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns) {
+    const std::string_view name = one.figure->name;
+    const bool is_rate = name == "request_throughput" || name == "request_goodput";
+    const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
+    const double seconds = static_cast<double>(span_ns) / 1e9;
+    const auto most = static_cast<double>(rows);
+    const std::string planned = counted(rows, "row", "rows");
+    if ((name == "completed" || name == "failed") && !is_least && !crosses(one, most)) {
+        complain(
+            "driftless: --fail-if \"%s\" holds of no run: the plan has %s; use a bound that it "
+            "can reach",
+            one.text.c_str(), planned.c_str());
+        return exit_usage;
+    }
+    const bool is_known = name == "completed" || (is_rate && span_ns > 0);
+    if (!is_least || !is_known || !crosses(one, is_rate ? most / seconds : most)) {
+        return exit_done;
+    }
+    const double bound = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
+    const double needed =
+        one.compare == Compare::at_most ? std::floor(bound) + 1 : std::ceil(bound);
+    complain(
+        "driftless: --fail-if \"%s\" holds even if all requests are answered: the plan has %s%s%s; "
+        "replay at least %s, or use a lower bound",
+        one.text.c_str(), planned.c_str(), one.key ? " of these" : "",
+        is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
+        counted(static_cast<std::uint64_t>(needed), "row", is_rate ? "rows in that time" : "rows")
+            .c_str());
+    return exit_usage;
 }
 
 }  // namespace
 
-// How many users send is not known before.
 int check_thresholds(Replay& run) {
-    for (const GoodputRule& rule : run.options().results.goodput) {
-        if (is_of_no_row("--goodput", rule.key, rule.value, run)) {
+    const ResultFlags& results = run.options().results;
+    for (const GoodputRule& rule : results.goodput) {
+        if (!rows_of("--goodput", rule.key, rule.value, run)) {
             return exit_usage;
         }
     }
-    const std::vector<Planned>& rows = run.workload.plan.rows;
-    const bool is_open = run.workload.users.users == 0;
-    // All are answered at once.
-    const double most = static_cast<double>(rows.size());
-    const std::int64_t span_ns = rows.empty() ? 0 : rows.back().due_ns - rows.front().due_ns;
-    const double seconds = static_cast<double>(span_ns) / 1e9;
-    const bool is_cut =
-        run.workload.waiting.has_value() || !run.options().results.stop_when.empty();
-    for (const Threshold& one : run.options().results.fail_if) {
-        const std::string_view name = one.figure->name;
-        const bool is_rate = name == "request_throughput" || name == "request_goodput";
-        const bool is_count = name == "completed";
-        const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
-        if (is_of_no_row("--fail-if \"" + one.text + "\"", one.key, one.value, run)) {
+    const std::vector<Planned>& all = run.workload.plan.rows;
+    const bool is_cut = run.workload.waiting.has_value() || !results.stop_when.empty();
+    const std::int64_t span_ns = is_cut || all.empty() ? 0 : all.back().due_ns - all.front().due_ns;
+    for (const Threshold& one : results.fail_if) {
+        const auto rows = rows_of("--fail-if \"" + one.text + "\"", one.key, one.value, run);
+        if (!rows) {
             return exit_usage;
         }
-        if (!is_open || !is_least || (is_rate ? is_cut || seconds <= 0 : !is_count)) {
-            continue;
-        }
-        if (crosses(one, is_rate ? most / seconds : most)) {
-            const double bound = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
-            const double needed =
-                one.compare == Compare::at_most ? std::floor(bound) + 1 : std::ceil(bound);
-            complain(
-                "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
-                "plan has %s%s; replay at least %s, or use a lower bound",
-                one.text.c_str(), counted(rows.size(), "row", "rows").c_str(),
-                is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
-                counted(static_cast<std::uint64_t>(needed), "row",
-                        is_rate ? "rows in that time" : "rows")
-                    .c_str());
-            return exit_usage;
+        // How many users send is not known before.
+        const bool is_known = *rows > 0 && run.workload.users.users == 0;
+        if (const int code = is_known ? refuse_settled(one, *rows, span_ns) : exit_done;
+            code != exit_done) {
+            return code;
         }
     }
     return exit_done;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/view.hpp"
 #include "proto/core/errors.hpp"
@@ -427,7 +428,7 @@ std::string junit_text(std::string_view suite, const std::vector<TestCase>& case
     const std::string skipped = fmt::format(" skipped=\"{}\"", count(cases, CaseEnd::skipped));
     const std::string time =
         fmt::format(" time=\"{:.3f}\"", static_cast<double>(duration_ns) / 1e9);
-    std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+    std::string text = std::string(junit_begins) + "=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
                        attribute("name", "driftless") + counts + time + ">\n  <testsuite" +
                        attribute("name", suite) + counts + skipped + time;
     if (const std::string at = timestamp(date); !at.empty()) {

@@ -124,21 +124,23 @@ int write_csv_folder(const ReportedRun& run, const std::string& folder, bool for
     if (!make_folder(folder) && errno != EEXIST) {
         return fail_new_file("--csv", folder, error_from_errno(errno, "make the folder"));
     }
-    const std::string requests = folder + "/requests.csv";
-    const std::string periods = folder + "/periods.csv";
-    const std::string summary = folder + "/summary.csv";
-    const std::string definitions = folder + "/definitions.csv";
-    for (const std::string* path : {&requests, &periods, &summary, &definitions}) {
-        if (const int code = make_room("--csv", *path, force); code != exit_done) {
-            return code;
-        }
-    }
-    int code = write_jsonl(run.records_path(), RunTable::requests, requests);
-    code = code == exit_done ? write_jsonl(run.periods_path(), RunTable::periods, periods) : code;
-    code =
-        code == exit_done ? write_rows(summary_rows(run.summary), summary_columns, summary) : code;
-    return code == exit_done ? write_rows(definition_rows(), definition_columns, definitions)
-                             : code;
+    int code = exit_done;
+    const auto write = [&](const char* name, const std::function<int(const std::string&)>& make) {
+        code = code == exit_done ? write_export("--csv", folder + name, force, make) : code;
+    };
+    write("/requests.csv", [&](const std::string& to) {
+        return write_jsonl(run.records_path(), RunTable::requests, to);
+    });
+    write("/periods.csv", [&](const std::string& to) {
+        return write_jsonl(run.periods_path(), RunTable::periods, to);
+    });
+    write("/summary.csv", [&](const std::string& to) {
+        return write_rows(summary_rows(run.summary), summary_columns, to);
+    });
+    write("/definitions.csv", [](const std::string& to) {
+        return write_rows(definition_rows(), definition_columns, to);
+    });
+    return code;
 }
 
 namespace {
@@ -224,7 +226,8 @@ void add_outcome(Page& page, const ReportedRun& run) {
     const auto row = [&page](std::string_view label, const std::string& text) {
         page.text += fmt::format("| {} | {} |\n", label, markdown_text(text));
     };
-    page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", markdown_text(info.verdict));
+    page.text +=
+        fmt::format("{}: {}\n\n| | |\n|---|---|\n", markdown_begins, markdown_text(info.verdict));
     row("Requests", requests_text(f, info));
     for (const std::string& warning : f.warnings) {
         row("Warning", warning);

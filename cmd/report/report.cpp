@@ -145,21 +145,18 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
             code = write_new_file("--csv", exports.csv + "/by.csv", group_csv(run.groups), force);
         }
     }
-    const auto write = [&](const char* flag, const std::string& path, auto write_it) {
+    const auto write = [&](const char* flag, const std::string& path,
+                           int (*write_it)(const ReportedRun&, const std::string&)) {
         if (code == exit_done && !path.empty()) {
-            code = refuse_existing_file(flag, path, force);
-            code = code == exit_done ? write_it() : code;
+            code =
+                write_export(flag, path, force, [&](const auto& to) { return write_it(run, to); });
         }
     };
-    write("--perfetto", exports.perfetto, [&] {
-        (void)make_room("--perfetto", exports.perfetto, force);
-        return write_perfetto(run, exports.perfetto);
-    });
-    write("--xlsx", exports.xlsx, [&] {
-        (void)make_room("--xlsx", exports.xlsx, force);
-        return write_workbook(run, exports.xlsx);
-    });
-    write("--html", exports.html, [&] { return write_page(exports, run); });
+    write("--perfetto", exports.perfetto, write_perfetto);
+    write("--xlsx", exports.xlsx, write_workbook);
+    if (code == exit_done && !exports.html.empty()) {
+        code = write_page(exports, run);
+    }
     return code;
 }
 

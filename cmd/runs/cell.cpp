@@ -446,14 +446,9 @@ HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) 
     return explain(hook, HookOutcome::failed, what, output);
 }
 
-}  // namespace
-
-std::string HookEnd::why() const {
-    return output.empty() ? what : what + " (its output: " + output + ")";
-}
-
-HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
-                 const std::string& output, int stops, const std::function<void()>& look) {
+/// `run_hook`; `look` is called several times a second.
+HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environment,
+                    const std::string& output, int stops, const std::function<void()>& look) {
     if (hook.command.empty()) {
         return {};
     }
@@ -489,25 +484,56 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
                          "killed at its time limit of " + duration_to_text(hook.limit_ns), output);
 }
 
+/// Calls `tell` once, so long after it was made.
+class Late {
+  public:
+    Late(const Hook& hook, const std::string& output,
+         const std::function<void(const HookEnd&)>& tell)
+        : hook_(hook), output_(output), tell_(tell) {}
+
+    void look(const HookEnd& last = {}) {
+        if (!told_ && monotonic_ns() - begin_ >= tell_ns) {
+            told_ = true;
+            tell_(last.outcome != HookOutcome::done
+                      ? last
+                      : explain(hook_, HookOutcome::failed, "still running", output_));
+        }
+    }
+
+  private:
+    const Hook& hook_;
+    const std::string& output_;
+    const std::function<void(const HookEnd&)>& tell_;
+    std::int64_t begin_ = monotonic_ns();
+    bool told_ = false;
+};
+
+}  // namespace
+
+std::string HookEnd::why() const {
+    return output.empty() ? what : what + " (its output: " + output + ")";
+}
+
+HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
+                 const std::string& output, int stops,
+                 const std::function<void(const HookEnd&)>& tell) {
+    Late late(hook, output, tell);
+    return run_looking(hook, environment, output, stops, [&late] { late.look(); });
+}
+
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
                         const std::string& output, int stops,
                         const std::function<void(const HookEnd&)>& tell) {
-    const std::int64_t begin = monotonic_ns();
-    const std::int64_t end = begin + hook.limit_ns;
+    const std::int64_t end = monotonic_ns() + hook.limit_ns;
     HookEnd last;
-    bool told = false;
-    const auto look = [&] {
-        if (!told && last.outcome != HookOutcome::done && monotonic_ns() - begin >= tell_ns) {
-            told = true;
-            tell(last);
-        }
-    };
+    Late late(hook, output, tell);
+    const auto look = [&] { late.look(last); };
     do {
         look();
         Hook one = hook;
         const std::int64_t left_ms = (end - monotonic_ns() + ns_per_ms - 1) / ns_per_ms;
         one.limit_ns = std::clamp<std::int64_t>(left_ms * ns_per_ms, ns_per_ms, try_ns_max);
-        last = run_hook(one, environment, output, stops, look);
+        last = run_looking(one, environment, output, stops, look);
         if (last.outcome == HookOutcome::done || last.outcome == HookOutcome::stopped) {
             return last;
         }

@@ -216,10 +216,11 @@ TestCase work_case(const Comparison& comparison) {
 
 std::string comparison_markdown(const Comparison& comparison) {
     if (comparison.groups.metrics.empty()) {
-        return "## driftless compare: not the same work\n\n```\n" + refusal_text(comparison) +
-               "```\n";
+        return std::string(markdown_begins) + " compare: not the same work\n\n```\n" +
+               refusal_text(comparison) + "```\n";
     }
-    std::string text = "## driftless compare: " + comparison_sentence(comparison.groups) +
+    std::string text = std::string(markdown_begins) +
+                       " compare: " + comparison_sentence(comparison.groups) +
                        "\n\n| | |\n|---|---|\n";
     for (const ComparisonNote& one : comparison_notes(comparison)) {
         text += table_row({one.label, one.text});

@@ -517,8 +517,9 @@ class CellPlay {
 
     /// Also after a cell that failed or was interrupted; one more request to stop ends it.
     void clean_up() {
-        const HookEnd end = run_hook(hook("after", plan_.after), environment_,
-                                     run_folder_ + ".after.txt", stop_requests().load());
+        const HookEnd end =
+            run_hook(hook("after", plan_.after), environment_, run_folder_ + ".after.txt",
+                     stop_requests().load(), [](const auto& late) { tell(late); });
         if (end.outcome != HookOutcome::done) {
             note_failed(end);
             cell_.note += (cell_.note.empty() ? "" : "; ") + end.why();
@@ -530,18 +531,22 @@ class CellPlay {
     /// False: the cell has ended.
     bool prepare() {
         return begin(run_hook(hook("before", plan_.before), environment_,
-                              run_folder_ + ".before.txt", stops_)) &&
+                              run_folder_ + ".before.txt", stops_,
+                              [this](const auto& late) { tell(late, begins_); })) &&
                begin(ready()) && wait();
     }
 
     HookEnd ready() {
         return plan_.ready.command.empty()
                    ? HookEnd()
-                   : run_until_ready(
-                         hook("ready", plan_.ready), environment_, run_folder_ + ".ready.txt",
-                         stops_, [this](const auto& last) {
-                             show("not ready yet: " + last.why() + "\n" + last.said + begins_);
-                         });
+                   : run_until_ready(hook("ready", plan_.ready), environment_,
+                                     run_folder_ + ".ready.txt", stops_,
+                                     [this](const auto& last) { tell(last, begins_); });
+    }
+
+    /// While it is waited for.
+    static void tell(const HookEnd& hook, const std::string& behind = "") {
+        show("waiting: " + hook.why() + "\n" + hook.said + behind);
     }
 
     bool begin(const HookEnd& end) {

@@ -305,19 +305,21 @@ kind = "test"
 
     def test_what_fails_is_seen_at_once(self):
         """`before` while `after` runs; and that the server is not ready, while it is waited for."""
-        for hook, said in (("--before", b"failed: before: exit code 1"),
-                           ("--ready", b"not ready yet: ready: exit code 1")):  # fmt: skip
-            out = self.scratch / hook.strip("-")
+        for hook, command, said in (("--before", "echo why; exit 1", b"failed: before: exit code 1"),
+                                    ("--before", "echo why; sleep 600", b"waiting: before: still running"),
+                                    ("--ready", "echo why; sleep 600", b"waiting: ready: still running"),
+                                    ("--ready", "echo why; exit 1", b"waiting: ready: exit code 1")):  # fmt: skip
+            out = self.scratch / f"{hook}{len(command)}"
             begin = time.monotonic()
             process = self.start_sweep(SAMPLE, "--url", f"http://127.0.0.1:{free_port()}", "--over", "speed=50",
-                                       "--out", out, hook, "echo why; exit 1", "--after", "sleep 600")  # fmt: skip
+                                       "--out", out, hook, command, "--after", "sleep 600")  # fmt: skip
             seen = b""
             while b"  | why\n" not in seen:
                 seen += os.read(process.stdout.fileno(), 4096)
             self.assertLess(time.monotonic() - begin, 8)  # 4 s, of 10 minutes
             self.assertIn(said, seen)
             self.assertIsNone(process.poll())
-            if hook == "--ready":
+            if said.startswith(b"waiting"):
                 send_signal(process, signal.SIGINT)
             self.wait_for((out / "01-speed=50.after.txt").exists, "after does not begin")
             send_signal(process, signal.SIGINT)

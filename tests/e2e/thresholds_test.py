@@ -71,7 +71,7 @@ class Thresholds(Case):
         """A tenant has a rule of its own; the figures are those of its rows alone."""
         rows = [{**row, "tenant": "gold" if i % 2 else "free"} for i, row in enumerate(self.sample_rows()[:20])]
         trace = self.write("tenants.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        rules = ("tenant=gold completed < 10", "kept.tenant=gold completed < 11", "phase=drain ttft:p50 > 1s",
+        rules = ("tenant=gold completed < 10", "kept.tenant=gold completed <= 9", "phase=drain ttft:p50 > 1s",
                  "phase=profile throughput > 1000", "tenant=free errors > 0 %")
         flags = [word for rule in rules for word in ("--fail-if", rule)]
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
@@ -79,7 +79,7 @@ class Thresholds(Case):
         self.assertEqual(run.code, BEYOND, run.complained)
         found = run.json("summary.json")["thresholds"]
         self.assertEqual([one["fail_if"] for one in found], list(rules))
-        self.assertEqual([one["fails"] for one in found], [False, True, True, False, False])
+        self.assertEqual([one["fails"] for one in found], [False, False, True, False, False])
         self.assertEqual([one["value"] for one in found][:3], [10, 10, None])
         self.assertIn('"phase=drain ttft:p50 > 1s": no row has the value "drain" of phase', run.complained)
         self.assertEqual(json.loads(self.report(run.folder, "--json").stdout)["thresholds"], found)
@@ -93,7 +93,9 @@ class Thresholds(Case):
         self.assertEqual(json.loads(free.stdout)["goodput"]["groups"][0]["good"], 10)
         for flag, why in (("tenant=gold ttft:p99", "has no comparison"), ('tenant="a b', "has no comparison"), ("input:4=1 errors > 1 %", "no single value"),
                           ("pod=a errors > 1 %", "add --keep pod, too"), ("phase=measured errors > 1 %", "such as drain, profile, warmup"),
-                          ("tenant=glod completed < 1", 'no row has the value "glod" of kept.tenant; name one that rows have, such as gold')):
+                          ("tenant=glod completed < 1", 'no row has the value "glod" of kept.tenant; name one that rows have, such as gold'),
+                          ("tenant=gold completed < 11", "the plan has 10 rows of these; replay at least 11 rows"),
+                          ("failed >= 21", "holds of no run: the plan has 20 rows"), ("side=a errors > 1 %", 'value "a" of side; name one that rows have, such as -')):
             run = self.replay(trace, "--dry-run", "--keep", "tenant", "--fail-if", flag)
             self.assertEqual(run.code, 2)
             self.assertIn(why, run.complained)
