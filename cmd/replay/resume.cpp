@@ -473,6 +473,7 @@ ResumedRun resumed_run(const Replay& run) {
                                      workload.waiting.has_value(), options.workload.plan.speed},
                                     facts.segments, resend);
     resumed.meeting = facts.meeting;
+    resumed.urls = facts.info.run.urls;
     const RemainingRows& remaining = resumed.remaining;
     print_line("resume: segment %u of %s; %llu of %llu rows have a record", resumed.segment(),
                options.again.resume.c_str(), static_cast<unsigned long long>(run.past->records()),

@@ -252,7 +252,8 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
     run.live = !facts.info.merged && is_being_written(folder);
     run.lost = what_is_lost(facts, run.past, run.live);
     figures.unrecorded = run.live ? 0 : run.lost.rows;
-    figures.more_unrecorded = !run.lost.all_known;
+    // Answers may have come to a run that goes on, and wait for it.
+    figures.more_unrecorded = !run.lost.all_known || (run.live && run.lost.rows > 0);
     // Rows without a record may have left in the cache what others hit.
     if (run.past.left_open() > 0 || run.lost.rows > 0 || !run.lost.all_known) {
         figures.cache_excess = 0;

@@ -254,7 +254,9 @@ Plan ResumedRun::remaining_plan() const {
 
 std::vector<Record> ResumedRun::settled(const AssemblerConfig& config) const {
     CHECK(config.segment == segment());
-    return settled_records(whole, remaining, config);
+    AssemblerConfig before = config;
+    before.urls = urls;
+    return settled_records(whole, remaining, std::move(before));
 }
 
 ResumedRun resume_run(const InterruptedRun& run, const std::vector<RunSegment>& segments,

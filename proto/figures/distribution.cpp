@@ -54,22 +54,22 @@ std::vector<std::uint64_t> radix_sorted(std::vector<std::uint64_t> from) {
     return from;
 }
 
-std::vector<double> sorted_copy(const std::deque<double>& numbers) {
+}  // namespace
+
+std::vector<double> Sample::sorted() const {
     std::vector<double> sorted;
-    if (numbers.size() < radix_from) {
-        sorted.assign(numbers.begin(), numbers.end());
+    if (values_.size() < radix_from) {
+        sorted.assign(values_.begin(), values_.end());
         std::sort(sorted.begin(), sorted.end());
         return sorted;
     }
-    std::vector<std::uint64_t> bits(numbers.size());
-    std::transform(numbers.begin(), numbers.end(), bits.begin(), ordered_bits);
+    std::vector<std::uint64_t> bits(values_.size());
+    std::transform(values_.begin(), values_.end(), bits.begin(), ordered_bits);
     bits = radix_sorted(std::move(bits));
     sorted.resize(bits.size());
     std::transform(bits.begin(), bits.end(), sorted.begin(), from_ordered_bits);
     return sorted;
 }
-
-}  // namespace
 
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille) {
     CHECK(per_mille <= 1000);
@@ -101,7 +101,7 @@ void write_distribution(JsonWriter& json, std::string_view key, const Distributi
 
 Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) const {
     Distribution result;
-    std::vector<double> sorted = sorted_copy(values_);
+    std::vector<double> sorted = this->sorted();
     sorted.insert(sorted.begin(), zeros, 0.0);
     sorted.insert(sorted.end(), infinities, std::numeric_limits<double>::infinity());
     if (sorted.empty()) {
@@ -163,20 +163,60 @@ Sample BoundedSample::all(Sample Ended::* which, bool with_unbounded) const {
     return all;
 }
 
+namespace {
+
+/// The most that each figure of `values`, with so many endless ones, can be if any of `possible`
+/// are among them.
+Distribution most_with(const Sample& values, std::size_t endless, const Sample& possible) {
+    Distribution most = values.distribution(0, endless);
+    if (possible.count() == 0 || most.count == 0) {
+        return most;
+    }
+    const std::vector<double> sure = values.sorted();
+    const std::vector<double> more = possible.sorted();
+    std::vector<double> ends = more;  // a percentile can only rise to one of these
+    ends.insert(ends.end(), sure.begin(), sure.end());
+    std::sort(ends.begin(), ends.end());
+    const auto below = [](const std::vector<double>& all, double end) {
+        return static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), end) -
+                                        all.begin());
+    };
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        // With those alone that are as large: fewer can reach a larger one.
+        const auto reaches = [&](double end) {
+            const std::size_t count = sure.size() + endless + more.size() - below(more, end);
+            return below(sure, end) < nearest_rank(count, percentiles[i].per_mille);
+        };
+        const auto past = std::partition_point(ends.begin(), ends.end(), reaches);
+        most.at[i] = past == ends.begin() ? most.at[i] : std::max(most.at[i], *(past - 1));
+    }
+    double sum = most.mean * static_cast<double>(most.count);
+    for (auto one = more.rbegin(); one != more.rend() && *one > most.mean; ++one) {
+        sum += *one;
+        most.mean = sum / static_cast<double>(++most.count);
+    }
+    most.max = std::max(most.max, more.back());
+    return most;
+}
+
+}  // namespace
+
 Bounds BoundedSample::bounds() const {
     const std::size_t unknown = unbounded_.count() + missing_;
+    const Sample possible = all(&Ended::possible, false);
     const auto upper = ends_ == Ends::both ? &Ended::upper : &Ended::values;
-    return {all(&Ended::lower, false).distribution(unknown),
-            all(upper, false).distribution(0, unknown)};
+    return {all(&Ended::lower, false).distribution(unknown + possible.count()),
+            most_with(all(upper, false), unknown, possible)};
 }
 
 Bounds BoundedSample::kept_bounds() const {
-    return {kept_.lower.distribution(),
-            (ends_ == Ends::both ? kept_.upper : kept_.values).distribution()};
+    const Sample& upper = ends_ == Ends::both ? kept_.upper : kept_.values;
+    return {kept_.lower.distribution(kept_.possible.count()), most_with(upper, 0, kept_.possible)};
 }
 
 Bounds BoundedHistogram::bounds() const {
-    Bounds bounds{lower_.distribution(), upper_.distribution()};
+    Bounds bounds{lower_.distribution(Histogram::Of::first),
+                  upper_.distribution(Histogram::Of::last)};
     if (has_unbounded_) {
         bounds.upper.mean = std::numeric_limits<double>::infinity();
     }
@@ -199,8 +239,13 @@ double Histogram::middle_of(std::size_t bucket) {
     CHECK(bucket < buckets);
     const std::size_t octave = (bucket - exact_below) / per_octave;
     const std::size_t mantissa = (bucket - exact_below) % per_octave + per_octave;
-    const double width = std::ldexp(1.0, static_cast<int>(octave) + 1);
-    return static_cast<double>(mantissa) * width + (width - 1) / 2;  // of its first and last value
+    const double first = std::ldexp(static_cast<double>(mantissa), static_cast<int>(octave) + 1);
+    return first + half_width_of(bucket);
+}
+
+double Histogram::half_width_of(std::size_t bucket) {
+    const std::size_t octave = (std::max(bucket, exact_below) - exact_below) / per_octave;
+    return bucket < exact_below ? 0 : (std::ldexp(1.0, static_cast<int>(octave) + 1) - 1) / 2;
 }
 
 void Histogram::add(std::int64_t value, std::uint64_t weight) {
@@ -236,7 +281,7 @@ void Histogram::merge(const Histogram& other) {
     count_ += other.count_;
 }
 
-Distribution Histogram::distribution() const {
+Distribution Histogram::distribution(Of of) const {
     Distribution result;
     if (count_ == 0) {
         return result;
@@ -254,7 +299,8 @@ Distribution Histogram::distribution() const {
         while (below < rank) {
             below += counts_[++bucket];
         }
-        result.at[i] = std::clamp(middle_of(bucket), result.min, result.max);
+        const double value = middle_of(bucket) + static_cast<int>(of) * half_width_of(bucket);
+        result.at[i] = std::clamp(value, result.min, result.max);
     }
     return result;
 }

@@ -110,6 +110,7 @@ class Sample {
         }
     }
     std::size_t count() const { return values_.size(); }
+    std::vector<double> sorted() const;
     /// `zeros`, `infinities`: so many values more of these.
     Distribution distribution(std::size_t zeros = 0, std::size_t infinities = 0) const;
 
@@ -131,6 +132,10 @@ class BoundedSample {
     void add_unbounded(double value) { unbounded_.add(value); }
     /// One that is not known at all: it counts in the bounds alone.
     void add_missing() { ++missing_; }
+    /// One from 0 to `most`, or none: nobody knows. It counts in the bounds alone.
+    void add_possible(double most, bool excluded) {
+        (excluded ? excluded_ : kept_).possible.add(most);
+    }
     Distribution distribution() const { return all(&Ended::values, true).distribution(); }
     Bounds bounds() const;
     /// Of those alone whose bounds are known, and which are not excluded.
@@ -141,7 +146,8 @@ class BoundedSample {
     struct Ended {
         Sample values;
         Sample lower;
-        Sample upper;  ///< where both ends differ
+        Sample upper;     ///< where both ends differ
+        Sample possible;  ///< the most that each may be
     };
     Sample all(Sample Ended::* which, bool with_unbounded) const;
 
@@ -161,7 +167,9 @@ class Histogram {
 
     void add(std::int64_t value, std::uint64_t weight = 1);
     void merge(const Histogram& other);
-    Distribution distribution() const;
+    enum class Of : std::int8_t { first = -1, middle = 0, last = 1 };
+    /// `of`: which value of its bucket a percentile is.
+    Distribution distribution(Of of = Of::middle) const;
 
     static constexpr double relative_error = 1.0 / 1024;
 
@@ -172,6 +180,8 @@ class Histogram {
     static constexpr std::size_t buckets = exact_below + octaves * per_octave;
     static std::size_t bucket_of(std::uint64_t value);
     static double middle_of(std::size_t bucket);
+    /// Of its first and last value.
+    static double half_width_of(std::size_t bucket);
 
     std::vector<std::uint64_t> counts_;
     std::uint64_t count_ = 0;
@@ -193,6 +203,12 @@ class BoundedHistogram {
         lower_.add(near - below, weight);
         upper_.add(near + above, weight);
         has_unbounded_ = has_unbounded_ || below >= unbounded || above >= unbounded;
+    }
+    /// So many that are not known at all: they count in the bounds alone.
+    void add_missing(std::uint64_t count) {
+        lower_.add(0, count);
+        upper_.add(unbounded, count);
+        has_unbounded_ = has_unbounded_ || count > 0;
     }
     Distribution distribution() const { return values_.distribution(); }
     Bounds bounds() const;

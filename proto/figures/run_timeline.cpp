@@ -145,6 +145,27 @@ std::int64_t end_of(const Record& record) {
     return end;
 }
 
+/// It was not over before that, however late it was read. An end by a clock of this client is no
+/// read: it came when the client looked.
+std::int64_t end_least_of(const Record& record) {
+    const bool is_read =
+        record.receive_delay_ns && record.outcome != Outcome::timeout_connect &&
+        record.outcome != Outcome::timeout_first_byte && record.outcome != Outcome::timeout_idle &&
+        record.outcome != Outcome::timeout_total && record.outcome != Outcome::abandoned &&
+        record.outcome != Outcome::cancelled;
+    const auto before = [](std::int64_t stamp_ns, std::int64_t late_ns) {
+        return stamp_ns - std::max<std::int64_t>(late_ns, 0);
+    };
+    std::int64_t least = record.fired_ns.value_or(0);
+    if (is_read) {
+        least = std::max(least, before(end_of(record), *record.receive_delay_ns));
+    }
+    if (record.last_token_ns && record.last_late_ns) {
+        least = std::max(least, before(*record.last_token_ns, *record.last_late_ns));
+    }
+    return least;
+}
+
 std::uint64_t stretch_of(const Record& record) {
     const bool is_later = record.shard && record.segment > 0;
     return (is_later ? std::uint64_t{*record.shard} + 1 : 0) << 32 | record.segment;
@@ -170,10 +191,7 @@ void RunTimeline::add(const Record& record) {
     segment.begin_ns = std::min(segment.begin_ns, record.due_ns);
     const std::int64_t end_ns = end_of(record);
     segment.end_ns = std::max(segment.end_ns, end_ns);
-    segment.end_least_ns = std::max(
-        segment.end_least_ns, record.receive_delay_ns
-                                  ? end_ns - std::max<std::int64_t>(*record.receive_delay_ns, 0)
-                                  : record.fired_ns.value_or(0));
+    segment.end_least_ns = std::max(segment.end_least_ns, end_least_of(record));
     if (!record.fired_ns.has_value()) {
         return;
     }

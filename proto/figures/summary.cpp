@@ -412,6 +412,7 @@ void Summary::add(const Record& record) {
         ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
     }
     f.has_bounds = f.has_bounds || record.last_late_ns;
+    has_tokens_ = has_tokens_ || record.first_token_ns;
     f.awaits_answers = f.awaits_answers || record.user || record.parent_end_ns;
     add_sending(record);
     add_prompt(record);
@@ -455,6 +456,13 @@ void Summary::add_missing(const Record& record) {
     }
     if (gone || (lost && !record.e2e_ns)) {
         e2e_.add_missing();
+    }
+    if (gone && !record.output_length) {
+        has_lost_gaps_ = true;
+    } else if (gone) {
+        const std::uint64_t gaps = std::max<std::uint32_t>(*record.output_length, 1) - 1;
+        itl_.add_missing(gaps);
+        chunk_gap_.add_missing(gaps);
     }
 }
 
@@ -519,7 +527,8 @@ GoodputCounts SummaryFigures::goodput() const {
 namespace {
 
 /// Of a rate per second by `duration_ns`, from `least` to `most`: the latter by the shortest
-/// duration that the run can have had. Nothing where late reads lower the load itself.
+/// duration that the run can have had. Nothing where late reads lower the load itself, or rows
+/// failed here, which might have gone on for longer.
 std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double least,
                                    double most) {
     // As of a cap on connections, more than one row in a hundred waited for one.
@@ -528,7 +537,7 @@ std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double 
         static_cast<double>(f.late_causes[static_cast<std::size_t>(LateCause::lane)]);
     const bool has_bar = f.has_bars() && !f.awaits_answers && !f.has_held() &&
                          waited <= waited_max * static_cast<double>(f.fired) &&
-                         f.timeline.duration_least_ns > 0;
+                         f.failed_here() == 0 && f.timeline.duration_least_ns > 0;
     const double longer =
         static_cast<double>(f.duration_ns) / static_cast<double>(f.timeline.duration_least_ns);
     return has_bar ? error_bar(rate, least, most * longer) : std::nullopt;
@@ -544,12 +553,11 @@ std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
 }
 
 std::optional<ErrorBar> SummaryFigures::request_throughput_error() const {
-    return rate_error(*this, request_throughput, request_throughput,
-                      per_second(completed + failed_here()));
+    return rate_error(*this, request_throughput, request_throughput, request_throughput);
 }
 
 std::optional<ErrorBar> SummaryFigures::token_rate_error(std::optional<double> rate) const {
-    return rate && failed_here() == 0 ? rate_error(*this, *rate, *rate, *rate) : std::nullopt;
+    return rate ? rate_error(*this, *rate, *rate, *rate) : std::nullopt;
 }
 
 void LiveSums::add(const Record& record) {
@@ -646,9 +654,24 @@ void Summary::add_ok(const Record& record) {
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
     add_moved_time(tpot_, record, record.tpot_ns, tpot_error(record));
+    add_hidden_tpot(record);
     tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1)) - 1 : 0;
     f.tpot_unknown += !record.tpot_ns && is_counted && *record.output_tokens > 1 ? 1 : 0;
     add_gaps(record);
+}
+
+/// Several tokens that were read at one instant may have come apart: all of it while they waited.
+/// One chunk is as the server sent it.
+void Summary::add_hidden_tpot(const Record& record) {
+    if (record.tpot_ns || !counts_output(record) || *record.output_tokens <= 1 ||
+        record.chunk_ns.size() == 1 || lost_in_client(record)) {
+        return;
+    }
+    if (const std::optional<ErrorBar> error = tpot_error(record)) {
+        tpot_.add_possible(error->above, is_excluded(record));
+    } else {
+        tpot_.add_missing();
+    }
 }
 
 /// Gaps between chunks once each; per token, once per token. A chunk of no token lends its time to
@@ -682,6 +705,7 @@ void Summary::add_gaps(const Record& record) {
 
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
+    f.has_bounds = f.has_bounds || !has_tokens_;  // older records have none of theirs
     f.prompts = prompts_.figures();
     f.errors = errors_.by_rows();
     f.errors_others = errors_.others();
@@ -699,6 +723,8 @@ SummaryFigures Summary::figures() const {
         f.e2e_bounds = e2e_.bounds();
         f.itl_bounds = itl_.bounds();
         f.chunk_gap_bounds = chunk_gap_.bounds();
+        f.itl_bounds = has_lost_gaps_ ? Bounds() : f.itl_bounds;
+        f.chunk_gap_bounds = has_lost_gaps_ ? Bounds() : f.chunk_gap_bounds;
         add_moved("TTFT", ttft_, 1, f.moved);
         // Of few tokens, as much as moves E2E by the whole.
         const double a_gap = tpot_gaps_ > 0 ? static_cast<double>(f.tpot.count) / tpot_gaps_ : 0;

@@ -579,9 +579,7 @@ struct SummaryFigures {
         return has_bars() ? goodput().error() : std::nullopt;
     }
     std::optional<ErrorBar> request_goodput_error() const;
-    /// Rows that failed for the client's own lack may have been ok.
     std::optional<ErrorBar> request_throughput_error() const;
-    /// The same of tokens per second, which such rows leave unknown.
     std::optional<ErrorBar> token_rate_error(std::optional<double> rate) const;
 };
 
@@ -608,6 +606,7 @@ class Summary {
     void add_prompt(const Record& record);
     void add_output(const Record& record);
     void add_ok(const Record& record);
+    void add_hidden_tpot(const Record& record);
     void add_gaps(const Record& record);
     void add_missing(const Record& record);
 
@@ -616,7 +615,9 @@ class Summary {
     Sample ttft_due_;
     BoundedSample tpot_{BoundedSample::Ends::both};
     BoundedSample e2e_{BoundedSample::Ends::lower};
-    double tpot_gaps_ = 0;  ///< between the tokens of all that have a TPOT
+    double tpot_gaps_ = 0;        ///< between the tokens of all that have a TPOT
+    bool has_lost_gaps_ = false;  ///< of rows that failed here, nobody knows how many
+    bool has_tokens_ = false;     ///< any row
     Sending sending_;
     BoundedHistogram itl_;
     BoundedHistogram chunk_gap_;

@@ -72,12 +72,20 @@ def duration_ns(records, warm=(), shortest=False):
         begin = 0 if segment == 0 and not warm else min(row["due_ns"] for row in rows)
         ends = [max(0, *(row[key] or 0 for key in STAMPS)) for row in rows]
         if shortest:
-            ends = [
-                row["fired_ns"] or 0 if row["receive_delay_ns"] is None else end - row["receive_delay_ns"]
-                for row, end in zip(rows, ends)
-            ]
+            ends = [end_least(row, end) for row, end in zip(rows, ends)]
         total += max(begin, *ends) - begin
     return total
+
+
+def end_least(row, end):
+    """By its reads: an end by a clock of the client is none."""
+    ends = [row["fired_ns"] or 0]
+    own = ("timeout_connect", "timeout_first_byte", "timeout_idle", "timeout_total", "abandoned", "cancelled")
+    if row["receive_delay_ns"] is not None and row["outcome"] not in own:
+        ends.append(end - row["receive_delay_ns"])
+    if row["last_token_ns"] is not None and row["last_late_ns"] is not None:
+        ends.append(row["last_token_ns"] - row["last_late_ns"])
+    return max(ends)
 
 
 def peak_open(records):
@@ -175,12 +183,15 @@ def is_lost(record):
     return bool({"payload_dropped", "entries_dropped"} & set(record["tainted"] or []))
 
 
-def bars(values, lower, upper, percents=PERCENTILES):
-    """How far below and above each number the true one may lie, in ms; both lists hold what is not known, as 0 and infinity."""
+def bars(values, lower, upper, percents=PERCENTILES, possible=()):
+    """How far below and above each number the true one may lie, in ms; both lists hold what is not known, as 0 and infinity.
+    Any of `possible` may be there, too, as large as that."""
     if not values:
         return None
-    found, low, high = distribution(values), distribution(lower), distribution(upper)
+    found, low = distribution(values), distribution(lower)
     keys = ["mean"] + [f"p{percent:g}" for percent in percents]
+    highs = [distribution(upper + [u for u in possible if u >= least]) for least in (math.inf, *possible)]
+    high = {key: max(one[key] for one in highs) for key in keys}
     return {
         key: None
         if high[key] > 2**59
@@ -253,7 +264,7 @@ def goodput_error(records, slo, warm):
     share = {end: good / of if of else None for end, (good, of) in counts.items()}
     shortest = duration_ns(records, warm, shortest=True) / 1e9
     rates = counts[None][0] / seconds, counts[1][0] / seconds, counts[0][0] / shortest if shortest else math.inf
-    if load_waits(records):
+    if load_waits(records) or gone_rows(records):
         rates = math.nan, math.nan, math.inf
     return {
         "good": None if None in share.values() else
@@ -267,20 +278,22 @@ RATES = ("request_throughput", "output_throughput", "total_token_throughput")
 
 
 def rate_errors(records, counts, warm):
-    """Of throughput: by the shortest duration; rows that failed for our own lack may have been ok."""
-    gone = sum(r["outcome"] in ("client_failed", "interrupted") for r in records)
+    """Of throughput: by the shortest duration; rows that failed for our own lack might have gone on."""
     longest, shortest = (duration_ns(records, warm, shortest=end) / 1e9 for end in (False, True))
-    if load_waits(records) or not longest or shortest <= 0:
+    if load_waits(records) or gone_rows(records) or not longest or shortest <= 0:
         return dict.fromkeys(RATES)
-    most = {name: (count + (gone if name == RATES[0] else 0)) / shortest for name, count in zip(RATES, counts)}
     return {
-        name: None if gone and name != RATES[0] else {"below": 0, "above": max(0, most[name] - count / longest)}
-        for name, count in zip(RATES, counts)
-    }  # fmt: skip
+        name: {"below": 0, "above": max(0, count / shortest - count / longest)} for name, count in zip(RATES, counts)
+    }
+
+
+def gone_rows(records):
+    return [r for r in records if r["outcome"] in ("client_failed", "interrupted")]
 
 
 def client_error(records, ok, given_up, whole, slo, warm, counts):
-    if all(r["last_late_ns"] is None for r in records) or lacks_rows(records):
+    tokens = [r for r in records if r["first_token_ns"] is not None]
+    if (tokens and all(r["last_late_ns"] is None for r in records)) or lacks_rows(records):
         return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms", "good", "request_goodput",
                               *RATES))  # fmt: skip
 
@@ -307,11 +320,22 @@ def client_error(records, ok, given_up, whole, slo, warm, counts):
         between = r["output_tokens"] - 1
         lower.append(0 if unknown else max(0, r["tpot_ns"] - last / between))
         upper.append(math.inf if unknown else r["tpot_ns"] + first / between)
-    found["tpot_ms"] = bars([r["tpot_ns"] for r in timed], lower, upper)
+    possible = []  # tokens that were read together may have come apart
+    for r in ok:
+        if r["tpot_ns"] is None and (r["output_tokens"] or 0) > 1 and not is_lost(r) and len(r["chunk_ns"] or ()) != 1:
+            unknown = r["first_late_ns"] is None or r["last_late_ns"] is None
+            lower.append(0)
+            (upper if unknown else possible).append(
+                math.inf if unknown else r["first_late_ns"] / (r["output_tokens"] - 1))
+    found["tpot_ms"] = bars([r["tpot_ns"] for r in timed], lower, upper, possible=possible)
+    lengths = [r["output_length"] for r in gone_rows(records)]
     for metric, widths in (("itl", itl_bounds), ("chunk_gap", gap_bounds)):
         each = [bound for r in ok if r["chunk_ns"] for bound in widths(r)] if whole else []
+        values, least, most = [list(one) for one in zip(*each)] or [[], [], []]
+        gaps = sum(max(1, length or 0) - 1 for length in lengths)
         # Percentiles of histograms are within 0.1 % of the gaps, which says little of their bars.
-        found[f"{metric}_ms"] = bars(*([list(one) for one in zip(*each)] or [[], [], []]), ())
+        found[f"{metric}_ms"] = None if None in lengths else bars(
+            values, least + [0] * gaps, most + [math.inf] * gaps, ())
     return found
 
 

@@ -78,7 +78,7 @@ def times_of(records, seen):
         first, last = moments(one, 0), moments(one, -1)
         times["ttft"].append(tuple(at - one["first_byte_ns"] for at in first))
         times["e2el"].append(tuple(at - one["first_byte_ns"] for at in last))
-        if record["tpot_ns"] is not None:
+        if record["output_tokens"] is not None:  # also where all tokens were read at one instant
             gaps = record["output_tokens"] - 1
             fewest = min(fewest, gaps)
             times["tpot"].append(((last[0] - first[1]) / gaps, (last[1] - first[0]) / gaps))
