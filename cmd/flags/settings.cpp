@@ -27,6 +27,7 @@ enum FlagTrait : unsigned {
                         ///< meaning for a comparison (files, the client's host, shards)
     watching = 64,      ///< how the client watches and uses its host: shards may differ in it
     of_again = 256,     ///< takes up the flags of a run or a file, or belongs to one that does
+    of_its_end = 512,   ///< of files that it writes at its end: kept for `--resume` alone
     of_sweep = 128,     ///< a sweep gives it to its cells, or none may have it
 };
 
@@ -63,7 +64,7 @@ constexpr FlagRow flag_rows[] = {
     {"--events", takes_path | watching},
     {"--fail-if", not_setting, "; use --slo"},
     {"--for", not_setting},
-    {"--force", of_one_run | resumable | not_setting},
+    {"--force", of_its_end | resumable | not_setting},
     {"--format", not_setting},
     {"--from", of_one_run | of_again | not_setting | of_sweep, ": each probe is a new run"},
     {"--goodput", not_setting},
@@ -72,12 +73,13 @@ constexpr FlagRow flag_rows[] = {
     {"--header", resumable},
     {"--help", of_sweep},
     {"--host", names_server | resumable},
-    {"--junit", of_one_run | resumable | not_setting | of_sweep, ": there are many"},
+    {"--junit", of_its_end | takes_path | resumable | not_setting | of_sweep, ": there are many"},
     {"--key", takes_path},
     {"--label", not_setting},
     {"--limit", not_setting},
     {"--listen", resumable | not_setting},
-    {"--markdown", of_one_run | resumable | not_setting | of_sweep, ": there are many"},
+    {"--markdown", of_its_end | takes_path | resumable | not_setting | of_sweep,
+     ": there are many"},
     {"--meet", of_one_run | not_setting},
     {"--meet-timeout", of_one_run | not_setting},
     {"--metrics", may_be_socket | resumable | watching},
@@ -249,6 +251,11 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
             kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));
         }
     }
+    return kept;
+}
+
+std::vector<std::string> arguments_to_repeat(std::vector<std::string> kept) {
+    std::erase_if(kept, [](const auto& one) { return has_trait(flag_of(one), of_its_end); });
     return kept;
 }
 

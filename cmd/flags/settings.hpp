@@ -24,6 +24,9 @@ std::vector<std::string_view> named_flags();
 std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
                                            const std::string& folder);
 
+/// Those of the kept arguments that another run takes up, too: it writes files of its own.
+std::vector<std::string> arguments_to_repeat(std::vector<std::string> kept);
+
 /// `path` as it is found from anywhere: below `folder` where it is relative.
 std::string absolute_path(const std::string& path, const std::string& folder);
 

@@ -16,6 +16,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/rule_sets.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/replay/engine_crew.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
@@ -376,7 +377,8 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
 bool Execution::write_config() {
     const std::string path = folder_ + "/run.toml";
     const Result<void> written =
-        write_whole_file(path, arguments_as_toml(replay_.invocation.arguments), Lasting::written);
+        write_whole_file(path, arguments_as_toml(arguments_to_repeat(replay_.invocation.arguments)),
+                         Lasting::written);
     return written || refuse(fail_host(path.c_str(), written.error()));
 }
 

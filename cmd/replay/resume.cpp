@@ -139,7 +139,9 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     if (!other.empty()) {
         return refuse(other, "--resume continues with the original settings; remove this flag");
     }
-    const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
+    const Recalled recalled =
+        recall(resumes ? facts.arguments : arguments_to_repeat(facts.arguments), line.arguments,
+               !api_key.empty());
     if (!recalled.refused.empty()) {
         return refuse(flag, recalled.refused);
     }

@@ -146,7 +146,7 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
 }
 
 /// On the screen, with the last lines of what it said.
-void tell_failed(const TimedEvent& event, const std::string& timeout) {
+void tell_failed(const TimedEvent& event, const EventRules& rules) {
     if (event.status == EventStatus::ok) {
         return;
     }
@@ -155,7 +155,8 @@ void tell_failed(const TimedEvent& event, const std::string& timeout) {
     }
     const bool is_run = event.status != EventStatus::not_run;
     complain("driftless: warning: --event \"%s\"%s %s", text_of(event).c_str(), is_run ? ":" : "",
-             is_run ? why_failed(event, timeout).c_str() : "was not run: the run ended before it");
+             is_run ? why_failed(event, duration_to_text(rules.limit.ns)).c_str()
+                    : "was not run: the run ended before it");
     (void)std::fputs(last_lines(event.output).c_str(), stderr);
 }
 
@@ -221,8 +222,7 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
     rules.segment = segment;
     rules.told = segment == 0 ? std::vector<std::uint64_t>() : events_told(path_);
     rules.stop_requests = &stop_requests();
-    rules.tell = [timeout = duration_to_text(invocation.options.events.timeout_ns)](
-                     const TimedEvent& event) { tell_failed(event, timeout); };
+    rules.tell = &tell_failed;
     thread_ = std::make_unique<EventThread>(std::move(events).value(), std::move(rules),
                                             std::move(file).value());
     return exit_done;

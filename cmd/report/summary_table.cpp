@@ -117,6 +117,13 @@ void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info
         outcomes[static_cast<std::size_t>(Outcome::cancelled)] -= f.censored;
         lines.add("Failed", failed_kinds(outcomes, Outcome::not_sent));
         add_errors(lines, f);
+        constexpr double few = 0.01;
+        if (f.answered() > 0 &&
+            static_cast<double>(f.failed_sent()) > few * static_cast<double>(f.fired)) {
+            lines.add("",
+                      fmt::format("times and percentiles below are of the {} that were answered",
+                                  rows_text(f.answered())));
+        }
     }
     if (f.overtaken_turns > 0) {
         lines.add("Overtaken",

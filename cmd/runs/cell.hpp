@@ -138,8 +138,8 @@ HookEnd run_hook(
     int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
 
 /// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
-/// passed. One try takes at most 30 s. `output` has what the last try printed. Where it is not ready
-/// after 4 s, `tell` is called once, with the last try that has ended, or the first one.
+/// passed. One try takes at most 30 s. `output` has what the last try printed. Where it is not
+/// ready after 4 s, `tell` is called once, with the last try that has ended, or the first one.
 HookEnd run_until_ready(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
     int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});

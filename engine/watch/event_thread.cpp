@@ -395,8 +395,8 @@ void EventThread::write(TimedEvent line, std::optional<Instant> end) {
     append_timed_event(file_.buffer(), line);
     file_.commit();
     file_.flush();
-    if (rules_.tell) {
-        rules_.tell(line);
+    if (rules_.tell != nullptr) {
+        rules_.tell(line, rules_);
     }
     ended_.push_back(std::move(line));
 }

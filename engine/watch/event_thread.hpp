@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -121,7 +120,8 @@ struct EventRules {
     std::uint32_t segment = 0;
     std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins
-    std::function<void(const TimedEvent&)> tell;      ///< of each line, as it is written
+    /// Told of each line as it is written; null: nobody.
+    void (*tell)(const TimedEvent&, const EventRules& rules) = nullptr;
 };
 
 class EventThread {

@@ -351,7 +351,10 @@ std::string server_counts_warning(const SummaryFigures& f, const SummaryInfo& in
         std::all_of(totals.urls.begin(), totals.urls.end(), [&info](const ScrapedUrl& page) {
             return page.engine.empty() || is_of_the_run(page, info);
         });
-    if (are_ours && all_have_a_page(totals, info) && std::any_of(all.begin(), all.end(), below)) {
+    // Some servers count nothing of an answer that was given up.
+    const bool cut = f.outcomes[static_cast<std::size_t>(Outcome::cancelled)] > 0;
+    if (are_ours && !cut && all_have_a_page(totals, info) &&
+        std::any_of(all.begin(), all.end(), below)) {
         return begin + list_of(all, below, counter) + " and this run had answers of " +
                list_of(all, below, [](const Compared& one) { return one.ours.least; }) + ": " +
                cause_of_fewer(all);

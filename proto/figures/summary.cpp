@@ -768,25 +768,35 @@ bool has_lane_cap(const std::vector<std::string>& arguments) {
 
 namespace {
 
-/// The load came as the trace has it: no answer, no cap, no lack of ours kept rows back.
+/// The load came as the trace has it: no answer and no cap kept rows back, and it was not to rise.
 bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
-    const auto late = static_cast<double>(f.sent_late());
-    return info.run.users == 0 && info.run.sessions != "closed" &&
-           !has_lane_cap(info.run.arguments) && !f.has_held() &&
-           late <= 0.01 * static_cast<double>(f.fired);
+    const bool rises = info.run.rate.starts_with("ramp") || info.run.rate.starts_with("shape");
+    return info.run.users == 0 && info.run.sessions != "closed" && !rises &&
+           !has_lane_cap(info.run.arguments) && !f.has_held() && !f.sides && !info.unfinished;
+}
+
+/// Nothing beside the waits that it is held against. A row that leaves late waits from its due
+/// instant, too.
+bool is_late_by_little(const SummaryFigures& f) {
+    return f.load_late().max <= 0.1 * f.ttft_due.median();
 }
 
 }  // namespace
 
 std::optional<bool> kept_up(const SummaryFigures& f, const SummaryInfo& info) {
     const Stability stability = f.timeline.stability.stability;
-    const bool rises = info.run.rate.starts_with("ramp") || info.run.rate.starts_with("shape");
+    if (!is_open_load(f, info) || stability == Stability::unknown) {
+        return std::nullopt;
+    }
+    const auto all = static_cast<double>(f.fired);
+    const bool on_time = static_cast<double>(f.sent_late()) <= 0.01 * all;
+    if (stability == Stability::unstable) {
+        // What failed or was given up would have waited on.
+        return on_time || is_late_by_little(f) ? std::optional(false) : std::nullopt;
+    }
     // Refusals come fast, and what was given up waits no longer: they tell nothing of a queue.
-    const bool answers = static_cast<double>(f.answered()) >= 0.99 * static_cast<double>(f.fired);
-    return is_open_load(f, info) && !rises && answers && !f.sides && !info.unfinished &&
-                   stability != Stability::unknown
-               ? std::optional(stability == Stability::stable)
-               : std::nullopt;
+    const bool answers = static_cast<double>(f.answered()) >= 0.99 * all;
+    return on_time && answers ? std::optional(true) : std::nullopt;
 }
 
 }  // namespace driftless

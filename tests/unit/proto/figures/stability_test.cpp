@@ -114,7 +114,7 @@ TEST(Stability, CountsRowsWithoutATokenAsWaiting) {
 
 /// A run of 200 rows, 10 ms apart, whose TTFT is so many ms.
 SummaryFigures run_of(const std::function<std::int64_t(std::int64_t)>& ttft_ms,
-                      Outcome outcome = Outcome::ok) {
+                      Outcome outcome = Outcome::ok, std::int64_t drift_ms = 0) {
     constexpr std::int64_t ms = 1'000'000;
     Summary summary;
     for (std::uint32_t row = 0; row < 200; ++row) {
@@ -122,8 +122,9 @@ SummaryFigures run_of(const std::function<std::int64_t(std::int64_t)>& ttft_ms,
         record.row = row;
         record.outcome = outcome;
         record.due_ns = 10 * ms * row;
-        record.fired_ns = record.due_ns;
+        record.fired_ns = record.due_ns + drift_ms * ms;
         record.first_token_ns = record.due_ns + ttft_ms(row) * ms;
+        record.ttft_due_ns = ttft_ms(row) * ms;
         record.ended_ns = *record.first_token_ns + 5 * ms;
         summary.add(record);
     }
@@ -140,10 +141,19 @@ TEST(KeptUp, IsSaidOfOpenLoadsThatWereAnswered) {
     changed.sending.held_by_user.held.count = 1;
     EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "--max-inflight";
     changed = behind;
+    const auto growing = [](std::int64_t row) { return 20 + 10 * row; };  // the median is 1,010
+    changed = run_of(growing, Outcome::ok, 102);
     changed.tainted_late[1] = 3;
-    EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "we were late with more than 1 %";
+    EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "more than 1 % were late by as much";
     changed.tainted_late[1] = 2;
     EXPECT_EQ(kept_up(changed, {}), false);
+    changed = run_of(growing, Outcome::ok, 100);
+    changed.tainted_late[1] = 3;
+    EXPECT_EQ(kept_up(changed, {}), false) << "by little";
+    EXPECT_EQ(kept_up(run_of(growing, Outcome::timeout_total), {}), false);
+    changed = run_of([](std::int64_t) { return 20; });
+    changed.tainted_late[1] = 3;
+    EXPECT_EQ(kept_up(changed, {}), std::nullopt);
     changed = behind;
     changed.sides.emplace();
     EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "two servers";

@@ -705,9 +705,9 @@ TEST(ClientError, OfThroughputIsByTheShortestDuration) {
     EXPECT_NEAR(bar->below, 0, 1e-9);
     EXPECT_NEAR(bar->above, 1 / (seconds - 0.01) - 1 / seconds, 1e-9);
     EXPECT_NEAR(f.token_rate_error(f.output_throughput)->above, 11 * bar->above, 1e-6);
-    record.outcome = Outcome::client_failed;  // it may have been ok
+    record.outcome = Outcome::client_failed;  // it may have been ok, and for longer
     summary.add(record);
-    EXPECT_GE(summary.figures().request_throughput_error()->above, 1 / seconds);
+    EXPECT_FALSE(summary.figures().request_throughput_error());
     EXPECT_FALSE(summary.figures().token_rate_error(11));
     record.outcome = Outcome::ok;
     record.user = 1;
