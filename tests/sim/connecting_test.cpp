@@ -5,8 +5,6 @@
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless::sim {
 

@@ -1,11 +1,5 @@
 #include "tests/sim/killed_run.hpp"
 
-#include <algorithm>
-#include <utility>
-
-#include "engine/history/past.hpp"
-#include "engine/plan/schedule.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
 

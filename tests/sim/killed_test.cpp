@@ -6,7 +6,6 @@
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

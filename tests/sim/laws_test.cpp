@@ -2,12 +2,10 @@
 // that law names it. The same runs without the bug break none.
 
 #include "engine/replay/lane_parts.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/planted_runs.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {

@@ -2,14 +2,9 @@
 // late by it, and who is not.
 
 #include "engine/replay/between_fires.hpp"
-#include "engine/replay/lane_parts.hpp"
-#include "engine/replay/settings.hpp"
-#include "tests/sim/by_hand.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/pacing.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

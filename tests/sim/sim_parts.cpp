@@ -1,11 +1,5 @@
 #include "tests/sim/sim_parts.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/figures/verdict.hpp"
-#include "tests/sim/sim_driver.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options) {

@@ -8,7 +8,6 @@
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

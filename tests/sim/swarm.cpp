@@ -1,9 +1,5 @@
 #include "tests/sim/swarm.hpp"
 
-#include "proto/core/hash.hpp"
-#include "tests/sim/scripted_server.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 namespace {

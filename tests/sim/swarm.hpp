@@ -2,12 +2,8 @@
 /// see many. The same seed gives the same run for ever, as long as this file stands as it does.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "proto/trace/row.hpp"
 #include "tests/sim/killed_run.hpp"
-#include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
 

@@ -5,11 +5,8 @@
 
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/lawful.hpp"
-#include "tests/sim/sim_disk.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {

@@ -2,13 +2,10 @@
 // run ends when its time is up.
 
 #include "engine/plan/schedule.hpp"
-#include "engine/plan/wait_graph.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

@@ -1,8 +1,6 @@
 // The validator itself, and proof that it can say no.
 #include "tests/unit/schema_check.hpp"
 
-#include "tests/test.hpp"
-
 namespace driftless {
 
 namespace {

@@ -2,22 +2,10 @@
 
 #include "cmd/flags/option_values.hpp"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <utility>
-
 #include "cmd/base/secrets.hpp"
-#include "cmd/flags/replay_values.hpp"
-#include "cmd/flags/summary_values.hpp"
 #include "cmd/flags/synth_values.hpp"
-#include "engine/plan/plan.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

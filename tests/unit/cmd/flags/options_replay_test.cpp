@@ -1,13 +1,5 @@
 // The flags of replay.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"

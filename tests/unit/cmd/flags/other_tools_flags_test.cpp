@@ -1,12 +1,5 @@
 // Each flag of other tools.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <span>
-#include <sstream>
-
 #include "cmd/flags/other_tools.hpp"
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"

@@ -2,14 +2,6 @@
 
 #include "cmd/flags/other_tools.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <iterator>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 

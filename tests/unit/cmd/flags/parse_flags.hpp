@@ -1,13 +1,6 @@
 /// A command line of replay with further flags, for tests of its options.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 

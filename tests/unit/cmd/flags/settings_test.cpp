@@ -2,25 +2,13 @@
 
 #include "cmd/flags/settings.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/help_flags.hpp"
-#include "cmd/flags/replay_options.hpp"
-#include "cmd/flags/rule_sets.hpp"
 #include "cmd/help/help.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

@@ -2,9 +2,6 @@
 
 #include "cmd/mock/core.hpp"
 
-#include "proto/api/dialect.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,9 +2,6 @@
 
 #include "cmd/mock/engine_model.hpp"
 
-#include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -4,10 +4,7 @@
 
 #include "cmd/reading/compare_spread.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/figures/distribution.hpp"
-#include "proto/json/document.hpp"
 #include "tests/comparison/made_runs.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
 

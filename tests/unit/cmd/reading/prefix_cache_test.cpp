@@ -3,8 +3,6 @@
 #include "cmd/reading/prefix_cache.hpp"
 
 #include "engine/plan/forecast.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 
 namespace driftless {

@@ -2,13 +2,10 @@
 
 #include "cmd/reading/trace_figures.hpp"
 
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

@@ -1,9 +1,5 @@
 #include "tests/unit/cmd/reading/vector_run.hpp"
 
-#include <fstream>
-#include <sstream>
-
-#include "proto/run/record.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

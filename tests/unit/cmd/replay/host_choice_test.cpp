@@ -2,14 +2,6 @@
 
 #include "cmd/replay/host_choice.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/base/secrets.hpp"
 #include "cmd/replay/engine_crew.hpp"
 #include "cmd/replay/invocation.hpp"

@@ -1,11 +1,8 @@
 // The run's own page is one that our reader takes, is served while it is told of progress, and who
 // is slow keeps nothing from ending.
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "cmd/replay/side_threads.hpp"
 #include "proto/metrics/exposition.hpp"

@@ -4,14 +4,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"

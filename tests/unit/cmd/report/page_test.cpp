@@ -2,28 +2,13 @@
 
 #include "cmd/report/page.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cmd/reading/trace_figures.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
-#include "proto/core/hash.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
-#include "proto/json/document.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "proto/metrics/server_figure.hpp"
 #include "proto/run/client_sample.hpp"

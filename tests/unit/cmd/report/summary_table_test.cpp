@@ -2,11 +2,6 @@
 
 #include "cmd/report/summary_table.hpp"
 
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-
 #include "cmd/report/text_parts.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,22 +2,13 @@
 
 #include "cmd/runs/cell.hpp"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "cmd/base/program.hpp"
 #include "cmd/flags/summary_values.hpp"
-#include "cmd/runs/compare.hpp"
 #include "engine/host/threads.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/scratch_folder.hpp"

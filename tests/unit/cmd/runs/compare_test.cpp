@@ -2,11 +2,6 @@
 
 #include "cmd/runs/compare.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "cmd/flags/settings.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/made.hpp"

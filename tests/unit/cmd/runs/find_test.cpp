@@ -2,13 +2,7 @@
 
 #include "cmd/runs/find.hpp"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <random>
-
 #include "cmd/base/exit_codes.hpp"
-#include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"

@@ -2,8 +2,6 @@
 
 #include "cmd/runs/sweep.hpp"
 
-#include <gtest/gtest.h>
-
 #include "cmd/runs/find.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"

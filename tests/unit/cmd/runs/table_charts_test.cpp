@@ -1,11 +1,5 @@
 // Fronts of runs, and their charts.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <random>
-#include <vector>
-
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/schema_check.hpp"

@@ -2,22 +2,14 @@
 
 #include "cmd/runs/table.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <sstream>
-
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/reading/compare_groups.hpp"
 #include "cmd/reading/why.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/report/summary_table.hpp"
-#include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
-#include "proto/figures/criteria.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/json_text.hpp"

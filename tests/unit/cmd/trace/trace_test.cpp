@@ -2,7 +2,6 @@
 
 #include "cmd/trace/trace.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

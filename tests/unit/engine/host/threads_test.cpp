@@ -13,7 +13,6 @@
 
 #include "engine/base/time.hpp"
 #include "engine/host/host.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

@@ -7,7 +7,6 @@
 #include <openssl/ssl.h>
 #include <unistd.h>
 
-#include "tests/test.hpp"
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"
 

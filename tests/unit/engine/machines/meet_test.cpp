@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "engine/base/time.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

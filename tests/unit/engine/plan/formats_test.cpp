@@ -1,7 +1,6 @@
 // Every format as it is found, and real traces.
 
 #include "engine/plan/trace_file.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/texts.hpp"
 

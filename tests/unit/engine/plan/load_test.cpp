@@ -4,9 +4,7 @@
 
 #include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/trace_file.hpp"
 #include "engine/plan/trees.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/made.hpp"
 

@@ -3,7 +3,6 @@
 #include "engine/plan/plan.hpp"
 
 #include "engine/plan/forecast.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 #include "tests/unit/made.hpp"
 

@@ -2,11 +2,7 @@
 
 #include "engine/plan/releases.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "engine/plan/schedule.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

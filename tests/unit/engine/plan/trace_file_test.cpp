@@ -12,7 +12,6 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/corpus.hpp"
 #include "engine/prompt/tokenizer.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"

@@ -3,9 +3,7 @@
 #include "engine/plan/trees.hpp"
 
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

@@ -4,7 +4,6 @@
 
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,10 +1,6 @@
 #include "tests/unit/engine/prompt/golden.hpp"
 
 #include "engine/plan/files.hpp"
-#include "engine/prompt/tokenizer.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -3,7 +3,6 @@
 #include "engine/prompt/tokenizer.hpp"
 
 #include "proto/json/write.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,13 +2,7 @@
 
 #include "engine/record/fill_record.hpp"
 
-#include "engine/plan/forecast.hpp"
-#include "engine/record/ring.hpp"
-#include "engine/record/row_state.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

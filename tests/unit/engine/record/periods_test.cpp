@@ -5,8 +5,6 @@
 #include <atomic>
 
 #include "cmd/flags/summary_values.hpp"
-#include "engine/record/grow_and_stop.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/record/assembler.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {

@@ -4,7 +4,6 @@
 #include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/api/api_template.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

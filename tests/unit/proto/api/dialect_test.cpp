@@ -2,9 +2,7 @@
 
 #include "proto/api/dialect.hpp"
 
-#include "proto/api/api_template.hpp"
 #include "tests/golden/cases.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

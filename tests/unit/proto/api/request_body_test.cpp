@@ -3,7 +3,6 @@
 #include "proto/api/request_body.hpp"
 
 #include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

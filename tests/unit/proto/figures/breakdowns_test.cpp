@@ -2,12 +2,6 @@
 
 #include "proto/figures/breakdowns.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "proto/figures/summary.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/figures/warm_cache.hpp"

@@ -2,16 +2,6 @@
 
 #include "proto/figures/criteria.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <optional>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/flags/summary_values.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,15 +2,10 @@
 
 #include "proto/figures/run_timeline.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "proto/core/hash.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/summary.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -2,18 +2,11 @@
 
 #include "proto/figures/stability.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <queue>
-#include <random>
-#include <vector>
 
 #include "proto/figures/summary.hpp"
 #include "proto/run/record.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -2,17 +2,10 @@
 
 #include "proto/figures/summary.hpp"
 
-#include <gtest/gtest.h>
 #include <malloc.h>
-
-#include <cmath>
-#include <cstdint>
-#include <map>
-#include <string>
 
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/document.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"

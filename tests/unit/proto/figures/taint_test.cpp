@@ -2,11 +2,6 @@
 
 #include "proto/figures/taint.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"

@@ -2,10 +2,6 @@
 
 #include "proto/figures/verdict.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "engine/host/calibration.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/unit/texts.hpp"

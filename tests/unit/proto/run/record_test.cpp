@@ -3,9 +3,7 @@
 #include "proto/run/record.hpp"
 
 #include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"

@@ -6,7 +6,6 @@
 
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/exposition.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -1,7 +1,6 @@
 // Conversations with their words.
 
 #include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/texts.hpp"

@@ -2,8 +2,6 @@
 
 #include "proto/trace/csv.hpp"
 
-#include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"

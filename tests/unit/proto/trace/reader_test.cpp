@@ -3,10 +3,6 @@
 #include "proto/trace/reader.hpp"
 
 #include "proto/core/hash.hpp"
-#include "proto/trace/draft.hpp"
-#include "proto/trace/row.hpp"
-#include "proto/trace/times.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"

@@ -1,7 +1,6 @@
 // Traces of agents: Weka, ISB-1, TensorRT-LLM.
 
 #include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
