@@ -101,8 +101,7 @@ class KilledSimulation {
     }
 
     RemainingRows all_rows() const {
-        RemainingRows rows;
-        rows.send = whole_.rows;
+        RemainingRows rows{.send = whole_.rows};
         return rows;
     }
 

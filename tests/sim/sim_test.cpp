@@ -79,8 +79,7 @@ TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
 // Tokens come faster than they are read, so that no turn finds nothing to receive: the run is
 // stopped when it is told to be, all the same.
 TEST(Simulation, ABacklogOfTokensHidesNoStop) {
-    SimOptions options;
-    options.seed = 3;
+    SimOptions options{.seed = 3};
     options.weather.bytewise = true;
     options.weather.latency_max = Duration{1};
     options.server.pace.first = microseconds(100);

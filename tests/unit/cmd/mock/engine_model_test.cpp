@@ -17,11 +17,7 @@ Pace gpu() {
 }
 
 Seat seat(std::int64_t ready_ns, std::uint32_t prompt, std::uint32_t tokens) {
-    Seat made;
-    made.ready = {ready_ns};
-    made.prompt_left = prompt;
-    made.steps = tokens;
-    made.wanted = tokens;
+    Seat made{.ready = {ready_ns}, .prompt_left = prompt, .steps = tokens, .wanted = tokens};
     return made;
 }
 

@@ -76,9 +76,7 @@ inline std::string shared_trace(const std::string& name) {
 }
 
 inline Trace read_or_die(const std::string& path) {
-    TraceFiles files;
-    files.paths = {path};
-    files.sessions = Sessions::open;
+    TraceFiles files{.paths = {path}, .sessions = Sessions::open};
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;

@@ -131,8 +131,7 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     if (path.empty()) {
         GTEST_SKIP() << "no real traces in " << SHARED_DATA;
     }
-    InspectOptions options;
-    options.max_model_len = 131'072;
+    InspectOptions options{.max_model_len = 131'072};
     const Trace trace = read_or_die(path);
     const InspectFigures f = inspected(trace, options);
     EXPECT_EQ(f.rows, 12'031U);
@@ -269,8 +268,7 @@ TEST(InspectFigures, ChooseBlockSizes) {
     };
     EXPECT_EQ(sizes(inspected(trace)),
               (std::vector<std::uint32_t>{64, 128, 256, 512, 1024, 2048, 4096}));
-    InspectOptions options;
-    options.block_sizes = {320, 128, 128};
+    InspectOptions options{.block_sizes = {320, 128, 128}};
     EXPECT_EQ(sizes(inspected(trace, options)), (std::vector<std::uint32_t>{64, 128, 320}));
     options.block_sizes = {32};
     EXPECT_EQ(inspect_trace(trace, options).error().code, ErrorCode::invalid);
@@ -283,8 +281,7 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
     const std::string text = source_file("cmd/reading/inspect.schema.json");
     JsonDocument schema_document;
     const JsonValue schema = schema_document.parse(text).value();
-    InspectOptions options;
-    options.max_model_len = 10;
+    InspectOptions options{.max_model_len = 10};
     Trace with_ids = random_trace(1, TailRule::ceil, 40);
     with_ids.remarks = {{"row is odd", "rows are odd", 2}};
     Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}, {1, 0, {}}});  // one length unknown

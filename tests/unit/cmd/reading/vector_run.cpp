@@ -89,8 +89,7 @@ JsonValue at(JsonValue value, std::string_view path) {
 }
 
 ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
-    ViewedRun run;
-    run.duration_ns = ns_of(at(vector, "run/end"));
+    ViewedRun run{.duration_ns = ns_of(at(vector, "run/end"))};
     run.limits.ttft_ns = 250'000'000;
     run.limits.tpot_ns = 50'000'000;
     run.backend = "openai-chat";

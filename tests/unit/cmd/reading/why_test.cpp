@@ -433,8 +433,7 @@ TEST(SteadyState, LeavesOutTheRampAndTheDrain) {
         EXPECT_GT(state.last_ns, state.end_ns) << seed;
     }
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Made made;
-        made.slower = 4;
+        Made made{.slower = 4};
         const SteadyState state = find_steady_state(made_run(made, seed));
         EXPECT_LT(state.ttft_trend.p, 0.01) << seed;
         EXPECT_GT(state.ttft_trend.z, 0) << seed;

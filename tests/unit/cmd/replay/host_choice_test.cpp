@@ -285,8 +285,7 @@ TEST(Placement, FlagsGoFirst) {
     const Placement own = placed({0, 1}, true, writing(Where::on, 1));
     EXPECT_TRUE(own.gives_way);
     EXPECT_FALSE(own.may_leave) << "the user said where";
-    HostFlags ordinary;
-    ordinary.scheduling = Scheduling::ordinary;
+    HostFlags ordinary{.scheduling = Scheduling::ordinary};
     EXPECT_EQ(placed({0, 1}, true, ordinary).scheduling, Scheduling::ordinary);
 }
 

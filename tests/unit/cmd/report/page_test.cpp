@@ -554,9 +554,7 @@ TEST_F(ServerTable, SaysWhichLineIsWrong) {
 // columns cost little.
 
 PageColumn column_of(const char* name, bool holds_numbers, const Texts& values) {
-    Figure figure;
-    figure.name = name;
-    figure.holds_numbers = holds_numbers;
+    Figure figure{.name = name, .holds_numbers = holds_numbers};
     PageColumn column(figure);
     for (const std::string& value : values) {
         const CellKind kind = value.empty()   ? CellKind::empty

@@ -104,8 +104,7 @@ SummaryFigures figures() {
 }
 
 SummaryInfo info() {
-    SummaryInfo i;
-    i.verdict = "client-limited";
+    SummaryInfo i{.verdict = "client-limited"};
     i.verdict_reasons = {"12 rows sent more than 0.300 ms late (cause: guard)",
                          "the engine was busy for 71.0 % of one second; above 60.0 % queues grow",
                          "the CPU was taken away for 12.0 % of one second (120.000 ms of run-queue "
@@ -667,8 +666,7 @@ TEST(RuleLines, AreApartBySet) {
 // differences have signs and units.
 
 Distribution of(std::uint64_t count, double value) {
-    Distribution d;
-    d.count = count;
+    Distribution d{.count = count};
     d.mean = d.min = d.max = value;
     d.at.fill(value);
     return d;

@@ -88,9 +88,7 @@ TEST(MeetMessage, ReadsBackWhatItWrites) {
     EXPECT_EQ(back.hello.count, 3U);
     EXPECT_EQ(back.hello.version, "1.0 \"x\"");
     EXPECT_EQ(back.hello.plan_digest, "abcd");
-    MeetMessage tell;
-    tell.kind = Kind::tell;
-    tell.stamps = {1, INT64_MAX, 3, 0};
+    MeetMessage tell{.kind = Kind::tell, .stamps = {1, INT64_MAX, 3, 0}};
     ASSERT_TRUE(read(to_line(tell)));
     EXPECT_EQ(read(to_line(tell))->stamps.t2_ns, INT64_MAX);
     for (const Kind kind : {Kind::measure, Kind::measured, Kind::set, Kind::go, Kind::start,

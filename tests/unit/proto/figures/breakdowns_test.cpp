@@ -46,9 +46,7 @@ TEST(ByUrl, NamesNoUrlWhereAllAreOffAlike) {
 // that both have answered, by who went first.
 
 Record answered(std::uint32_t row, Side side, std::int64_t fired_ns, std::int64_t ttft_ns) {
-    Record record;
-    record.row = row;
-    record.side = side;
+    Record record{.row = row, .side = side};
     record.url = side == Side::a ? "http://a" : "http://b";
     record.outcome = Outcome::ok;
     record.due_ns = 1000;

@@ -222,9 +222,7 @@ TEST(RunTimeline, AShardThatIsFinishedLaterIsNoPartOfTheFirst) {
 // The warm-up is counted, and in no figure; what the end of the time cut off has not failed.
 
 Record sent(Phase phase, Outcome outcome) {
-    Record record;
-    record.phase = phase;
-    record.outcome = outcome;
+    Record record{.phase = phase, .outcome = outcome};
     record.url = "http://a:1";
     record.fired_ns = 5;
     record.drift_ns = 5;

@@ -111,10 +111,7 @@ SummaryFigures run_of(const std::function<std::int64_t(std::int64_t)>& ttft_ms,
     constexpr std::int64_t ms = 1'000'000;
     Summary summary;
     for (std::uint32_t row = 0; row < 200; ++row) {
-        Record record;
-        record.row = row;
-        record.outcome = outcome;
-        record.due_ns = 10 * ms * row;
+        Record record{.row = row, .due_ns = 10 * ms * row, .outcome = outcome};
         record.fired_ns = record.due_ns;
         record.first_token_ns = record.due_ns + ttft_ms(row) * ms;
         record.ended_ns = *record.first_token_ns + 5 * ms;

@@ -353,8 +353,7 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
 
 // Where chunks stand for tokens, or this client lost a part of the answer, sums are not known.
 TEST(Summary, ChunksAreNoTokens) {
-    GoodputLimits limits;
-    limits.tpot_ns = 1;
+    GoodputLimits limits{.tpot_ns = 1};
     Summary summary(GoodputRules{{{}, "", limits}});
     summary.add(ok_record(0, 0, {}, {1}));
     Record chunks = ok_record(1, 0, {20 * ms}, {1, 1});
@@ -409,8 +408,7 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     JsonDocument schema_document;
     const std::string text = source_file("proto/figures/summary.schema.json");
     const JsonValue schema = schema_document.parse(text).value();
-    GoodputLimits limits;
-    limits.ttft_ns = 200 * ms;
+    GoodputLimits limits{.ttft_ns = 200 * ms};
     Summary full({{parse_group_key("turn").value(), "1", limits}, {{}, "", limits}});
     full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
     SummaryInfo info;
@@ -751,12 +749,10 @@ TEST(ClientError, IsUnknownWhereRowsHaveNoRecord) {
     f.unrecorded = 0;
     f.more_unrecorded = true;
     EXPECT_FALSE(f.good_error() || ttft_error(f));
-    Record dropped;
-    dropped.error = "waits for row 0, which failed";
+    Record dropped{.error = "waits for row 0, which failed"};
     summary.add(dropped);
     EXPECT_TRUE(summary.figures().good_error()) << "the server failed";
-    Record failed;
-    failed.outcome = Outcome::client_failed;
+    Record failed{.outcome = Outcome::client_failed};
     summary.add(failed);
     EXPECT_FALSE(summary.figures().good_error() || ttft_error(summary.figures()));
 }
@@ -812,8 +808,7 @@ GoodputRule of_tier(const char* tier, std::int64_t ttft_ns) {
 /// Of each tier, and of none, a row that is ok after 10 ms and one that failed.
 SummaryFigures figures_by(GoodputRules rules) {
     Summary summary(std::move(rules));
-    Record record;
-    record.fired_ns = 0;
+    Record record{.fired_ns = 0};
     for (const char* kept : {R"({"tier":"gold"})", R"({"tier":"free"})", R"({"tier":null})", ""}) {
         record.kept = kept;
         for (const Outcome outcome : {Outcome::ok, Outcome::stream_error}) {
@@ -837,8 +832,7 @@ TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
 
 // The time that a cap held a row back counts from the due instant only.
 TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
-    GoodputLimits limits;
-    limits.ttft_due_ns = 500 * ms;
+    GoodputLimits limits{.ttft_due_ns = 500 * ms};
     Record record{.ttft_ns = 10 * ms, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::optional(false));
     record.ttft_due_ns = 500 * ms;
@@ -866,11 +860,8 @@ TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
 
 // Where this client lost a part of the answer, its first or its last token may be among that.
 TEST(Goodput, IsNotKnownOfAnswersThatLostAPart) {
-    GoodputLimits limits;
-    limits.ttft_ns = 10 * ms;
-    Record record;
-    record.outcome = Outcome::ok;
-    record.tainted = {std::string(taint_entries_dropped)};
+    GoodputLimits limits{.ttft_ns = 10 * ms};
+    Record record{.tainted = {std::string(taint_entries_dropped)}, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.ttft_ns = 10 * ms;
     EXPECT_EQ(is_good(limits, record), std::nullopt);
@@ -908,10 +899,7 @@ std::string value_in(const char* key, const Record& record) {
 }
 
 TEST(GroupKey, FindsWhatARowHas) {
-    Record record;
-    record.phase = Phase::warmup;
-    record.turn = 7;
-    record.api = "openai-chat";
+    Record record{.phase = Phase::warmup, .turn = 7, .api = "openai-chat"};
     record.url = "http://a/";
     record.model = "m";
     record.outcome = Outcome::ok;

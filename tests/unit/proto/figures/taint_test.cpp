@@ -113,8 +113,7 @@ Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank =
 }
 
 TEST(Taint, ADriftBeyondTheLimitOfItsRank) {
-    Record record;
-    record.drift_ns = 120;
+    Record record{.drift_ns = 120};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
     EXPECT_EQ(taints_of(record, {.drift_ns = 120}), Reasons{});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 2), Reasons{});
@@ -127,8 +126,7 @@ TEST(Taint, NoPlaceOfAnInstantIsAllowedMoreThanTheBar) {
     EXPECT_EQ(drift_limit_ns(limits, 1), 110);
     EXPECT_EQ(drift_limit_ns(limits, 2), 115);
     EXPECT_EQ(drift_limit_ns({.rank_ns = 10}, 5), 0);
-    Record record;
-    record.drift_ns = 115;
+    Record record{.drift_ns = 115};
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{});
     record.drift_ns = 116;
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{"late"});
@@ -157,15 +155,13 @@ TEST(Taint, ARowThatALimitOfTheHostHeldBackIs) {
 }
 
 TEST(Taint, ARowThatFailedForOurOwnLackIs) {
-    Record record;
-    record.outcome = Outcome::client_failed;
+    Record record{.outcome = Outcome::client_failed};
     EXPECT_EQ(taints_of(record, {}), Reasons{"client_failed"});
 }
 
 // Not every retransmission makes a request late, so that the count alone is no reason.
 TEST(Taint, ARequestThatWasLostOnTheWayIs) {
-    Record record;
-    record.retransmits = 2;
+    Record record{.retransmits = 2};
     add_taints(record, {}, {}, 0);
     EXPECT_EQ(record.tainted, Reasons{});
     add_taints(record, {.request_lost = true}, {}, 0);
@@ -173,8 +169,7 @@ TEST(Taint, ARequestThatWasLostOnTheWayIs) {
 }
 
 TEST(Taint, TokensThatWereReadLate) {
-    Record record;
-    record.receive_delay_ns = 2'000;
+    Record record{.receive_delay_ns = 2'000};
     EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
 }
 
@@ -220,8 +215,7 @@ TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
 }
 
 TEST(Taint, ARowThatWasSentAgain) {
-    Record record;
-    record.fired_ns = 10'000;
+    Record record{.fired_ns = 10'000};
     record.wire_ns = 1'000'000;  // of the second time
     record.stale_retries = 1;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"retried"});
@@ -336,12 +330,10 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     figures.add(sent_row());
     figures.add(Record());
     EXPECT_EQ(figures.share(0, 0, 0), 0.0);
-    Record unsent;
-    unsent.tainted = {std::string(taint_payload_dropped)};
+    Record unsent{.tainted = {std::string(taint_payload_dropped)}};
     figures.add(unsent);
     EXPECT_EQ(figures.share(0, 0, 0), 0.5);
-    Record interrupted;
-    interrupted.outcome = Outcome::interrupted;
+    Record interrupted{.outcome = Outcome::interrupted};
     figures.add(interrupted);
     figures.add(sent_row());
     EXPECT_EQ(figures.share(1, 0, 0), 0.5);   // two of four
@@ -390,8 +382,7 @@ TEST(ClientTotals, SumsWhatIsKnown) {
 // something; what it was busy with is a share of what others left of the second.
 TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
     ClientTotals totals;
-    ClientSample sample;
-    sample.to_ns = 1'000'000'000;
+    ClientSample sample{.to_ns = 1'000'000'000};
     totals.add(sample);  // nobody measured it
     EXPECT_EQ(totals.writer_chunks, -1);
     JsonDocument unmeasured;

@@ -40,9 +40,7 @@ void taint_rows(SummaryFigures& figures, Suspect suspect, std::uint64_t rows,
 
 void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows,
                      std::int64_t from_ns = 0) {
-    Record record;
-    record.tainted = {std::string(taint_late)};
-    record.late_cause = cause;
+    Record record{.late_cause = cause, .tainted = {std::string(taint_late)}};
     taint_rows(figures, tainted_row_of(record).suspect, rows, from_ns);
     figures.tainted_late[static_cast<std::size_t>(cause)] += rows;
 }
@@ -382,8 +380,7 @@ TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
     EXPECT_EQ(judge_uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
     figures.tainted_client_failed = 1;
-    ClientTotals client;
-    client.overflows = 2;
+    ClientTotals client{.overflows = 2};
     const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
     ASSERT_GE(lost.reasons.size(), 4u);
     EXPECT_TRUE(says(lost.reasons[1], "1 row failed because"));
