@@ -7,53 +7,41 @@
 
 namespace driftless {
 
-// Command lines of other tools in our flags, for tests.
+// Rates and requests that are open at once, as other tools write them.
 
-/// As one line: a word with a blank in it stands in quotes.
-inline std::string joined(const Words& words) {
-    std::string line;
-    for (const std::string& word : words) {
-        line += line.empty() ? "" : " ";
-        line += word.find(' ') == word.npos ? word : "'" + word + "'";
-    }
-    return line;
-}
+namespace {
 
 /// Our line. All of theirs is known, and our parser takes it.
-inline std::string spelled(const Words& arguments) {
+std::string spelled(const Words& arguments) {
     const Spelled out = spell(arguments);
     EXPECT_EQ(out.refused, "");
     const ReplayCommandLine line = parse_replay_options(arguments, "");
     EXPECT_TRUE(line.kind == ReplayCommandLine::Kind::run) << line.text;
-    return joined(out.arguments);
+    return line_of_words(out.arguments);
 }
-inline std::string spelled_line(const std::string& line) {
+std::string spelled_line(const std::string& line) {
     return spelled(words_of(line));
 }
 
 /// Our line, which need not be a whole one.
-inline std::string ours(const std::string& line) {
-    return joined(spell(words_of(line)).arguments);
+std::string ours(const std::string& line) {
+    return line_of_words(spell(words_of(line)).arguments);
 }
 
-inline std::string refusal(const std::string& line) {
+std::string refusal(const std::string& line) {
     return spell(words_of(line)).refused;
 }
 
 /// What stands behind this beginning.
-inline std::string after(const std::string& begin, const std::string& line) {
+std::string after(const std::string& begin, const std::string& line) {
     EXPECT_TRUE(line.starts_with(begin)) << line;
     return line.substr(std::min(begin.size(), line.size()));
 }
 
 /// What our parser says of it.
-inline std::string reply_to(const std::string& line) {
+std::string reply_to(const std::string& line) {
     return parse_replay_options(words_of(line), "").text;
 }
-
-// Rates and requests that are open at once, as other tools write them.
-
-namespace {
 
 // `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
 TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
@@ -73,7 +61,7 @@ TEST(ForeignRates, VllmRates) {
     const auto vllm = [](const std::string& flags) {
         const std::string line =
             "vllm bench serve --url h --dataset-path t --backend openai " + flags;
-        return after("--url h --api openai-completions t ", spelled_line(line));
+        return after("--url h t --api openai ", spelled_line(line));
     };
     EXPECT_EQ(vllm("--request-rate 10"), "--rate 10 --arrivals poisson:scaled");
     EXPECT_EQ(vllm("--request-rate 10 --burstiness 0.5 --max-concurrency 64"),
@@ -601,7 +589,7 @@ TEST(Synthetic, Aiperf) {
     EXPECT_EQ(workload(line),
               "synth:random --rows 100 --in normal:550:40 --out-tokens 128 --rate inf");
     EXPECT_EQ(ours(line + " --url h --concurrency 8"),
-              "--model M --url h --limit 100 --concurrency 8 "
+              "--model M --limit 100 --url h --concurrency 8 "
               "'synth:random --rows 100 --in normal:550:40 --out-tokens 128 --rate inf'");
     EXPECT_EQ(
         workload("aiperf profile --isl 100 --osl 5 --num-requests 9 --prefix-prompt-length 64 "

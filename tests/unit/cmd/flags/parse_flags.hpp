@@ -34,4 +34,9 @@ inline std::string refusal_with(const Words& flags) {
     return refusal_of(parse_flags(flags), flags);
 }
 
+/// Whether these flags are refused with this part of a sentence.
+inline testing::AssertionResult refused(const Words& flags, std::string_view part) {
+    return says(refusal_with(flags), part);
+}
+
 }  // namespace driftless
