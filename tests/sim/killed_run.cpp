@@ -100,10 +100,7 @@ class KilledSimulation {
                                    name(), resumed ? &*resumed : nullptr});
     }
 
-    RemainingRows all_rows() const {
-        RemainingRows rows{.send = whole_.rows};
-        return rows;
-    }
+    RemainingRows all_rows() const { return {.send = whole_.rows}; }
 
     std::int64_t first_due_of(const RemainingRows& remaining) const {
         if (!options_.closed) {

@@ -47,8 +47,7 @@ TEST(Limits, ACapOfTheHostIsNotTheUsers) {
 TEST(Limits, NoRoomForBodiesIsALimit) {
     SimOptions options{.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
-    const SimResult result = lawful(run(make_trace(5, 100), options));
-    EXPECT_GT(count_of(result, LateCause::limit), 0u);
+    EXPECT_GT(count_of(lawful(run(make_trace(5, 100), options)), LateCause::limit), 0u);
 }
 
 // A request whose segment is lost comes late, and says so; one that is sent again though it had

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "engine/history/resumed_run.hpp"
-#include "engine/history/run_facts.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/record/assembler.hpp"

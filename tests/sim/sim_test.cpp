@@ -320,8 +320,8 @@ TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
 constexpr Duration long_wait = microseconds(100);
 
 struct Reads : ByHand {
-    explicit Reads(std::uint32_t rows = 1, const Options& options = {})
-        : ByHand(std::vector<SmallRow>(rows), options) {}
+    explicit Reads(std::uint32_t count = 1, const Options& options = {})
+        : ByHand(std::vector<SmallRow>(count), options) {}
     explicit Reads(const Options& options) : Reads(1, options) {}
 
     /// A connect has ended, and nobody has looked for so long.

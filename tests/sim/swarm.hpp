@@ -47,6 +47,7 @@ SimResult run_engines_swarm(std::uint64_t seed, std::uint32_t rows);
 /// of any size.
 void close_sessions(Trace& trace, std::uint64_t seed);
 /// The same trace and faults, in a run whose rows wait for each other.
+SimOptions closed_options(std::uint64_t seed);
 SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows);
 
 /// The same rows in trees of up to 12, played by 1 to 8 users (swarm_users.cpp).

@@ -443,12 +443,6 @@ Trace timed_by_starts(std::uint64_t seed) {
     return trace;
 }
 
-SimOptions closed_options(std::uint64_t seed) {
-    SimOptions options = swarm_options(seed);
-    options.closed = true;
-    return options;
-}
-
 TEST(SimGaps, BetweenStartsKeepTheLawsAndGoOn) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         EXPECT_EQ(broken_laws(run(timed_by_starts(seed), closed_options(seed))), "") << seed;
