@@ -17,8 +17,7 @@ Pace gpu() {
 }
 
 Seat seat(std::int64_t ready_ns, std::uint32_t prompt, std::uint32_t tokens) {
-    Seat made{.ready = {ready_ns}, .prompt_left = prompt, .steps = tokens, .wanted = tokens};
-    return made;
+    return {.ready = {ready_ns}, .prompt_left = prompt, .steps = tokens, .wanted = tokens};
 }
 
 /// Lets all of it happen, and gives the seats in the order in which they were done.

@@ -1,7 +1,6 @@
 #include "cmd/mock/prompt_count.hpp"
 
 #include "cmd/mock/request_reader.hpp"
-#include "proto/core/hash.hpp"
 #include "proto/json/write.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"

@@ -102,12 +102,10 @@ TEST(LongRun, OfShortAndConstantSeries) {
 
 /// An error of 2 % from 1,000 rows, of which `between` stays.
 MetricComparison found_with(double between) {
-    MetricComparison found;
-    found.metric = *read_metric("ttft:mean");
-    found.pairs = 1000;
-    found.error = 0.02;
-    found.error_between = between;
-    return found;
+    return {.metric = *read_metric("ttft:mean"),
+            .error = 0.02,
+            .error_between = between,
+            .pairs = 1000};
 }
 
 TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
@@ -154,10 +152,8 @@ template <typename Of>
 ComparedRun make_run(std::size_t rows, Of of) {
     ComparedRun run{.duration_ns = static_cast<std::int64_t>(rows) * second_ns};
     for (std::size_t row = 0; row < rows; ++row) {
-        ComparedRequest request;
-        request.key = row;
-        request.due_ns = static_cast<std::int64_t>(row) * second_ns;
-        request.ok = true;
+        ComparedRequest request{
+            .key = row, .due_ns = static_cast<std::int64_t>(row) * second_ns, .ok = true};
         request.ended_ns = request.due_ns + second_ns;
         request.output_tokens = 10;
         request.values[ttft] = of(row);
@@ -681,11 +677,10 @@ double number(JsonValue of, const char* name) {
 ComparedRun run_of(const std::vector<double>& ttfts, const std::vector<double>& trees = {}) {
     ComparedRun run;
     for (std::size_t row = 0; row < ttfts.size(); ++row) {
-        ComparedRequest request;
-        request.key = row;
-        request.due_ns = static_cast<std::int64_t>(row) * 1'000'000;
-        request.tree = trees.empty() ? 0 : static_cast<std::uint64_t>(trees[row]);
-        request.ok = true;
+        ComparedRequest request{.key = row,
+                                .due_ns = static_cast<std::int64_t>(row) * 1'000'000,
+                                .tree = trees.empty() ? 0 : static_cast<std::uint64_t>(trees[row]),
+                                .ok = true};
         request.values[static_cast<std::size_t>(RowValue::ttft)] = ttfts[row];
         run.requests.push_back(request);
     }

@@ -2,7 +2,6 @@
 
 #include "cmd/reading/prefix_cache.hpp"
 
-#include "engine/plan/forecast.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 
 namespace driftless {

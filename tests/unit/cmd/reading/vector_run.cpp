@@ -39,13 +39,12 @@ void add_event(Record& record, JsonValue event) {
 }
 
 Record record_of(JsonValue request, std::uint32_t row) {
-    Record record;
-    record.row = row;
-    record.api = "openai-chat";
-    record.due_ns = ns_of(request.find("due"));
-    record.fired_ns = ns_of(request.find("fired"));
-    record.headers_ns = ns_of(request.find("headers"));
-    record.done_ns = ns_of(request.find("end"));
+    Record record{.row = row,
+                  .api = "openai-chat",
+                  .due_ns = ns_of(request.find("due")),
+                  .fired_ns = ns_of(request.find("fired")),
+                  .headers_ns = ns_of(request.find("headers")),
+                  .done_ns = ns_of(request.find("end"))};
     record.ended_ns = record.done_ns;
     record.status = static_cast<int>(request.find("status").as_i64().value_or(0));
     record.outcome = record.status == 200 ? Outcome::ok : Outcome::http_5xx;

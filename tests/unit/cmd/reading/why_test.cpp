@@ -393,7 +393,7 @@ std::vector<SteadyRow> made_run(const Made& made, std::uint64_t seed) {
     std::exponential_distribution<double> gap(made.per_second);
     std::uniform_real_distribution<double> share;
     std::exponential_distribution<double> answer(1.0 / 5);
-    std::vector<SteadyRow> rows;
+    std::vector<SteadyRow> all;
     const std::int64_t end = made.ramp + made.full;
     for (double at = gap(random); at * second < static_cast<double>(end); at += gap(random)) {
         const auto at_ns = static_cast<std::int64_t>(at * second);
@@ -402,9 +402,9 @@ std::vector<SteadyRow> made_run(const Made& made, std::uint64_t seed) {
         }
         const double grown = 1 + (made.slower - 1) * at * second / static_cast<double>(end);
         const auto took = static_cast<std::int64_t>(answer(random) * grown * second) + 1;
-        rows.push_back({at_ns, at_ns + took, took / 10});
+        all.push_back({at_ns, at_ns + took, took / 10});
     }
-    return rows;
+    return all;
 }
 
 TEST(SteadyState, IsNearlyAllOfASteadyRun) {
@@ -440,12 +440,12 @@ TEST(SteadyState, LeavesOutTheRampAndTheDrain) {
         EXPECT_FALSE(state.is_steady()) << seed;
     }
     EXPECT_FALSE(find_steady_state({}).found);
-    std::vector<SteadyRow> rows = made_run({}, 1);
-    rows.resize(99);
-    EXPECT_FALSE(find_steady_state(rows).found);
-    rows = made_run({}, 1);
-    rows.resize(100);
-    EXPECT_TRUE(find_steady_state(rows).found);
+    std::vector<SteadyRow> all = made_run({}, 1);
+    all.resize(99);
+    EXPECT_FALSE(find_steady_state(all).found);
+    all = made_run({}, 1);
+    all.resize(100);
+    EXPECT_TRUE(find_steady_state(all).found);
     // All at one instant.
     EXPECT_FALSE(find_steady_state(std::vector<SteadyRow>(200, {5, 5, 0})).found);
 }

@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include "engine/history/run_facts.hpp"
-#include "engine/history/run_lines.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/plan/schedule.hpp"
 #include "tests/unit/json_text.hpp"

@@ -11,7 +11,6 @@
 
 #include <thread>
 
-#include "engine/base/time.hpp"
 #include "engine/host/host.hpp"
 #include "tests/unit/scratch_folder.hpp"
 

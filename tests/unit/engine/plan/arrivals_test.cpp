@@ -14,10 +14,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::int64_t ms = 1'000'000;
 
 ArrivalRules rules_of(ArrivalLaw law, double rate, std::uint64_t seed = 0) {
-    ArrivalRules rules{.law = law};
-    rules.curve = RateCurve(rate);
-    rules.seed = seed;
-    return rules;
+    return {.curve = RateCurve(rate), .law = law, .seed = seed};
 }
 
 Times times_of(const ArrivalRules& rules, std::size_t count) {

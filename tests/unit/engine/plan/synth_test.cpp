@@ -1,7 +1,6 @@
 // Made rows.
 
 #include "cmd/reading/trace_figures.hpp"
-#include "engine/plan/plan.hpp"
 #include "proto/core/numbers.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/scratch_folder.hpp"

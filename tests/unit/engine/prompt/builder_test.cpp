@@ -2,8 +2,6 @@
 
 #include "engine/prompt/builder.hpp"
 
-#include "engine/prompt/word_table.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -14,7 +14,6 @@
 
 #include "engine/history/fired_marks.hpp"
 #include "engine/prompt/rows_underway.hpp"
-#include "engine/record/line_sink.hpp"
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/refusing_kernel.hpp"

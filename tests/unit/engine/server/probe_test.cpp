@@ -41,11 +41,8 @@ TEST(ProbePrompts, LeaveOutDroppedWords) {
 // What one answer to a probe says is read whole, and no impossible number is believed.
 
 Reply reply_of(std::string body, const std::string& fields = "") {
-    Reply reply;
-    reply.status = 200;
-    reply.head = "HTTP/1.1 200 OK\r\n" + fields + "\r\n";
-    reply.body = std::move(body);
-    return reply;
+    return {
+        .status = 200, .head = "HTTP/1.1 200 OK\r\n" + fields + "\r\n", .body = std::move(body)};
 }
 
 std::int64_t prompt_tokens_of(const std::string& reported) {

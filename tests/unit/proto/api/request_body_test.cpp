@@ -2,7 +2,6 @@
 
 #include "proto/api/request_body.hpp"
 
-#include "proto/json/document.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

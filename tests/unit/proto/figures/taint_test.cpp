@@ -5,7 +5,6 @@
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -84,12 +83,11 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
 TEST(Blame, NamesTheEngine) {
     ClientTotals totals;
     for (std::int64_t engine = 0; engine < 3; ++engine) {
-        ClientSample second;
-        second.engine = engine;
-        second.to_ns = second_ns;
-        second.spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0;
-        second.run_delay_ns = engine == 2 ? second_ns / 4 : 0;
-        second.busy_fire_ns = engine == 0 ? second_ns / 2 : 0;
+        ClientSample second{.to_ns = second_ns,
+                            .engine = engine,
+                            .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
+                            .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
+                            .run_delay_ns = engine == 2 ? second_ns / 4 : 0};
         totals.add(second);
     }
     EXPECT_EQ(host_reason(totals),
@@ -138,10 +136,9 @@ TEST(Taint, NothingWithoutLimits) {
 }
 
 TEST(Taint, ARowThatTheUserHeldBackIsNot) {
-    Record record;
-    record.drift_ns = 1'000'000'000;
-    record.held_ns = 1'000'000'000 - 100;
-    record.late_cause = LateCause::inflight;
+    Record record{.drift_ns = 1'000'000'000,
+                  .held_ns = 1'000'000'000 - 100,
+                  .late_cause = LateCause::inflight};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{});
     record.held_ns -= 1;  // later than its release by more than the limit: that was us
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
@@ -232,15 +229,13 @@ TEST(Taint, ARequestOfWhichAPartWaited) {
 // When and to whom a taint happened, and the worst of the rows that have none.
 
 Record sent_row() {
-    Record record;
-    record.due_ns = 1'000;
-    record.fired_ns = 1'100;
-    record.drift_ns = 100;
-    record.submit_ns = 10;
-    record.wire_ns = 1'150;
-    record.ended_ns = 9'000;
-    record.receive_delay_ns = 30;
-    return record;
+    return {.due_ns = 1'000,
+            .fired_ns = 1'100,
+            .drift_ns = 100,
+            .submit_ns = 10,
+            .wire_ns = 1'150,
+            .ended_ns = 9'000,
+            .receive_delay_ns = 30};
 }
 
 TEST(Tainted, SaysWhenItHappened) {
@@ -414,11 +409,8 @@ TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
 
 TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     ClientTotals totals;
-    ClientSample sample;
-    sample.rows_fired = 4;
-    sample.bytes_sent = 1000;
-    sample.system_calls = 10;
-    sample.to_ns = 1'000'000'000;
+    ClientSample sample{
+        .to_ns = 1'000'000'000, .rows_fired = 4, .system_calls = 10, .bytes_sent = 1000};
     totals.add(sample);
     JsonDocument document;
     const JsonValue client = document.parse(json_of(&totals)).value().find("client");
@@ -436,12 +428,7 @@ TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
 // hand.
 
 Record sent(std::uint32_t row, std::int64_t due_ns, std::int64_t drift_ns) {
-    Record record;
-    record.row = row;
-    record.due_ns = due_ns;
-    record.fired_ns = due_ns + drift_ns;
-    record.drift_ns = drift_ns;
-    return record;
+    return {.row = row, .due_ns = due_ns, .fired_ns = due_ns + drift_ns, .drift_ns = drift_ns};
 }
 
 const Distribution& of_cause(const SendingFigures& figures, LateCause cause) {

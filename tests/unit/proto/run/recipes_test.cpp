@@ -3,8 +3,6 @@
 #include <sys/wait.h>
 
 #include "engine/record/writer.hpp"
-#include "proto/run/period.hpp"
-#include "proto/run/record.hpp"
 #include "proto/run/server_log.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
