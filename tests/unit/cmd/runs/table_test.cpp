@@ -11,6 +11,7 @@
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
+#include "tests/unit/cmd/runs/made_figures.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -432,39 +433,10 @@ TEST(Figures, AreTheSameForAllThatNameThem) {
     EXPECT_EQ(find_figure("e2el"), find_figure("e2e"));
 }
 
-/// A run in which every figure has a value.
-SummaryFigures measured_figures() {
-    SummaryFigures f{.rows = 10, .completed = 8, .failed = 2};
-    f.follow_up_turns = 4;
-    f.overtaken_turns = 1;
-    f.duration_ns = 2'000'000'000;
-    f.input_tokens = 100;
-    f.output_tokens = 50;
-    f.request_throughput = 4;
-    f.output_throughput = 25;
-    f.total_token_throughput = 75;
-    f.goodput_rules = {{{}, "", {.ttft_ns = 3'000'000}}};
-    f.goodput_counts = {{8, 6}};
-    f.good = 6;
-    f.request_goodput = 3;
-    f.cache_rows_reported = 8;
-    f.cached_tokens = 30;
-    f.expected_cached_tokens = f.expected_cached_tokens_reported = 60;
-    f.tainted_rows = 1;
-    Sample sample;
-    sample.add(2e6);
-    sample.add(4e6);
-    for (Distribution* time :
-         {&f.ttft, &f.ttft_due, &f.tpot, &f.itl, &f.e2e, &f.chunk_gap, &f.sending.drift}) {
-        *time = sample.distribution();
-    }
-    return f;
-}
-
 // Whoever shows one run shows each figure as the registry has it: summary.json, from which tables,
 // sweeps, CSV and workbook are made, the short screen, the tables by group, and --why.
 TEST(Figures, AreShownByAllThatShowOneRun) {
-    const SummaryFigures f = measured_figures();
+    const SummaryFigures f = made_figures();
     const std::string text = summary_json(f, {});
     const Result<CellSummary> summary = CellSummary::read(text);
     ASSERT_TRUE(summary);
