@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/plan/trace_file.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -22,16 +22,13 @@ inline Trace make_trace(std::uint32_t block_size, TailRule rule, const std::vect
                 .tail_rule = rule,
                 .files = {{"made.jsonl", 0}}};
     for (const RowSpec& spec : rows) {
-        TraceRow row{.at_ns = spec.at_ms * 1'000'000,
-                     .ids_begin = trace.ids.size(),
-                     .ids_count = static_cast<std::uint32_t>(spec.ids.size()),
-                     .index = static_cast<std::uint32_t>(trace.rows.size()),
-                     .input_length = spec.input_length,
-                     .output_length = 7,
-                     .name_space = spec.name_space,
-                     .session = spec.session};
-        trace.ids.append(spec.ids);
-        trace.rows.push_back(row);
+        append_row(trace,
+                   {.at_ns = spec.at_ms * 1'000'000,
+                    .input_length = spec.input_length,
+                    .output_length = 7,
+                    .name_space = spec.name_space,
+                    .session = spec.session},
+                   spec.ids);
         trace.name_spaces = std::max(trace.name_spaces, spec.name_space + 1);
     }
     return trace;

@@ -4,7 +4,6 @@
 
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/engine/plan/made.hpp"
-#include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 
 namespace driftless {

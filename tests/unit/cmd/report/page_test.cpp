@@ -9,7 +9,6 @@
 #include "proto/run/period.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/json_text.hpp"
-#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -3,7 +3,6 @@
 #include "engine/plan/forecast.hpp"
 
 #include "tests/unit/cmd/reading/make_trace.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

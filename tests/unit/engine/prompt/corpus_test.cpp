@@ -6,6 +6,7 @@
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -127,15 +128,11 @@ struct Workload {
 Workload random_workload(Random& random, std::uint32_t block_size) {
     Workload load{.trace = {.block_size = block_size}};
     for (std::uint32_t i = 0; i < prompts_of_each(prompts_by_default) / 2; ++i) {
-        TraceRow row{.index = i};
-        row.input_length =
+        const auto length =
             static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(words_of_prompt_max)));
-        row.ids_begin = load.trace.ids.size();
-        row.ids_count = (row.input_length + block_size - 1) / block_size;
-        for (std::uint32_t k = 0; k < row.ids_count; ++k) {
-            load.trace.ids.push_back(random.below(200));
-        }
-        load.trace.rows.push_back(row);
+        std::vector<std::uint64_t> ids((length + block_size - 1) / block_size);
+        std::generate(ids.begin(), ids.end(), [&random] { return random.below(200); });
+        append_row(load.trace, {.input_length = length}, ids);
     }
     load.options.overhead = {static_cast<std::uint32_t>(random.below(40)),
                              static_cast<std::uint32_t>(random.below(6))};
@@ -208,13 +205,12 @@ TEST(WordSelection, SharedBlocksAreSharedTokensAndNothingMore) {
             const auto shared = static_cast<std::uint32_t>(random.below(8));
             Trace trace{.block_size = 64};
             for (std::uint64_t other : {1000, 2000}) {
-                TraceRow row{
-                    .ids_begin = trace.ids.size(), .ids_count = 10, .input_length = 10 * 64};
+                std::vector<std::uint64_t> ids;
                 for (std::uint32_t k = 0; k < 10; ++k) {
-                    trace.ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
-                                        (k < shared ? 0 : other));
+                    ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
+                                  (k < shared ? 0 : other));
                 }
-                trace.rows.push_back(row);
+                append_row(trace, {.input_length = 10 * 64}, ids);
             }
             PromptBuilder builder(trace, selected.table, {});
             std::vector<TokenId> a;
@@ -370,10 +366,8 @@ Trace random_rows(std::uint32_t rows, double length_max) {
     Random random(1);
     Trace trace;
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row{.index = i};
-        row.input_length =
-            static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(length_max)));
-        trace.rows.push_back(row);
+        const double length = std::exp(random.uniform() * std::log(length_max));
+        append_row(trace, {.input_length = static_cast<std::uint32_t>(length)});
     }
     return trace;
 }
