@@ -40,9 +40,16 @@ inline bool has_taint(const Record& record, std::string_view reason) {
     return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
 }
 
-/// Whether this law is among those that `broken_laws` names.
-inline bool names(const std::string& broken, const std::string& law) {
-    return ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
+/// Empty where this law is among those that `broken_laws` names.
+inline std::string unnamed(const std::string& broken, const std::string& law) {
+    const bool named = ("\n" + broken).find("\n" + law + ": ") != std::string::npos;
+    return named ? "" : law + " is not in:\n" + broken;
+}
+
+/// A breach that tests plant.
+inline void lose_last_line(std::string& lines) {
+    lines.pop_back();
+    lines.erase(lines.rfind('\n') + 1);
 }
 
 }  // namespace driftless::sim

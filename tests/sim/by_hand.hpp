@@ -2,9 +2,6 @@
 /// test owns its own. No time passes but what the test lets pass.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "engine/record/ring.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/waiting_rows.hpp"

@@ -5,8 +5,6 @@
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless::sim {
 
@@ -445,8 +443,7 @@ Trace rows_apart(Duration apart) {
 }
 
 SimOptions server_with(Duration timeout, bool says_so) {
-    SimOptions options;
-    options.seed = 4;
+    SimOptions options{.seed = 4};
     options.server.keep_alive_timeout = timeout;
     options.server.announce_keep_alive = says_so;
     return options;

@@ -3,8 +3,7 @@
 /// then, and some repeat less. Reads the environment, keeps nothing.
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

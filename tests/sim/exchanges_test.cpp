@@ -7,9 +7,7 @@
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
-#include "tests/sim/scripted_server.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

@@ -1,8 +1,5 @@
 #include "tests/sim/killed_laws.hpp"
 
-#include "tests/sim/laws.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 namespace {

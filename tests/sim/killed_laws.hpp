@@ -7,9 +7,6 @@
 /// or the run had given no sign of life for longer than that.
 #pragma once
 
-#include <span>
-#include <string>
-
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"
 

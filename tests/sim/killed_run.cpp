@@ -1,11 +1,5 @@
 #include "tests/sim/killed_run.hpp"
 
-#include <algorithm>
-#include <utility>
-
-#include "engine/history/past.hpp"
-#include "engine/plan/schedule.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
 
@@ -106,11 +100,7 @@ class KilledSimulation {
                                    name(), resumed ? &*resumed : nullptr});
     }
 
-    RemainingRows all_rows() const {
-        RemainingRows rows;
-        rows.send = whole_.rows;
-        return rows;
-    }
+    RemainingRows all_rows() const { return {.send = whole_.rows}; }
 
     std::int64_t first_due_of(const RemainingRows& remaining) const {
         if (!options_.closed) {

@@ -5,9 +5,7 @@
 #pragma once
 
 #include "engine/history/past.hpp"
-#include "proto/figures/summary.hpp"
 #include "tests/sim/sim_run.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -4,10 +4,7 @@
 
 #include "engine/replay/between_fires.hpp"
 #include "engine/replay/late_causes.hpp"
-#include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/sim/sim_driver.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

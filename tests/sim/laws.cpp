@@ -1,9 +1,6 @@
 #include "tests/sim/laws.hpp"
 
-#include "engine/plan/plan.hpp"
 #include "engine/replay/run_steps.hpp"
-#include "proto/json/document.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

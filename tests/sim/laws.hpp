@@ -4,10 +4,8 @@
 #pragma once
 
 #include "proto/run/period.hpp"
-#include "proto/trace/row.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/sim_run.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,8 +1,6 @@
 #include "engine/plan/plan.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,5 +1,4 @@
 #include "tests/sim/laws.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -1,9 +1,6 @@
 #include "engine/plan/plan.hpp"
-#include "engine/record/periods.hpp"
-#include "proto/json/document.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -3,7 +3,6 @@
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -2,14 +2,9 @@
 // late by it, and who is not.
 
 #include "engine/replay/between_fires.hpp"
-#include "engine/replay/lane_parts.hpp"
-#include "engine/replay/settings.hpp"
-#include "tests/sim/by_hand.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/pacing.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -52,8 +47,7 @@ TEST(Limits, ACapOfTheHostIsNotTheUsers) {
 TEST(Limits, NoRoomForBodiesIsALimit) {
     SimOptions options{.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
-    const SimResult result = lawful(run(make_trace(5, 100), options));
-    EXPECT_GT(count_of(result, LateCause::limit), 0u);
+    EXPECT_GT(count_of(lawful(run(make_trace(5, 100), options)), LateCause::limit), 0u);
 }
 
 // A request whose segment is lost comes late, and says so; one that is sent again though it had

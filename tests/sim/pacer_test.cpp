@@ -4,9 +4,7 @@
 #include "engine/replay/pacer.hpp"
 
 #include "engine/replay/between_fires.hpp"
-#include "tests/sim/by_hand.hpp"
 #include "tests/sim/pacing.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

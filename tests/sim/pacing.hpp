@@ -3,7 +3,6 @@
 
 #include "engine/replay/pacer.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

@@ -22,8 +22,7 @@ SimResult run_of_users(Bug bug) {
 }
 
 SimResult run_of_single_rows(Bug bug) {
-    SimOptions options;
-    options.closed = true;
+    SimOptions options{.closed = true};
     options.users.users = 3;
     options.users.single_rows = true;
     options.bug = bug;

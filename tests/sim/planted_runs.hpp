@@ -1,8 +1,6 @@
 /// Small runs in which the bugs that tests of the laws plant show themselves.
 #pragma once
 
-#include <cstdint>
-
 #include "proto/trace/row.hpp"
 #include "tests/sim/sim_run.hpp"
 

@@ -6,8 +6,6 @@
 #include <atomic>
 
 #include "tests/sim/preflight_parts.hpp"
-#include "tests/sim/sim_driver.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {

@@ -3,15 +3,12 @@
 #include "engine/replay/run.hpp"
 
 #include "engine/machines/calibration_floor.hpp"
-#include "engine/replay/settings.hpp"
 #include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/planted_runs.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {

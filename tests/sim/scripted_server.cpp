@@ -5,11 +5,8 @@
 #include "cmd/mock/faults.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/lane.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/http/parsers.hpp"
 #include "tests/golden/cases.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -2,11 +2,7 @@
 // not carry it.
 
 #include "engine/replay/exchanges.hpp"
-#include "engine/replay/lane.hpp"
-#include "engine/replay/lanes.hpp"
-#include "tests/sim/by_hand.hpp"
 #include "tests/sim/pacing.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "proto/core/errors.hpp"
-#include "tests/std.hpp"
 
 // Names that the linker gives: calls of `write` arrive at the one, the kernel's is the other.
 extern "C" ssize_t __real_write(int fd, const void* bytes, std::size_t count);

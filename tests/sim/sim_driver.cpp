@@ -1,8 +1,5 @@
 #include "tests/sim/sim_driver.hpp"
 
-#include "proto/core/errors.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 namespace {

@@ -10,11 +10,8 @@
 
 #include "cmd/mock/core.hpp"
 #include "engine/io/driver.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
 #include "tests/sim/tls_world.hpp"
-#include "tests/sim/weather.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

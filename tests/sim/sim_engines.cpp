@@ -1,11 +1,5 @@
 #include "tests/sim/sim_engines.hpp"
 
-#include <algorithm>
-#include <utility>
-
-#include "engine/prompt/word_table.hpp"
-#include "proto/core/errors.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

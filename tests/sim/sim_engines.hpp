@@ -6,18 +6,13 @@
 #include <atomic>
 
 #include "engine/history/fired_marks.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/rows_underway.hpp"
-#include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/replay/run_steps.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_run.hpp"
-#include "tests/sim/tls_world.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

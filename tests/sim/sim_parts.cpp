@@ -1,11 +1,5 @@
 #include "tests/sim/sim_parts.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/figures/verdict.hpp"
-#include "tests/sim/sim_driver.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options) {
@@ -111,7 +105,7 @@ std::map<std::uint32_t, std::uint32_t> trees_of(const Trace& trace) {
     for (const TraceRow& row : trace.rows) {
         trees[row.index] = row.index;
     }
-    const auto join = [&trees](std::uint32_t& one, std::uint32_t& other) {
+    const auto join = [](std::uint32_t& one, std::uint32_t& other) {
         const bool changes = one != other;
         one = other = std::min(one, other);
         return changes;

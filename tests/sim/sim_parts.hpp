@@ -3,20 +3,10 @@
 #pragma once
 
 #include "cmd/mock/core.hpp"
-#include "engine/history/fired_marks.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/recorded_bodies.hpp"
-#include "engine/prompt/row_fields.hpp"
-#include "engine/record/fill_record.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/replay/settings.hpp"
-#include "proto/api/dialect.hpp"
-#include "proto/run/record.hpp"
 #include "tests/sim/sim_run.hpp"
-#include "tests/sim/tls_world.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

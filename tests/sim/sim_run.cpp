@@ -9,21 +9,9 @@
 #include <atomic>
 
 #include "cmd/replay/engine_crew.hpp"
-#include "engine/plan/plan.hpp"
-#include "engine/prompt/recorded_bodies.hpp"
-#include "engine/prompt/word_table.hpp"
-#include "engine/record/writer.hpp"
-#include "engine/replay/lane.hpp"
-#include "engine/replay/run.hpp"
-#include "engine/replay/run_steps.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/trace/row.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/sim/sim_disk.hpp"
-#include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_parts.hpp"
 #include "tests/sim/sim_run_host.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -4,17 +4,11 @@
 #pragma once
 
 #include "engine/history/resumed_run.hpp"
-#include "engine/history/run_facts.hpp"
 #include "engine/plan/arrivals.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/record/assembler.hpp"
-#include "engine/replay/settings.hpp"
-#include "proto/run/record.hpp"
-#include "proto/trace/row.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_driver.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

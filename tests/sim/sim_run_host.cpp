@@ -2,11 +2,6 @@
 
 #include <malloc.h>
 
-#include <filesystem>
-#include <utility>
-
-#include "engine/replay/run_steps.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

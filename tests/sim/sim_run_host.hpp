@@ -8,11 +8,7 @@
 #include <atomic>
 
 #include "engine/record/ring.hpp"
-#include "engine/replay/run_steps.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/sim/sim_engines.hpp"
-#include "tests/sim/sim_run.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

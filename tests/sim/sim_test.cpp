@@ -8,7 +8,6 @@
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -80,8 +79,7 @@ TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
 // Tokens come faster than they are read, so that no turn finds nothing to receive: the run is
 // stopped when it is told to be, all the same.
 TEST(Simulation, ABacklogOfTokensHidesNoStop) {
-    SimOptions options;
-    options.seed = 3;
+    SimOptions options{.seed = 3};
     options.weather.bytewise = true;
     options.weather.latency_max = Duration{1};
     options.server.pace.first = microseconds(100);
@@ -322,8 +320,8 @@ TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
 constexpr Duration long_wait = microseconds(100);
 
 struct Reads : ByHand {
-    explicit Reads(std::uint32_t rows = 1, const Options& options = {})
-        : ByHand(std::vector<SmallRow>(rows), options) {}
+    explicit Reads(std::uint32_t count = 1, const Options& options = {})
+        : ByHand(std::vector<SmallRow>(count), options) {}
     explicit Reads(const Options& options) : Reads(1, options) {}
 
     /// A connect has ended, and nobody has looked for so long.

@@ -2,12 +2,8 @@
 /// settings and of the simulated world.
 #pragma once
 
-#include <vector>
-
 #include "cmd/mock/core.hpp"
-#include "engine/replay/settings.hpp"
 #include "tests/sim/tls_world.hpp"
-#include "tests/sim/weather.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 
 namespace driftless::sim {

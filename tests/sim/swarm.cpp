@@ -1,9 +1,5 @@
 #include "tests/sim/swarm.hpp"
 
-#include "proto/core/hash.hpp"
-#include "tests/sim/scripted_server.hpp"
-#include "tests/std.hpp"
-
 namespace driftless::sim {
 
 namespace {
@@ -342,13 +338,13 @@ Trace open_trace(std::uint64_t seed, std::uint32_t rows) {
     return seed % 2 == 0 ? closed_trace(seed, rows) : swarm_trace(seed, rows);
 }
 
+}  // namespace
+
 SimOptions closed_options(std::uint64_t seed) {
     SimOptions options = swarm_options(seed);
     options.closed = true;
     return options;
 }
-
-}  // namespace
 
 SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows) {
     const Trace trace = closed_trace(seed, rows);
@@ -659,8 +655,7 @@ Trace talks_trace(std::uint64_t seed, std::uint32_t rows, std::uint32_t overhead
 }
 
 SimOptions talks_options(std::uint64_t seed) {
-    SimOptions options = swarm_options(seed);
-    options.closed = true;
+    SimOptions options = closed_options(seed);
     options.live = true;
     options.server.check_history = 1 << 16;
     options.script.share = 0;  // what it says the mock does not remember

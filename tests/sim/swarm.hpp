@@ -2,12 +2,8 @@
 /// see many. The same seed gives the same run for ever, as long as this file stands as it does.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "proto/trace/row.hpp"
 #include "tests/sim/killed_run.hpp"
-#include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
 
@@ -51,6 +47,7 @@ SimResult run_engines_swarm(std::uint64_t seed, std::uint32_t rows);
 /// of any size.
 void close_sessions(Trace& trace, std::uint64_t seed);
 /// The same trace and faults, in a run whose rows wait for each other.
+SimOptions closed_options(std::uint64_t seed);
 SimResult run_closed_swarm(std::uint64_t seed, std::uint32_t rows);
 
 /// The same rows in trees of up to 12, played by 1 to 8 users (swarm_users.cpp).

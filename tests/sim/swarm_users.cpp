@@ -1,7 +1,6 @@
 // The swarm's traces, played by users.
 #include "proto/core/hash.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -5,11 +5,8 @@
 
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/lawful.hpp"
-#include "tests/sim/sim_disk.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
@@ -100,8 +97,7 @@ TEST(Tls, FailedHandshakesAreNamed) {
             const std::string error = result.records[0].error.value_or("");
             EXPECT_TRUE(says(error, failure.error));
             options.tls.*failure.what = 0.3;
-            const SimResult some = lawful(run(make_trace(3, rows), options));
-            EXPECT_GT(outcomes_of(some)[Outcome::ok], 0u);
+            EXPECT_GT(outcomes_of(lawful(run(make_trace(3, rows), options)))[Outcome::ok], 0u);
         }
     }
 }
@@ -292,8 +288,7 @@ TEST(Tls, RowsWithoutAConnectionKeepTheirMemory) {
     constexpr std::uint64_t seed = 280;
     SimOptions options = swarm_options(seed);
     options.tls.on = true;
-    const SimResult result = lawful(run(swarm_trace(seed, rows), options));
-    EXPECT_GT(outcomes_of(result)[Outcome::ok], rows / 2);
+    EXPECT_GT(outcomes_of(lawful(run(swarm_trace(seed, rows), options)))[Outcome::ok], rows / 2);
 }
 
 // Lanes with TLS, driven by hand: a row on its way from being bound to being fired, and what

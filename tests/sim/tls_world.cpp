@@ -6,9 +6,6 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 
-#include <algorithm>
-
-#include "proto/core/errors.hpp"
 #include "tests/tls/certificates.hpp"
 
 namespace driftless::sim {

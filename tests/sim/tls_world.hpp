@@ -9,7 +9,6 @@
 #include "engine/replay/settings.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/weather.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 

@@ -8,7 +8,6 @@
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 

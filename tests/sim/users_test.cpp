@@ -2,13 +2,10 @@
 // run ends when its time is up.
 
 #include "engine/plan/schedule.hpp"
-#include "engine/plan/wait_graph.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 
@@ -444,12 +441,6 @@ Trace timed_by_starts(std::uint64_t seed) {
     trace = retime({GapRule::start_to_start, cap_ns}, plan.value(), std::move(trace)).trace;
     EXPECT_GT(trace.dependencies.size(), before) << "no row waits twice for another";
     return trace;
-}
-
-SimOptions closed_options(std::uint64_t seed) {
-    SimOptions options = swarm_options(seed);
-    options.closed = true;
-    return options;
 }
 
 TEST(SimGaps, BetweenStartsKeepTheLawsAndGoOn) {

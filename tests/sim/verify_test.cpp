@@ -2,12 +2,9 @@
 // what is wrong (a count, a shared prefix) is found and named.
 
 #include "engine/server/checks.hpp"
-#include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/preflight_parts.hpp"
-#include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {

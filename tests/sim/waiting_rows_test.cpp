@@ -3,14 +3,13 @@
 #include "engine/replay/waiting_rows.hpp"
 
 #include "tests/sim/by_hand.hpp"
-#include "tests/test.hpp"
 
 namespace driftless::sim {
 namespace {
 
 struct Waiting : ByHand {
-    explicit Waiting(std::uint32_t rows = 4, const Options& options = {})
-        : ByHand(std::vector<SmallRow>(rows), options) {
+    explicit Waiting(std::uint32_t count = 4, const Options& options = {})
+        : ByHand(std::vector<SmallRow>(count), options) {
         arm();
     }
     ~Waiting() {

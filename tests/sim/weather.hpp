@@ -3,10 +3,8 @@
 /// weather. What servers say wrong belongs to `mock::CoreOptions` and to `ScriptedServer`.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "engine/base/time.hpp"
+#include "tests/std.hpp"
 
 namespace driftless::sim {
 

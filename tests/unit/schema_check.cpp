@@ -1,7 +1,7 @@
 // The validator itself, and proof that it can say no.
 #include "tests/unit/schema_check.hpp"
 
-#include "tests/test.hpp"
+#include "tests/unit/json_text.hpp"
 
 namespace driftless {
 
@@ -138,6 +138,17 @@ std::string source_file(std::string_view path) {
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
+}
+
+std::vector<std::string> schema_errors(std::string_view schema_path, const std::string& value,
+                                       bool all) {
+    const JsonText schema(source_file(schema_path));
+    const JsonText json(value);
+    std::vector<std::string> errors = schema_errors(schema.root, json.root);
+    if (all && keys_of(json.root) != keys_of(schema.root.find("properties"))) {
+        errors.emplace_back("its members are not those of the schema, in their order");
+    }
+    return errors;
 }
 
 namespace {

@@ -36,4 +36,14 @@ inline Words words_of(const std::string& line) {
     return {std::istream_iterator<std::string>(text), {}};
 }
 
+/// As one line: a word with a blank in it stands in quotes.
+inline std::string line_of_words(const Words& words) {
+    std::string line;
+    for (const std::string& word : words) {
+        line += line.empty() ? "" : " ";
+        line += word.find(' ') == word.npos ? word : "'" + word + "'";
+    }
+    return line;
+}
+
 }  // namespace driftless

@@ -15,9 +15,7 @@
 
 #include "proto/core/hash.hpp"
 #include "tests/sim/killed_laws.hpp"
-#include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/std.hpp"
 
 namespace driftless::sim {
 namespace {

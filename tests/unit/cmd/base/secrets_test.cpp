@@ -1,7 +1,6 @@
 // No key, token or password survives in what is shown or recorded.
 #include "cmd/base/secrets.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -9,7 +9,6 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/base/this_host.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

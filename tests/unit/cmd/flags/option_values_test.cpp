@@ -2,22 +2,10 @@
 
 #include "cmd/flags/option_values.hpp"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <utility>
-
 #include "cmd/base/secrets.hpp"
-#include "cmd/flags/replay_values.hpp"
-#include "cmd/flags/summary_values.hpp"
 #include "cmd/flags/synth_values.hpp"
-#include "engine/plan/plan.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -305,15 +293,14 @@ TEST(MetricsValues, AutoHoldsUnlessPagesAreNamed) {
     const ReplayOptions both = options_with({"--metrics", "http://a:1", "--metrics", "auto"});
     EXPECT_TRUE(both.metrics.automatic());
     EXPECT_EQ(both.metrics.places.size(), 2U);
-    EXPECT_TRUE(
-        says(refusal_with({"--metrics", "none", "--metrics", "auto"}), "cannot be combined"));
+    EXPECT_TRUE(refused({"--metrics", "none", "--metrics", "auto"}, "cannot be combined"));
     Words many;
     for (std::size_t i = 0; i < metrics_places_max; ++i) {
         many.insert(many.end(), {"--metrics", "http://a:" + std::to_string(i + 1)});
     }
     EXPECT_EQ(options_with(many).metrics.places.size(), metrics_places_max);
     many.insert(many.end(), {"--metrics", "auto"});
-    EXPECT_TRUE(says(refusal_with(many), "32 at most"));
+    EXPECT_TRUE(refused(many, "32 at most"));
 }
 
 TEST(MetricsValues, MasksKeysInUrls) {
@@ -362,28 +349,16 @@ TEST(ShardValues, Instants) {
     EXPECT_EQ(parse_utc_ns("2026-11-25t22:00:00-07:30").value(), 1'795'671'000'000'000'000);
     EXPECT_EQ(parse_utc_ns("2024-02-29T12:00:00.25Z").value(), 1'709'208'000'250'000'000);
     EXPECT_EQ(parse_utc_ns("2024-02-29T12:00:00.000000001z").value(), 1'709'208'000'000'000'001);
-    for (const char* text : {"",
-                             "Z",
-                             "2026-11-26",
-                             "2026-11-26T05:30:00",
-                             "2026-11-26 05:30:00Z",
-                             "2026-11-26T05:30Z",
-                             "2025-02-29T00:00:00Z",
-                             "2026-13-01T00:00:00Z",
-                             "2026-11-26T24:00:00Z",
-                             "2026-11-26T05:60:00Z",
-                             "2026-11-26T05:30:60Z",
-                             "2026-11-26T05:30:00.Z",
-                             "2026-11-26T05:30:00.1234567890Z",
-                             "2026-11-26T05:30:00+2:00",
-                             "2026-11-26T05:30:00+0200",
-                             "2026-11-26T05:30:00ZZ",
-                             "+30s",
-                             "1969-12-31T23:59:59Z",
-                             "2200-01-01T00:00:00Z",
-                             "2026-1a-26T05:30:00Z"}) {
+    for (const std::string& text :
+         words_of("Z 2026-11-26 2026-11-26T05:30:00 2026-11-26T05:30Z 2025-02-29T00:00:00Z "
+                  "2026-13-01T00:00:00Z 2026-11-26T24:00:00Z 2026-11-26T05:60:00Z "
+                  "2026-11-26T05:30:60Z 2026-11-26T05:30:00.Z 2026-11-26T05:30:00.1234567890Z "
+                  "2026-11-26T05:30:00+2:00 2026-11-26T05:30:00+0200 2026-11-26T05:30:00ZZ +30s "
+                  "1969-12-31T23:59:59Z 2200-01-01T00:00:00Z 2026-1a-26T05:30:00Z")) {
         EXPECT_FALSE(parse_utc_ns(text)) << text;
     }
+    EXPECT_FALSE(parse_utc_ns(""));
+    EXPECT_FALSE(parse_utc_ns("2026-11-26 05:30:00Z"));
 }
 
 // Limits of --goodput for some rows: what is read, and what is refused.
@@ -468,12 +443,11 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
               (Words{"X-Pod", "x-worker"}));
     EXPECT_EQ(recorded(times(7)).size(), 7U);
     EXPECT_EQ(recorded(times(8)).size(), 8U);
-    EXPECT_TRUE(says(refusal_with(times(9)), "--record-header is given 9 times; give at most 8"));
-    EXPECT_TRUE(says(refusal_with({"--record-header", "X-Pod", "--record-header", "x-pod"}),
-                     "--record-header x-pod is given twice"));
+    EXPECT_TRUE(refused(times(9), "--record-header is given 9 times; give at most 8"));
+    EXPECT_TRUE(refused({"--record-header", "X-Pod", "--record-header", "x-pod"},
+                        "--record-header x-pod is given twice"));
     for (const char* wrong : {"", "X Pod", "X-Pod: a", "X\r\nY", "X-\xC3\xA4"}) {
-        EXPECT_TRUE(says(refusal_with({"--record-header", wrong}), "is not a header name"))
-            << wrong;
+        EXPECT_TRUE(refused({"--record-header", wrong}, "is not a header name")) << wrong;
     }
 }
 
@@ -481,8 +455,8 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
 TEST(HeaderOptions, NameTracesWhenAsked) {
     EXPECT_FALSE(options_with({}).request.traceparent);
     EXPECT_TRUE(options_with({"--traceparent"}).request.traceparent);
-    EXPECT_TRUE(says(refusal_with({"--traceparent", "--header", "Traceparent: 00-1-2-00"}),
-                     "cannot be combined"));
+    EXPECT_TRUE(
+        refused({"--traceparent", "--header", "Traceparent: 00-1-2-00"}, "cannot be combined"));
 }
 
 // Values with placeholders are kept apart from those that are the same for all rows.
@@ -503,22 +477,18 @@ TEST(HeaderOptions, TakeValuesFromTheRow) {
 }
 
 TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
+    EXPECT_TRUE(refused({"--header", "X-A: {rwo}"}, "--header X-A: {rwo} is not one of {row},"));
+    EXPECT_TRUE(refused({"--header", "X-A: {session }"}, "{session } is not one of"));
+    EXPECT_TRUE(refused({"--header", "X-A: a{session"}, "{session is not one of"));
+    EXPECT_TRUE(refused({"--header", "X-A: {kept}"}, "{kept} is not one of"));
+    EXPECT_TRUE(refused({"--header", "X-A: {kept.team}"}, "add --keep team"));
+    EXPECT_TRUE(refused({"--header", "X-A: {kept.team}", "--keep", "teams"}, "--keep team"));
+    EXPECT_TRUE(refused({"--header", "Host: {session}"}, "the same for all rows"));
+    EXPECT_TRUE(refused({"--header", "authorization: Bearer {session}"}, "a key is the same"));
     EXPECT_TRUE(
-        says(refusal_with({"--header", "X-A: {rwo}"}), "--header X-A: {rwo} is not one of {row},"));
-    EXPECT_TRUE(says(refusal_with({"--header", "X-A: {session }"}), "{session } is not one of"));
-    EXPECT_TRUE(says(refusal_with({"--header", "X-A: a{session"}), "{session is not one of"));
-    EXPECT_TRUE(says(refusal_with({"--header", "X-A: {kept}"}), "{kept} is not one of"));
-    EXPECT_TRUE(says(refusal_with({"--header", "X-A: {kept.team}"}), "add --keep team"));
-    EXPECT_TRUE(
-        says(refusal_with({"--header", "X-A: {kept.team}", "--keep", "teams"}), "--keep team"));
-    EXPECT_TRUE(says(refusal_with({"--header", "Host: {session}"}), "the same for all rows"));
-    EXPECT_TRUE(
-        says(refusal_with({"--header", "authorization: Bearer {session}"}), "a key is the same"));
-    EXPECT_TRUE(says(refusal_with({"--api", "anthropic", "--header", "X-Api-Key: {row}"}),
-                     "a key is the same"));
-    EXPECT_TRUE(
-        says(refusal_with({"--traceparent", "--header", "traceparent: {kept.t}", "--keep", "t"}),
-             "cannot be combined"));
+        refused({"--api", "anthropic", "--header", "X-Api-Key: {row}"}, "a key is the same"));
+    EXPECT_TRUE(refused({"--traceparent", "--header", "traceparent: {kept.t}", "--keep", "t"},
+                        "cannot be combined"));
 }
 
 // A family of headers is set at once, behind those of the user.
@@ -534,12 +504,12 @@ TEST(HeaderOptions, NameSessionsToRouters) {
     EXPECT_EQ(request.row_headers[1].name, "X-Correlation-ID");
     EXPECT_EQ(request.row_headers[5].name, "X-Dynamo-Parent-Session-ID");
     EXPECT_EQ(to_text(request.row_headers[5].pieces.at(0)), "parent");
-    EXPECT_TRUE(says(refusal_with({"--session-headers", "x"}), "is not one of none, agentx"));
+    EXPECT_TRUE(refused({"--session-headers", "x"}, "is not one of none, agentx"));
 }
 
 // Nobody sends a row where there are no users; a pass there always is.
 TEST(HeaderOptions, KnowUsersOnlyWhereTheyPlay) {
-    EXPECT_TRUE(says(refusal_with({"--header", "X-U: {user}"}), "add --users N, or remove {user}"));
+    EXPECT_TRUE(refused({"--header", "X-U: {user}"}, "add --users N, or remove {user}"));
     EXPECT_EQ(options_with({"--header", "X-U: {user}", "--users", "2"}).request.row_headers.size(),
               1U);
     EXPECT_EQ(options_with({"--header", "X-P: {pass}"}).request.row_headers.size(), 1U);
@@ -552,8 +522,8 @@ TEST(HeaderOptions, ConnectElsewhere) {
     EXPECT_EQ(place_text(*options.server.connect_to), "[::1]:9");
     EXPECT_EQ(host_header(options.server.targets.at(0).url), "h:8000");
     EXPECT_FALSE(options_with({}).server.connect_to);
-    EXPECT_TRUE(says(refusal_with({"--connect-to", "http://p:1"}), "use HOST:PORT or unix:PATH"));
-    EXPECT_TRUE(says(refusal_with({"--connect-to", "p"}), "use HOST:PORT or unix:PATH"));
+    EXPECT_TRUE(refused({"--connect-to", "http://p:1"}, "use HOST:PORT or unix:PATH"));
+    EXPECT_TRUE(refused({"--connect-to", "p"}, "use HOST:PORT or unix:PATH"));
 }
 
 // AIBrix says which pod answered: no flag is needed for that, and none is in its way.
@@ -570,12 +540,7 @@ TEST(HeaderOptions, NameWhatTheGatewaySays) {
 // kind.
 
 SynthCommandLine parsed(const std::string& line) {
-    std::istringstream words(line);
-    std::vector<std::string> arguments;
-    for (std::string word; words >> word;) {
-        arguments.push_back(word);
-    }
-    return parse_synth_options(arguments);
+    return parse_synth_options(words_of(line));
 }
 
 TEST(SynthOptions, HaveDefaults) {

@@ -2,134 +2,128 @@
 
 #include "cmd/flags/other_tools.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <iterator>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
 
-// Command lines of other tools in our flags, for tests.
-
-/// All of it is known, and our parser takes it.
-inline Words spelled(const Words& arguments) {
-    const Spelled out = spell(arguments);
-    EXPECT_EQ(out.refused, "");
-    EXPECT_TRUE(parse_replay_options(arguments, "").kind == ReplayCommandLine::Kind::run)
-        << parse_replay_options(arguments, "").text;
-    return out.arguments;
-}
-
-inline std::string refusal(const Words& arguments) {
-    return spell(arguments).refused;
-}
-
 // Rates and requests that are open at once, as other tools write them.
 
 namespace {
 
+/// Our line. All of theirs is known, and our parser takes it.
+std::string spelled(const Words& arguments) {
+    const Spelled out = spell(arguments);
+    EXPECT_EQ(out.refused, "");
+    const ReplayCommandLine line = parse_replay_options(arguments, "");
+    EXPECT_TRUE(line.kind == ReplayCommandLine::Kind::run) << line.text;
+    return line_of_words(out.arguments);
+}
+std::string spelled_line(const std::string& line) {
+    return spelled(words_of(line));
+}
+
+/// Our line, which need not be a whole one.
+std::string ours(const std::string& line) {
+    return line_of_words(spell(words_of(line)).arguments);
+}
+
+std::string refusal(const std::string& line) {
+    return spell(words_of(line)).refused;
+}
+
+/// What stands behind this beginning.
+std::string after(const std::string& begin, const std::string& line) {
+    EXPECT_TRUE(line.starts_with(begin)) << line;
+    return line.substr(std::min(begin.size(), line.size()));
+}
+
+/// What our parser says of it.
+std::string reply_to(const std::string& line) {
+    return parse_replay_options(words_of(line), "").text;
+}
+
 // `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
 TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
-    EXPECT_EQ(spelled(words_of("t --url h --rate 10")), words_of("t --url h --rate 10"));
-    EXPECT_EQ(spelled(words_of("t --url h --rate 10 --profile replay")),
-              words_of("t --url h --speed 0.1"));
-    EXPECT_EQ(spelled(words_of("t --url h --rate-type=replay --rate 0.5")),
-              words_of("t --url h --speed 2"));
-    EXPECT_EQ(refusal(words_of("guidellm benchmark --data t --rate 10")),
+    EXPECT_EQ(spelled_line("t --url h --rate 10"), "t --url h --rate 10");
+    EXPECT_EQ(spelled_line("t --url h --rate 10 --profile replay"), "t --url h --speed 0.1");
+    EXPECT_EQ(spelled_line("t --url h --rate-type=replay --rate 0.5"), "t --url h --speed 2");
+    EXPECT_EQ(refusal("guidellm benchmark --data t --rate 10"),
               "--rate 10: its meaning depends on GuideLLM's --profile; add --profile constant, "
               "poisson, concurrent or replay");
-    EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
-    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
-    EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
+    EXPECT_TRUE(refusal("t --rate-type sweep").starts_with("--rate-type \"sweep\": "));
+    EXPECT_NE(refusal("t --url h --user-centric-rate=2"), "");
+    EXPECT_NE(refusal("t --rate 1 --request-rate 1"), "");
 }
 
 // vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
 TEST(ForeignRates, VllmRates) {
-    const auto vllm = [](Words flags) {
-        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
-                                     "--backend", "openai"});
-        const Words words = spelled(flags);
-        EXPECT_GE(words.size(), 5U);
-        return Words(words.begin() + 5, words.end());
+    const auto vllm = [](const std::string& flags) {
+        const std::string line =
+            "vllm bench serve --url h --dataset-path t --backend openai " + flags;
+        return after("--url h t --api openai ", spelled_line(line));
     };
-    EXPECT_EQ(vllm({"--request-rate", "10"}), words_of("--rate 10 --arrivals poisson:scaled"));
-    EXPECT_EQ(vllm(words_of("--request-rate 10 --burstiness 0.5 --max-concurrency 64")),
-              words_of("--rate 10 --arrivals gamma:0.5:scaled --max-inflight 64"));
-    EXPECT_EQ(vllm({"--request-rate", "inf"}), (Words{"--rate", "inf"}));
-    EXPECT_EQ(vllm(words_of("--request-rate inf --max-concurrency 8")),
-              (Words{"--concurrency", "8"}));
-    EXPECT_EQ(vllm({"--max-concurrency", "8"}), (Words{"--max-inflight", "8"}));
-    EXPECT_EQ(
-        vllm(words_of("--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20")),
-        (Words{"--ramp", "1:20:rows:linear"}));
-    EXPECT_NE(refusal({"vllm", "bench", "serve", "--ramp-up-strategy", "linear"}), "");
+    EXPECT_EQ(vllm("--request-rate 10"), "--rate 10 --arrivals poisson:scaled");
+    EXPECT_EQ(vllm("--request-rate 10 --burstiness 0.5 --max-concurrency 64"),
+              "--rate 10 --arrivals gamma:0.5:scaled --max-inflight 64");
+    EXPECT_EQ(vllm("--request-rate inf"), "--rate inf");
+    EXPECT_EQ(vllm("--request-rate inf --max-concurrency 8"), "--concurrency 8");
+    EXPECT_EQ(vllm("--max-concurrency 8"), "--max-inflight 8");
+    EXPECT_EQ(vllm("--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20"),
+              "--ramp 1:20:rows:linear");
+    EXPECT_NE(refusal("vllm bench serve --ramp-up-strategy linear"), "");
 }
 
 // SGLang's gaps are not stretched; nor are those of a command line without a tool.
 TEST(ForeignRates, OtherRates) {
-    EXPECT_EQ(spelled(words_of("python3 -m sglang.bench_serving --url h --dataset-path t "
-                               "--request-rate 8 --max-concurrency 64")),
-              words_of("--url h t --api sglang --rate 8 --max-inflight 64"));
-    EXPECT_EQ(spelled(words_of("t --url=h --request-rate 8 --burstiness 2")),
-              words_of("t --url h --rate 8 --arrivals gamma:2"));
-    EXPECT_EQ(spelled(words_of("t --url h --num-concurrency 8")),
-              words_of("t --url h --concurrency 8"));
+    EXPECT_EQ(spelled_line("python3 -m sglang.bench_serving --url h --dataset-path t "
+                           "--request-rate 8 --max-concurrency 64"),
+              "--url h t --api sglang --rate 8 --max-inflight 64");
+    EXPECT_EQ(spelled_line("t --url=h --request-rate 8 --burstiness 2"),
+              "t --url h --rate 8 --arrivals gamma:2");
+    EXPECT_EQ(spelled_line("t --url h --num-concurrency 8"), "t --url h --concurrency 8");
 }
 
 // GuideLLM: the profile says what its number is.
 TEST(ForeignRates, GuidellmProfiles) {
-    const auto guidellm = [](Words flags) {
-        flags.insert(flags.begin(), {"guidellm", "run", "--target", "h", "--data", "t"});
-        const Words words = spelled(flags);
-        EXPECT_GE(words.size(), 3U);
-        return Words(words.begin() + 3, words.end());
+    const auto guidellm = [](const std::string& flags) {
+        return after("--url h t ", spelled_line("guidellm run --target h --data t " + flags));
     };
-    EXPECT_EQ(guidellm(words_of(
-                  "--profile kind=poisson,rate=16 --constraint kind=max_duration,seconds=60")),
-              words_of("--duration 60 --rate 16 --replicate rows:1217"));
-    EXPECT_EQ(guidellm(words_of("--rate-type constant --rate 5")),
-              words_of("--rate 5 --arrivals constant"));
-    EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
-              words_of("--ramp 0:5:10 --arrivals constant"));
-    EXPECT_EQ(guidellm(words_of("--profile concurrent --rate 4 --max-seconds 30")),
-              words_of("--for 30 --concurrency 4 --recycle"));
-    EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
-    EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
-              (Words{"--concurrency", "9"}));
-    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
-    EXPECT_NE(refusal(words_of("guidellm run --data t --profile poisson --rate 1,2")), "");
-    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
+    EXPECT_EQ(guidellm("--profile kind=poisson,rate=16 --constraint kind=max_duration,seconds=60"),
+              "--duration 60 --rate 16 --replicate rows:1217");
+    EXPECT_EQ(guidellm("--rate-type constant --rate 5"), "--rate 5 --arrivals constant");
+    EXPECT_EQ(guidellm("--profile kind=constant,rate=5,rampup_duration=10"),
+              "--ramp 0:5:10 --arrivals constant");
+    EXPECT_EQ(guidellm("--profile concurrent --rate 4 --max-seconds 30"),
+              "--for 30 --concurrency 4 --recycle");
+    EXPECT_EQ(guidellm("--profile synchronous"), "--concurrency 1");
+    EXPECT_EQ(guidellm("--profile kind=throughput,max_concurrency=9"), "--concurrency 9");
+    EXPECT_NE(refusal("guidellm run --data t --profile constant"), "");
+    EXPECT_NE(refusal("guidellm run --data t --profile poisson --rate 1,2"), "");
+    EXPECT_NE(refusal("guidellm run --data t --profile kind=poisson,x=1"), "");
 }
 
 // As `--rate "$RATE"` is where RATE was never set.
 TEST(ForeignRates, SaysWhichValueIsWrong) {
-    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}),
+    EXPECT_EQ(spell({"t", "--url", "h", "--rate", ""}).refused,
               "--rate \"\" is empty; give it a value, or remove it");
-    EXPECT_EQ(refusal(words_of("t --url h --max-concurrency=")),
+    EXPECT_EQ(refusal("t --url h --max-concurrency="),
               "--max-concurrency \"\" is empty; give it a value, or remove it");
-    EXPECT_EQ(refusal(words_of("t --url h --rate 1 --rate 2")),
-              "--rate: is given 2 times; give it once");
-    EXPECT_EQ(refusal(words_of("t --url h --rate 1 --burstiness 2 --arrivals constant")),
+    EXPECT_EQ(refusal("t --url h --rate 1 --rate 2"), "--rate: is given 2 times; give it once");
+    EXPECT_EQ(refusal("t --url h --rate 1 --burstiness 2 --arrivals constant"),
               "--burstiness 2: --arrivals also sets how rows arrive; remove one");
     for (const char* shape : {"0", "-1", "nan", "x"}) {
-        const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
+        const std::string why = refusal(std::string("t --url h --burstiness ") + shape);
         EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
     }
 }
 
 // A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
 TEST(ForeignRates, ConcurrencyIsOurs) {
-    EXPECT_EQ(spelled(words_of("t --url h --concurrency 20")),
-              words_of("t --url h --concurrency 20"));
-    EXPECT_EQ(refusal(words_of("t --url h --num-users 3"))
-                  .find("--num-users: its meaning differs between tools; "),
-              0U);
+    EXPECT_EQ(spelled_line("t --url h --concurrency 20"), "t --url h --concurrency 20");
+    EXPECT_EQ(
+        refusal("t --url h --num-users 3").find("--num-users: its meaning differs between tools; "),
+        0U);
     const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(
@@ -144,27 +138,25 @@ TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
     };
     EXPECT_TRUE(says(why({"--request-rate", "0"}), "(--rate was typed as --request-rate)"));
     EXPECT_TRUE(says(why({"--num-prompts", "0"}), "(--limit was typed as --num-prompts)"));
-    EXPECT_FALSE(says(parse_replay_options(words_of("t --url h --rate 0"), "").text, "typed as"));
+    EXPECT_FALSE(says(reply_to("t --url h --rate 0"), "typed as"));
 }
 
 // Sampling parameters are members of the body; those of --extra-body go first.
 TEST(ForeignRates, VllmSamplingIsInTheBody) {
-    const Words words = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
-                                 "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
-                                 R"({"top_p":1})", "--request-rate", "inf"});
-    EXPECT_NE(std::find(words.begin(), words.end(), R"({"top_p":1,"temperature":0.5})"),
-              words.end());
+    const std::string line = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                      "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
+                                      R"({"top_p":1})", "--request-rate", "inf"});
+    EXPECT_TRUE(says(line, R"( {"top_p":1,"temperature":0.5} )"));
 }
 
 // Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
 TEST(ForeignRates, SharegptIsATrace) {
-    EXPECT_EQ(spelled(words_of(
+    EXPECT_EQ(spelled_line(
                   "sglang.bench_serving --base-url h --backend vllm-chat --dataset-name sharegpt "
-                  "--dataset-path s.json --sharegpt-output-len 64 --max-concurrency 4")),
-              words_of("--url h --api vllm-chat --format sharegpt s.json --default-output 64 "
-                       "--concurrency 4"));
-    EXPECT_TRUE(says(parse_replay_options(words_of("sglang.bench_serving --base-url h"), "").text,
-                     "--dataset-name random"));
+                  "--dataset-path s.json --sharegpt-output-len 64 --max-concurrency 4"),
+              "--url h --api vllm-chat --format sharegpt s.json --default-output 64 "
+              "--concurrency 4");
+    EXPECT_TRUE(says(reply_to("sglang.bench_serving --base-url h"), "--dataset-name random"));
 }
 
 // Good requests are those within limits, which must be said.
@@ -196,10 +188,9 @@ TEST(Foreign, TraceReplayer) {
         "--channel-capacity 40960 --output-path /o/client.jsonl --model-name M");
     EXPECT_EQ(
         spelled(command),
-        words_of(
-            "--tokenizer /m/tokenizer.json --endpoint http://localhost:8080/v1/chat/completions "
-            "--api openai-chat --format qwen /t/qwen_traceA_blksz_16.jsonl --speed 1.5 --duration "
-            "1200 --output-path /o/client.jsonl --model M"));
+        "--tokenizer /m/tokenizer.json --endpoint http://localhost:8080/v1/chat/completions "
+        "--api openai-chat --format qwen /t/qwen_traceA_blksz_16.jsonl --speed 1.5 --duration "
+        "1200 --output-path /o/client.jsonl --model M");
     const Spelled out = spell(command);
     EXPECT_EQ(out.notes.size(), 3U);
     EXPECT_TRUE(notes(out, "--tokenizer-config"));
@@ -209,36 +200,30 @@ TEST(Foreign, TraceReplayer) {
 
 // Its short flags, and the route of AIBrix as the header that its gateway reads.
 TEST(Foreign, TraceReplayerShort) {
-    EXPECT_EQ(spelled(words_of("-d mooncake --dataset-path=t.jsonl -a openai -t 60 --aibrix-route "
-                               "prefix-cache --endpoint http://h:1")),
-              (Words{"--format", "mooncake", "t.jsonl", "--api", "openai-chat", "--duration", "60",
-                     "--header", "routing-strategy: prefix-cache", "--endpoint", "http://h:1"}));
+    EXPECT_EQ(spelled_line("-d mooncake --dataset-path=t.jsonl -a openai -t 60 --aibrix-route "
+                           "prefix-cache --endpoint http://h:1"),
+              "--format mooncake t.jsonl --api openai-chat --duration 60 --header "
+              "'routing-strategy: prefix-cache' --endpoint http://h:1");
 }
 
 // --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
 TEST(Foreign, DatasetAloneIsNotTheirs) {
-    EXPECT_EQ(spell(words_of("t.jsonl --dataset bailian")).arguments,
-              words_of("t.jsonl --dataset bailian"));
+    EXPECT_EQ(ours("t.jsonl --dataset bailian"), "t.jsonl --dataset bailian");
 }
 
 // ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
 TEST(Foreign, UcmTraceReplay) {
-    const Words command{
-        "--model",    "/m",           "--backend",     "vllm",           "--trace-path",
-        "/t/c.jsonl", "--trace-mode", "trace",         "--host",         "127.0.0.1",
-        "--port",     "7800",         "--save-result", "--save-prompts", "--max-concurrency",
-        "20"};
-    EXPECT_EQ(
-        spelled(command),
-        words_of(
-            "--model /m --api vllm /t/c.jsonl --host 127.0.0.1 --port 7800 --max-inflight 20"));
+    const Words command = words_of(
+        "--model /m --backend vllm --trace-path /t/c.jsonl --trace-mode trace --host 127.0.0.1 "
+        "--port 7800 --save-result --save-prompts --max-concurrency 20");
+    EXPECT_EQ(spelled(command),
+              "--model /m --api vllm /t/c.jsonl --host 127.0.0.1 --port 7800 --max-inflight 20");
     const Spelled out = spell(command);
     EXPECT_EQ(out.notes.size(), 4U) << "--max-concurrency, too";
     EXPECT_TRUE(notes(out, "--save-result"));
     EXPECT_TRUE(notes(out, "--save-prompts"));
-    EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
-    EXPECT_EQ(spell(words_of("t --save-prompts f.jsonl")).arguments,
-              words_of("t --save-prompts f.jsonl"));
+    EXPECT_NE(refusal("t --trace-mode benchmark"), "");
+    EXPECT_EQ(ours("t --save-prompts f.jsonl"), "t --save-prompts f.jsonl");
 }
 
 // ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
@@ -246,59 +231,58 @@ TEST(Foreign, Aiperf) {
     const Words command = words_of(
         "--model Qwen/Qwen3-0.6B --endpoint-type chat --streaming --url localhost:8000 "
         "--input-file custom_trace.jsonl --custom-dataset-type mooncake_trace --fixed-schedule");
-    EXPECT_EQ(spelled(command), words_of("--model Qwen/Qwen3-0.6B --api chat --url localhost:8000 "
-                                         "custom_trace.jsonl --format mooncake-delta"));
+    EXPECT_EQ(spelled(command),
+              "--model Qwen/Qwen3-0.6B --api chat --url localhost:8000 "
+              "custom_trace.jsonl --format mooncake-delta");
     EXPECT_EQ(spell(command).notes.size(), 2U);
-    EXPECT_EQ(spelled(words_of("t --url h --fixed-schedule-start-offset 2000 "
-                               "--fixed-schedule-end-offset=4000 --random-seed 7")),
-              words_of("t --url h --start 2000ms --end 4000ms --seed 7"));
-    EXPECT_NE(refusal({"t", "--no-fixed-schedule"}), "");
+    EXPECT_EQ(spelled_line("t --url h --fixed-schedule-start-offset 2000 "
+                           "--fixed-schedule-end-offset=4000 --random-seed 7"),
+              "t --url h --start 2000ms --end 4000ms --seed 7");
+    EXPECT_NE(refusal("t --no-fixed-schedule"), "");
 }
 
 // vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
 TEST(Foreign, Guidellm) {
-    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=http://localhost:8000", "--profile",
-                       "kind=replay", "--data",
-                       "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_"
-                       "scale=1.0"}),
-              words_of("--url http://localhost:8000 replay.jsonl --map "
-                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
     EXPECT_EQ(
-        spelled({"--backend", "kind=openai_http,target=h:1", "--profile", "kind=replay", "--data",
-                 "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
-                 "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
-                 "scale=0.5",
-                 "--constraint", "kind=max_requests,count=30"}),
-        words_of("--url h:1 r.jsonl --limit 30 --map time=ts,in=input_tokens,out=generated_tokens "
-                 "--time-unit s --speed 2"));
+        spelled_line(
+            "--backend kind=openai_http,target=http://localhost:8000 --profile kind=replay --data "
+            "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_scale=1.0"),
+        "--url http://localhost:8000 replay.jsonl --map "
+        "time=timestamp,in=input_length,out=output_length --time-unit s");
+    EXPECT_EQ(spelled_line(
+                  "--backend kind=openai_http,target=h:1 --profile kind=replay --data "
+                  "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
+                  "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
+                  "scale=0.5 --constraint kind=max_requests,count=30"),
+              "--url h:1 r.jsonl --limit 30 --map time=ts,in=input_tokens,out=generated_tokens "
+              "--time-unit s --speed 2");
 }
 
 // The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
 // passes.
 TEST(Foreign, GuidellmSettings) {
-    EXPECT_EQ(spelled(words_of("guidellm run --backend kind=openai_http,target=http://h:8000 "
-                               "--profile kind=replay --data kind=trace_synthetic,path=r.jsonl")),
-              words_of("--url http://h:8000 r.jsonl --map "
-                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
+    EXPECT_EQ(spelled_line("guidellm run --backend kind=openai_http,target=http://h:8000 "
+                           "--profile kind=replay --data kind=trace_synthetic,path=r.jsonl"),
+              "--url http://h:8000 r.jsonl --map "
+              "time=timestamp,in=input_length,out=output_length --time-unit s");
     EXPECT_EQ(
-        spelled(words_of(
+        spelled_line(
             "guidellm run --backend kind=openai_http,target=http://h:8000 --profile kind=replay "
             "--data kind=trace_mooncake,source.kind=json_file,source.path=t.jsonl --data-loader "
-            "kind=pytorch,samples=100")),
-        words_of("--url http://h:8000 t.jsonl --limit 100 --format mooncake --time-unit s"));
-    EXPECT_EQ(spelled({"guidellm", "run", "--backend",
-                       R"({"kind":"openai_http","target":"h:1","extras":{"body":{"top_p":0.9}}})",
-                       "--profile", R"({"kind":"constant","rate":16})", "--data",
-                       R"({"kind":"mooncake","path":"t.jsonl","hash_ids_column":"ids"})",
-                       "--constraint", R"({"kind":"max_requests","count":30})"}),
-              (Words{"--url", "h:1", "--extra-body", R"({"top_p":0.9})", "t.jsonl", "--limit", "30",
-                     "--rate", "16", "--arrivals", "constant", "--map",
-                     "time=timestamp,in=input_length,out=output_length,hashes=ids", "--block-size",
-                     "512", "--replicate", "rows:30"}));
-    EXPECT_TRUE(
-        says(refusal({"guidellm", "run", "--target", "h:1", "--data", "kind=mooncake,path=t",
-                      "--profile", R"({"kind":"constant","rate":[16,32]})"}),
-             "one run has one rate"));
+            "kind=pytorch,samples=100"),
+        "--url http://h:8000 t.jsonl --limit 100 --format mooncake --time-unit s");
+    EXPECT_EQ(
+        spelled_line("guidellm run --backend "
+                     R"({"kind":"openai_http","target":"h:1","extras":{"body":{"top_p":0.9}}} )"
+                     R"(--profile {"kind":"constant","rate":16} )"
+                     R"(--data {"kind":"mooncake","path":"t.jsonl","hash_ids_column":"ids"} )"
+                     R"(--constraint {"kind":"max_requests","count":30})"),
+        R"(--url h:1 --extra-body {"top_p":0.9} t.jsonl --limit 30 --rate 16 --arrivals )"
+        "constant --map time=timestamp,in=input_length,out=output_length,hashes=ids "
+        "--block-size 512 --replicate rows:30");
+    EXPECT_TRUE(says(refusal("guidellm run --target h:1 --data kind=mooncake,path=t --profile "
+                             R"({"kind":"constant","rate":[16,32]})"),
+                     "one run has one rate"));
 }
 
 // As it was spelled at first.
@@ -306,37 +290,36 @@ TEST(Foreign, GuidellmBefore) {
     EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
                        "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
                        "--rate", "1.0"}),
-              words_of("--url http://localhost:8000 path/to/trace.jsonl --map "
-                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
-    EXPECT_NE(refusal({"--data-args", R"({"type_": "trace_synthetic", "x": 1})"}), "");
-    EXPECT_NE(refusal({"--profile", "sweep"}), "");
+              "--url http://localhost:8000 path/to/trace.jsonl --map "
+              "time=timestamp,in=input_length,out=output_length --time-unit s");
+    EXPECT_NE(refusal(R"(--data-args {"type_":"trace_synthetic","x":1})"), "");
+    EXPECT_NE(refusal("--profile sweep"), "");
 }
 
 // Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
 TEST(Foreign, GuidellmScalesOfMilliseconds) {
-    EXPECT_EQ(
-        spelled(words_of("--data kind=mooncake,source.path=t.jsonl,time_scale=0.001 --target h")),
-        words_of("t.jsonl --url h --format mooncake --time-unit ms"));
-    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0.3"}), "");
-    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
+    EXPECT_EQ(spelled_line("--data kind=mooncake,source.path=t.jsonl,time_scale=0.001 --target h"),
+              "t.jsonl --url h --format mooncake --time-unit ms");
+    EXPECT_NE(refusal("--data kind=mooncake,source.path=t,time_scale=0.3"), "");
+    EXPECT_NE(refusal("--data kind=mooncake,source.path=t,time_scale=0"), "");
 }
 
 // Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
 TEST(Foreign, NamesOfManyTools) {
     for (const char* flag : {"--qps", "--rps"}) {
-        EXPECT_TRUE(
-            says(refusal({"t", "--url", "h", flag, "10"}), "--rate R sends R requests per second"))
+        EXPECT_TRUE(says(refusal("t --url h " + std::string(flag) + " 10"),
+                         "--rate R sends R requests per second"))
             << flag;
     }
-    EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
-    EXPECT_EQ(spelled({"--trace=t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+    EXPECT_EQ(spelled_line("--trace t.jsonl --url=h"), "t.jsonl --url h");
+    EXPECT_EQ(spelled_line("--trace=t.jsonl --url=h"), "t.jsonl --url h");
 }
 
 // The short flags of AIPerf and of genai-perf before it.
 TEST(Foreign, AiperfShort) {
     for (const char* tool : {"aiperf", "genai-perf"}) {
         EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
-                  words_of("--model M --url h:8000 t.jsonl"));
+                  "--model M --url h:8000 t.jsonl");
     }
 }
 
@@ -346,43 +329,35 @@ TEST(Foreign, SglangBenchServing) {
         "python3 -m sglang.bench_serving --backend sglang-oai --host h --port 8000 --dataset-name "
         "mooncake --dataset-path t.jsonl --mooncake-slowdown-factor 2.0 --mooncake-num-rounds 1 "
         "--mooncake-workload conversation --use-trace-timestamps --num-prompts 100");
-    EXPECT_EQ(spelled(command), words_of("--api sglang-oai --host h --port 8000 --format mooncake "
-                                         "t.jsonl --speed 0.5 --limit 100"));
-    EXPECT_EQ(spelled(words_of("t --url h --mooncake-slowdown-factor 1.0")), words_of("t --url h"));
-    EXPECT_NE(refusal({"t", "--mooncake-slowdown-factor", "0.3"}), "");
-    EXPECT_NE(refusal({"t", "--mooncake-num-rounds", "3"}), "");
+    EXPECT_EQ(spelled(command),
+              "--api sglang-oai --host h --port 8000 --format mooncake "
+              "t.jsonl --speed 0.5 --limit 100");
+    EXPECT_EQ(spelled_line("t --url h --mooncake-slowdown-factor 1.0"), "t --url h");
+    EXPECT_NE(refusal("t --mooncake-slowdown-factor 0.3"), "");
+    EXPECT_NE(refusal("t --mooncake-num-rounds 3"), "");
 }
 
 // Whole command lines, program words included.
 TEST(Foreign, ProgramWordsAreDropped) {
-    const Words rest{"--url", "localhost:8000", "--input-file", "t.jsonl", "--api", "chat"};
-    for (const Words& program :
-         {Words{"aiperf", "profile"}, Words{"vllm", "bench", "serve"}, Words{"vllm-bench"},
-          Words{"genai-perf", "profile"}, Words{"python3", "trace_replay.py"},
-          Words{"python3.12", "-u", "benchmarks/trace_replay.py"},
-          Words{"/usr/bin/python", "-m", "aiperf", "profile"},
-          Words{"python", "-m", "vllm.entrypoints.cli.main", "bench", "serve"},
-          Words{"./trace_replay.py"}, Words{"uv", "run", "aiperf", "profile"},
-          Words{"sglang.bench_serving"}, Words{"python3", "-m", "sglang.benchmark.serving"},
-          Words{"vllm.benchmarks.serve"}, Words{"python", "-m", "vllm.benchmarks.serve"},
-          Words{"CUDA_VISIBLE_DEVICES=0", "vllm", "bench", "serve"},
-          Words{"nohup", "/opt/venv/bin/aiperf", "profile"},
-          Words{"cargo", "run", "--release", "--bin", "client", "--"}}) {
-        Words command = program;
-        command.insert(command.end(), rest.begin(), rest.end());
-        EXPECT_EQ(spelled(command), words_of("--url localhost:8000 t.jsonl --api chat"))
-            << program[0];
-        EXPECT_GE(spell(command).notes.size(), 1U) << program[0];
+    for (const std::string program :
+         {"aiperf profile", "vllm bench serve", "vllm-bench", "genai-perf profile",
+          "python3 trace_replay.py", "python3.12 -u benchmarks/trace_replay.py",
+          "/usr/bin/python -m aiperf profile", "python -m vllm.entrypoints.cli.main bench serve",
+          "./trace_replay.py", "uv run aiperf profile", "sglang.bench_serving",
+          "python3 -m sglang.benchmark.serving", "vllm.benchmarks.serve",
+          "python -m vllm.benchmarks.serve", "CUDA_VISIBLE_DEVICES=0 vllm bench serve",
+          "nohup /opt/venv/bin/aiperf profile", "cargo run --release --bin client --"}) {
+        const std::string line = program + " --url localhost:8000 --input-file t.jsonl --api chat";
+        EXPECT_EQ(spelled_line(line), "--url localhost:8000 t.jsonl --api chat") << program;
+        EXPECT_GE(spell(words_of(line)).notes.size(), 1U) << program;
     }
-    for (const Words& program :
-         {Words{"guidellm", "benchmark"}, Words{"guidellm", "benchmark", "run"},
-          Words{"uvx", "guidellm", "benchmark"}}) {
-        Words command = program;
-        command.insert(command.end(), {"--url", "h", "--data", "t", "--profile", "synchronous"});
-        EXPECT_EQ(spelled(command), (Words{"--url", "h", "t", "--concurrency", "1"}));
+    for (const std::string program :
+         {"guidellm benchmark", "guidellm benchmark run", "uvx guidellm benchmark"}) {
+        EXPECT_EQ(spelled_line(program + " --url h --data t --profile synchronous"),
+                  "--url h t --concurrency 1");
     }
-    EXPECT_EQ(spelled(words_of("target/release/client --dataset-path t.jsonl --url h")),
-              words_of("t.jsonl --url h"));
+    EXPECT_EQ(spelled_line("target/release/client --dataset-path t.jsonl --url h"),
+              "t.jsonl --url h");
 }
 
 // A key of the shell that the command was pasted from is not shown.
@@ -392,46 +367,42 @@ TEST(Foreign, KeysBeforeProgramsAreMasked) {
     EXPECT_EQ(
         out.notes[0],
         "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless takes the tool's place");
-    EXPECT_EQ(spell(words_of("API_KEY=sk-1 t.jsonl --url h")).arguments,
-              words_of("t.jsonl --url h"));
+    EXPECT_EQ(ours("API_KEY=sk-1 t.jsonl --url h"), "t.jsonl --url h");
 }
 
 // GuideLLM's backend may have the key.
 TEST(Foreign, GuidellmKeyOfBackend) {
-    EXPECT_EQ(spelled(words_of("t --backend kind=openai_http,target=h:1,api_key=sk-1")),
-              words_of("t --url h:1 --api-key sk-1"));
-    const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
+    EXPECT_EQ(spelled_line("t --backend kind=openai_http,target=h:1,api_key=sk-1"),
+              "t --url h:1 --api-key sk-1");
+    const std::string why = refusal("--backend kind=openai_http,extra_key=sk-1");
     EXPECT_TRUE(says(why, "extra_key=***"));
     EXPECT_FALSE(says(why, "sk-1"));
 }
 
 // Traces that are named as programs are stay traces.
 TEST(Foreign, OurOwnTracesStay) {
-    EXPECT_EQ(spell({"python.jsonl", "java.jsonl"}).arguments,
-              (Words{"python.jsonl", "java.jsonl"}));
+    EXPECT_EQ(ours("python.jsonl java.jsonl"), "python.jsonl java.jsonl");
     for (const char* trace :
          {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
           "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
-        EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
+        EXPECT_EQ(ours(std::string(trace) + " --url h"), std::string(trace) + " --url h");
         EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
     }
     EXPECT_TRUE(spell({}).arguments.empty());
-    EXPECT_EQ(spell({"A=b"}).arguments, (Words{"A=b"}));
-    EXPECT_EQ(spell({"t", "aiperf"}).arguments, (Words{"t", "aiperf"}));
+    EXPECT_EQ(ours("A=b"), "A=b");
+    EXPECT_EQ(ours("t aiperf"), "t aiperf");
 }
 
 // vllm bench serve: what names a dataset without arrival times is refused.
 TEST(Foreign, VllmBench) {
-    EXPECT_EQ(spelled(words_of(
+    EXPECT_EQ(spelled_line(
                   "vllm bench serve --backend vllm --model m --host h --port 8000 --dataset-name "
                   "mooncake --dataset-path t.jsonl --num-prompts 50 --ignore-eos "
                   "--percentile-metrics ttft,tpot --metric-percentiles 50,99 --save-result "
-                  "--result-dir r --ready-check-timeout-sec 600 --goodput ttft:200 tpot:50")),
-              (Words{"--api", "vllm", "--model", "m", "--host", "h", "--port", "8000", "--format",
-                     "mooncake", "t.jsonl", "--limit", "50", "--wait-ready", "600", "--goodput",
-                     "ttft:200 tpot:50"}));
-    EXPECT_TRUE(
-        says(refusal(words_of("--dataset-name hf --dataset-path s.json")), "is not supported"));
+                  "--result-dir r --ready-check-timeout-sec 600 --goodput ttft:200 tpot:50"),
+              "--api vllm --model m --host h --port 8000 --format mooncake t.jsonl --limit 50 "
+              "--wait-ready 600 --goodput 'ttft:200 tpot:50'");
+    EXPECT_TRUE(says(refusal("--dataset-name hf --dataset-path s.json"), "is not supported"));
 }
 
 // What would change the load, and what cannot be fetched, is refused and not ignored.
@@ -440,11 +411,11 @@ TEST(Foreign, GuidellmWhatHasNoCounterpart) {
          words_of("kind=mooncake,source.kind=huggingface,source.source=a/b "
                   "kind=mooncake,path=t,min_concurrent_sessions=3 "
                   "kind=weka,path=t,conversation_id_column=x kind=huggingface,source=a/b")) {
-        EXPECT_NE(refusal({"--data", data}), "") << data;
+        EXPECT_NE(refusal("--data " + data), "") << data;
     }
-    EXPECT_NE(refusal({"--constraint", "kind=min_requests,count=3"}), "");
-    EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
-    EXPECT_NE(refusal({"--data"}), "");
+    EXPECT_NE(refusal("--constraint kind=min_requests,count=3"), "");
+    EXPECT_NE(refusal("--backend kind=vllm_python"), "");
+    EXPECT_NE(refusal("--data"), "");
 }
 
 /// A line of a tool's own pages, and our arguments, or a part of the refusal.
@@ -491,7 +462,7 @@ TEST(Foreign, DocumentedLines) {
          "rows:10"},
     };
     for (const auto& [line, becomes] : lines) {
-        EXPECT_EQ(spelled(words_of(line)), words_of(becomes)) << line;
+        EXPECT_EQ(spelled_line(line), becomes) << line;
     }
 }
 
@@ -521,7 +492,7 @@ TEST(Foreign, DocumentedLinesRefused) {
         {"inference-endpoint probe --endpoints h", "only benchmark from-config is translated"},
     };
     for (const auto& [line, part] : lines) {
-        const std::string why = refusal(words_of(line));
+        const std::string why = refusal(line);
         EXPECT_TRUE(says(why, part)) << line << ": " << why;
     }
 }
@@ -553,10 +524,6 @@ std::string workload(const std::string& line) {
     return "";
 }
 
-std::string refusal(const std::string& line) {
-    return spell(words_of(line)).refused;
-}
-
 TEST(Synthetic, VllmRandom) {
     // The defaults are vllm's: 1,000 prompts of 1,024 tokens, 128 tokens out.
     EXPECT_EQ(workload("vllm bench serve --dataset-name random"),
@@ -580,9 +547,9 @@ TEST(Synthetic, VllmDefaults) {
                        "--random-input-len 5"),
               "synth:random --rows 1000 --in 100 --out-tokens 16 --rate inf");
     EXPECT_EQ(workload("vllm bench serve --dataset-path t.jsonl --num-prompts 100"), "");
-    const Spelled closed = spell(words_of("vllm bench serve --max-concurrency 4"));
-    EXPECT_EQ(std::vector<std::string>(closed.arguments.begin(), closed.arguments.end() - 1),
-              words_of("--api openai-completions --host 127.0.0.1 --port 8000 --concurrency 4"));
+    EXPECT_TRUE(ours("vllm bench serve --max-concurrency 4")
+                    .starts_with(
+                        "--api openai-completions --host 127.0.0.1 --port 8000 --concurrency 4 '"));
 }
 
 TEST(Synthetic, VllmPrefixRepetition) {
@@ -621,9 +588,9 @@ TEST(Synthetic, Aiperf) {
         "40 --output-tokens-mean 128 --request-count 100";
     EXPECT_EQ(workload(line),
               "synth:random --rows 100 --in normal:550:40 --out-tokens 128 --rate inf");
-    const Spelled closed = spell(words_of(line + " --url h --concurrency 8"));
-    EXPECT_EQ(std::vector<std::string>(closed.arguments.begin() + 6, closed.arguments.end() - 1),
-              (std::vector<std::string>{"--concurrency", "8"}));
+    EXPECT_EQ(ours(line + " --url h --concurrency 8"),
+              "--model M --limit 100 --url h --concurrency 8 "
+              "'synth:random --rows 100 --in normal:550:40 --out-tokens 128 --rate inf'");
     EXPECT_EQ(
         workload("aiperf profile --isl 100 --osl 5 --num-requests 9 --prefix-prompt-length 64 "
                  "--prefix-prompt-pool-size 3"),
@@ -640,9 +607,8 @@ TEST(Synthetic, AiperfDefaults) {
               "synth:random --rows 10 --in 550 --out-tokens 128 --rate inf");
     EXPECT_EQ(workload("aiperf profile --model m --url h --concurrency 30 --osl 9"),
               "synth:random --rows 60 --in 550 --out-tokens 9 --rate inf");
-    const Spelled one = spell(words_of("aiperf profile --url h --isl 5"));
-    EXPECT_EQ(std::vector<std::string>(one.arguments.begin(), one.arguments.end() - 1),
-              (std::vector<std::string>{"--url", "h", "--concurrency", "1", "--output", "free"}));
+    EXPECT_TRUE(ours("aiperf profile --url h --isl 5")
+                    .starts_with("--url h --concurrency 1 --output free 'synth:"));
 }
 
 // A rate and a time: the rows that are due by then, for a random process with some to spare.
@@ -673,18 +639,14 @@ TEST(Synthetic, RowsOfARateAndATime) {
 // A closed loop until a time has prompts without an end, as the tool's.
 TEST(Synthetic, RowsOfALoopAndATime) {
     const std::string data = " --data prompt_tokens=64,output_tokens=8";
-    const Spelled loop = spell(words_of(
-        "guidellm benchmark --target h --profile concurrent --rate 8 --max-seconds 3" + data));
-    EXPECT_EQ(loop.arguments, (std::vector<std::string>{
-                                  "--url", "h", "--for", "3", "--concurrency", "8", "--recycle",
-                                  "synth:random --rows 10000 --in 64 --out-tokens 8 --rate inf"}));
-    EXPECT_EQ(
-        spell(
-            words_of("guidellm benchmark --target h --profile throughput --max-requests 9" + data))
-            .arguments,
-        (std::vector<std::string>{"--url", "h", "--limit", "9", "--concurrency", "10240",
-                                  "synth:random --rows 9 --in 64 --out-tokens 8 --rate inf"}));
-    EXPECT_TRUE(says(refusal("guidellm benchmark --target h --profile synchronous" + data),
+    const std::string tool = "guidellm benchmark --target h --profile ";
+    EXPECT_EQ(ours(tool + "concurrent --rate 8 --max-seconds 3" + data),
+              "--url h --for 3 --concurrency 8 --recycle "
+              "'synth:random --rows 10000 --in 64 --out-tokens 8 --rate inf'");
+    EXPECT_EQ(ours(tool + "throughput --max-requests 9" + data),
+              "--url h --limit 9 --concurrency 10240 "
+              "'synth:random --rows 9 --in 64 --out-tokens 8 --rate inf'");
+    EXPECT_TRUE(says(refusal(tool + "synchronous" + data),
                      "without end; end the run with --max-requests N"));
     EXPECT_TRUE(
         refusal("guidellm benchmark --target h" + data).starts_with("--profile is missing"));
@@ -710,32 +672,29 @@ TEST(Synthetic, Guidellm) {
 // Command lines of other tools arrive under our names; nothing else is changed.
 
 TEST(Spelling, ReplacesAliases) {
-    EXPECT_EQ(spell(words_of("t.jsonl --base-url u --scale-factor=2 -o d")).arguments,
-              words_of("t.jsonl --url u --speed 2 --out d"));
+    EXPECT_EQ(ours("t.jsonl --base-url u --scale-factor=2 -o d"),
+              "t.jsonl --url u --speed 2 --out d");
 }
 
 // Only the first '=' separates: headers and labels keep theirs.
 TEST(Spelling, SplitsAtTheFirstEqualsSign) {
-    EXPECT_EQ(spell(words_of("--label=a=b --header K=V")).arguments,
-              words_of("--label a=b --header K=V"));
+    EXPECT_EQ(ours("--label=a=b --header K=V"), "--label a=b --header K=V");
 }
 
 // vllm bench takes the limits as separate words; a trace that follows is not one of them.
 TEST(Spelling, GathersGoodput) {
-    EXPECT_EQ(spell(words_of("--goodput ttft:200 tpot:50 e2el:3000 t.jsonl")).arguments,
-              (Words{"--goodput", "ttft:200 tpot:50 e2el:3000", "t.jsonl"}));
-    EXPECT_EQ(spell(words_of("--goodput=ttft:200 tpot:50 --seed 1")).arguments,
-              (Words{"--goodput", "ttft:200 tpot:50", "--seed", "1"}));
-    EXPECT_EQ(spell({"ttft:200", "tpot:50"}).arguments, (Words{"ttft:200", "tpot:50"}));
+    EXPECT_EQ(ours("--goodput ttft:200 tpot:50 e2el:3000 t.jsonl"),
+              "--goodput 'ttft:200 tpot:50 e2el:3000' t.jsonl");
+    EXPECT_EQ(ours("--goodput=ttft:200 tpot:50 --seed 1"), "--goodput 'ttft:200 tpot:50' --seed 1");
+    EXPECT_EQ(ours("ttft:200 tpot:50"), "ttft:200 tpot:50");
 }
 
 TEST(Spelling, LeavesStandardInputAndTheRestAlone) {
-    EXPECT_EQ(spell(words_of("- -- --base-url a=b")).arguments, words_of("- -- --base-url a=b"));
+    EXPECT_EQ(ours("- -- --base-url a=b"), "- -- --base-url a=b");
 }
 
 TEST(Spelling, RefusesTimeScaleWithTheReason) {
-    const Spelled spelled = spell({"t.jsonl", "--time-scale", "2"});
-    EXPECT_TRUE(says(spelled.refused, "--speed X, where 2 is twice as fast"));
+    EXPECT_TRUE(says(refusal("t.jsonl --time-scale 2"), "--speed X, where 2 is twice as fast"));
 }
 
 }  // namespace

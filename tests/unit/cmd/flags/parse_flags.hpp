@@ -1,13 +1,6 @@
 /// A command line of replay with further flags, for tests of its options.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -39,6 +32,11 @@ inline std::string refusal_of(const Words& words) {
 }
 inline std::string refusal_with(const Words& flags) {
     return refusal_of(parse_flags(flags), flags);
+}
+
+/// Whether these flags are refused with this part of a sentence.
+inline testing::AssertionResult refused(const Words& flags, std::string_view part) {
+    return says(refusal_with(flags), part);
 }
 
 }  // namespace driftless

@@ -2,33 +2,19 @@
 
 #include "cmd/flags/settings.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/help_flags.hpp"
-#include "cmd/flags/replay_options.hpp"
-#include "cmd/flags/rule_sets.hpp"
 #include "cmd/help/help.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
 // The flags of a run survive run.json, and what is given anew replaces them; secrets do not.
 
 namespace {
-
-using Texts = std::vector<std::string>;
 
 // Whatever way it was typed, what is kept is parsed to the same arguments again.
 // A row of a flag that was renamed would have no effect, and nobody would see it.
@@ -49,31 +35,13 @@ TEST(Recall, NamesOnlyFlagsOfReplay) {
 }
 
 TEST(Recall, KeptArgumentsParseToThemselves) {
-    const Texts typed = {"a.jsonl",
-                         "b.jsonl",
-                         "--base-url",
-                         "http://h:1/x",
-                         "--num-prompts",
-                         "7",
-                         "--spread",
-                         "--goodput",
-                         "ttft:200",
-                         "tpot:50",
-                         "--label",
-                         "k=v=w",
-                         "--label",
-                         "l=m",
-                         "--map",
-                         "time=a,in=b,out=c",
-                         "--no-preflight",
-                         "--model",
-                         "m",
-                         "--header",
-                         "X-Team: a=b",
-                         "--extra-body={\"a\": 1}"};
+    Words typed = words_of(
+        "a.jsonl b.jsonl --base-url http://h:1/x --num-prompts 7 --spread --goodput ttft:200 "
+        "tpot:50 --label k=v=w --label l=m --map time=a,in=b,out=c --no-preflight --model m");
+    typed.insert(typed.end(), {"--header", "X-Team: a=b", R"(--extra-body={"a": 1})"});
     const ReplayCommandLine line = parse_replay_options(typed, "");
     ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
-    const Texts kept = arguments_to_keep(line.arguments, "/here");
+    const Words kept = arguments_to_keep(line.arguments, "/here");
     EXPECT_EQ(kept.front(), "/here/a.jsonl");
     const ReplayCommandLine again = parse_replay_options(kept, "");
     ASSERT_EQ(again.kind, ReplayCommandLine::Kind::run) << again.text;
@@ -88,11 +56,11 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
     toml::table keys;
     TomlReader reader;
     ASSERT_EQ(parse_toml(arguments_as_toml(kept), keys), "");
-    Texts read;
+    Words read;
     reader.scalars(keys, "trace", read);
     reader.flags(keys, {"trace"}, read);
     EXPECT_EQ(reader.why(), "");
-    Texts sorted = kept;
+    Words sorted = kept;
     std::stable_sort(sorted.begin() + 2, sorted.end(), [](const auto& a, const auto& b) {
         return a.substr(0, a.find('=')) < b.substr(0, b.find('='));
     });
@@ -100,13 +68,13 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
 }
 
 TEST(Recall, KeepsNoSecretAndNoPlace) {
-    const Texts kept = arguments_to_keep(
+    const Words kept = arguments_to_keep(
         {"-", "/abs.jsonl", "--api-key=sk-secret", "--header=X-Api-Key: 123456", "--header=A: b",
          "--out=dir", "--output-path=f", "--resume=r", "--from=f", "--resend", "--tokenizer=t.json",
          "--calibration=none", "--dry-run", "--save-prompts=p", "--spread"},
         "/here");
     EXPECT_EQ(kept,
-              (Texts{"-", "/abs.jsonl", "--api-key=***", "--header=X-Api-Key:***", "--header=A: b",
+              (Words{"-", "/abs.jsonl", "--api-key=***", "--header=X-Api-Key:***", "--header=A: b",
                      "--tokenizer=/here/t.json", "--calibration=none", "--spread"}));
 }
 
@@ -123,34 +91,34 @@ TEST(Recall, KeepsPathsWhole) {
 }
 
 TEST(Recall, GivenFlagsReplaceKeptOnes) {
-    const Texts kept = {"t.jsonl",   "--url=http://a",   "--url=http://b", "--port=9",
+    const Words kept = {"t.jsonl",   "--url=http://a",   "--url=http://b", "--port=9",
                         "--speed=2", "--endpoint=/v1/x", "--header=A: 1",  "--header=B: 2"};
     EXPECT_EQ(recall(kept, {"--from=r", "--url=http://c", "--header=a: 3"}, false).arguments,
-              (Texts{"t.jsonl", "--speed=2", "--endpoint=/v1/x", "--header=B: 2", "--url=http://c",
+              (Words{"t.jsonl", "--speed=2", "--endpoint=/v1/x", "--header=B: 2", "--url=http://c",
                      "--header=a: 3"}));
     EXPECT_EQ(recall(kept, {"u.jsonl", "--speed=3"}, false).arguments.back(), "--speed=3");
     EXPECT_EQ(recall(kept, {"u.jsonl"}, false).arguments.back(), "u.jsonl");
     EXPECT_EQ(recall({"--endpoint=http://a/v1"}, {"--url=http://b"}, false).arguments,
-              Texts{"--url=http://b"});
-    const Texts proxied = {"--url=http://a", "--connect-to=p:1"};
-    EXPECT_EQ(recall(proxied, {"--url=http://b"}, false).arguments, Texts{"--url=http://b"});
+              Words{"--url=http://b"});
+    const Words proxied = {"--url=http://a", "--connect-to=p:1"};
+    EXPECT_EQ(recall(proxied, {"--url=http://b"}, false).arguments, Words{"--url=http://b"});
     EXPECT_EQ(recall(proxied, {"--connect-to=q:1"}, false).arguments,
-              (Texts{"--url=http://a", "--connect-to=q:1"}));
+              (Words{"--url=http://a", "--connect-to=q:1"}));
 }
 
 // What was never recorded must come again, from the flag or from the environment.
 TEST(Recall, MaskedValuesAreAskedFor) {
-    const Texts key = {"t.jsonl", "--api-key=***"};
+    const Words key = {"t.jsonl", "--api-key=***"};
     EXPECT_TRUE(says(recall(key, {}, false).refused, "--api-key"));
-    EXPECT_EQ(recall(key, {}, true).arguments, Texts{"t.jsonl"});
-    EXPECT_EQ(recall(key, {"--api-key=new"}, false).arguments, (Texts{"t.jsonl", "--api-key=new"}));
-    const Texts header = {"t.jsonl", "--header=X-Api-Key:***"};
+    EXPECT_EQ(recall(key, {}, true).arguments, Words{"t.jsonl"});
+    EXPECT_EQ(recall(key, {"--api-key=new"}, false).arguments, (Words{"t.jsonl", "--api-key=new"}));
+    const Words header = {"t.jsonl", "--header=X-Api-Key:***"};
     EXPECT_TRUE(says(recall(header, {}, true).refused, "X-Api-Key"));
     EXPECT_EQ(recall(header, {"--header=x-api-key: 1"}, false).refused, "");
-    const Texts body = {"t.jsonl", R"(--extra-body={"a":1,"api_key":"***"})"};
+    const Words body = {"t.jsonl", R"(--extra-body={"a":1,"api_key":"***"})"};
     EXPECT_TRUE(says(recall(body, {}, true).refused, "--extra-body"));
     EXPECT_EQ(recall(body, {"--extra-body={}"}, false).arguments,
-              (Texts{"t.jsonl", "--extra-body={}"}));
+              (Words{"t.jsonl", "--extra-body={}"}));
     EXPECT_EQ(recall({R"(--extra-body={"user":"a:b@c"})"}, {}, false).refused, "");
     for (const char* flag : {"--event=+1s post http://***@h/x", "--connect-to=***@h:1",
                              "--metrics=http://h/m?api_key=***"}) {
@@ -161,7 +129,7 @@ TEST(Recall, MaskedValuesAreAskedFor) {
         EXPECT_EQ(recall({plain}, {}, true).refused, "") << plain;
     }
     EXPECT_TRUE(says(recall({"-"}, {}, false).refused, "standard input"));
-    EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Texts{"t.jsonl"});
+    EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Words{"t.jsonl"});
 }
 
 TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
@@ -172,12 +140,12 @@ TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
         "");
     EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--seed=1"}, {}), "--seed");
     EXPECT_EQ(flag_not_to_resume_with({"--resume=r", "--out=x"}, {}), "--out");
-    const Texts kept = {R"(--extra-body={"a":1,"api_key":"***"})"};
+    const Words kept = {R"(--extra-body={"a":1,"api_key":"***"})"};
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1,"api_key":"sk-2"})"}, kept), "");
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":2,"api_key":"sk-2"})"}, kept),
               "--extra-body");
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1})"}, {}), "--extra-body");
-    const Texts event = {"--event=+1s post http://***@h/x"};
+    const Words event = {"--event=+1s post http://***@h/x"};
     EXPECT_EQ(flag_not_to_resume_with({"--event=+1s post http://u:p@h/x"}, event), "");
     EXPECT_EQ(flag_not_to_resume_with({"--event=+2s post http://u:p@h/x"}, event), "--event");
 }
@@ -218,12 +186,12 @@ TEST(RuleFlags, RefusesWhatALockForbids) {
     EXPECT_EQ(parse_flags({"--rules", "agentx", "--users", "8", "--system-idle-cap", "10"}).kind,
               ReplayCommandLine::Kind::run)
         << "the same, written otherwise";
-    EXPECT_TRUE(says(refusal_with({"--rules", "agentx", "--users", "8", "--gap-cap", "9"}),
-                     "--gap-cap is not allowed"));
-    EXPECT_TRUE(says(refusal_with({"--rules", "agentx", "--users", "8", "--no-stream"}),
-                     "--no-stream is not allowed"));
-    EXPECT_TRUE(says(refusal_with({"--rules", "agentx"}), "--rules agentx: needs --users"));
-    EXPECT_TRUE(says(refusal_with({"--rules", "nothing"}), "is not one of agentx-mvp"));
+    EXPECT_TRUE(refused({"--rules", "agentx", "--users", "8", "--gap-cap", "9"},
+                        "--gap-cap is not allowed"));
+    EXPECT_TRUE(refused({"--rules", "agentx", "--users", "8", "--no-stream"},
+                        "--no-stream is not allowed"));
+    EXPECT_TRUE(refused({"--rules", "agentx"}, "--rules agentx: needs --users"));
+    EXPECT_TRUE(refused({"--rules", "nothing"}, "is not one of agentx-mvp"));
 }
 
 // Two sets that fix different values leave no choice that meets both.
@@ -370,16 +338,14 @@ TEST(DualFlags, AgainstIsTheSecondTarget) {
 }
 
 TEST(DualFlags, TakesTheServerOfTheFirstSideAsWell) {
-    const ReplayOptions options = options_with({"--against", "http://h:8000"});
-    EXPECT_EQ(options.server.targets.size(), 2u);
+    EXPECT_EQ(options_with({"--against", "http://h:8000"}).server.targets.size(), 2u);
 }
 
 TEST(DualFlags, NamesAModelOfItsOwn) {
     EXPECT_EQ(options_with(against({"--against-model", "m"})).request.against_model, "m");
-    EXPECT_TRUE(says(refusal_with({"--against-model", "m"}), "needs --against"));
-    EXPECT_TRUE(
-        says(refusal_with(against({"--model", "{kept.m}", "--keep", "m", "--against-model", "n"})),
-             "remove --against-model"));
+    EXPECT_TRUE(refused({"--against-model", "m"}, "needs --against"));
+    EXPECT_TRUE(refused(against({"--model", "{kept.m}", "--keep", "m", "--against-model", "n"}),
+                        "remove --against-model"));
 }
 
 TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
@@ -395,16 +361,15 @@ TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
         EXPECT_TRUE(says(refusal, "but with " + std::string(flag) + " "));
         EXPECT_TRUE(says(refusal, "remove one"));
     }
-    EXPECT_TRUE(
-        says(refusal_with(against({"--assistant", "live", "--sessions", "closed"})), "remove one"));
+    EXPECT_TRUE(refused(against({"--assistant", "live", "--sessions", "closed"}), "remove one"));
 }
 
 TEST(DualFlags, RefuseWhatHasOnePlaceForTwoServers) {
-    EXPECT_TRUE(says(refusal_with(against({"--url", "http://i:1"})), "give only one --url"));
-    EXPECT_TRUE(says(refusal_with(against({"--connect-to", "i:1"})), "--connect-to"));
-    EXPECT_TRUE(says(refusal_with(against({"--connection", "sticky", "--balance", "session"})),
-                     "--connection sticky"));
-    EXPECT_TRUE(says(refusal_with(against({"--save-prompts", "f"})), "--save-prompts"));
+    EXPECT_TRUE(refused(against({"--url", "http://i:1"}), "give only one --url"));
+    EXPECT_TRUE(refused(against({"--connect-to", "i:1"}), "--connect-to"));
+    EXPECT_TRUE(refused(against({"--connection", "sticky", "--balance", "session"}),
+                        "--connection sticky"));
+    EXPECT_TRUE(refused(against({"--save-prompts", "f"}), "--save-prompts"));
     const ReplayCommandLine alone =
         parse_replay_options({"trace.jsonl", "--dry-run", "--against", "http://g:1"}, "");
     EXPECT_TRUE(says(alone.text, "give the first with --url"));
@@ -467,7 +432,7 @@ TEST(NewFlag, IsInManPageAndCompletions) {
 }
 
 TEST(NewFlag, IsKeptComparedSweptAndSearchedWith) {
-    const Texts given{"--new-flag=few"};
+    const Words given{"--new-flag=few"};
     EXPECT_EQ(arguments_to_keep(given, "/here"), given);
     EXPECT_EQ(recall(given, {}, false).arguments, given);
     EXPECT_EQ(flag_not_to_resume_with(given, given), "--new-flag");

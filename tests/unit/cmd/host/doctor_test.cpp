@@ -41,6 +41,17 @@ HostFinding finding_of(const HostReadings& host, std::string_view topic) {
     return {};
 }
 
+/// Grades of the finding about `topic`, one for each value that `set` gives to a good host.
+template <typename Value>
+void expect_grades(std::string_view topic, void (*set)(HostReadings&, Value),
+                   const std::vector<std::pair<Value, Grade>>& grades) {
+    HostReadings host = good_host();
+    for (const auto& [value, grade] : grades) {
+        set(host, value);
+        EXPECT_EQ(finding_of(host, topic).grade, grade) << topic << testing::PrintToString(value);
+    }
+}
+
 TEST(Doctor, FindsAGoodHostWell) {
     for (const HostFinding& one : judge_host(good_host())) {
         EXPECT_EQ(one.grade, Grade::ok) << one.topic << ": " << one.found;
@@ -112,14 +123,9 @@ TEST(Doctor, KnowsTheKernelThatBoundsAPassAndTheOneThatLosesNoEnd) {
 }
 
 TEST(Doctor, HoldsTasksAgainstWhatARunMakes) {
-    HostReadings host = good_host();
-    for (const auto& [left, grade] : {std::pair<std::int64_t, Grade>{1, Grade::fault},
-                                      {2, Grade::warning},
-                                      {63, Grade::warning},
-                                      {64, Grade::ok}}) {
-        host.cgroup.tasks_left = left;
-        EXPECT_EQ(finding_of(host, "tasks").grade, grade) << left;
-    }
+    expect_grades<std::int64_t>(
+        "tasks", [](HostReadings& host, std::int64_t left) { host.cgroup.tasks_left = left; },
+        {{1, Grade::fault}, {2, Grade::warning}, {63, Grade::warning}, {64, Grade::ok}});
 }
 
 // What a replay cannot do without, and what it does worse with: each at its limit.
@@ -130,18 +136,12 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
     EXPECT_TRUE(finding_of(host, "tasks").found.starts_with("7 threads could be started"));
     host.threads_started = threads_least - 1;
     EXPECT_EQ(finding_of(host, "tasks").grade, Grade::fault);
-    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{199, Grade::fault},
-                                     {200, Grade::warning},
-                                     {256 << 10, Grade::ok}}) {
-        host.lockable_bytes = kib << 10;
-        EXPECT_EQ(finding_of(host, "locked memory").grade, grade) << kib;
-    }
-    for (const auto& [mib, grade] : {std::pair<std::int64_t, Grade>{79, Grade::fault},
-                                     {80, Grade::warning},
-                                     {1024, Grade::ok}}) {
-        host.cgroup.memory_bytes = mib << 20;
-        EXPECT_EQ(finding_of(host, "memory").grade, grade) << mib;
-    }
+    expect_grades<std::uint64_t>(
+        "locked memory", [](HostReadings& of, std::uint64_t kib) { of.lockable_bytes = kib << 10; },
+        {{199, Grade::fault}, {200, Grade::warning}, {256 << 10, Grade::ok}});
+    expect_grades<std::int64_t>(
+        "memory", [](HostReadings& of, std::int64_t mib) { of.cgroup.memory_bytes = mib << 20; },
+        {{79, Grade::fault}, {80, Grade::warning}, {1024, Grade::ok}});
     host.folder_bytes_free = std::uint64_t{2} << 30;
     host.folder_files_free = 11;
     EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
@@ -149,27 +149,19 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
     EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::ok);
     host.folder_bytes_free = 0;
     EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
-    for (const auto& [files, grade] : {std::pair<std::uint32_t, Grade>{15, Grade::fault},
-                                       {16, Grade::warning},
-                                       {4095, Grade::warning},
-                                       {4096, Grade::ok}}) {
-        host.settings.file_limit = files;
-        EXPECT_EQ(finding_of(host, "open files").grade, grade) << files;
-    }
-    for (const auto& [mib, grade] : {std::pair<std::uint64_t, Grade>{135, Grade::fault},
-                                     {136, Grade::warning},
-                                     {1023, Grade::warning},
-                                     {1024, Grade::ok}}) {
-        host.address_space_bytes = mib << 20;
-        EXPECT_EQ(finding_of(host, "address space").grade, grade) << mib;
-    }
-    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{15, Grade::fault},
-                                     {16, Grade::warning},
-                                     {(1 << 20) - 1, Grade::warning},
-                                     {1 << 20, Grade::ok}}) {
-        host.file_bytes_max = kib << 10;
-        EXPECT_EQ(finding_of(host, "file size").grade, grade) << kib;
-    }
+    expect_grades<std::uint32_t>(
+        "open files", [](HostReadings& of, std::uint32_t files) { of.settings.file_limit = files; },
+        {{15, Grade::fault}, {16, Grade::warning}, {4095, Grade::warning}, {4096, Grade::ok}});
+    expect_grades<std::uint64_t>(
+        "address space",
+        [](HostReadings& of, std::uint64_t mib) { of.address_space_bytes = mib << 20; },
+        {{135, Grade::fault}, {136, Grade::warning}, {1023, Grade::warning}, {1024, Grade::ok}});
+    expect_grades<std::uint64_t>(
+        "file size", [](HostReadings& of, std::uint64_t kib) { of.file_bytes_max = kib << 10; },
+        {{15, Grade::fault},
+         {16, Grade::warning},
+         {(1 << 20) - 1, Grade::warning},
+         {1 << 20, Grade::ok}});
     host.facts.cpus_allowed = {0, 1, 2};
     EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::ok);
     host.engine_cpu = {99, "--cpu"};
@@ -178,24 +170,19 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
 }
 
 TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
-    HostReadings host = good_host();
-    for (const auto& [scheduling, grade] :
-         {std::pair<SchedulingClass, Grade>{{SCHED_OTHER, 0}, Grade::ok},
-          {{SCHED_OTHER, -5}, Grade::ok},
-          {{SCHED_OTHER, 1}, Grade::warning},
-          {{SCHED_BATCH, 0}, Grade::warning},
-          {{SCHED_DEADLINE, 0}, Grade::fault},
-          {{SCHED_IDLE, 0}, Grade::warning},
-          {{SCHED_FIFO, 0}, Grade::ok}}) {
-        host.scheduling = scheduling;
-        EXPECT_EQ(finding_of(host, "scheduling").grade, grade) << scheduling.policy;
-    }
-    for (const auto& [network, grade] : {std::pair<Network, Grade>{Network::none, Grade::warning},
-                                         {Network::loopback, Grade::warning},
-                                         {Network::more, Grade::ok}}) {
-        host.network = network;
-        EXPECT_EQ(finding_of(host, "network").grade, grade);
-    }
+    expect_grades<SchedulingClass>(
+        "scheduling", [](HostReadings& host, SchedulingClass of) { host.scheduling = of; },
+        {{{SCHED_OTHER, 0}, Grade::ok},
+         {{SCHED_OTHER, -5}, Grade::ok},
+         {{SCHED_OTHER, 1}, Grade::warning},
+         {{SCHED_BATCH, 0}, Grade::warning},
+         {{SCHED_DEADLINE, 0}, Grade::fault},
+         {{SCHED_IDLE, 0}, Grade::warning},
+         {{SCHED_FIFO, 0}, Grade::ok}});
+    expect_grades<Network>("network", [](HostReadings& host, Network of) { host.network = of; },
+                           {{Network::none, Grade::warning},
+                            {Network::loopback, Grade::warning},
+                            {Network::more, Grade::ok}});
 }
 
 TEST(Doctor, NamesTheInterfaceThatHoldsPacketsBack) {

@@ -2,9 +2,6 @@
 
 #include "cmd/mock/core.hpp"
 
-#include "proto/api/dialect.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -54,8 +51,7 @@ TEST(MockCore, StreamsChatAsVllmDoes) {
     for (std::size_t i = 1; i <= 4; ++i) {
         const std::string content{*dig(events[i], "choices.0.delta.content").as_string()};
         EXPECT_EQ(content.substr(0, 2), " w") << content;
-        const JsonValue finish = dig(events[i], "choices.0.finish_reason");
-        EXPECT_EQ(finish.raw(), i == 4 ? "\"length\"" : "null");
+        EXPECT_EQ(dig(events[i], "choices.0.finish_reason").raw(), i == 4 ? "\"length\"" : "null");
         EXPECT_FALSE(dig(events[i], "usage").present());
     }
     EXPECT_EQ(dig(events[5], "choices").raw(), "[]");

@@ -2,9 +2,6 @@
 
 #include "cmd/mock/engine_model.hpp"
 
-#include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -20,12 +17,7 @@ Pace gpu() {
 }
 
 Seat seat(std::int64_t ready_ns, std::uint32_t prompt, std::uint32_t tokens) {
-    Seat made;
-    made.ready = {ready_ns};
-    made.prompt_left = prompt;
-    made.steps = tokens;
-    made.wanted = tokens;
-    return made;
+    return {.ready = {ready_ns}, .prompt_left = prompt, .steps = tokens, .wanted = tokens};
 }
 
 /// Lets all of it happen, and gives the seats in the order in which they were done.

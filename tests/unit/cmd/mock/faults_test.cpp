@@ -2,7 +2,6 @@
 
 #include "cmd/mock/faults.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

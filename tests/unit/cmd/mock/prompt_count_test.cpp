@@ -1,10 +1,7 @@
 #include "cmd/mock/prompt_count.hpp"
 
 #include "cmd/mock/request_reader.hpp"
-#include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"
 

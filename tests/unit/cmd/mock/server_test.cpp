@@ -10,7 +10,6 @@
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/mock.hpp"
 #include "engine/io/uring.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

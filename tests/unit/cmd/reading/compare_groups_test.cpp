@@ -4,10 +4,7 @@
 
 #include "cmd/reading/compare_spread.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/figures/distribution.hpp"
-#include "proto/json/document.hpp"
 #include "tests/comparison/made_runs.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
@@ -105,12 +102,10 @@ TEST(LongRun, OfShortAndConstantSeries) {
 
 /// An error of 2 % from 1,000 rows, of which `between` stays.
 MetricComparison found_with(double between) {
-    MetricComparison found;
-    found.metric = *read_metric("ttft:mean");
-    found.pairs = 1000;
-    found.error = 0.02;
-    found.error_between = between;
-    return found;
+    return {.metric = *read_metric("ttft:mean"),
+            .error = 0.02,
+            .error_between = between,
+            .pairs = 1000};
 }
 
 TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
@@ -133,10 +128,8 @@ TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
 TEST(Power, IsReached) {
     constexpr int simulations = 200;
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    ComparisonOptions options;
-    options.resamples = 200;
-    MadeLaw law;
-    law.ratio = 1.2;
+    ComparisonOptions options{.resamples = 200};
+    MadeLaw law{.ratio = 1.2};
     const MadeGroups pilot = make_groups(law, 1, 1, 1000);
     const MetricComparison first = compare_groups(pilot.a, pilot.b, metrics, options).metrics[0];
     law.rows = static_cast<std::size_t>(*rows_needed(first, 0.2));
@@ -157,13 +150,10 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 /// A row is due each second, and its ttft is `of(row)` ns.
 template <typename Of>
 ComparedRun make_run(std::size_t rows, Of of) {
-    ComparedRun run;
-    run.duration_ns = static_cast<std::int64_t>(rows) * second_ns;
+    ComparedRun run{.duration_ns = static_cast<std::int64_t>(rows) * second_ns};
     for (std::size_t row = 0; row < rows; ++row) {
-        ComparedRequest request;
-        request.key = row;
-        request.due_ns = static_cast<std::int64_t>(row) * second_ns;
-        request.ok = true;
+        ComparedRequest request{
+            .key = row, .due_ns = static_cast<std::int64_t>(row) * second_ns, .ok = true};
         request.ended_ns = request.due_ns + second_ns;
         request.output_tokens = 10;
         request.values[ttft] = of(row);
@@ -274,8 +264,7 @@ TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
     const ComparedRun a = make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     const ComparedRun b =
         make_run(4000, [](std::size_t row) { return 1.03e6 * scattered(row, 1); });
-    ComparisonOptions options;
-    options.margin = 0.0301;
+    ComparisonOptions options{.margin = 0.0301};
     EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::same);
     options.margin = 0.0299;
     EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::higher);
@@ -332,8 +321,7 @@ TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
     EXPECT_NEAR(found.high, 1.96 * std::sqrt(2.0) / 1002, 1e-5);
     EXPECT_NEAR(found.low, -found.high, 1e-12);
     EXPECT_EQ(found.in_these_runs, Shown::unsure);  // 0.28 points lie beyond the margin of 0.1
-    ComparisonOptions options;
-    options.share_margin = 0.003;
+    ComparisonOptions options{.share_margin = 0.003};
     EXPECT_EQ(compare_one(run, run, "errors", options).in_these_runs, Shown::same);
 }
 
@@ -466,8 +454,7 @@ struct Dual {
         }
     }
     GroupComparison compared(bool is_dual = true) const {
-        ComparisonOptions options;
-        options.is_dual = is_dual;
+        ComparisonOptions options{.is_dual = is_dual};
         return compare(a, b, {"ttft:mean", "ttft:p50", "errors", "throughput"}, options);
     }
 };
@@ -640,11 +627,7 @@ TEST(Evidence, TaintedRowsOfASideMakeUnsure) {
 
 /// AR(1) with an e-folding time of 200 rows of 1,500.
 MadeGroups slow_runs(std::size_t runs, double ratio) {
-    MadeLaw law;
-    law.law = Law::series;
-    law.rows = 1500;
-    law.memory = std::exp(-1.0 / 200);
-    law.ratio = ratio;
+    MadeLaw law{.law = Law::series, .rows = 1500, .ratio = ratio, .memory = std::exp(-1.0 / 200)};
     return make_groups(law, runs, runs, 2);
 }
 
@@ -652,8 +635,7 @@ MadeGroups slow_runs(std::size_t runs, double ratio) {
 TEST(Evidence, SlowDependenceIsUnsureButForRepeats) {
     const MadeGroups one = slow_runs(1, 1);
     for (const bool is_dual : {true, false}) {
-        ComparisonOptions options;
-        options.is_dual = is_dual;
+        ComparisonOptions options{.is_dual = is_dual};
         for (const char* name : {"ttft:mean", "throughput"}) {
             const MetricComparison found = compare_one(one.a[0], one.b[0], name, options);
             if (found.metric.unit() == MetricUnit::ns) {
@@ -670,8 +652,7 @@ TEST(Evidence, SlowDependenceIsUnsureButForRepeats) {
 }
 
 TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
-    MadeLaw law;
-    law.run_deviation = 0.1;
+    MadeLaw law{.run_deviation = 0.1};
     const MadeGroups made = make_groups(law, 1, 5, 3);
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     const GroupComparison compared = compare_groups(made.a, made.b, metrics, {});
@@ -696,11 +677,10 @@ double number(JsonValue of, const char* name) {
 ComparedRun run_of(const std::vector<double>& ttfts, const std::vector<double>& trees = {}) {
     ComparedRun run;
     for (std::size_t row = 0; row < ttfts.size(); ++row) {
-        ComparedRequest request;
-        request.key = row;
-        request.due_ns = static_cast<std::int64_t>(row) * 1'000'000;
-        request.tree = trees.empty() ? 0 : static_cast<std::uint64_t>(trees[row]);
-        request.ok = true;
+        ComparedRequest request{.key = row,
+                                .due_ns = static_cast<std::int64_t>(row) * 1'000'000,
+                                .tree = trees.empty() ? 0 : static_cast<std::uint64_t>(trees[row]),
+                                .ok = true};
         request.values[static_cast<std::size_t>(RowValue::ttft)] = ttfts[row];
         run.requests.push_back(request);
     }
@@ -815,8 +795,7 @@ constexpr int covered_min = 85;
 /// How many of the intervals hold the ratio that the runs were made with.
 int covered(const MadeLaw& law, const char* name, std::size_t runs = 1) {
     const std::vector<ComparedMetric> metrics{*read_metric(name)};
-    ComparisonOptions options;
-    options.resamples = 200;
+    ComparisonOptions options{.resamples = 200};
     int count = 0;
     for (std::uint64_t seed = 0; seed < simulations; ++seed) {
         const MadeGroups made = make_groups(law, runs, runs, seed);
@@ -851,8 +830,7 @@ TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
         law.memory = std::exp(-7.5 / static_cast<double>(rows));
         const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
                                                   *read_metric("ttft:p50")};
-        ComparisonOptions options;
-        options.resamples = 200;
+        ComparisonOptions options{.resamples = 200};
         std::array<int, 2> called{};
         for (std::uint64_t seed = 0; seed < simulations; ++seed) {
             const MadeGroups made = make_groups(law, 1, 1, seed);
@@ -871,8 +849,7 @@ TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
 // be 1.7 times as large.
 TEST(ComparisonTruth, RepeatsWithoutAnEffectOfTheirOwn) {
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    ComparisonOptions options;
-    options.resamples = 200;
+    ComparisonOptions options{.resamples = 200};
     double whole = 0;
     double of_rows = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {

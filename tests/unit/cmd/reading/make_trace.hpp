@@ -2,9 +2,7 @@
 #pragma once
 
 #include "engine/plan/trace_file.hpp"
-#include "proto/core/hash.hpp"
-#include "proto/trace/row.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -17,25 +15,20 @@ struct RowSpec {
 };
 
 inline Trace make_trace(std::uint32_t block_size, TailRule rule, const std::vector<RowSpec>& rows) {
-    Trace trace;
-    trace.name = "made";
-    trace.format = "canonical";
-    trace.time_unit = "ms";
-    trace.block_size = block_size;
-    trace.tail_rule = rule;
-    trace.files = {{"made.jsonl", 0}};
+    Trace trace{.name = "made",
+                .format = "canonical",
+                .time_unit = "ms",
+                .block_size = block_size,
+                .tail_rule = rule,
+                .files = {{"made.jsonl", 0}}};
     for (const RowSpec& spec : rows) {
-        TraceRow row;
-        row.at_ns = spec.at_ms * 1'000'000;
-        row.ids_begin = trace.ids.size();
-        row.ids_count = static_cast<std::uint32_t>(spec.ids.size());
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.input_length = spec.input_length;
-        row.output_length = 7;
-        row.name_space = spec.name_space;
-        row.session = spec.session;
-        trace.ids.append(spec.ids);
-        trace.rows.push_back(row);
+        append_row(trace,
+                   {.at_ns = spec.at_ms * 1'000'000,
+                    .input_length = spec.input_length,
+                    .output_length = 7,
+                    .name_space = spec.name_space,
+                    .session = spec.session},
+                   spec.ids);
         trace.name_spaces = std::max(trace.name_spaces, spec.name_space + 1);
     }
     return trace;
@@ -76,9 +69,7 @@ inline std::string shared_trace(const std::string& name) {
 }
 
 inline Trace read_or_die(const std::string& path) {
-    TraceFiles files;
-    files.paths = {path};
-    files.sessions = Sessions::open;
+    TraceFiles files{.paths = {path}, .sessions = Sessions::open};
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;

@@ -2,9 +2,6 @@
 
 #include "cmd/reading/prefix_cache.hpp"
 
-#include "engine/plan/forecast.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 
 namespace driftless {
@@ -68,8 +65,7 @@ std::vector<LruCache::Name> blocks_of(const Trace& trace, const TraceRow& row, s
 
 CapacityPoint played(const Trace& trace, std::size_t group, std::size_t places) {
     LruCache cache(places);
-    CapacityPoint sums;
-    sums.blocks = places;
+    CapacityPoint sums{.blocks = places};
     for (const TraceRow& row : trace.rows) {
         const std::size_t hits = cache.play(blocks_of(trace, row, group));
         sums.hit_blocks += hits;

@@ -1,9 +1,5 @@
 #include "tests/unit/cmd/reading/vector_run.hpp"
 
-#include <fstream>
-#include <sstream>
-
-#include "proto/run/record.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -43,13 +39,12 @@ void add_event(Record& record, JsonValue event) {
 }
 
 Record record_of(JsonValue request, std::uint32_t row) {
-    Record record;
-    record.row = row;
-    record.api = "openai-chat";
-    record.due_ns = ns_of(request.find("due"));
-    record.fired_ns = ns_of(request.find("fired"));
-    record.headers_ns = ns_of(request.find("headers"));
-    record.done_ns = ns_of(request.find("end"));
+    Record record{.row = row,
+                  .api = "openai-chat",
+                  .due_ns = ns_of(request.find("due")),
+                  .fired_ns = ns_of(request.find("fired")),
+                  .headers_ns = ns_of(request.find("headers")),
+                  .done_ns = ns_of(request.find("end"))};
     record.ended_ns = record.done_ns;
     record.status = static_cast<int>(request.find("status").as_i64().value_or(0));
     record.outcome = record.status == 200 ? Outcome::ok : Outcome::http_5xx;
@@ -93,8 +88,7 @@ JsonValue at(JsonValue value, std::string_view path) {
 }
 
 ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
-    ViewedRun run;
-    run.duration_ns = ns_of(at(vector, "run/end"));
+    ViewedRun run{.duration_ns = ns_of(at(vector, "run/end"))};
     run.limits.ttft_ns = 250'000'000;
     run.limits.tpot_ns = 50'000'000;
     run.backend = "openai-chat";

@@ -1,8 +1,6 @@
 // Other tools' figures.
 
 #include "cmd/reading/view.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/texts.hpp"
 

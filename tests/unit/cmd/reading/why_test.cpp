@@ -3,8 +3,6 @@
 #include "cmd/reading/why.hpp"
 
 #include "cmd/reading/steady_state.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -395,7 +393,7 @@ std::vector<SteadyRow> made_run(const Made& made, std::uint64_t seed) {
     std::exponential_distribution<double> gap(made.per_second);
     std::uniform_real_distribution<double> share;
     std::exponential_distribution<double> answer(1.0 / 5);
-    std::vector<SteadyRow> rows;
+    std::vector<SteadyRow> all;
     const std::int64_t end = made.ramp + made.full;
     for (double at = gap(random); at * second < static_cast<double>(end); at += gap(random)) {
         const auto at_ns = static_cast<std::int64_t>(at * second);
@@ -404,9 +402,9 @@ std::vector<SteadyRow> made_run(const Made& made, std::uint64_t seed) {
         }
         const double grown = 1 + (made.slower - 1) * at * second / static_cast<double>(end);
         const auto took = static_cast<std::int64_t>(answer(random) * grown * second) + 1;
-        rows.push_back({at_ns, at_ns + took, took / 10});
+        all.push_back({at_ns, at_ns + took, took / 10});
     }
-    return rows;
+    return all;
 }
 
 TEST(SteadyState, IsNearlyAllOfASteadyRun) {
@@ -435,20 +433,19 @@ TEST(SteadyState, LeavesOutTheRampAndTheDrain) {
         EXPECT_GT(state.last_ns, state.end_ns) << seed;
     }
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Made made;
-        made.slower = 4;
+        Made made{.slower = 4};
         const SteadyState state = find_steady_state(made_run(made, seed));
         EXPECT_LT(state.ttft_trend.p, 0.01) << seed;
         EXPECT_GT(state.ttft_trend.z, 0) << seed;
         EXPECT_FALSE(state.is_steady()) << seed;
     }
     EXPECT_FALSE(find_steady_state({}).found);
-    std::vector<SteadyRow> rows = made_run({}, 1);
-    rows.resize(99);
-    EXPECT_FALSE(find_steady_state(rows).found);
-    rows = made_run({}, 1);
-    rows.resize(100);
-    EXPECT_TRUE(find_steady_state(rows).found);
+    std::vector<SteadyRow> all = made_run({}, 1);
+    all.resize(99);
+    EXPECT_FALSE(find_steady_state(all).found);
+    all = made_run({}, 1);
+    all.resize(100);
+    EXPECT_TRUE(find_steady_state(all).found);
     // All at one instant.
     EXPECT_FALSE(find_steady_state(std::vector<SteadyRow>(200, {5, 5, 0})).found);
 }

@@ -2,19 +2,11 @@
 
 #include "cmd/replay/host_choice.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/base/secrets.hpp"
 #include "cmd/replay/engine_crew.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/shard.hpp"
-#include "tests/unit/texts.hpp"
+#include "tests/unit/cmd/flags/parse_flags.hpp"
 
 namespace driftless {
 
@@ -293,8 +285,7 @@ TEST(Placement, FlagsGoFirst) {
     const Placement own = placed({0, 1}, true, writing(Where::on, 1));
     EXPECT_TRUE(own.gives_way);
     EXPECT_FALSE(own.may_leave) << "the user said where";
-    HostFlags ordinary;
-    ordinary.scheduling = Scheduling::ordinary;
+    HostFlags ordinary{.scheduling = Scheduling::ordinary};
     EXPECT_EQ(placed({0, 1}, true, ordinary).scheduling, Scheduling::ordinary);
 }
 
@@ -354,95 +345,79 @@ TEST(EngineSeat, PartsOfSmallCapsAreCaps) {
 
 // Whatever of a command line is a credential is known as one, and nothing else is.
 
-using Texts = std::vector<std::string>;
-
-ReplayOptions options_of(const Texts& flags) {
-    Texts arguments = {"t.jsonl", "--url=http://h"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    ReplayCommandLine line = parse_replay_options(arguments, "");
-    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
-    return std::move(line.options);
-}
-
-Texts secrets(const Texts& flags) {
-    const ReplayOptions options = options_of(flags);
+Words secrets(const Words& flags) {
+    const ReplayOptions options = options_with(flags);
     return secrets_of(take_credentials(options.request, options.server.targets).value().all);
 }
 
 TEST(Credentials, AreKnownWhereverTheyStand) {
-    EXPECT_EQ(secrets({"--api-key=sk-1"}), (Texts{"Bearer sk-1", "sk-1"}));
-    EXPECT_EQ(secrets({"--header=X-Api-Key: prod-{row}-of-{turn}"}), (Texts{"prod-", "-of-"}));
-    EXPECT_EQ(secrets({R"(--extra-body={"api_key":"sk\\/1"})"}), (Texts{R"(sk\\/1)", R"(sk\/1)"}));
-    EXPECT_EQ(secrets({R"(--extra-body={"user":"me"})", "--header=X-Team: blue-{row}"}), Texts{});
+    EXPECT_EQ(secrets({"--api-key=sk-1"}), (Words{"Bearer sk-1", "sk-1"}));
+    EXPECT_EQ(secrets({"--header=X-Api-Key: prod-{row}-of-{turn}"}), (Words{"prod-", "-of-"}));
+    EXPECT_EQ(secrets({R"(--extra-body={"api_key":"sk\\/1"})"}), (Words{R"(sk\\/1)", R"(sk\/1)"}));
+    EXPECT_EQ(secrets({R"(--extra-body={"user":"me"})", "--header=X-Team: blue-{row}"}), Words{});
 }
 
 // The key is in what is sent and nowhere else: not in the flags, not in the environment.
 TEST(Credentials, ComeFromTheEnvironmentAndLeaveTheFlagsAsTyped) {
     ASSERT_EQ(::setenv("DRIFTLESS_TEST_KEY", "sk-9", 1), 0);
-    const ReplayOptions options = options_of({"--header=X-Team: env:DRIFTLESS_TEST_KEY"});
+    const ReplayOptions options = options_with({"--header=X-Team: env:DRIFTLESS_TEST_KEY"});
     const Credentials credentials =
         take_credentials(options.request, options.server.targets).value();
     EXPECT_EQ(credentials.headers.front().value, "sk-9");
-    EXPECT_EQ(secrets_of(credentials.all), Texts{"sk-9"});
+    EXPECT_EQ(secrets_of(credentials.all), Words{"sk-9"});
     EXPECT_EQ(options.request.headers.front().value, "env:DRIFTLESS_TEST_KEY");
     EXPECT_EQ(std::getenv("DRIFTLESS_TEST_KEY"), nullptr);
 }
 
 // Saved bodies would hold the key, and no file may.
 TEST(Credentials, AreNotSavedWithPrompts) {
-    const ReplayCommandLine line = parse_replay_options(
-        {"t.jsonl", "--url=http://h", "--save-prompts=p", R"(--extra-body={"api_key":"sk-1"})"},
-        "");
-    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::refused);
-    EXPECT_TRUE(says(line.text, "api_key"));
-    EXPECT_FALSE(says(line.text, "sk-1"));
+    const std::string why =
+        refusal_with({"--save-prompts=p", R"(--extra-body={"api_key":"sk-1"})"});
+    EXPECT_TRUE(says(why, "api_key"));
+    EXPECT_FALSE(says(why, "sk-1"));
 }
 
 // Found shard: who starts many processes says which part each is; what contradicts is refused in
 // one line with variable, value and remedy.
 
-struct Case {
+/// Of "NAME=VALUE NAME=VALUE".
+Variables variables_of(const std::string& text) {
     Variables variables;
+    for (const std::string& word : words_of(text)) {
+        const std::size_t equals = word.find('=');
+        variables.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    }
+    return variables;
+}
+
+struct Case {
+    const char* variables;
     const char* from;
     ShardPlace place;
 };
 
 TEST(FoundShard, ByWhoStartsTheProcesses) {
     const Case cases[] = {
-        {{}, "", {}},
-        {{{"JOB_COMPLETION_INDEX", "2"}, {"DRIFTLESS_SHARDS", "3"}},
-         "JOB_COMPLETION_INDEX",
-         {2, 3}},
-        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID", {1, 4}},
-        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, "", {}},
-        {{{"SLURM_NTASKS", "4"}}, "", {}},
-        {{{"SLURM_PROCID", "1"},
-          {"SLURM_NTASKS", "4"},
-          {"SLURM_JOB_ID", "9"},
-          {"SLURM_STEP_ID", "0"}},
-         "SLURM_PROCID",
-         {1, 4}},
-        {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}},
-         "OMPI_COMM_WORLD_RANK",
-         {0, 1}},
-        {{{"OMPI_COMM_WORLD_RANK", "2"},
-          {"OMPI_COMM_WORLD_SIZE", "3"},
-          {"SLURM_PROCID", "0"},
-          {"SLURM_NTASKS", "2"}},
+        {"", "", {}},
+        {"JOB_COMPLETION_INDEX=2 DRIFTLESS_SHARDS=3", "JOB_COMPLETION_INDEX", {2, 3}},
+        {"SLURM_PROCID=1 SLURM_NTASKS=4", "SLURM_PROCID", {1, 4}},
+        {"SLURM_PROCID=0 SLURM_NTASKS=1", "", {}},
+        {"SLURM_NTASKS=4", "", {}},
+        {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_JOB_ID=9 SLURM_STEP_ID=0", "SLURM_PROCID", {1, 4}},
+        {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK", {0, 1}},
+        {"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=3 SLURM_PROCID=0 SLURM_NTASKS=2",
          "OMPI_COMM_WORLD_RANK",
          {2, 3}},
-        {{{"PMI_RANK", "1"}, {"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}, "PMI_RANK", {1, 2}},
-        {{{"PMIX_RANK", "1"}, {"DRIFTLESS_SHARDS", "2"}}, "PMIX_RANK", {1, 2}},
+        {"PMI_RANK=1 PMIX_RANK=1 PMI_SIZE=2", "PMI_RANK", {1, 2}},
+        {"PMIX_RANK=1 DRIFTLESS_SHARDS=2", "PMIX_RANK", {1, 2}},
         // As Open MPI 4.1 and `srun --mpi=pmix` set them.
-        {{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "3"}},
+        {"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=3",
          "OMPI_COMM_WORLD_RANK",
          {3, 4}},
-        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"PMIX_RANK", "1"}},
-         "SLURM_PROCID",
-         {1, 2}},
+        {"SLURM_PROCID=1 SLURM_NTASKS=2 PMIX_RANK=1", "SLURM_PROCID", {1, 2}},
     };
     for (const Case& one : cases) {
-        const FoundShard found = find_shard(one.variables);
+        const FoundShard found = find_shard(variables_of(one.variables));
         EXPECT_EQ(found.refused, "");
         EXPECT_EQ(found.from, one.from);
         EXPECT_EQ(found.place, one.place) << one.from;
@@ -450,29 +425,24 @@ TEST(FoundShard, ByWhoStartsTheProcesses) {
 }
 
 TEST(FoundShard, RefusesWhatIsBrokenOrContradicts) {
-    const std::pair<Variables, const char*> cases[] = {
-        {{{"JOB_COMPLETION_INDEX", "2"}},
+    const std::pair<const char*, const char*> cases[] = {
+        {"JOB_COMPLETION_INDEX=2",
          "JOB_COMPLETION_INDEX is 2, but the number of shards is not known"},
-        {{{"DRIFTLESS_SHARDS", "3"}}, "DRIFTLESS_SHARDS is 3, but no variable says which shard"},
-        {{{"DRIFTLESS_SHARDS", "3"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}},
+        {"DRIFTLESS_SHARDS=3", "DRIFTLESS_SHARDS is 3, but no variable says which shard"},
+        {"DRIFTLESS_SHARDS=3 PMI_RANK=3 PMI_SIZE=4",
          "DRIFTLESS_SHARDS is 3, but PMI_RANK is one of 4"},
-        {{{"SLURM_PROCID", "4"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID is 4 and SLURM_NTASKS is 4"},
-        {{{"SLURM_PROCID", "1.5"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID is \"1.5\""},
-        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4097"}}, "not a number from 1 to 4096"},
-        {{{"SLURM_PROCID", "1"}}, "the number of tasks is not known; set SLURM_NTASKS"},
-        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "9"}}, "srun"},
-        {{{"SLURM_PROCID", "0"},
-          {"SLURM_NTASKS", "4"},
-          {"SLURM_JOB_ID", "9"},
-          {"SLURM_STEP_ID", "4294967291"}},
-         "srun"},
-        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"PMIX_RANK", "0"}},
+        {"SLURM_PROCID=4 SLURM_NTASKS=4", "SLURM_PROCID is 4 and SLURM_NTASKS is 4"},
+        {"SLURM_PROCID=1.5 SLURM_NTASKS=4", "SLURM_PROCID is \"1.5\""},
+        {"SLURM_PROCID=1 SLURM_NTASKS=4097", "not a number from 1 to 4096"},
+        {"SLURM_PROCID=1", "the number of tasks is not known; set SLURM_NTASKS"},
+        {"SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=9", "srun"},
+        {"SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=9 SLURM_STEP_ID=4294967291", "srun"},
+        {"SLURM_PROCID=1 SLURM_NTASKS=2 PMIX_RANK=0",
          "SLURM_PROCID says shard 1/2 and PMIX_RANK is 0"},
-        {{{"PMI_RANK", "1"}, {"PMIX_RANK", "0"}, {"PMI_SIZE", "2"}},
-         "PMI_RANK says shard 1/2 and PMIX_RANK says 0/2"},
+        {"PMI_RANK=1 PMIX_RANK=0 PMI_SIZE=2", "PMI_RANK says shard 1/2 and PMIX_RANK says 0/2"},
     };
     for (const auto& [variables, words] : cases) {
-        const FoundShard found = find_shard(variables);
+        const FoundShard found = find_shard(variables_of(variables));
         EXPECT_TRUE(says(found.refused, words)) << words << "\n" << found.refused;
         EXPECT_TRUE(says(found.refused, "--shard none"));
         EXPECT_EQ(found.from, "");
@@ -481,9 +451,8 @@ TEST(FoundShard, RefusesWhatIsBrokenOrContradicts) {
 
 // Shard: caps are shared out to the last one, and files have names of their own.
 
-ReplayCommandLine line_of(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"trace.jsonl", "--url", "http://h:1"});
-    ReplayCommandLine line = parse_replay_options(flags, "");
+ReplayCommandLine line_of(const Words& flags) {
+    ReplayCommandLine line = parse_flags(flags);
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     return line;
 }
@@ -510,7 +479,7 @@ TEST(Shard, SharesCapsOut) {
 }
 
 TEST(Shard, KeepsWhatTheEnvironmentSaid) {
-    const Variables variables{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}};
+    const Variables variables = variables_of("SLURM_PROCID=1 SLURM_NTASKS=4");
     const auto keeps = [](const ReplayCommandLine& line) {
         return std::count(line.arguments.begin(), line.arguments.end(), "--shard=1/4") == 1;
     };

@@ -1,14 +1,10 @@
 // The run's own page is one that our reader takes, is served while it is told of progress, and who
 // is slow keeps nothing from ending.
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "cmd/replay/side_threads.hpp"
-#include "proto/metrics/exposition.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -234,22 +230,26 @@ TEST(ProgressLine, WritesALineEveryThirtySecondsToALog) {
     EXPECT_TRUE(says(text, "\nprogress: 1:35 / "));
 }
 
-// An interrupt is answered once, the second one too, even where no progress is shown.
-TEST(ProgressLine, SaysWhatAnInterruptDoes) {
+/// What is written where the line is shown once at each of these counts of interrupts.
+std::string said_at(std::initializer_list<int> stops, const Progress& progress,
+                    bool shows_progress = false) {
     Pipe pipe;
     {
-        std::atomic<int> stops{0};
-        ProgressLine line(pipe.in(), {false, &stops, 5 * s});
-        Progress progress = at(40 * s, 31);
-        progress.inflight = 3;
-        line.show(progress);
-        stops = 1;
-        line.show(progress);
-        line.show(progress);
-        stops = 2;
-        line.show(progress);
+        std::atomic<int> now{0};
+        ProgressLine line(pipe.in(), {shows_progress, &now, 5 * s});
+        for (const int stop : stops) {
+            now = stop;
+            line.show(progress);
+        }
     }
-    EXPECT_EQ(pipe.text(),
+    return pipe.text();
+}
+
+// An interrupt is answered once, the second one too, even where no progress is shown.
+TEST(ProgressLine, SaysWhatAnInterruptDoes) {
+    Progress progress = at(40 * s, 31);
+    progress.inflight = 3;
+    EXPECT_EQ(said_at({0, 1, 1, 2}, progress),
               "interrupted: 12,000 rows will not be sent; waiting up to 5s for 3 open answers "
               "(--grace); interrupt again to cancel them\n"
               "interrupted again: 3 open answers are cancelled\n");
@@ -257,45 +257,25 @@ TEST(ProgressLine, SaysWhatAnInterruptDoes) {
 
 // Users: how many rows will not be sent is not known.
 TEST(ProgressLine, AnInterruptOfUsersSaysThatNothingFurtherIsSent) {
-    Pipe pipe;
-    {
-        std::atomic<int> stops{1};
-        ProgressLine line(pipe.in(), {false, &stops, 5 * s});
-        Progress progress = at(40 * s, 31);
-        progress.rows = 31;
-        progress.rows_open = true;
-        progress.inflight = 1;
-        line.show(progress);
-        stops = 2;
-        line.show(progress);
-    }
-    EXPECT_EQ(pipe.text(),
+    Progress progress = at(40 * s, 31);
+    progress.rows = 31;
+    progress.rows_open = true;
+    progress.inflight = 1;
+    EXPECT_EQ(said_at({1, 2}, progress),
               "interrupted: nothing more is sent; waiting up to 5s for 1 open answer (--grace); "
               "interrupt again to cancel it\n"
               "interrupted again: 1 open answer is cancelled\n");
 }
 
 TEST(ProgressLine, AnInterruptCountsOneRow) {
-    Pipe pipe;
-    {
-        const std::atomic<int> stops{1};
-        ProgressLine line(pipe.in(), {true, &stops, 5 * s});
-        Progress progress = at(s, 30);
-        progress.rows = 31;
-        line.show(progress);
-    }
-    EXPECT_EQ(pipe.text(), "interrupted: 1 row will not be sent\n");
+    Progress progress = at(s, 30);
+    progress.rows = 31;
+    EXPECT_EQ(said_at({1}, progress, true), "interrupted: 1 row will not be sent\n");
 }
 
 // Where nothing is open, nothing is waited for.
 TEST(ProgressLine, AnInterruptWithNothingOpenJustEnds) {
-    Pipe pipe;
-    {
-        const std::atomic<int> stops{1};
-        ProgressLine line(pipe.in(), {true, &stops, 5 * s});
-        line.show(at(s, 31));
-    }
-    EXPECT_EQ(pipe.text(), "interrupted: 12,000 rows will not be sent\n");
+    EXPECT_EQ(said_at({1}, at(s, 31)), "interrupted: 12,000 rows will not be sent\n");
 }
 
 }  // namespace

@@ -4,22 +4,12 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/report/workbook.hpp"
-#include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
 #include "proto/run/period.hpp"
-#include "proto/run/record.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -59,14 +49,11 @@ std::string xml(std::string_view text) {
     return out;
 }
 
-std::string markdown(std::string_view text) {
-    return markdown_text(text);
-}
-
 TEST(EscapedText, Xml) {
     EXPECT_EQ(xml("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; 'd'");
     EXPECT_EQ(xml("]]>"), "]]&gt;");
-    EXPECT_EQ(xml("a\nb"), "a\\u000ab");
+    EXPECT_EQ(xml("a\nb\t"), "a\\u000ab\\u0009");
+    EXPECT_EQ(xml(""), "");
     EXPECT_EQ(xml(std::string_view("\0\x1b", 2)), "\\u0000\\u001b");
     EXPECT_EQ(xml("\xff"), "\xEF\xBF\xBD");
     // U+FFFE and U+FFFF are UTF-8, and no XML characters; U+FFFD is one.
@@ -76,11 +63,11 @@ TEST(EscapedText, Xml) {
 }
 
 TEST(EscapedText, Markdown) {
-    EXPECT_EQ(markdown("a|b"), "a\\|b");
-    EXPECT_EQ(markdown("<img>&amp;[x](y)`c`*d*_e_"),
+    EXPECT_EQ(markdown_text("a|b"), "a\\|b");
+    EXPECT_EQ(markdown_text("<img>&amp;[x](y)`c`*d*_e_"),
               "\\<img\\>\\&amp;\\[x\\](y)\\`c\\`\\*d\\*\\_e\\_");
-    EXPECT_EQ(markdown("a\n# b"), "a\\\\u000a\\# b");
-    EXPECT_EQ(markdown("plain 1.5 %"), "plain 1.5 %");
+    EXPECT_EQ(markdown_text("a\n# b"), "a\\\\u000a\\# b");
+    EXPECT_EQ(markdown_text("plain 1.5 %"), "plain 1.5 %");
 }
 
 // CSV fields are quoted where RFC 4180 asks for it, and nowhere else.
@@ -118,20 +105,8 @@ TEST(CsvField, HoldsNoFormula) {
 
 // What others said stays text inside a page, and base64 is that of RFC 4648.
 
-std::string html(std::string_view text) {
-    std::string out;
-    append_xml_text(out, text);
-    return out;
-}
-
 std::string base64(std::string_view text) {
     return base64_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
-TEST(Html, EscapesWhatMarksItUp) {
-    EXPECT_EQ(html("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");
-    EXPECT_EQ(html("tab\there"), "tab\\u0009here");
-    EXPECT_EQ(html(""), "");
 }
 
 // No "<" at all is left, so that no script can end; the JSON reader sees the same words.
@@ -143,8 +118,7 @@ TEST(Html, HoldsAnyJsonInAScript) {
         std::string script;
         append_script_json(script, json);
         EXPECT_EQ(script.find('<'), script.npos) << script;
-        JsonDocument document;
-        EXPECT_EQ(document.parse(script).value().as_string(), words);
+        EXPECT_EQ(JsonText(script).root.as_string(), words);
     }
 }
 
@@ -163,7 +137,7 @@ TEST(Html, WritesBase64) {
 // A workbook that is read back from its bytes: numbers are numbers, the first line is frozen and
 // filters, and what is too long for a sheet or a cell goes on or is cut.
 
-constexpr std::string_view columns[] = {"a", "b", "c"};
+constexpr std::string_view three_columns[] = {"a", "b", "c"};
 
 TableCell number(const char* digits) {
     return {CellKind::number, digits};
@@ -177,7 +151,7 @@ class Workbook : public testing::Test {
         lxw_workbook_options options{};
         options.constant_memory = LXW_TRUE;
         lxw_workbook* const book = workbook_new_opt(path.c_str(), &options);
-        Sheet sheet(book, "table", columns, rows_max);
+        Sheet sheet(book, "table", three_columns, rows_max);
         for (const TableRow& row : rows) {
             sheet.add(row);
         }
@@ -197,15 +171,15 @@ TEST_F(Workbook, CellsHaveTheirKinds) {
               {text_cell("=1+1"), {CellKind::boolean, "true"}, {}}},
              100);
     const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(says(sheet, "<c r=\"A2\"><v>9007199254740991</v></c>")) << sheet;
-    EXPECT_TRUE(says(sheet, "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>")) << sheet;
-    EXPECT_TRUE(says(sheet, "<c r=\"C2\"><v>-1.5</v></c>")) << sheet;
-    EXPECT_TRUE(says(sheet, "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>")) << sheet;
-    EXPECT_TRUE(says(sheet, "<c r=\"B3\" t=\"b\"><v>1</v></c>")) << sheet;
-    EXPECT_FALSE(says(sheet, "r=\"C3\"")) << sheet;
-    EXPECT_TRUE(says(sheet, "<pane ySplit=\"1\"")) << sheet;
-    EXPECT_TRUE(says(sheet, "state=\"frozen\"")) << sheet;
-    EXPECT_TRUE(says(sheet, "<autoFilter ref=\"A1:C3\"/>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"A2\"><v>9007199254740991</v></c>"));
+    EXPECT_TRUE(says(sheet, "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>"));
+    EXPECT_TRUE(says(sheet, "<c r=\"C2\"><v>-1.5</v></c>"));
+    EXPECT_TRUE(says(sheet, "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>"));
+    EXPECT_TRUE(says(sheet, "<c r=\"B3\" t=\"b\"><v>1</v></c>"));
+    EXPECT_FALSE(says(sheet, "r=\"C3\""));
+    EXPECT_TRUE(says(sheet, "<pane ySplit=\"1\""));
+    EXPECT_TRUE(says(sheet, "state=\"frozen\""));
+    EXPECT_TRUE(says(sheet, "<autoFilter ref=\"A1:C3\"/>"));
 }
 
 // One row less than a sheet holds, as many, and one more.
@@ -219,8 +193,7 @@ TEST_F(Workbook, HasOnlyCharactersOfXml) {
     EXPECT_TRUE(says(sheet,
                      "<t>a\xEF\xBF\xBD"
                      "b\xEF\xBF\xBD"
-                     "\xEF\xBF\xBC</t>"))
-        << sheet;
+                     "\xEF\xBF\xBC</t>"));
 }
 
 TEST_F(Workbook, GoesOnInAnotherSheet) {
@@ -229,8 +202,8 @@ TEST_F(Workbook, GoesOnInAnotherSheet) {
     EXPECT_EQ(unzipped(with({row, row, row}, 4), "xl/worksheets/sheet2.xml"), "");
     const std::string zip = with({row, row, row, row}, 4);
     const std::string second = unzipped(zip, "xl/worksheets/sheet2.xml");
-    EXPECT_TRUE(says(second, "<c r=\"A2\"><v>7</v></c>")) << second;
-    EXPECT_TRUE(says(second, "<t>a</t>")) << second;
+    EXPECT_TRUE(says(second, "<c r=\"A2\"><v>7</v></c>"));
+    EXPECT_TRUE(says(second, "<t>a</t>"));
     EXPECT_TRUE(says(unzipped(zip, "xl/workbook.xml"), "name=\"table 2\""));
     EXPECT_EQ(rows_, 3u);
 }
@@ -415,29 +388,26 @@ constexpr std::int64_t zero_ns = 1'000'000;
 
 Record record_of(std::uint32_t row, std::uint32_t lane, std::int64_t due, std::int64_t fired,
                  std::int64_t ended) {
-    Record record;
-    record.row = row;
-    record.connection = lane;
-    record.reused = true;
-    record.due_ns = due;
-    record.fired_ns = fired;
-    record.drift_ns = fired - due;
-    record.sent_ns = fired + 5;
-    record.wire_ns = fired + 3;
-    record.first_token_ns = fired + 20;
-    record.last_token_ns = ended - 1;
-    record.ended_ns = ended;
-    record.tpot_ns = 1.5;
-    record.outcome = Outcome::ok;
-    return record;
+    return {.row = row,
+            .connection = lane,
+            .reused = true,
+            .due_ns = due,
+            .fired_ns = fired,
+            .drift_ns = fired - due,
+            .wire_ns = fired + 3,
+            .sent_ns = fired + 5,
+            .first_token_ns = fired + 20,
+            .last_token_ns = ended - 1,
+            .ended_ns = ended,
+            .tpot_ns = 1.5,
+            .outcome = Outcome::ok};
 }
 
 TableRow row_of(const std::string& line, const std::vector<Figure>& columns) {
-    JsonDocument document;
-    const JsonValue root = document.parse(line).value();
+    const JsonText json(line);
     TableRow row;
     for (const Figure& column : columns) {
-        row.push_back(cell_of(value_of(root, column)));
+        row.push_back(cell_of(value_of(json.root, column)));
     }
     return row;
 }
@@ -456,9 +426,7 @@ std::string trace_of(const std::vector<Record>& records) {
     trace.begin(names);
     LaneSlices slices(trace, columns, event_columns, {zero_ns, 99, "a run"});
     for (const Record& record : records) {
-        std::string line;
-        append_jsonl(line, record);
-        slices.add(row_of(line, columns));
+        slices.add(row_of(jsonl_of(record), columns));
     }
     TimedEvent event{.what = "mark", .at_ns = 50, .begin_ns = 60};
     std::string line;

@@ -2,34 +2,11 @@
 
 #include "cmd/report/page.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cmd/reading/trace_figures.hpp"
-#include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
-#include "proto/core/hash.hpp"
-#include "proto/figures/criteria.hpp"
-#include "proto/figures/summary.hpp"
-#include "proto/json/document.hpp"
-#include "proto/metrics/exposition.hpp"
-#include "proto/metrics/server_figure.hpp"
-#include "proto/run/client_sample.hpp"
 #include "proto/run/period.hpp"
-#include "proto/run/record.hpp"
-#include "proto/run/server_log.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -163,10 +140,8 @@ std::string unit_of(RunTable table, std::string_view name) {
 TEST(Figures, AreTheKeysOfARecord) {
     Record record;
     record.shard = 0;  // of a merged run, which has every key
-    std::string line;
-    append_jsonl(line, record);
-    JsonDocument document;
-    JsonValue member = document.parse(line).value().first();
+    const JsonText json(jsonl_of(record));
+    JsonValue member = json.root.first();
     for (const Figure& figure : figures_of(RunTable::requests)) {
         while (member.key().starts_with("chunk_") && member.key() != "chunk_kinds") {
             member = member.next();
@@ -179,18 +154,16 @@ TEST(Figures, AreTheKeysOfARecord) {
 }
 
 TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
-    JsonDocument document;
     std::string line;
     append_period(line, Period());
-    const JsonValue period = document.parse(line).value();
-    EXPECT_EQ(figures_of(RunTable::periods).size(), period.size());
+    const JsonText period(line);
+    EXPECT_EQ(figures_of(RunTable::periods).size(), period.root.size());
     for (const Figure& figure : figures_of(RunTable::periods)) {
-        EXPECT_TRUE(value_of(period, figure).present()) << figure.name;
+        EXPECT_TRUE(value_of(period.root, figure).present()) << figure.name;
         EXPECT_FALSE(figure.definition.empty()) << figure.name;
     }
-    SummaryInfo info;
-    info.unfinished = Unfinished{3, 2, true};
-    info.stopped_when = StoppedWhen{"errors > 1", 2, 3, FigureUnit::share};
+    SummaryInfo info{.stopped_when = StoppedWhen{"errors > 1", 2, 3, FigureUnit::share},
+                     .unfinished = Unfinished{3, 2, true}};
     const ClientTotals client;
     info.client = &client;
     info.server.emplace().gauges.fill(GaugeTotals{});
@@ -210,20 +183,19 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
          {&sums.ttft, &sums.tpot, &sums.itl, &sums.e2e, &sums.chunk_gap}) {
         one->count = 1;
     }
-    const std::string text = summary_json(sums, info);
-    const JsonValue summary = document.parse(text).value();
+    const JsonText summary(summary_json(sums, info));
     std::set<std::string> names;
     for (const Figure& figure : figures_of(RunTable::summary)) {
-        EXPECT_TRUE(value_of(summary, figure).present()) << figure.name;
+        EXPECT_TRUE(value_of(summary.root, figure).present()) << figure.name;
         EXPECT_TRUE(names.insert(figure.name).second) << figure.name;
     }
 }
 
 TEST(Figures, OfTheClientAreThoseOfItsLines) {
-    JsonDocument document;
     std::string line;
     append_client_sample(line, ClientSample(), 0);
-    JsonValue member = document.parse(line).value().first();
+    const JsonText json(line);
+    JsonValue member = json.root.first();
     for (const Figure& figure : figures_of(RunTable::client)) {
         if (figure.name == "shard") {  // of merged runs
             continue;
@@ -262,12 +234,9 @@ TEST(Figures, DefinitionsAreOneSentence) {
 }
 
 TEST(Figures, CellsKeepTheDigits) {
-    JsonDocument document;
-    const JsonValue root =
-        document
-            .parse(R"({"a":9007199254740993,"b":1.50,"c":null,"d":true,"e":"x\ny","f":["late"]})")
-            .value();
-    const auto cell = [&root](const char* key) { return cell_of(root.find(key)); };
+    const JsonText json(
+        R"({"a":9007199254740993,"b":1.50,"c":null,"d":true,"e":"x\ny","f":["late"]})");
+    const auto cell = [&json](const char* key) { return cell_of(json.root.find(key)); };
     EXPECT_EQ(cell("a").text, "9007199254740993");
     EXPECT_EQ(cell("a").kind, CellKind::number);
     EXPECT_EQ(cell("b").text, "1.50");
@@ -381,12 +350,26 @@ TEST(PrefixForecast, SaysWhyThereIsNone) {
 // From real servers' pages, by way of server.jsonl as it is written, to the size of their caches.
 // What is expected are the sizes with which those servers were started, or that they print.
 
-class CacheSize : public testing::Test {
+/// A server.jsonl of its own.
+class ServerPages : public testing::Test {
   protected:
-    void scrape(SeriesLog& log, std::size_t url, const std::string& page) {
+    void scrape(SeriesLog& log, std::size_t url, std::int64_t t_ns, const std::string& page) {
         ExpositionReader reader;
         ASSERT_TRUE(reader.read(page)) << reader.problem();
-        log.add(url, ++t_ns_, 7, reader.page(), lines_);
+        log.add(url, t_ns, 7, reader.page(), lines_);
+    }
+    /// The path of the file that has these lines.
+    std::string file() { return folder_.write("server.jsonl", lines_); }
+
+    ScratchFolder folder_;
+    std::string lines_;
+    std::string why_;
+};
+
+class CacheSize : public ServerPages {
+  protected:
+    void scrape(SeriesLog& log, std::size_t url, const std::string& page) {
+        ServerPages::scrape(log, url, ++t_ns_, page);
     }
     /// Of servers with one page each.
     ServerCacheSize size_of(const std::vector<std::string>& pages) {
@@ -398,9 +381,7 @@ class CacheSize : public testing::Test {
         return read();
     }
     ServerCacheSize read() {
-        const std::string path = folder_ / "server.jsonl";
-        std::ofstream(path) << lines_;
-        const Result<ServerCacheSize> size = read_server_cache_size(path, why_);
+        const Result<ServerCacheSize> size = read_server_cache_size(file(), why_);
         EXPECT_TRUE(size) << why_;
         return size ? size.value() : ServerCacheSize{};
     }
@@ -411,9 +392,6 @@ class CacheSize : public testing::Test {
         EXPECT_EQ(size.metric, metric);
     }
 
-    ScratchFolder folder_;
-    std::string lines_;
-    std::string why_;
     std::int64_t t_ns_ = 0;
     int urls_ = 0;
 };
@@ -483,15 +461,13 @@ TEST_F(CacheSize, IsThatOfTheLastServerThatSaysIt) {
 }
 
 TEST_F(CacheSize, SaysWhichLineIsWrong) {
-    const std::string path = folder_ / "server.jsonl";
-    std::ofstream(path) << "{}\n";
-    EXPECT_FALSE(read_server_cache_size(path, why_));
+    EXPECT_FALSE(read_server_cache_size(folder_.write("server.jsonl", "{}\n"), why_));
     EXPECT_TRUE(says(why_, "server.jsonl:1: "));
 }
 
 // From a server's pages, by way of server.jsonl as it is written, to what the page of a run draws.
 
-class ServerTable : public testing::Test {
+class ServerTable : public ServerPages {
   protected:
     // A page of vLLM with so many requests running, tokens made so far, and a series that no table
     // has.
@@ -501,23 +477,12 @@ class ServerTable : public testing::Test {
                "vllm:generation_tokens_total " + std::to_string(made) +
                "\n# TYPE vllm:unheard_of gauge\nvllm:unheard_of 5\n";
     }
-    void scrape(SeriesLog& log, std::size_t url, std::int64_t t_ns, const std::string& page) {
-        ExpositionReader reader;
-        ASSERT_TRUE(reader.read(page)) << reader.problem();
-        log.add(url, t_ns, 7, reader.page(), lines_);
-    }
     // The columns of the file that has these lines.
     std::vector<PageColumn> read() {
-        const std::string path = folder_ / "server.jsonl";
-        std::ofstream(path) << lines_;
-        Result<std::vector<PageColumn>> table = read_server_table(path, why_);
+        Result<std::vector<PageColumn>> table = read_server_table(file(), why_);
         EXPECT_TRUE(table) << why_;
         return table ? std::move(table).value() : std::vector<PageColumn>();
     }
-
-    ScratchFolder folder_;
-    std::string lines_;
-    std::string why_;
 };
 
 TEST_F(ServerTable, AddsUpServersAndCountsFromTheFirstPage) {
@@ -559,9 +524,7 @@ TEST_F(ServerTable, IsEmptyWithoutAFile) {
 }
 
 TEST_F(ServerTable, SaysWhichLineIsWrong) {
-    const std::string path = folder_ / "server.jsonl";
-    std::ofstream(path) << "{}\n";
-    EXPECT_FALSE(read_server_table(path, why_));
+    EXPECT_FALSE(read_server_table(folder_.write("server.jsonl", "{}\n"), why_));
     EXPECT_TRUE(says(why_, "server.jsonl:1: "));
 }
 
@@ -569,9 +532,7 @@ TEST_F(ServerTable, SaysWhichLineIsWrong) {
 // columns cost little.
 
 PageColumn column_of(const char* name, bool holds_numbers, const Texts& values) {
-    Figure figure;
-    figure.name = name;
-    figure.holds_numbers = holds_numbers;
+    Figure figure{.name = name, .holds_numbers = holds_numbers};
     PageColumn column(figure);
     for (const std::string& value : values) {
         const CellKind kind = value.empty()   ? CellKind::empty

@@ -2,11 +2,6 @@
 
 #include "cmd/report/summary_table.hpp"
 
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-
 #include "cmd/report/text_parts.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -45,22 +40,16 @@ TEST(Plots, NumbersAreGrouped) {
 // The short table fits a terminal and answers in the order in which a person asks.
 
 Distribution of(double scale) {
-    Distribution d;
-    d.count = 100;
-    d.mean = 1.25 * scale;
-    d.at = {0.5 * scale, scale, 1.5 * scale, 2 * scale, 3 * scale, 4 * scale, 4.5 * scale};
-    d.max = 5 * scale;
-    return d;
+    return {.count = 100,
+            .mean = 1.25 * scale,
+            .max = 5 * scale,
+            .at = {0.5 * scale, scale, 1.5 * scale, 2 * scale, 3 * scale, 4 * scale, 4.5 * scale}};
 }
 
 /// A run in which everything happened.
 SummaryFigures figures() {
-    SummaryFigures f;
-    f.rows = 12031;
-    f.fired = 12000;
-    f.completed = 11900;
-    f.short_output = 11;
-    f.failed = 120;
+    SummaryFigures f{
+        .rows = 12031, .completed = 11900, .short_output = 11, .failed = 120, .fired = 12000};
     f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 11900;
     f.outcomes[static_cast<std::size_t>(Outcome::short_output)] = 11;
     f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 89;
@@ -109,8 +98,7 @@ SummaryFigures figures() {
 }
 
 SummaryInfo info() {
-    SummaryInfo i;
-    i.verdict = "client-limited";
+    SummaryInfo i{.verdict = "client-limited"};
     i.verdict_reasons = {"12 rows sent more than 0.300 ms late (cause: guard)",
                          "the engine was busy for 71.0 % of one second; above 60.0 % queues grow",
                          "the CPU was taken away for 12.0 % of one second (120.000 ms of run-queue "
@@ -119,6 +107,17 @@ SummaryInfo info() {
     i.clamped_rows = 3;
     i.unfinished = Unfinished{31, 2};
     return i;
+}
+
+/// The lines of a label, joined.
+std::string shown(const char* label, const SummaryFigures& f, const SummaryInfo& i = info()) {
+    std::string text;
+    bool inside = false;
+    for (const std::string& line : lines_of(summary_table(f, i))) {
+        inside = line.starts_with(label) || (inside && line.starts_with(" "));
+        text += inside ? (text.empty() ? "" : " ") + line.substr(16) : "";
+    }
+    return text;
 }
 
 // A usual run with failures fits 40 lines.
@@ -205,20 +204,17 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     }
 }
 
-std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i);
-
 // Recorded requests have no recorded length: nothing to compare with is not "0 not reported".
 TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
     SummaryFigures f = figures();
     f.prompts = {};
     f.outputs_exact = 0;
     f.outputs_unknown = f.outputs_unrecorded = 24;
-    EXPECT_TRUE(
-        lines_of_label("Prompts", f, info()).starts_with("no recorded length to compare with"));
-    EXPECT_EQ(lines_of_label("Outputs", f, info()), "no recorded length to compare with");
+    EXPECT_TRUE(shown("Prompts", f).starts_with("no recorded length to compare with"));
+    EXPECT_EQ(shown("Outputs", f), "no recorded length to compare with");
     f.outputs_exact = 3;
     f.outputs_unknown = 25;
-    EXPECT_EQ(lines_of_label("Outputs", f, info()),
+    EXPECT_EQ(shown("Outputs", f),
               "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
               "length");
 }
@@ -228,8 +224,7 @@ TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
 TEST(SummaryTable, HasTheRateOfSending) {
     SummaryFigures f = figures();
     f.timeline.sent_rate = 29.296;
-    EXPECT_EQ(lines_of_label("Load", f, info()),
-              "sent 29.30/s; answered 3.31/s; at most 312 in flight");
+    EXPECT_EQ(shown("Load", f), "sent 29.30/s; answered 3.31/s; at most 312 in flight");
 }
 
 // A certificate needs one line; where requests piled up, that stands in the first sentence.
@@ -239,17 +234,17 @@ TEST(SummaryTable, SaysWhetherTheServerKeptUp) {
     i.verdict = "certified";
     i.verdict_reasons = {"this client may have moved TTFT p99 by up to 0.057 ms; limit 1.000 ms",
                          "all rows were sent at most 0.100 ms late; limit 0.300 ms"};
-    EXPECT_EQ(lines_of_label("Verdict", f, i),
+    EXPECT_EQ(shown("Verdict", f, i),
               "certified: this client may have moved TTFT p99 by up to 0.057 ms; limit 1.000 ms");
     i.unfinished.reset();
     f.timeline.stability.stability = Stability::stable;
-    EXPECT_TRUE(says(lines_of_label("Requests", f, i), "sent in 3600.00 s; the server kept up"));
+    EXPECT_TRUE(says(shown("Requests", f, i), "sent in 3600.00 s; the server kept up"));
     f.timeline.stability.stability = Stability::unstable;
-    EXPECT_TRUE(says(lines_of_label("Requests", f, i),
+    EXPECT_TRUE(says(shown("Requests", f, i),
                      "; the server did not keep up: in flight rose to 312, so TTFT measures how "
                      "long the run was"));
     i.run.users = 8;
-    EXPECT_TRUE(lines_of_label("Requests", f, i).ends_with("sent in 3600.00 s"));
+    EXPECT_TRUE(shown("Requests", f, i).ends_with("sent in 3600.00 s"));
 }
 
 // What nobody counted is a lower bound, and its rate and TPOT are not known; what this client lost
@@ -263,18 +258,17 @@ TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
     f.prompts.unknown = 510;
     f.prompts.lost = 507;
     f.output_throughput = f.total_token_throughput = std::nullopt;
-    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+    EXPECT_EQ(shown("Tokens", f),
               "at least 144,793,823 in, at least 4,122,048 out; token rate not known");
     const std::string said =
         "2 rows: the server counts no tokens: its usage is missing or 0 507 rows: this client lost "
         "a part of the answer (its event ring was full)";
-    EXPECT_EQ(lines_of_label("No TPOT", f, info()), said);
-    EXPECT_EQ(lines_of_label("No ITL", f, info()), said);
-    EXPECT_TRUE(
-        says(lines_of_label("Prompts", f, info()), "3 not reported, 507 lost by this client"));
+    EXPECT_EQ(shown("No TPOT", f), said);
+    EXPECT_EQ(shown("No ITL", f), said);
+    EXPECT_TRUE(says(shown("Prompts", f), "3 not reported, 507 lost by this client"));
     f.uncounted.goodput = 509;
     f.request_goodput.reset();
-    EXPECT_TRUE(lines_of_label("Goodput", f, info())
+    EXPECT_TRUE(shown("Goodput", f)
                     .starts_with("not known, for 509 rows have no count of tokens, and no TPOT: "));
 }
 
@@ -285,16 +279,15 @@ TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
     f.cache_rows_unforetold = f.cache_rows_reported;
     f.cached_tokens_unforetold = f.cached_tokens = 256;
     f.expected_cached_tokens = f.expected_cached_tokens_reported = f.cache_rows_equal = 0;
-    EXPECT_EQ(lines_of_label("Cache", f, info()),
-              "256 tokens hit, not forecast: the prompts are recorded text");
+    EXPECT_EQ(shown("Cache", f), "256 tokens hit, not forecast: the prompts are recorded text");
     f.cache_rows_reported = f.cache_rows_unforetold = 0;
-    EXPECT_EQ(lines_of_label("Cache", f, info()),
+    EXPECT_EQ(shown("Cache", f),
               "hits not reported by the server, and not forecast: the prompts are recorded text");
     f = figures();
     f.rows_unforetold = f.rows_in_words = f.cache_rows_unforetold = 2'000;
     f.cached_tokens += 64;
     f.cached_tokens_unforetold = 64;
-    EXPECT_EQ(lines_of_label("Cache", f, info()),
+    EXPECT_EQ(shown("Cache", f),
               "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
               "hits; 11,999 of 10,000 rows as expected beside them 2,000 rows of recorded text hit "
               "64 tokens, not forecast");
@@ -306,31 +299,15 @@ TEST(SummaryTable, ShowsNoPeakOfAShortRun) {
     f.timeline.max_output_tokens_per_s = 384;
     f.output_throughput = 1102;
     f.duration_ns = 999'999'999;
-    EXPECT_EQ(lines_of_label("Tokens", f, info()),
-              "144,793,823 in, 4,122,048 out; out 1,102/s; both 41,366/s");
+    EXPECT_EQ(shown("Tokens", f), "144,793,823 in, 4,122,048 out; out 1,102/s; both 41,366/s");
     f.duration_ns = 1'000'000'000;
     EXPECT_EQ(
-        lines_of_label("Tokens", f, info()),
+        shown("Tokens", f),
         "144,793,823 in, 4,122,048 out; out 1,102/s, peak 384/s (of whole seconds; the run is "
         "too short for it); both 41,366/s");
     f.timeline.max_output_tokens_per_s = 1102;
-    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+    EXPECT_EQ(shown("Tokens", f),
               "144,793,823 in, 4,122,048 out; out 1,102/s, peak 1,102/s; both 41,366/s");
-}
-
-/// The lines of a label, joined.
-std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i) {
-    std::string text;
-    bool inside = false;
-    for (const std::string& line : lines_of(summary_table(f, i))) {
-        inside = line.starts_with(label) || (inside && line.starts_with(" "));
-        text += inside ? (text.empty() ? "" : " ") + line.substr(16) : "";
-    }
-    return text;
-}
-
-std::string shown_cache(const SummaryFigures& f, const SummaryInfo& i) {
-    return lines_of_label("Cache", f, i);
 }
 
 // Turns that came too soon, with what can be done about them; none: no line.
@@ -338,20 +315,19 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     SummaryFigures f = figures();
     f.follow_up_turns = 4'500;
     SummaryInfo i = info();
-    EXPECT_EQ(lines_of_label("Overtaken", f, i), "");
+    EXPECT_EQ(shown("Overtaken", f, i), "");
     f.overtaken_turns = 4'499;
     const std::string found = "4,499 of 4,500 turns were sent before the previous turn had ended; ";
-    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+    EXPECT_EQ(shown("Overtaken", f, i),
               found +
                   "the trace does not record what they waited for, so --sessions closed is "
                   "not possible");
     i.run.trace_dependencies = 7;
-    EXPECT_EQ(lines_of_label("Overtaken", f, i),
-              found + "--sessions closed lets turns wait for answers");
+    EXPECT_EQ(shown("Overtaken", f, i), found + "--sessions closed lets turns wait for answers");
     EXPECT_TRUE(says(summary_table(f, i, TableKind::full),
                      "Turns sent before the last ended:        4499 of 4500\n"));
     i.run.sessions = "closed";
-    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+    EXPECT_EQ(shown("Overtaken", f, i),
               found + "the trace does not record that they waited for it");
 }
 
@@ -365,23 +341,23 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
     f.cached_tokens = f.server_cache_expected = 375'632;
     SummaryInfo i = info();
     i.server_block = 16;
-    EXPECT_EQ(shown_cache(f, i),
+    EXPECT_EQ(shown("Cache", f, i),
               "0.26 % of prompt tokens hit; the trace allows 0.26 % in the server's blocks of 16");
     const std::string full = summary_table(f, i, TableKind::full);
     EXPECT_FALSE(says(full, "145.86"));
     EXPECT_TRUE(
         says(full, "Prefix cache:                            0.26 % of prompt tokens hit;"));
     f.server_cache_rows_equal = 9;  // the trace's blocks explain more
-    EXPECT_EQ(shown_cache(f, i),
+    EXPECT_EQ(shown("Cache", f, i),
               "0.26 % of prompt tokens hit; the trace allows 0.18 % 145.86 % of the expected "
               "hits; 10 of 240 rows as expected 375,632 expected in the server's blocks of 16: 9 "
               "of 240 rows as expected");
     f.server_cache_rows_equal = 239;
     f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
-    EXPECT_TRUE(says(shown_cache(f, i), "145.86 % of the expected hits"));
+    EXPECT_TRUE(says(shown("Cache", f, i), "145.86 % of the expected hits"));
     f.cache_prompt_tokens.reset();  // nobody knows the length of some prompt
     EXPECT_TRUE(
-        shown_cache(f, i).starts_with("375,632 tokens hit; the trace allows 257,536 145.86 %"));
+        shown("Cache", f, i).starts_with("375,632 tokens hit; the trace allows 257,536 145.86 %"));
 }
 
 // Blocks of the same size need one line.
@@ -392,7 +368,7 @@ TEST(SummaryTable, NamesEqualForecastsOnce) {
     f.server_cache_expected = f.expected_cached_tokens_reported;
     SummaryInfo i = info();
     i.server_block = 512;
-    EXPECT_EQ(shown_cache(f, i),
+    EXPECT_EQ(shown("Cache", f, i),
               "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
               "hits; 11,999 of 12,000 rows as expected");
 }
@@ -403,23 +379,23 @@ TEST(SummaryTable, TellsZerosFromMisses) {
     f.cached_tokens = 0;
     f.cache_rows_equal = 100;
     f.rows = f.cache_rows_reported;
-    EXPECT_EQ(shown_cache(f, info()),
+    EXPECT_EQ(shown("Cache", f),
               "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
               "or its cache is off or too small");
     const std::string full = summary_table(f, info(), TableKind::full);
     EXPECT_TRUE(says(full, "the server says 0 for every row: it may not"));
     ++f.rows;
-    EXPECT_TRUE(says(shown_cache(f, info()), "0 for all rows that it reports: it"));
+    EXPECT_TRUE(says(shown("Cache", f), "0 for all rows that it reports: it"));
     f.cached_tokens = 16;  // it counts
-    EXPECT_TRUE(says(shown_cache(f, info()), "0.00 % of prompt tokens hit; the trace allows 53"));
+    EXPECT_TRUE(says(shown("Cache", f), "0.00 % of prompt tokens hit; the trace allows 53"));
     f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
-    EXPECT_TRUE(says(shown_cache(f, info()), "the trace allows 0.00 % 100 of 12,000 rows"));
+    EXPECT_TRUE(says(shown("Cache", f), "the trace allows 0.00 % 100 of 12,000 rows"));
     f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.rows;
     SummaryInfo i = info();
     i.server_block = 1024;
-    EXPECT_TRUE(says(shown_cache(f, i), "allows 0.00 % in the server's blocks of 1024"));
+    EXPECT_TRUE(says(shown("Cache", f, i), "allows 0.00 % in the server's blocks of 1024"));
 }
 
 // One server needs no line of its own; nothing measured is a dash, never a zero.
@@ -478,8 +454,8 @@ SummaryFigures small_figures() {
     return f;
 }
 
-bool has_line(const std::string& table, const std::string& line) {
-    return ("\n" + table).find("\n" + line + "\n") != std::string::npos;
+testing::AssertionResult has_line(const std::string& table, const std::string& line) {
+    return says("\n" + table, "\n" + line + "\n");
 }
 
 // What caps held back and what was sent again: lines where there is any, else none.
@@ -506,16 +482,15 @@ TEST(FullTable, TellsWhatWasHeldAndSentAgain) {
              "- held (median / P99 / worst, ms):       0.00 / 0.00 / 2.00",
              "Segments sent again (rows, late rows):   7 (5, 2)",
          }) {
-        EXPECT_TRUE(has_line(table, line)) << line << " is not in:\n" << table;
+        EXPECT_TRUE(has_line(table, line));
     }
 }
 
 // Lines as vllm's serving benchmark prints them, and ours below.
 TEST(FullTable, HasTheKnownLayout) {
-    SummaryInfo info;
-    info.clamped_rows = 7;
-    info.backend = "openai-chat";
-    info.verdict_reasons = {"calibrate has not run on this host"};
+    SummaryInfo info{.backend = "openai-chat",
+                     .clamped_rows = 7,
+                     .verdict_reasons = {"calibrate has not run on this host"}};
     const std::string table = full_table(small_figures(), info);
     for (const char* line : {
              "============ Serving Benchmark Result ============",
@@ -552,10 +527,9 @@ TEST(FullTable, HasTheKnownLayout) {
              "==================================================",
              "Verdict:                                 uncalibrated",
          }) {
-        EXPECT_TRUE(has_line(table, line)) << line << "\n" << table;
+        EXPECT_TRUE(has_line(table, line));
     }
-    std::istringstream lines(table);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(table)) {
         if (line[0] == '-' || line[0] == '=') {
             EXPECT_EQ(line.size(), 50u) << line;
         }
@@ -631,15 +605,13 @@ TEST(GoodputLines, HaveALineForEachGroup) {
 // A line a set, a line a violated rule; and what the publisher's own tests would have let pass.
 
 RuleFinding finding(const char* set, const char* rule, RuleState state, bool published) {
-    RuleFinding one;
-    one.set = set;
-    one.version = "1";
-    one.rule = rule;
-    one.state = state;
-    one.published = published;
-    one.evidence = "5 of 5 requests failed";
-    one.bound = "at most 1 %";
-    return one;
+    return {.set = set,
+            .version = "1",
+            .rule = rule,
+            .published = published,
+            .state = state,
+            .evidence = "5 of 5 requests failed",
+            .bound = "at most 1 %"};
 }
 
 // A run full of 500s, which AgentX's own test calls valid.
@@ -672,8 +644,7 @@ TEST(RuleLines, AreApartBySet) {
 // differences have signs and units.
 
 Distribution of(std::uint64_t count, double value) {
-    Distribution d;
-    d.count = count;
+    Distribution d{.count = count};
     d.mean = d.min = d.max = value;
     d.at.fill(value);
     return d;
@@ -701,8 +672,7 @@ SideFigures side_figures() {
 
 TEST(SidesTable, TellsOfBothSidesAndOfTheirDifference) {
     const std::string table = sides_table(side_figures());
-    std::istringstream lines(table);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(table)) {
         EXPECT_LE(line.size(), 80u) << line;
     }
     EXPECT_TRUE(says(table, "http://first:8000"));

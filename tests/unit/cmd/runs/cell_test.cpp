@@ -2,23 +2,15 @@
 
 #include "cmd/runs/cell.hpp"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "cmd/base/program.hpp"
 #include "cmd/flags/summary_values.hpp"
-#include "cmd/runs/compare.hpp"
 #include "engine/host/threads.hpp"
+#include "tests/unit/cmd/runs/made_figures.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -28,42 +20,6 @@ namespace driftless {
 // CellSummary: each figure that a threshold may name reads out of summary.json as it is in a run.
 
 namespace {
-
-Distribution made_distribution(double from) {
-    Distribution d{.count = 190, .mean = 2 * from, .min = from, .max = 3 * from};
-    for (std::size_t i = 0; i < d.at.size(); ++i) {
-        d.at[i] = from * (4 + static_cast<double>(i));
-    }
-    return d;
-}
-
-SummaryFigures made_figures() {
-    SummaryFigures f{
-        .rows = 200, .completed = 180, .short_output = 6, .long_output = 4, .failed = 10};
-    f.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 2;
-    f.tainted_rows = 7;
-    f.follow_up_turns = 50;
-    f.overtaken_turns = 3;
-    f.goodput_rules = {{{}, "", {1'000'000, std::nullopt, std::nullopt}}};
-    f.goodput_counts = {{200, 90}};
-    f.good = 90;
-    f.request_goodput = 4.5;
-    f.request_throughput = 12.5;
-    f.output_throughput = 321.5;
-    f.total_token_throughput = 4321.5;
-    f.duration_ns = 12'000'000'000;
-    f.input_tokens = 48'000;
-    f.cache_rows_reported = 150;
-    f.cached_tokens = 30'000;
-    f.expected_cached_tokens_reported = 40'000;
-    double from = 1e6;
-    for (Distribution* one :
-         {&f.ttft, &f.ttft_due, &f.tpot, &f.itl, &f.e2e, &f.chunk_gap, &f.sending.drift}) {
-        *one = made_distribution(from);
-        from *= 1.5;
-    }
-    return f;
-}
 
 Threshold threshold(const std::string& text) {
     const Result<Threshold> parsed = parse_threshold(text);

@@ -2,11 +2,6 @@
 
 #include "cmd/runs/compare.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "cmd/flags/settings.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/made.hpp"
@@ -168,8 +163,7 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
 // Whether runs played the same work: what is refused, what is told, and what explains what.
 
 PlayedRun played(const std::string& folder) {
-    PlayedRun run;
-    run.folder = folder;
+    PlayedRun run{.folder = folder};
     run.facts.rows = 10;
     run.facts.trace_digest = 1;
     run.facts.schedule_digest = 2;

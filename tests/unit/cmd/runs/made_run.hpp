@@ -1,13 +1,8 @@
 /// Runs of a table as tests make them: a summary of a few keys, what a test changes in its place.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/runs/table.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

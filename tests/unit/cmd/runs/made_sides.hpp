@@ -1,11 +1,8 @@
 /// Runs made by hand for the tests of a comparison.
 #pragma once
 
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "cmd/runs/compare.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

@@ -1,11 +1,5 @@
 // Fronts of runs, and their charts.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <random>
-#include <vector>
-
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -64,17 +58,23 @@ bool beats(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
     return std::min(x, y) >= 0 && std::max(x, y) > 0;
 }
 
-TEST(Pareto, IsWhatTheDefinitionGives) {
-    std::mt19937 random(7);
-    std::uniform_int_distribution<int> place(1, 12);
-    std::uniform_int_distribution<std::size_t> many(0, 40);
+/// Random points on a small grid, and axes of all four kinds, one after the other.
+void for_random_points(unsigned seed, int from, int to, std::size_t most, const auto& check) {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> place(from, to);
+    std::uniform_int_distribution<std::size_t> many(0, most);
     for (int round = 0; round < 400; ++round) {
-        const ParetoAxes axes{round % 2 == 0 ? Better::low : Better::high,
-                              round % 4 < 2 ? Better::low : Better::high};
         std::vector<ParetoPoint> points(many(random));
         for (ParetoPoint& point : points) {
             point = {static_cast<double>(place(random)), static_cast<double>(place(random))};
         }
+        check(points, ParetoAxes{round % 2 == 0 ? Better::low : Better::high,
+                                 round % 4 < 2 ? Better::low : Better::high});
+    }
+}
+
+TEST(Pareto, IsWhatTheDefinitionGives) {
+    for_random_points(7, 1, 12, 40, [](const std::vector<ParetoPoint>& points, ParetoAxes axes) {
         Indices expected;
         const std::vector<Dominance> all = pareto_dominance(points, axes);
         for (std::size_t i = 0; i < points.size(); ++i) {
@@ -97,7 +97,7 @@ TEST(Pareto, IsWhatTheDefinitionGives) {
         }
         std::sort(found.begin(), found.end());
         EXPECT_EQ(found, expected);
-    }
+    });
 }
 
 // Hypervolume: areas that were added up by hand; and, of random points on a small grid, the number
@@ -149,20 +149,11 @@ int squares(const std::vector<ParetoPoint>& points, ParetoAxes axes) {
 }
 
 TEST(Hypervolume, IsTheAreaThatSquaresCover) {
-    std::mt19937 random(11);
-    std::uniform_int_distribution<int> place(0, 14);
-    std::uniform_int_distribution<std::size_t> many(0, 25);
-    for (int round = 0; round < 400; ++round) {
-        const ParetoAxes axes{round % 2 == 0 ? Better::low : Better::high,
-                              round % 4 < 2 ? Better::low : Better::high};
-        std::vector<ParetoPoint> points(many(random));
-        for (ParetoPoint& point : points) {
-            point = {static_cast<double>(place(random)), static_cast<double>(place(random))};
-        }
+    for_random_points(11, 0, 14, 25, [](const std::vector<ParetoPoint>& points, ParetoAxes axes) {
         const ParetoPoint reference{axes.x == Better::high ? 0.0 : 14.0,
                                     axes.y == Better::high ? 0.0 : 14.0};
         EXPECT_DOUBLE_EQ(hypervolume(points, axes, reference), squares(points, axes));
-    }
+    });
 }
 
 // Charts of a table: axes as people type them, frontiers by group, what has no place, per GPU.
@@ -266,15 +257,9 @@ TEST(TableJson, KeepsToItsSchema) {
     }
     const std::vector<std::string> differences{"runs/b: other\n"};
     const std::string group = "server";
-    const std::string text = table_json({table, charts, group, differences});
-    const std::string schema_text = source_file("cmd/runs/table.schema.json");
-    JsonDocument schema;
-    JsonDocument document;
-    const Result<JsonValue> shape = schema.parse(schema_text);
-    const Result<JsonValue> value = document.parse(text);
-    ASSERT_TRUE(shape);
-    ASSERT_TRUE(value);
-    EXPECT_EQ(schema_errors(shape.value(), value.value()), std::vector<std::string>());
+    EXPECT_EQ(schema_errors("cmd/runs/table.schema.json",
+                            table_json({table, charts, group, differences})),
+              std::vector<std::string>());
 }
 
 TEST(TableScreen, OneLineACellAndWhatIsLeftOut) {

@@ -2,23 +2,16 @@
 
 #include "cmd/runs/table.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <sstream>
-
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/reading/compare_groups.hpp"
 #include "cmd/reading/why.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/report/summary_table.hpp"
-#include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
-#include "proto/figures/criteria.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
+#include "tests/unit/cmd/runs/made_figures.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -39,16 +32,13 @@ std::string second(TableRun a, TableRun b) {
     return all.empty() ? "" : all[0];
 }
 
-std::string against_usual(const MadeSummary& made) {
-    return second(made_run("a"), made_run("b", made));
-}
-
 MadeSummary with_run(const std::string& members) {
     return MadeSummary{.run = members};
 }
 
-MadeSummary with_members(const std::string& members) {
-    return MadeSummary{.members = members};
+/// What is said of a run with these members, after a usual one.
+std::string said_of(const std::string& members) {
+    return second(made_run("a"), made_run("b", with_run(members)));
 }
 
 TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
@@ -56,34 +46,29 @@ TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
          {R"("speed":"4","schedule_digest":"0c",)", R"("rate":"10","schedule_digest":"0c",)",
           R"("users":8,"schedule_digest":"0c",)", R"("urls":["http://b:2"],)",
           R"("cache_salt":"x",)", R"("spread":true,"schedule_digest":"0c",)"}) {
-        EXPECT_EQ(against_usual(with_run(members)), "") << members;
+        EXPECT_EQ(said_of(members), "") << members;
     }
-    EXPECT_EQ(against_usual(with_members(R"("model_id":"other",)")), "");
-    EXPECT_EQ(against_usual(with_members(R"("max_concurrency":4,)")), "");
+    EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("model_id":"other",)"})), "");
+    EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("max_concurrency":4,)"})), "");
 }
 
 TEST(Corpus, CopiesMayDifferAndHaveOtherRows) {
-    EXPECT_EQ(against_usual(with_run(R"("rows":480,"arguments":["t.jsonl","--replicate=2"],)")),
-              "");
+    EXPECT_EQ(said_of(R"("rows":480,"arguments":["t.jsonl","--replicate=2"],)"), "");
 }
 
 TEST(Corpus, OtherTraceWindowOrSeedIsRefused) {
-    EXPECT_EQ(against_usual(with_run(R"("trace_digest":"00000000000000ab",)")),
+    EXPECT_EQ(said_of(R"("trace_digest":"00000000000000ab",)"),
               R"(runs/b: trace is "00000000000000ab", not "00000000000000aa")");
-    EXPECT_EQ(against_usual(with_run(R"("end_ns":60000000000,)")),
-              "runs/b: --end is 60000000000 ns, not none");
-    EXPECT_EQ(against_usual(with_run(R"("limit":100,"rows":100,)")),
-              R"(runs/b: --limit is "100", not none)");
-    EXPECT_EQ(against_usual(with_run(R"("seed":7,)")), R"(runs/b: --seed is "7", not "0")");
-    EXPECT_EQ(against_usual(with_run(R"("output":"free",)")),
-              R"(runs/b: --output is "free", not "exact")");
-    EXPECT_EQ(against_usual(with_run(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)")),
+    EXPECT_EQ(said_of(R"("end_ns":60000000000,)"), "runs/b: --end is 60000000000 ns, not none");
+    EXPECT_EQ(said_of(R"("limit":100,"rows":100,)"), R"(runs/b: --limit is "100", not none)");
+    EXPECT_EQ(said_of(R"("seed":7,)"), R"(runs/b: --seed is "7", not "0")");
+    EXPECT_EQ(said_of(R"("output":"free",)"), R"(runs/b: --output is "free", not "exact")");
+    EXPECT_EQ(said_of(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)"),
               R"(runs/b: --sample-sessions is "0.5", not none)");
 }
 
 TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
-    EXPECT_EQ(against_usual(with_run(R"("rows":120,"speed":"2",)")),
-              "runs/b: it plays 120 rows, not 240");
+    EXPECT_EQ(said_of(R"("rows":120,"speed":"2",)"), "runs/b: it plays 120 rows, not 240");
     const MadeSummary slow = with_run(R"("duration_ns":5,)");
     const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
     EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
@@ -92,7 +77,7 @@ TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
 }
 
 TEST(Corpus, DigestsMustFitTheFlags) {
-    EXPECT_EQ(against_usual(with_run(R"("schedule_digest":"00000000000000cc",)")),
+    EXPECT_EQ(said_of(R"("schedule_digest":"00000000000000cc",)"),
               "runs/b: its schedule (digest 00000000000000cc) is not 00000000000000bb, though it "
               "has the same pace");
     TableRun a = made_run("a");
@@ -448,39 +433,10 @@ TEST(Figures, AreTheSameForAllThatNameThem) {
     EXPECT_EQ(find_figure("e2el"), find_figure("e2e"));
 }
 
-/// A run in which every figure has a value.
-SummaryFigures measured_figures() {
-    SummaryFigures f{.rows = 10, .completed = 8, .failed = 2};
-    f.follow_up_turns = 4;
-    f.overtaken_turns = 1;
-    f.duration_ns = 2'000'000'000;
-    f.input_tokens = 100;
-    f.output_tokens = 50;
-    f.request_throughput = 4;
-    f.output_throughput = 25;
-    f.total_token_throughput = 75;
-    f.goodput_rules = {{{}, "", {.ttft_ns = 3'000'000}}};
-    f.goodput_counts = {{8, 6}};
-    f.good = 6;
-    f.request_goodput = 3;
-    f.cache_rows_reported = 8;
-    f.cached_tokens = 30;
-    f.expected_cached_tokens = f.expected_cached_tokens_reported = 60;
-    f.tainted_rows = 1;
-    Sample sample;
-    sample.add(2e6);
-    sample.add(4e6);
-    for (Distribution* time :
-         {&f.ttft, &f.ttft_due, &f.tpot, &f.itl, &f.e2e, &f.chunk_gap, &f.sending.drift}) {
-        *time = sample.distribution();
-    }
-    return f;
-}
-
 // Whoever shows one run shows each figure as the registry has it: summary.json, from which tables,
 // sweeps, CSV and workbook are made, the short screen, the tables by group, and --why.
 TEST(Figures, AreShownByAllThatShowOneRun) {
-    const SummaryFigures f = measured_figures();
+    const SummaryFigures f = made_figures();
     const std::string text = summary_json(f, {});
     const Result<CellSummary> summary = CellSummary::read(text);
     ASSERT_TRUE(summary);
@@ -514,11 +470,8 @@ TEST(Figures, AreShownByAllThatShowOneRun) {
 // reports of llm-d keep to its schema, and the CSV has the columns of InferenceX's sweeps.
 
 ViewedRun five_requests() {
-    JsonDocument document;
-    const std::string text = vector_text();
-    const Result<JsonValue> root = document.parse(text);
-    EXPECT_TRUE(root);
-    return vector_run(root.value().find("vector"), 5);
+    const JsonText vector(vector_text());
+    return vector_run(vector.root.find("vector"), 5);
 }
 
 TableRun labelled_cell() {
@@ -526,15 +479,6 @@ TableRun labelled_cell() {
     made.labels =
         R"("hw":"h100","tp":"4","gpus":"8","disagg":"true","precision":"fp8","ep":"many")";
     return made_cell("01-users=16", {{"users", "16"}, {"conc", "16"}}, made);
-}
-
-std::string line_of(const std::string& text, std::size_t number) {
-    std::istringstream lines(text);
-    std::string line;
-    for (std::size_t i = 0; i <= number; ++i) {
-        std::getline(lines, line);
-    }
-    return line;
 }
 
 /// The value at a path of keys with points between them.
@@ -547,10 +491,7 @@ JsonValue at_path(JsonValue value, const std::string& path) {
 }
 
 TEST(InferencexRow, HasTheKeysOfTheirs) {
-    const std::string text = inferencex_row(labelled_cell(), inferencex_view(five_requests()).json);
-    JsonDocument document;
-    const Result<JsonValue> row = document.parse(text);
-    ASSERT_TRUE(row) << text;
+    const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     std::istringstream keys(source_file("tests/data/views/inferencex_row_keys.txt"));
     std::set<std::string> known;
     for (std::string key; std::getline(keys, key);) {
@@ -559,17 +500,16 @@ TEST(InferencexRow, HasTheKeysOfTheirs) {
         }
         const bool optional = key.starts_with('?');
         key = optional ? key.substr(1) : key;
-        EXPECT_TRUE(optional || at_path(row.value(), key).present()) << key;
+        EXPECT_TRUE(optional || at_path(row.root, key).present()) << key;
         known.insert(key);
     }
-    for (JsonValue one = row.value().first(); one.present(); one = one.next()) {
+    for (JsonValue one = row.root.first(); one.present(); one = one.next()) {
         EXPECT_TRUE(known.contains(std::string(one.key()))) << one.key();
     }
 }
 
 TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
-    const std::string text = inferencex_row(labelled_cell(), inferencex_view(five_requests()).json);
-    const JsonText row(text);
+    const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     EXPECT_EQ(row.root.find("hw").as_string(), "h100");
     EXPECT_EQ(row.root.find("tp").as_u64(), 4U);
     EXPECT_EQ(row.root.find("conc").as_u64(), 16U);
@@ -589,16 +529,10 @@ TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
 
 TEST(LlmdReport, KeepsToTheSchema) {
     const std::string text = llmd_report(labelled_cell(), llmd_view(five_requests()).json);
-    const std::string shape = source_file("tests/data/views/llmd_report.schema.json");
-    JsonDocument document;
-    JsonDocument schema;
-    const Result<JsonValue> report = document.parse(text);
-    const Result<JsonValue> known = schema.parse(shape);
-    ASSERT_TRUE(report) << text;
-    ASSERT_TRUE(known);
-    EXPECT_EQ(schema_errors(known.value(), report.value()), std::vector<std::string>());
-    EXPECT_EQ(report.value().find("run").find("eid").as_string(), "s");
-    EXPECT_EQ(report.value().find("run").find("description").as_string(), "users=16 conc=16");
+    EXPECT_EQ(schema_errors("tests/data/views/llmd_report.schema.json", text), Texts());
+    const JsonText report(text);
+    EXPECT_EQ(report.root.find("run").find("eid").as_string(), "s");
+    EXPECT_EQ(report.root.find("run").find("description").as_string(), "users=16 conc=16");
 }
 
 TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
@@ -606,21 +540,22 @@ TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
                      .members = R"("server":{"prefix_hit_tokens":30,"prefix_query_tokens":40},)"};
     const ManyRuns table =
         table_of(list_of(made_cell("01-users=8", {{"users", "8"}}, made)), false);
-    const std::string text = table_csv(table);
+    const Texts lines = lines_of(table_csv(table));
+    ASSERT_EQ(lines.size(), 2U);
     // collect_sweep_results.py (495db32d)
-    EXPECT_TRUE(line_of(text, 0).starts_with(
+    EXPECT_TRUE(lines[0].starts_with(
         "users,exp_name,tp,offload,status,num_requests,throughput_rps,input_throughput_tps,"
         "output_throughput_tps,total_throughput_tps,mean_ttft_ms,p50_ttft_ms,p90_ttft_ms,"
         "p99_ttft_ms,mean_tpot_ms,p50_tpot_ms,p90_tpot_ms,p99_tpot_ms,mean_latency_ms,"
         "p50_latency_ms,p90_latency_ms,p99_latency_ms,gpu_hit_rate,cpu_hit_rate,"))
-        << text;
-    EXPECT_TRUE(line_of(text, 1).starts_with(
+        << lines[0];
+    EXPECT_TRUE(lines[1].starts_with(
         "8,01-users=8,4,\"on, host\",SUCCESS,240,,400,100,500,,10,,20,,5,,20,,,,,75,,"))
-        << text;
+        << lines[1];
     const auto commas = [](const std::string& line) {
         return std::count(line.begin(), line.end(), ',');
     };
-    EXPECT_EQ(commas(line_of(text, 0)), commas(line_of(text, 1)) - 1);  // one stands in quotes
+    EXPECT_EQ(commas(lines[0]), commas(lines[1]) - 1);  // one stands in quotes
 }
 
 }  // namespace

@@ -3,9 +3,6 @@
 #include "cmd/trace/read_logs.hpp"
 
 #include "engine/plan/files.hpp"
-#include "engine/prompt/tokenizer.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -2,7 +2,6 @@
 
 #include "cmd/trace/trace.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -175,8 +174,7 @@ TEST(InspectTable, TellsWhatIsShared) {
     EXPECT_TRUE(says(text, "usable by a server     23.53 % of tokens"));  // one full block of 17
     EXPECT_TRUE(says(text, "\n           1             4     20.00 %     23.53 %\n"));
     EXPECT_TRUE(says(text, "\n           2             8     40.00 %     41.18 %\n"));
-    InspectCommand command;
-    command.token_bytes = 1024;
+    InspectCommand command{.token_bytes = 1024};
     const std::string in_bytes = shown(sharing(), command);
     EXPECT_TRUE(
         says(in_bytes, "\n           2             8   8.00 KiB     40.00 %     41.18 %\n"));

@@ -5,7 +5,6 @@
 #include "engine/base/keyed_hash.hpp"
 #include "engine/base/time.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -7,12 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/history/fired_marks.hpp"
-#include "engine/history/run_lines.hpp"
 #include "engine/record/line_sink.hpp"
-#include "proto/run/client_sample.hpp"
-#include "proto/run/record.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -4,11 +4,8 @@
 
 #include <unistd.h>
 
-#include "engine/history/run_facts.hpp"
-#include "engine/history/run_lines.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/plan/schedule.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -13,7 +13,6 @@
 #include "engine/host/calibration.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/threads.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/refusing_kernel.hpp"

@@ -11,9 +11,7 @@
 
 #include <thread>
 
-#include "engine/base/time.hpp"
 #include "engine/host/host.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

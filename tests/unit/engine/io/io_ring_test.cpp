@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "engine/io/driver.hpp"
-#include "engine/io/sockets.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/test.hpp"
 

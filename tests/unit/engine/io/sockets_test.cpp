@@ -11,12 +11,9 @@
 
 #include <chrono>
 
-#include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/machines/calibration_floor.hpp"
-#include "proto/core/errors.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/io/turned.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 

@@ -7,7 +7,6 @@
 #include <openssl/ssl.h>
 #include <unistd.h>
 
-#include "tests/test.hpp"
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -390,6 +389,9 @@ TEST(TlsStream, ShowsAClientCertificate) {
 TEST(TlsStream, RefusesWhatIsNoHandshake) {
     const TlsContext client_context = client_of({false, "", "", ""});
     TlsPeer peer(client_context, "host.example");
+    const std::string closed =
+        "unexpected eof while reading; the server closed the connection: see its log, or use "
+        "http:// in --url if it speaks plain http";
     TlsStream stream;
     stream.connect(peer);
     stream.step();
@@ -403,18 +405,14 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.close();
     stream.connect(peer);
     stream.fail_closed();
-    EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection: see its log, or use "
-              "http:// in --url if it speaks plain http");
+    EXPECT_EQ(describe(stream.failure()), closed);
     stream.close();
     stream.connect(peer);
     stream.step();
     stream.take(std::string_view("\x15\x03\x03\x00\x02\x01\x00", 7));  // close_notify, too early
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
-    EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection: see its log, or use "
-              "http:// in --url if it speaks plain http");
+    EXPECT_EQ(describe(stream.failure()), closed);
     stream.close();
     stream.connect(peer);
     stream.take(std::string(TlsStream::handshake_bytes_max, '\x16'));

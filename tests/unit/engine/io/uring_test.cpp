@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/io/driver.hpp"
 #include "tests/test.hpp"
 #include "tests/unit/engine/io/turned.hpp"
 

@@ -3,7 +3,6 @@
 
 #include "engine/plan/arrivals.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 #include "tests/unit/made.hpp"
 
@@ -15,10 +14,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::int64_t ms = 1'000'000;
 
 ArrivalRules rules_of(ArrivalLaw law, double rate, std::uint64_t seed = 0) {
-    ArrivalRules rules{.law = law};
-    rules.curve = RateCurve(rate);
-    rules.seed = seed;
-    return rules;
+    return {.curve = RateCurve(rate), .law = law, .seed = seed};
 }
 
 Times times_of(const ArrivalRules& rules, std::size_t count) {

@@ -2,10 +2,7 @@
 
 #include "engine/plan/forecast.hpp"
 
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

@@ -1,7 +1,6 @@
 // Every format as it is found, and real traces.
 
 #include "engine/plan/trace_file.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -238,20 +237,19 @@ constexpr Conversation conversations[] = {
 
 TEST_F(RealConversations, HaveTheirTotals) {
     for (const Conversation& one : conversations) {
-        const FilesRead got = read(shared(std::string("weka/") + one.file), Sessions::open);
-        ASSERT_TRUE(got.usable) << one.file;
-        EXPECT_EQ(got.trace.rows.size(), one.rows) << one.file;
-        EXPECT_EQ(got.trace.ids.size(), one.ids) << one.file;
+        const Trace trace = read(shared(std::string("weka/") + one.file), Sessions::open).sound();
+        EXPECT_EQ(trace.rows.size(), one.rows) << one.file;
+        EXPECT_EQ(trace.ids.size(), one.ids) << one.file;
         std::uint64_t input = 0;
         std::uint64_t output = 0;
-        for (const TraceRow& row : got.trace.rows) {
+        for (const TraceRow& row : trace.rows) {
             input += row.input_length;
             output += row.output_length;
         }
         EXPECT_EQ(input, one.input_tokens) << one.file;
-        EXPECT_EQ(output - got.trace.zero_outputs, one.output_tokens) << one.file;
-        EXPECT_EQ(got.trace.sessions.size(), 1 + one.subagents) << one.file;
-        EXPECT_EQ(got.trace.tail_rule, TailRule::floor) << one.file;
+        EXPECT_EQ(output - trace.zero_outputs, one.output_tokens) << one.file;
+        EXPECT_EQ(trace.sessions.size(), 1 + one.subagents) << one.file;
+        EXPECT_EQ(trace.tail_rule, TailRule::floor) << one.file;
     }
 }
 

@@ -3,10 +3,6 @@
 #include "engine/plan/load.hpp"
 
 #include "cmd/reading/trace_figures.hpp"
-#include "engine/plan/plan.hpp"
-#include "engine/plan/trace_file.hpp"
-#include "engine/plan/trees.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/made.hpp"
 

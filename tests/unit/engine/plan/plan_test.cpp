@@ -3,7 +3,6 @@
 #include "engine/plan/plan.hpp"
 
 #include "engine/plan/forecast.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 #include "tests/unit/made.hpp"
 
@@ -35,14 +34,9 @@ TEST(Balance, GoesRowByRowOrByTheSessionAlone) {
 /// Rows in threes at an instant, all of them with one prompt of two blocks.
 Trace trace_of(std::uint32_t rows) {
     Trace trace{.block_size = 16, .name_spaces = 1};
-    trace.ids.push_back(1);
-    trace.ids.push_back(2);
     for (std::uint32_t i = 0; i < rows; ++i) {
-        trace.rows.push_back({.at_ns = std::int64_t{i / 3} * 1'000'000,
-                              .ids_count = 2,
-                              .index = i,
-                              .input_length = 40,
-                              .output_length = 5});
+        const std::int64_t at_ns = std::int64_t{i / 3} * 1'000'000;
+        append_row(trace, {.at_ns = at_ns, .input_length = 40, .output_length = 5}, {1, 2});
     }
     return trace;
 }
@@ -410,14 +404,10 @@ Trace trace_of(std::uint32_t rows, std::uint32_t burst, std::uint32_t sessions =
         trace.sessions.push_back("s" + std::to_string(session));
     }
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row{.at_ns = std::int64_t{i / burst} * 1'000'000,
-                     .index = i,
-                     .input_length = 40,
-                     .output_length = 5};
-        if (sessions > 0) {
-            row.session = i % sessions;
-        }
-        trace.rows.push_back(row);
+        append_row(trace, {.at_ns = std::int64_t{i / burst} * 1'000'000,
+                           .input_length = 40,
+                           .output_length = 5,
+                           .session = sessions > 0 ? i % sessions : no_session});
     }
     return trace;
 }

@@ -2,11 +2,7 @@
 
 #include "engine/plan/releases.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "engine/plan/schedule.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -512,8 +508,7 @@ TEST(BarrierTurns, AreDueWhenTheLastIsOver) {
     EXPECT_EQ(play.sent.size(), 5u);
     // Its own gap is longer: the barrier changes nothing, and adds none of it.
     const Streams longer(20 * one_ms, 50 * one_ms);
-    const UserPlay later = play_users(longer.corpus, some_users(1));
-    EXPECT_EQ(later.due_ns(longer.held), 52 * one_ms);
+    EXPECT_EQ(play_users(longer.corpus, some_users(1)).due_ns(longer.held), 52 * one_ms);
 }
 
 TEST(BarrierTurns, AreLetGoByAFailure) {

@@ -2,9 +2,6 @@
 
 #include "engine/plan/schedule.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "engine/plan/trees.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 
 namespace driftless {

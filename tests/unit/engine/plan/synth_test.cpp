@@ -1,14 +1,9 @@
 // Made rows.
 
 #include "cmd/reading/trace_figures.hpp"
-#include "engine/plan/plan.hpp"
-#include "engine/plan/synth_rows.hpp"
-#include "engine/plan/synth_spec.hpp"
 #include "proto/core/numbers.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

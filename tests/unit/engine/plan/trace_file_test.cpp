@@ -12,7 +12,6 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/corpus.hpp"
 #include "engine/prompt/tokenizer.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"
@@ -81,6 +80,10 @@ FilesRead read(const std::vector<std::string>& paths) {
     return read_files({.paths = paths});
 }
 
+FilesRead read_text(const std::string& bytes) {
+    return read({TempFile("text", bytes).path()});
+}
+
 std::string data(const std::string& name) {
     return std::string(TEST_DATA) + "/" + name;
 }
@@ -90,26 +93,20 @@ constexpr const char* endings[] = {"gz", "bz2", "xz", "zst"};
 // Each compression is found by its magic bytes, under a name that says nothing.
 TEST(TraceFile, FindsCompressionByMagicBytes) {
     for (const char* ending : endings) {
-        const TempFile file("magic", read_bytes(data("compressed/three.jsonl.") + ending));
-        const FilesRead got = read({file.path()});
-        ASSERT_TRUE(got.usable) << ending << got.first_error();
-        ASSERT_EQ(got.trace.rows.size(), 3U) << ending;
-        EXPECT_EQ(got.trace.rows[2].at_ns, 20'000'000);
-        EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{0, 1, 2}));
+        const Trace trace = read_text(read_bytes(data("compressed/three.jsonl.") + ending)).sound();
+        ASSERT_EQ(trace.rows.size(), 3U) << ending;
+        EXPECT_EQ(trace.rows[2].at_ns, 20'000'000);
+        EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{0, 1, 2}));
     }
 }
 
 // Bytes and digest are those of the decompressed input, so compression does not show in them.
 TEST(TraceFile, DigestsWhatWasDecompressed) {
-    const FilesRead plain = [] {
-        const TempFile file(
-            "plain",
-            R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]}
+    const FilesRead plain =
+        read_text(R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]}
 {"timestamp": 10, "input_length": 2, "output_length": 1, "hash_ids": [1]}
 {"timestamp": 20, "input_length": 3, "output_length": 1, "hash_ids": [2]}
 )");
-        return read({file.path()});
-    }();
     ASSERT_TRUE(plain.usable);
     for (const char* ending : endings) {
         const FilesRead got = read({data("compressed/three.jsonl.") + ending});
@@ -123,11 +120,9 @@ TEST(TraceFile, DigestsWhatWasDecompressed) {
 TEST(TraceFile, JoinsMembers) {
     for (const char* ending : endings) {
         const std::string member = read_bytes(data("compressed/three.jsonl.") + ending);
-        const TempFile file("members", member + member + member);
-        const FilesRead got = read({file.path()});
-        ASSERT_TRUE(got.usable) << ending << got.first_error();
-        EXPECT_EQ(got.trace.rows.size(), 9U) << ending;
-        EXPECT_EQ(got.trace.rows_unsorted, 2U) << ending;
+        const Trace trace = read_text(member + member + member).sound();
+        EXPECT_EQ(trace.rows.size(), 9U) << ending;
+        EXPECT_EQ(trace.rows_unsorted, 2U) << ending;
     }
 }
 
@@ -140,8 +135,8 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 2991U) << "as many lines as Python's zlib decodes of it";
     EXPECT_EQ(got.trace.bytes, 234'143U);
-    const TempFile small("small", whole.substr(0, 400));
-    EXPECT_EQ(read({small.path()}).trace.rows.size(), 49U) << "less than a block of a library";
+    EXPECT_EQ(read_text(whole.substr(0, 400)).trace.rows.size(), 49U)
+        << "less than a block of a library";
     EXPECT_TRUE(got.has_note("warning: " + cut.path() + ": truncated gzip input: read up to line " +
                              std::to_string(got.trace.rows.size())));
     const TempFile stub("stub", whole.substr(0, 40));
@@ -155,13 +150,11 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
     const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     std::string bytes = whole;
     bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 0x55);  // of the checksum
-    const TempFile damaged("damaged", bytes);
-    const FilesRead got = read({damaged.path()});
+    const FilesRead got = read_text(bytes);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 4000U);
     EXPECT_TRUE(got.has_note("damaged gzip input (incorrect data check): read up to line 4000"));
-    const TempFile padded("padded", whole + std::string(512, '\0'));
-    const FilesRead fine = read({padded.path()});
+    const FilesRead fine = read_text(whole + std::string(512, '\0'));
     EXPECT_EQ(fine.trace.rows.size(), 4000U);
     EXPECT_FALSE(fine.has_note("warning"));
 }
@@ -174,8 +167,7 @@ TEST(TraceFile, NamesDamageBeforeWhatCameOfIt) {
     for (std::size_t at = 20; at < whole.size(); at += 97) {
         std::string bytes = whole;
         bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-        const TempFile damaged("damaged", bytes);
-        const FilesRead got = read({damaged.path()});
+        const FilesRead got = read_text(bytes);
         if (!got.usable) {
             ++refused;
             EXPECT_TRUE(says(got.first_error(), " gzip input")) << at << ": " << got.first_error();
@@ -194,9 +186,8 @@ TEST(TraceFile, NamesUtf16) {
             for (const char c : text) {
                 bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
             }
-            const TempFile file("utf16", bytes);
             EXPECT_TRUE(
-                says(read({file.path()}).first_error(), "text in UTF-16; convert it to UTF-8"));
+                says(read_text(bytes).first_error(), "text in UTF-16; convert it to UTF-8"));
         }
     }
 }
@@ -227,10 +218,8 @@ TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
 TEST(TraceFile, PassesOverSkippableFrames) {
     const std::string frame = read_bytes(data("compressed/three.jsonl.zst"));
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
-    const TempFile file("skippable", skip + skip + frame + skip + frame + skip);
-    EXPECT_EQ(read({file.path()}).sound().rows.size(), 6U);
-    const TempFile stub("skip_stub", skip.substr(0, 9));
-    EXPECT_FALSE(read({stub.path()}).usable);
+    EXPECT_EQ(read_text(skip + skip + frame + skip + frame + skip).sound().rows.size(), 6U);
+    EXPECT_FALSE(read_text(skip.substr(0, 9)).usable);
 }
 
 // A dataset in one endless line is named, not only its length.
@@ -240,18 +229,15 @@ TEST(TraceFile, NamesDatasetsThatAreOneLine) {
     while (text.size() <= std::size_t{64} << 20) {
         text += chat;
     }
-    const TempFile file("sharegpt", text + "]");
-    EXPECT_TRUE(says(read({file.path()}).first_error(), "looks like ShareGPT conversations"));
+    EXPECT_TRUE(says(read_text(text + "]").first_error(), "looks like ShareGPT conversations"));
 }
 
 // Columns that nobody reads are told by name, with the flag that carries them.
 TEST(TraceFile, TellsOfUnknownColumns) {
-    const TempFile file(
-        "unknown",
+    const FilesRead got = read_text(
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 1, "a\"b": 2}
 {"timestamp": 9, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 3}
 )");
-    const FilesRead got = read({file.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_TRUE(got.has_note("3 values of unknown columns ignored ("));
     EXPECT_TRUE(got.has_note("user"));
@@ -279,9 +265,9 @@ TEST(TraceFile, RefusesWhatIsNotThere) {
 
 // One row is one row.
 TEST(TraceFile, CountsOneRow) {
-    const TempFile file(
-        "one.jsonl", R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})");
-    EXPECT_TRUE(read({file.path()}).has_note("span 0.000 s, 1 row, max 1 row at one instant"));
+    EXPECT_TRUE(
+        read_text(R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})")
+            .has_note("span 0.000 s, 1 row, max 1 row at one instant"));
 }
 
 // The folder of a run is one error, which says how to repeat the run.
@@ -310,8 +296,7 @@ TEST(TraceFile, RefusesTheFolderOfARunAndEndlessLines) {
 TEST(TraceFile, ReadsUntidyText) {
     const std::string line =
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
-    const TempFile file("untidy", "\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line);
-    const Trace trace = read({file.path()}).sound();
+    const Trace trace = read_text("\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line).sound();
     EXPECT_EQ(trace.rows.size(), 2U);
     EXPECT_EQ(trace.rows[1].line, 4U);
 }

@@ -3,9 +3,7 @@
 #include "engine/plan/trees.hpp"
 
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -415,14 +413,21 @@ TEST(FailurePause, DoublesFromATenthToHalfAMinute) {
     EXPECT_EQ(failure_pause_ns(UINT32_MAX), 30 * second_ns);
 }
 
+/// Users under caps in seconds.
+UserRules capped(std::uint32_t users, std::optional<int> tree_s, std::optional<int> system_s = {}) {
+    UserRules rules = some_users(users);
+    const auto ns = [](int seconds) { return seconds * second_ns; };
+    rules.idle.tree_ns = tree_s ? std::optional(ns(*tree_s)) : std::nullopt;
+    rules.idle.system_ns = system_s ? std::optional(ns(*system_s)) : std::nullopt;
+    return rules;
+}
+
 // The idle time of a tree, at the cap - 1, the cap, and the cap + 1.
 TEST(IdleCaps, OfATree) {
     for (const std::int64_t gap_ns : {5 * second_ns - 1, 5 * second_ns, 5 * second_ns + 1}) {
         UserCorpus corpus;
         corpus.chain(0, 3, gap_ns);
-        UserRules rules = some_users(1);
-        rules.idle.tree_ns = 5 * second_ns;
-        const UserPlay play = play_users(corpus, rules);
+        const UserPlay play = play_users(corpus, capped(1, 5));
         const std::int64_t wanted_ns = std::min(gap_ns, 5 * second_ns);
         EXPECT_EQ(play.due_ns(1), one_ms + wanted_ns);
         EXPECT_EQ(play.due_ns(2), 2 * (one_ms + wanted_ns));
@@ -440,9 +445,7 @@ TEST(IdleCaps, MoveATreeAsAWhole) {
     corpus.row(2, 23 * second_ns, {0}, 23 * second_ns);
     corpus.row(3, 23 * second_ns, {0}, 23 * second_ns);
     corpus.row(4, 40 * second_ns, {0}, 40 * second_ns);
-    UserRules rules = some_users(1);
-    rules.idle.tree_ns = 5 * second_ns;
-    const UserPlay play = play_users(corpus, rules);
+    const UserPlay play = play_users(corpus, capped(1, 5));
     EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(play.due_ns(2), one_ms + 8 * second_ns);
     EXPECT_EQ(play.due_ns(3), one_ms + 8 * second_ns);
@@ -454,17 +457,13 @@ TEST(IdleCaps, MoveATreeAsAWhole) {
 TEST(IdleCaps, OfOneTreeLeaveTheOthers) {
     UserCorpus corpus;
     corpus.chain(0, 2, 20 * second_ns).chain(1, 2, 4 * second_ns);
-    UserRules rules = some_users(2);
-    rules.idle.tree_ns = 5 * second_ns;
-    const UserPlay play = play_users(corpus, rules);
+    const UserPlay play = play_users(corpus, capped(2, 5));
     EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(play.due_ns(3), one_ms + 4 * second_ns);
     // Nothing at all is in flight: all move by the same, of whatever tree.
     UserCorpus both;
     both.chain(0, 2, 20 * second_ns).chain(1, 2, 33 * second_ns);
-    UserRules of_all = some_users(2);
-    of_all.idle.system_ns = 10 * second_ns;
-    const UserPlay moved = play_users(both, of_all);
+    const UserPlay moved = play_users(both, capped(2, {}, 10));
     EXPECT_EQ(moved.due_ns(1), one_ms + 10 * second_ns);
     EXPECT_EQ(moved.due_ns(3), 2 * one_ms + 20 * second_ns) << "13 s behind, cut again";
     EXPECT_EQ(moved.idle.system_jumps, 2u);
@@ -475,10 +474,7 @@ TEST(IdleCaps, OfOneTreeLeaveTheOthers) {
 TEST(IdleCaps, OfTreesComeFirst) {
     UserCorpus corpus;
     corpus.chain(0, 2, 30 * second_ns).chain(1, 2, 12 * second_ns);
-    UserRules rules = some_users(2);
-    rules.idle.tree_ns = 8 * second_ns;
-    rules.idle.system_ns = 5 * second_ns;
-    const UserPlay play = play_users(corpus, rules);
+    const UserPlay play = play_users(corpus, capped(2, 8, 5));
     EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(play.due_ns(3), one_ms + 5 * second_ns);
     EXPECT_EQ(play.idle.tree_skipped_ns, (30 - 8 + 12 - 8) * second_ns);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/plan/schedule.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {

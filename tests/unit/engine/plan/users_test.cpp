@@ -3,12 +3,7 @@
 
 #include "engine/plan/users.hpp"
 
-#include "engine/plan/plan.hpp"
-#include "engine/plan/schedule.hpp"
-#include "engine/plan/trees.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

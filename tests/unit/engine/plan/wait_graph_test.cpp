@@ -5,7 +5,6 @@
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {

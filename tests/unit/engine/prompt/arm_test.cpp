@@ -3,9 +3,6 @@
 #include "engine/prompt/arm.hpp"
 
 #include "engine/io/tls.hpp"
-#include "engine/prompt/rows_underway.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,9 +2,6 @@
 
 #include "engine/prompt/builder.hpp"
 
-#include "engine/prompt/word_table.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -243,8 +240,7 @@ TEST(PromptBuilder, GivesTheBytesOfTheRule) {
               (Built{"cur rob lan own rom fee sur abs xml put dev url fig pal ham pol "
                      "est rub ind ain",
                      0xFD05515B86495D6EULL}));
-    PromptOptions ids;
-    ids.kind = PromptKind::ids;
+    PromptOptions ids{.kind = PromptKind::ids};
     EXPECT_EQ(build(trace, ids, plain),
               (Built{"3147,4159,2273,3237,2022,1003,3007,4243,4585,1154,4304,3898,2676,5077,"
                      "3752,3340,2169,3527,3089,1748",
@@ -265,8 +261,7 @@ TEST(PromptBuilder, GivesTheDigestOfTheRule) {
     TraceRow row = add_row(trace, 6000, range(100, 11));
     row.index = 5;
     EXPECT_EQ(build(trace, PromptOptions{.overhead = {24, 5}}, row).digest, 0x0B51B6FCD0BBBABEULL);
-    PromptOptions ids;
-    ids.kind = PromptKind::ids;
+    PromptOptions ids{.kind = PromptKind::ids};
     EXPECT_EQ(build(trace, ids, row).digest, 0x9F5FBC6870054EE0ULL);
 }
 

@@ -5,9 +5,8 @@
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -129,15 +128,11 @@ struct Workload {
 Workload random_workload(Random& random, std::uint32_t block_size) {
     Workload load{.trace = {.block_size = block_size}};
     for (std::uint32_t i = 0; i < prompts_of_each(prompts_by_default) / 2; ++i) {
-        TraceRow row{.index = i};
-        row.input_length =
+        const auto length =
             static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(words_of_prompt_max)));
-        row.ids_begin = load.trace.ids.size();
-        row.ids_count = (row.input_length + block_size - 1) / block_size;
-        for (std::uint32_t k = 0; k < row.ids_count; ++k) {
-            load.trace.ids.push_back(random.below(200));
-        }
-        load.trace.rows.push_back(row);
+        std::vector<std::uint64_t> ids((length + block_size - 1) / block_size);
+        std::generate(ids.begin(), ids.end(), [&random] { return random.below(200); });
+        append_row(load.trace, {.input_length = length}, ids);
     }
     load.options.overhead = {static_cast<std::uint32_t>(random.below(40)),
                              static_cast<std::uint32_t>(random.below(6))};
@@ -210,13 +205,12 @@ TEST(WordSelection, SharedBlocksAreSharedTokensAndNothingMore) {
             const auto shared = static_cast<std::uint32_t>(random.below(8));
             Trace trace{.block_size = 64};
             for (std::uint64_t other : {1000, 2000}) {
-                TraceRow row{
-                    .ids_begin = trace.ids.size(), .ids_count = 10, .input_length = 10 * 64};
+                std::vector<std::uint64_t> ids;
                 for (std::uint32_t k = 0; k < 10; ++k) {
-                    trace.ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
-                                        (k < shared ? 0 : other));
+                    ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
+                                  (k < shared ? 0 : other));
                 }
-                trace.rows.push_back(row);
+                append_row(trace, {.input_length = 10 * 64}, ids);
             }
             PromptBuilder builder(trace, selected.table, {});
             std::vector<TokenId> a;
@@ -269,39 +263,37 @@ std::string refusal_of(const std::string& text) {
     return why;
 }
 
-void expect_says(const std::string& message, const std::string& part) {
-    EXPECT_TRUE(says(message, part));
-}
-
 TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
     const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
-    expect_says(refusal_of(gpt2.substr(0, gpt2.size() / 2)), "cut off after");
-    expect_says(refusal_of("no json"), "byte 0 is wrong");
-    expect_says(refusal_of("{}"), "it has no 'model'");
-    expect_says(refusal_of("[]"), "it has no 'model'");
-    expect_says(refusal_of(""), "it is empty");
-    expect_says(refusal_of(std::string("\n\0\0", 3)), "SentencePiece model");
-    expect_says(refusal_of(replaced(gpt2, R"("type":"BPE")", R"("type":"Unigram")")), "'Unigram'");
-    expect_says(refusal_of(replaced(gpt2, R"("type":"ByteLevel")", R"("type":"Astral")")),
-                "pre-tokenizer of type 'Astral'");
-    expect_says(refusal_of(replaced(gpt2, R"("normalizer":null)",
-                                    R"("normalizer":{"type":"Precompiled"})")),
-                "normalizer of type 'Precompiled'");
-    expect_says(refusal_of(replaced(gpt2, R"("e":69,)", R"("e":68,)")), "two of its tokens");
-    expect_says(refusal_of(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)")),
-                "names a token that its vocabulary lacks");
-    expect_says(refusal_of(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)")), "dropout");
-    expect_says(refusal_of(replaced(gpt2, R"("zo":)", R"("zo":9)")),
-                "vocabulary has holes: no token has the id ");
+    EXPECT_TRUE(says(refusal_of(gpt2.substr(0, gpt2.size() / 2)), "cut off after"));
+    EXPECT_TRUE(says(refusal_of("no json"), "byte 0 is wrong"));
+    EXPECT_TRUE(says(refusal_of("{}"), "it has no 'model'"));
+    EXPECT_TRUE(says(refusal_of("[]"), "it has no 'model'"));
+    EXPECT_TRUE(says(refusal_of(""), "it is empty"));
+    EXPECT_TRUE(says(refusal_of(std::string("\n\0\0", 3)), "SentencePiece model"));
+    EXPECT_TRUE(
+        says(refusal_of(replaced(gpt2, R"("type":"BPE")", R"("type":"Unigram")")), "'Unigram'"));
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("type":"ByteLevel")", R"("type":"Astral")")),
+                     "pre-tokenizer of type 'Astral'"));
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("normalizer":null)",
+                                         R"("normalizer":{"type":"Precompiled"})")),
+                     "normalizer of type 'Precompiled'"));
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("e":69,)", R"("e":68,)")), "two of its tokens"));
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)")),
+                     "names a token that its vocabulary lacks"));
+    EXPECT_TRUE(
+        says(refusal_of(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)")), "dropout"));
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("zo":)", R"("zo":9)")),
+                     "vocabulary has holes: no token has the id "));
     const std::string added = R"("added_tokens":[{"id":5000,"content":"n in","normalized":true},)";
-    expect_says(refusal_of(replaced(gpt2, R"("added_tokens":[)", added)), "'n in'");
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("added_tokens":[)", added)), "'n in'"));
     const std::string hidden = R"("added_tokens":[{"id":5000,"content":"e","normalized":true},)";
-    expect_says(refusal_of(replaced(gpt2, R"("added_tokens":[)", hidden)), "only ");
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("added_tokens":[)", hidden)), "only "));
     std::string why;
     EXPECT_FALSE(load_words("/nowhere/tokenizer.json", why));
-    expect_says(why, "does not exist");
+    EXPECT_TRUE(says(why, "does not exist"));
     EXPECT_FALSE(load_words("/tmp", why));
-    expect_says(why, "is a folder");
+    EXPECT_TRUE(says(why, "is a folder"));
 }
 
 // Words that have a token with the blank in front, and texts that are cut between the two: what
@@ -315,15 +307,15 @@ TEST(WordSelection, RefusesWordsThatTheirTextsCut) {
         R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":)"
         R"({"String":" "},"behavior":"Isolated"},{"type":"ByteLevel","add_prefix_space":false,)"
         R"("use_regex":false}]})";
-    expect_says(refusal_of(replaced(gpt2, byte_level, cut_at_blanks)),
-                "its pre-tokenizer cuts words from the blank in front of them");
+    EXPECT_TRUE(says(refusal_of(replaced(gpt2, byte_level, cut_at_blanks)),
+                     "its pre-tokenizer cuts words from the blank in front of them"));
 }
 
 // Of tokens that reach beyond a word, those that no text becomes are passed over.
 TEST(WordSelection, RefusesTokenizersThatJoinWords) {
     std::string why;
     EXPECT_FALSE(load_words(tokenizer_path("superword"), why));
-    expect_says(why, "tokens that span more than one word");
+    EXPECT_TRUE(says(why, "tokens that span more than one word"));
     const ScratchFolder folder;
     const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
     const std::string never = replaced(gpt2, R"("vocab":{)", R"("vocab":{"e\u0120t":1100,)");
@@ -374,10 +366,8 @@ Trace random_rows(std::uint32_t rows, double length_max) {
     Random random(1);
     Trace trace;
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row{.index = i};
-        row.input_length =
-            static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(length_max)));
-        trace.rows.push_back(row);
+        const double length = std::exp(random.uniform() * std::log(length_max));
+        append_row(trace, {.input_length = static_cast<std::uint32_t>(length)});
     }
     return trace;
 }

@@ -1,8 +1,6 @@
 // Ids and decoded texts agree with the reference implementations (tokenizers, tiktoken) by digest:
 // the golden strings, every added token, and 20,000 strings put together at random.
 #include "proto/core/hash.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 
 namespace driftless {

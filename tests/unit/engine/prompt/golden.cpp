@@ -1,10 +1,6 @@
 #include "tests/unit/engine/prompt/golden.hpp"
 
 #include "engine/plan/files.hpp"
-#include "engine/prompt/tokenizer.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -73,9 +69,7 @@ Golden read_golden(const std::string& name) {
     const std::string text = read_whole(std::string(TEST_DATA) + "/tokenizers/" + name + ".ids");
     std::string_view rest = text;
     const std::size_t strings = golden_strings().size();
-    Golden golden;
-    golden.ids = take_ids(rest, strings);
-    golden.ids_with_special = take_ids(rest, strings);
+    Golden golden{.ids = take_ids(rest, strings), .ids_with_special = take_ids(rest, strings)};
     for (std::size_t i = 0; i < strings; ++i) {
         for (auto* texts : {&golden.decoded, &golden.decoded_without_special}) {
             const std::uint64_t bytes = take_number(rest);

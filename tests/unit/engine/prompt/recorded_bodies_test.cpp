@@ -7,7 +7,6 @@
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -120,15 +119,13 @@ struct Talk {
     Plan plan;
 
     void add(const std::string& messages, std::uint32_t input = 0, std::uint32_t output = 4) {
-        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .session = 0};
+        TraceRow& row =
+            append_row(trace, {.input_length = input, .output_length = output, .session = 0});
         row.turn = row.index + 1;
-        row.input_length = input;
-        row.output_length = output;
         if (row.index > 0) {
             trace.dependencies.push_back({row.index, row.index - 1, Trigger::completion, 0});
         }
         plan.rows.push_back({0, row.index, 0});
-        trace.rows.push_back(row);
         trace.body_bytes += R"({"messages":[)" + messages + R"(],"tools":[]})";
         trace.body_ends.push_back(trace.body_bytes.size());
     }

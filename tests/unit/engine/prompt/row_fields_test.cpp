@@ -4,7 +4,6 @@
 
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/word_table.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -71,12 +70,8 @@ struct FieldRows {
     Trace trace;
     Plan plan;
     void add(const std::string& extra, const std::string& kept = "{}") {
-        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size())};
+        TraceRow& row = append_row(trace, {.input_length = 2, .output_length = 1, .session = 0});
         row.line = row.index + 1;
-        row.input_length = 2;
-        row.output_length = 1;
-        row.session = 0;
-        trace.rows.push_back(row);
         trace.extras.push_back(extra);
         trace.kept.push_back(kept);
         trace.sessions = {"s\"1"};
@@ -177,16 +172,13 @@ struct HeaderRows {
     Plan plan;
     std::uint32_t pass = 0;
     void add(const std::string& session, std::uint32_t turn, const std::string& kept = "") {
-        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size())};
+        TraceRow& row = append_row(trace, {.input_length = 5, .output_length = 1});
         row.line = row.index + 1;
-        row.input_length = 5;
-        row.output_length = 1;
         row.turn = turn;
         if (!session.empty()) {
             row.session = static_cast<std::uint32_t>(trace.sessions.size());
             trace.sessions.push_back(session);
         }
-        trace.rows.push_back(row);
         trace.kept.push_back(kept);
         plan.rows.push_back({static_cast<std::int64_t>(row.index) * 1000, row.index, 0});
     }

@@ -3,7 +3,6 @@
 #include "engine/prompt/tokenizer.hpp"
 
 #include "proto/json/write.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -98,7 +97,7 @@ Tokenizer make(const std::string& part, const std::string& step, const std::stri
     JsonWriter json(vocabulary);
     json.begin_object();
     for (std::size_t id = 0; id < tokens.size(); ++id) {
-        json.key(tokens[id]).number(id);
+        json.key(tokens[id]).unsigned_integer(id);
     }
     json.end_object();
     std::string why;
@@ -356,10 +355,6 @@ std::string refusal(const std::string& ranks, const std::string& config) {
     return why;
 }
 
-void expect_says(const std::string& message, const std::string& part) {
-    EXPECT_TRUE(says(message, part));
-}
-
 TEST(RankFile, IsRecognisedByItsFirstLine) {
     EXPECT_TRUE(is_rank_file("IQ== 0\nIg== 1\n"));
     EXPECT_TRUE(is_rank_file("IQ== 0\r\n"));
@@ -372,33 +367,33 @@ TEST(RankFile, IsRecognisedByItsFirstLine) {
 TEST(RankFile, DamageIsNamedByLine) {
     const std::string ranks = kimi_file("tiktoken.model");
     const std::string config = kimi_file("tokenizer_config.json");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== one\n"), config),
-                "its line 2 is not a token in base64, a blank and a rank: 'Ig== one'");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "I?== 1\n"), config),
-                "its line 2 is not a token");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 0\n"), config),
-                "its line 2 gives the rank 0 twice");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "IQ== 1\n"), config),
-                "its line 2 gives a token twice");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 99999999\n"), config),
-                "the rank 99999999, which cannot be");
-    expect_says(refusal(replaced(ranks, "Ig== 1\n", ""), config),
-                "it has holes: no token has the rank 1");
-    expect_says(refusal("IQ== 0\n", config), "no token for the byte 0");
-    expect_says(refusal(ranks, config.substr(0, 40)),
-                "tokenizer_config.json next to it is not JSON");
-    expect_says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
-                "an added token without an id");
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "Ig== one\n"), config),
+                     "its line 2 is not a token in base64, a blank and a rank: 'Ig== one'"));
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "I?== 1\n"), config),
+                     "its line 2 is not a token"));
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 0\n"), config),
+                     "its line 2 gives the rank 0 twice"));
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "IQ== 1\n"), config),
+                     "its line 2 gives a token twice"));
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 99999999\n"), config),
+                     "the rank 99999999, which cannot be"));
+    EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", ""), config),
+                     "it has holes: no token has the rank 1"));
+    EXPECT_TRUE(says(refusal("IQ== 0\n", config), "no token for the byte 0"));
+    EXPECT_TRUE(
+        says(refusal(ranks, config.substr(0, 40)), "tokenizer_config.json next to it is not JSON"));
+    EXPECT_TRUE(says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
+                     "an added token without an id"));
 }
 
 TEST(RankFile, UnknownCutsAreRefusedWithTheRemedy) {
     const std::string ranks = kimi_file("tiktoken.model");
-    expect_says(refusal(ranks, ""), "there is no tokenizer_config.json next to it");
-    expect_says(refusal(ranks, "{}"), "names no 'pat_str'");
-    expect_says(refusal(ranks, "{}"), "take the model's tokenizer.json");
+    EXPECT_TRUE(says(refusal(ranks, ""), "there is no tokenizer_config.json next to it"));
+    EXPECT_TRUE(says(refusal(ranks, "{}"), "names no 'pat_str'"));
+    EXPECT_TRUE(says(refusal(ranks, "{}"), "take the model's tokenizer.json"));
     std::string why;
     EXPECT_TRUE(read_rank_file(ranks, R"({"pat_str": "\\S+|\\s+"})", why)) << why;
-    expect_says(refusal(ranks, R"({"pat_str": "("})"), "cannot be run");
+    EXPECT_TRUE(says(refusal(ranks, R"({"pat_str": "("})"), "cannot be run"));
 }
 
 std::string base64(std::string_view bytes) {
@@ -477,8 +472,8 @@ TEST(RankFile, TakesTheHoleOfP50k) {
     std::vector<TokenId> ids;
     tokenizer.encode("<|endoftext|>", ids);
     EXPECT_EQ(ids, std::vector<TokenId>{50'256});
-    expect_says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255");
-    expect_says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257");
+    EXPECT_TRUE(says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255"));
+    EXPECT_TRUE(says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257"));
 }
 
 TEST(RankFile, TekkenSaysWhatItLacks) {
@@ -488,17 +483,17 @@ TEST(RankFile, TekkenSaysWhatItLacks) {
         R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
         R"("vocab":[{"rank":0,"token_bytes":"AA=="}]})";
     EXPECT_FALSE(read_tekken(document.parse(text).value(), why));
-    expect_says(why, "its 'vocab' ends after 1 of 290 tokens");
+    EXPECT_TRUE(says(why, "its 'vocab' ends after 1 of 290 tokens"));
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), why));
-    expect_says(why, "entry 0 of its 'vocab'");
+    EXPECT_TRUE(says(why, "entry 0 of its 'vocab'"));
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), why));
-    expect_says(why, "lacks pattern, default_vocab_size");
+    EXPECT_TRUE(says(why, "lacks pattern, default_vocab_size"));
     const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), why));
-    expect_says(why, "entry 1 of its 'vocab' gives the rank 0 twice");
+    EXPECT_TRUE(says(why, "entry 1 of its 'vocab' gives the rank 0 twice"));
     const std::string huge = base64(std::string(4097, 'a'));
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), why));
-    expect_says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be");
+    EXPECT_TRUE(says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
 }
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
@@ -534,15 +529,15 @@ TEST(TextCuts, OfKimiCostATokenUnlessTheyFallBeforeABlank) {
     std::vector<TokenId> ids;
     tokenizer.encode("the the", ids);
     const std::size_t per_pair = ids.size();  // not one each: the vocabulary is tiny
-    const auto tokens = [&](const std::string& of) {
+    const auto count = [&](const std::string& of) {
         ids.clear();
         tokenizer.encode(of, ids);
         return ids.size();
     };
     ASSERT_EQ(per_pair % 2, 0U);
     const std::size_t words = (text.size() + 1) / 4;
-    EXPECT_EQ(tokens(text), words * per_pair / 2 + 2);
-    EXPECT_EQ(tokens("\n" + text), words * per_pair / 2 + tokens("\n"));
+    EXPECT_EQ(count(text), words * per_pair / 2 + 2);
+    EXPECT_EQ(count("\n" + text), words * per_pair / 2 + count("\n"));
 }
 
 // Ids and decoded texts are those of the reference implementation, for tokenizers of every shape

@@ -2,11 +2,8 @@
 
 #include "engine/record/assembler.hpp"
 
-#include "engine/record/ring.hpp"
 #include "proto/api/api_template.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 

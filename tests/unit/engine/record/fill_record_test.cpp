@@ -2,13 +2,7 @@
 
 #include "engine/record/fill_record.hpp"
 
-#include "engine/plan/forecast.hpp"
-#include "engine/record/ring.hpp"
-#include "engine/record/row_state.hpp"
-#include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/record/script.hpp"
-#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -177,11 +171,7 @@ TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
 // A row that is sent again finds all of its own blocks but the last token's.
 TEST(RunForecast, FindsItsFirstTry) {
     Trace trace{.block_size = block, .name_spaces = 1};
-    for (const std::uint64_t id : {1, 2, 3}) {
-        trace.ids.push_back(id);
-    }
-    TraceRow row{.ids_count = 3, .input_length = 3 * block, .output_length = 1};
-    trace.rows.push_back(row);
+    append_row(trace, {.input_length = 3 * block, .output_length = 1}, {1, 2, 3});
     RunForecast forecast(trace, plan_of(trace), rules_for({}), nullptr);
     EXPECT_EQ(forecast.fired(due_of_row(0)).tokens, 0U);
     EXPECT_EQ(forecast.fired(due_of_row(0)).tokens, 2 * block);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/record/assembler.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -25,9 +24,10 @@ struct ScriptTrace {
         }
     }
     AssemblerConfig config(const char* api = "openai-chat") const {
-        AssemblerConfig config{.trace = &trace, .plan = &plan, .dialect = find_dialect(api)};
-        config.urls = {"http://one/", "http://two/"};
-        return config;
+        return {.trace = &trace,
+                .plan = &plan,
+                .dialect = find_dialect(api),
+                .urls = {"http://one/", "http://two/"}};
     }
 };
 

@@ -75,8 +75,7 @@ std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us,
                        const HostSleep& sleep = {}) {
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
-    Lane lane;
-    lane.state = LaneState::busy;
+    Lane lane{.state = LaneState::busy};
     lane.exchange.limits = {100, 100'000};
     lane.exchange.fired = Instant{100'000};
     Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};

@@ -2,8 +2,6 @@
 
 #include "engine/replay/waiting_rows.hpp"
 
-#include "engine/replay/lane_parts.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 
 namespace driftless {

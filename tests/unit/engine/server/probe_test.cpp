@@ -4,7 +4,7 @@
 #include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/api/api_template.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -42,11 +42,8 @@ TEST(ProbePrompts, LeaveOutDroppedWords) {
 // What one answer to a probe says is read whole, and no impossible number is believed.
 
 Reply reply_of(std::string body, const std::string& fields = "") {
-    Reply reply;
-    reply.status = 200;
-    reply.head = "HTTP/1.1 200 OK\r\n" + fields + "\r\n";
-    reply.body = std::move(body);
-    return reply;
+    return {
+        .status = 200, .head = "HTTP/1.1 200 OK\r\n" + fields + "\r\n", .body = std::move(body)};
 }
 
 std::int64_t prompt_tokens_of(const std::string& reported) {
@@ -391,14 +388,9 @@ TEST(TellTale, SharesNothingWithRows) {
     Trace trace = trace_of(42);
     trace.block_size = 16;
     for (std::uint32_t i = 0; i < 2000; ++i) {
-        TraceRow row{.ids_begin = trace.ids.size(),
-                     .ids_count = i % 2 == 0 ? 4U : 0U,
-                     .index = i,
-                     .input_length = 64};
-        for (std::uint32_t k = 0; k < row.ids_count; ++k) {
-            trace.ids.append(std::vector<std::uint64_t>{i * 4 + k});
-        }
-        trace.rows.push_back(row);
+        const std::uint64_t id = i * 4;
+        const std::vector<std::uint64_t> ids = {id, id + 1, id + 2, id + 3};
+        append_row(trace, {.input_length = 64}, i % 2 == 0 ? ids : std::vector<std::uint64_t>{});
     }
     const WordTable& words = WordTable::built_in();
     PromptBuilder builder(trace, words, {});

@@ -5,7 +5,6 @@
 #include "engine/prompt/tokenizer.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 

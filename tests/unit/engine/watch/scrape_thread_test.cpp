@@ -11,11 +11,7 @@
 #include <thread>
 
 #include "cmd/base/server_metrics.hpp"
-#include "engine/io/io_ring.hpp"
 #include "engine/watch/event_thread.hpp"
-#include "proto/json/document.hpp"
-#include "proto/run/server_log.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
@@ -361,18 +357,12 @@ TEST(EventThread, WritesALineForEach) {
     EXPECT_FALSE(played.of(2).begin_ns);
     EXPECT_EQ(played.of(3).status, EventStatus::ok);
 
-    const std::string text = source_file("proto/run/timed_event.schema.json");
-    const JsonText shape(text);
-    std::string_view rest = played.text;
-    std::size_t lines = 0;
-    for (; !rest.empty(); ++lines) {
-        const std::size_t end = rest.find('\n');
-        JsonDocument line;
-        const JsonValue value = line.parse(rest.substr(0, end)).value();
-        EXPECT_EQ(schema_errors(shape.root, value), std::vector<std::string>());
-        rest.remove_prefix(end + 1);
+    const std::vector<std::string> lines = lines_of(played.text);
+    for (const std::string& line : lines) {
+        EXPECT_EQ(schema_errors("proto/run/timed_event.schema.json", line),
+                  std::vector<std::string>());
     }
-    EXPECT_EQ(lines, 4u);
+    EXPECT_EQ(lines.size(), 4u);
 }
 
 // One that hangs, and takes no SIGTERM, is ended at its limit; the next one is not late for it.

@@ -2,9 +2,7 @@
 
 #include "proto/api/dialect.hpp"
 
-#include "proto/api/api_template.hpp"
 #include "tests/golden/cases.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -30,21 +28,20 @@ inline std::string body_of(const Dialect& dialect, const BodySpec& spec, std::st
 
 namespace {
 
-std::string body_of_api(Api api, const BodySpec& spec, std::string_view prompt) {
+std::string body(Api api, const BodySpec& spec, std::string_view prompt) {
     return body_of(dialect_of(api), spec, prompt);
 }
 
 // The exact-length bodies that vLLM, SGLang and llama.cpp take.
 TEST(Dialect, WritesExactBodies) {
-    EXPECT_EQ(body_of_api(Api::openai_chat, {.model = "m"}, "hi"),
+    EXPECT_EQ(body(Api::openai_chat, {.model = "m"}, "hi"),
               R"({"model":"m","messages":[{"role":"user","content":"hi"}],)"
               R"("max_completion_tokens":4,"stream":true,"stream_options":{"include_usage":true},)"
               R"("temperature":0,"ignore_eos":true})");
-    EXPECT_EQ(
-        body_of_api(Api::openai_completions, {.model = "m", .prompt = PromptKind::ids}, "1,2,3"),
-        R"({"model":"m","prompt":[1,2,3],"max_tokens":4,"stream":true,)"
-        R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
-    EXPECT_EQ(body_of_api(Api::openai_completions, {.model = "a\"b"}, "hi"),
+    EXPECT_EQ(body(Api::openai_completions, {.model = "m", .prompt = PromptKind::ids}, "1,2,3"),
+              R"({"model":"m","prompt":[1,2,3],"max_tokens":4,"stream":true,)"
+              R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
+    EXPECT_EQ(body(Api::openai_completions, {.model = "a\"b"}, "hi"),
               R"({"model":"a\"b","prompt":"hi","max_tokens":4,"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
 }
@@ -53,25 +50,25 @@ TEST(Dialect, WritesExactBodies) {
 TEST(Dialect, FollowsTheSpec) {
     const Api api = Api::openai_completions;
     const std::string begin = R"({"model":"m","prompt":"p")";
-    EXPECT_EQ(body_of_api(api, {.model = "m", .output = OutputRule::cap}, "p"),
+    EXPECT_EQ(body(api, {.model = "m", .output = OutputRule::cap}, "p"),
               begin + R"(,"max_tokens":4,"stream":true,"stream_options":{"include_usage":true},)"
                       R"("temperature":0})");
-    EXPECT_EQ(body_of_api(api, {.model = "m", .output = OutputRule::free}, "p"),
+    EXPECT_EQ(body(api, {.model = "m", .output = OutputRule::free}, "p"),
               begin + R"(,"stream":true,"stream_options":{"include_usage":true},"temperature":0})");
-    EXPECT_EQ(body_of_api(api, {.model = "m", .ignore_eos = false, .continuous_usage = true}, "p"),
+    EXPECT_EQ(body(api, {.model = "m", .ignore_eos = false, .continuous_usage = true}, "p"),
               begin + R"(,"max_tokens":4,"stream":true,"stream_options":{"include_usage":true,)"
                       R"("continuous_usage_stats":true},"temperature":0})");
-    EXPECT_EQ(body_of_api(api, {.model = "", .ignore_eos = false, .stream = false}, "p"),
+    EXPECT_EQ(body(api, {.model = "", .ignore_eos = false, .stream = false}, "p"),
               R"({"prompt":"p","max_tokens":4,"temperature":0})");
     // --length-field names the member that bounds the answer, where servers of the API differ in
     // it.
     for (const Api kind : {Api::openai_chat, Api::openai_completions, Api::aibrix, Api::dynamo}) {
         EXPECT_TRUE(dialect_of(kind).has_two_length_names);
         for (const char* name : {"max_tokens", "max_completion_tokens"}) {
-            const std::string body = body_of_api(kind, {.model = "m", .length_member = name}, "p");
-            EXPECT_TRUE(says(body, ",\"" + std::string(name) + "\":4,"));
+            const std::string text = body(kind, {.model = "m", .length_member = name}, "p");
+            EXPECT_TRUE(says(text, ",\"" + std::string(name) + "\":4,"));
             const bool is_old = std::string(name) == "max_tokens";
-            EXPECT_FALSE(says(body, is_old ? "max_completion" : "max_tokens"));
+            EXPECT_FALSE(says(text, is_old ? "max_completion" : "max_tokens"));
         }
     }
     EXPECT_FALSE(dialect_of(Api::anthropic).has_two_length_names);
@@ -80,8 +77,8 @@ TEST(Dialect, FollowsTheSpec) {
 // --extra-body adds, replaces in place, and removes by null; the length may be taken over.
 TEST(Dialect, AppliesTheExtraBody) {
     const auto with = [](std::string extra) {
-        return body_of_api(Api::openai_completions,
-                           {.model = "m", .stream = false, .extra_body = std::move(extra)}, "p");
+        return body(Api::openai_completions,
+                    {.model = "m", .stream = false, .extra_body = std::move(extra)}, "p");
     };
     const std::string begin = R"({"model":"m","prompt":"p","max_tokens":4)";
     EXPECT_EQ(with(R"({"top_k":1,"x":{"y":[null]}})"),
@@ -100,23 +97,23 @@ TEST(Dialect, AppliesTheExtraBody) {
 
 // llama.cpp's own API: its name of the length, no model, no template; ids where asked.
 TEST(Dialect, WritesLlamaCppBodies) {
-    EXPECT_EQ(body_of_api(Api::llamacpp, {.model = "m"}, "hi"),
+    EXPECT_EQ(body(Api::llamacpp, {.model = "m"}, "hi"),
               R"({"prompt":"hi","n_predict":4,"stream":true,"temperature":0,)"
               R"("cache_prompt":true,"ignore_eos":true})");
-    EXPECT_EQ(body_of_api(Api::llamacpp,
-                          {.prompt = PromptKind::ids,
-                           .output = OutputRule::free,
-                           .stream = false,
-                           .extra_body = R"({"cache_prompt":false})"},
-                          "1,2"),
+    EXPECT_EQ(body(Api::llamacpp,
+                   {.prompt = PromptKind::ids,
+                    .output = OutputRule::free,
+                    .stream = false,
+                    .extra_body = R"({"cache_prompt":false})"},
+                   "1,2"),
               R"({"prompt":[1,2],"temperature":0,"cache_prompt":false})");
 }
 
 // The exact-length bodies that the other servers' documentation asks for.
 TEST(Dialect, WritesTheBodiesOfEachServer) {
-    const auto text = [](Api api) { return body_of_api(api, {.model = "m"}, "hi"); };
+    const auto text = [](Api api) { return body(api, {.model = "m"}, "hi"); };
     const auto ids = [](Api api) {
-        return body_of_api(api, {.model = "m", .prompt = PromptKind::ids}, "1,2");
+        return body(api, {.model = "m", .prompt = PromptKind::ids}, "1,2");
     };
     const std::string chat =
         R"({"model":"m","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":4,)"
@@ -156,7 +153,7 @@ TEST(Dialect, WritesTheBodiesOfEachServer) {
 // Where the length stands in an object, extra members go into it one by one, and it is never `{,`.
 TEST(Dialect, AppliesTheExtraBodyInsideTheNest) {
     const auto with = [](OutputRule output, std::string extra) {
-        return body_of_api(Api::tgi, {.output = output, .extra_body = std::move(extra)}, "p");
+        return body(Api::tgi, {.output = output, .extra_body = std::move(extra)}, "p");
     };
     const std::string begin = R"({"inputs":"p","parameters":{)";
     EXPECT_EQ(with(OutputRule::exact, R"({"parameters":{"details":null,"seed":3},"x":1})"),
@@ -226,13 +223,13 @@ TEST(Dialect, ReadsWholeAnswers) {
 // What cannot be said is refused: no JSON, no object, the prompt itself, ids in a chat.
 TEST(Dialect, RefusesImpossibleBodies) {
     const auto with = [](Api api, std::string extra) {
-        return body_of_api(api, {.extra_body = std::move(extra)}, "p");
+        return body(api, {.extra_body = std::move(extra)}, "p");
     };
     EXPECT_EQ(with(Api::openai_chat, "{"), "bad_json");
     EXPECT_EQ(with(Api::openai_chat, "[1]"), "invalid");
     EXPECT_EQ(with(Api::openai_chat, R"({"messages":[]})"), "invalid");
     EXPECT_EQ(with(Api::openai_completions, R"({"prompt":"x"})"), "invalid");
-    EXPECT_EQ(body_of_api(Api::openai_chat, {.prompt = PromptKind::ids}, "1"), "invalid");
+    EXPECT_EQ(body(Api::openai_chat, {.prompt = PromptKind::ids}, "1"), "invalid");
     // By our names, by the habits of other tools, and not at all.
     EXPECT_EQ(find_dialect("openai-chat")->default_path, std::string("/v1/chat/completions"));
     EXPECT_EQ(find_dialect("vllm")->default_path, std::string("/v1/completions"));

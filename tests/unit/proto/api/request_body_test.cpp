@@ -2,8 +2,6 @@
 
 #include "proto/api/request_body.hpp"
 
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

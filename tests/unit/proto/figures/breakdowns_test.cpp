@@ -2,12 +2,6 @@
 
 #include "proto/figures/breakdowns.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "proto/figures/summary.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/figures/warm_cache.hpp"
@@ -44,28 +38,25 @@ TEST(ByUrl, NamesTheUrlWhosePromptsAreOff) {
 
 // All servers alike: the cause is that of all of them, and --overhead is its remedy.
 TEST(ByUrl, NamesNoUrlWhereAllAreOffAlike) {
-    const std::string text = explanation(8, 8);
-    EXPECT_TRUE(says(text, "--overhead"));
+    EXPECT_TRUE(says(explanation(8, 8), "--overhead"));
 }
 
 // The two sides of a run beside each other, by hand: what each did, and the differences of the rows
 // that both have answered, by who went first.
 
 Record answered(std::uint32_t row, Side side, std::int64_t fired_ns, std::int64_t ttft_ns) {
-    Record record;
-    record.row = row;
-    record.side = side;
-    record.url = side == Side::a ? "http://a" : "http://b";
-    record.outcome = Outcome::ok;
-    record.due_ns = 1000;
-    record.fired_ns = fired_ns;
-    record.drift_ns = fired_ns - 1000;
-    record.ttft_ns = ttft_ns;
-    record.tpot_ns = 7.5;
-    record.e2e_ns = 2 * ttft_ns;
-    record.expected_cached_tokens = 32;
-    record.cached_tokens = side == Side::a ? 32 : 16;
-    return record;
+    return {.row = row,
+            .side = side,
+            .url = side == Side::a ? "http://a" : "http://b",
+            .due_ns = 1000,
+            .fired_ns = fired_ns,
+            .drift_ns = fired_ns - 1000,
+            .ttft_ns = ttft_ns,
+            .tpot_ns = 7.5,
+            .e2e_ns = 2 * ttft_ns,
+            .expected_cached_tokens = 32,
+            .cached_tokens = side == Side::a ? 32 : 16,
+            .outcome = Outcome::ok};
 }
 
 std::vector<Record> some_records() {
@@ -145,17 +136,15 @@ TEST(SideFigures, LeaveWishesOut) {
 constexpr std::int64_t second = 1'000'000'000;
 
 Record turn_of(const char* tree, std::uint32_t row, std::int64_t from_s, std::int64_t to_s) {
-    Record record;
-    record.row = row;
-    record.session = tree;
-    record.tree = tree;
-    record.fired_ns = from_s * second;
-    record.ended_ns = to_s * second;
-    record.prompt_tokens = 100;
-    record.cached_tokens = 40;
-    record.output_tokens = 10;
-    record.outcome = Outcome::ok;
-    return record;
+    return {.row = row,
+            .session = tree,
+            .tree = tree,
+            .fired_ns = from_s * second,
+            .ended_ns = to_s * second,
+            .prompt_tokens = 100,
+            .cached_tokens = 40,
+            .output_tokens = 10,
+            .outcome = Outcome::ok};
 }
 
 TEST(TreeFigures, OfOneTree) {
@@ -414,13 +403,11 @@ TEST(ByShard, CountsByShard) {
 /// Fired at `fired_ms`, first token 10 ms later, in blocks of the server's.
 Record row(std::uint32_t number, std::int64_t fired_ms, std::int64_t forecast,
            std::int64_t cached) {
-    Record record;
-    record.row = number;
-    record.fired_ns = fired_ms * ms;
-    record.first_token_ns = (fired_ms + 10) * ms;
-    record.expected_cached_server = forecast;
-    record.cached_tokens = cached;
-    return record;
+    return {.row = number,
+            .fired_ns = fired_ms * ms,
+            .first_token_ns = (fired_ms + 10) * ms,
+            .expected_cached_server = forecast,
+            .cached_tokens = cached};
 }
 
 std::uint64_t excess(const std::vector<Record>& records, std::uint64_t template_pre = 0) {

@@ -2,16 +2,6 @@
 
 #include "proto/figures/criteria.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <optional>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cmd/flags/summary_values.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -473,16 +463,14 @@ TEST(JudgeRules, SaysWhatIsUnknown) {
           Measure::ceiling_hit_rate, Measure::unchecked}) {
         EXPECT_EQ(judge(at_least(measure, 1), empty).state, RuleState::unknown);
     }
-    Rule unbound;
-    unbound.measure = Measure::ceiling_hit_rate;
+    Rule unbound{.measure = Measure::ceiling_hit_rate};
     EXPECT_EQ(judge(unbound, nothing).state, RuleState::unknown);
     EXPECT_EQ(judge(unbound, nothing).evidence,
               "960 of 1000 prompt tokens can hit in an infinite cache (96.00 %)");
 }
 
 TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
-    Rule rule;
-    rule.measure = Measure::digest;
+    Rule rule{.measure = Measure::digest};
     EXPECT_EQ(judge(rule, Played()).state, RuleState::unknown);
     rule.equals = "00000000000000ab";
     EXPECT_EQ(judge(rule, Played()).state, RuleState::met);

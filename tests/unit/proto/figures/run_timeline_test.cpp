@@ -2,15 +2,9 @@
 
 #include "proto/figures/run_timeline.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "proto/core/hash.hpp"
-#include "proto/figures/distribution.hpp"
 #include "proto/figures/summary.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -19,15 +13,13 @@ namespace driftless {
 namespace {
 
 Record sent(const char* tree, std::uint32_t request, std::int64_t cached) {
-    Record record;
-    record.tree = tree;
-    record.request = request;
-    record.user = 0;
-    record.fired_ns = 1;
-    record.input_length = 100;
-    record.cached_tokens = cached;
-    record.expected_cached_tokens = 10;
-    return record;
+    return {.request = request,
+            .user = 0,
+            .tree = tree,
+            .fired_ns = 1,
+            .input_length = 100,
+            .expected_cached_tokens = 10,
+            .cached_tokens = cached};
 }
 
 // In whatever order records come, and in the warm-up as well: it primes what follows.
@@ -91,13 +83,11 @@ constexpr std::int64_t s = 1'000'000'000;
 
 Record row_of(std::uint32_t segment, std::int64_t due_ns, std::int64_t fired_ns,
               std::int64_t ended_ns) {
-    Record record;
-    record.outcome = Outcome::ok;
-    record.segment = segment;
-    record.due_ns = due_ns;
-    record.fired_ns = fired_ns;
-    record.ended_ns = ended_ns;
-    return record;
+    return {.segment = segment,
+            .due_ns = due_ns,
+            .fired_ns = fired_ns,
+            .ended_ns = ended_ns,
+            .outcome = Outcome::ok};
 }
 
 Record interrupted(std::uint32_t segment, std::int64_t due_ns, std::int64_t fired_ns) {
@@ -227,16 +217,14 @@ TEST(RunTimeline, AShardThatIsFinishedLaterIsNoPartOfTheFirst) {
 // The warm-up is counted, and in no figure; what the end of the time cut off has not failed.
 
 Record sent(Phase phase, Outcome outcome) {
-    Record record;
-    record.phase = phase;
-    record.outcome = outcome;
-    record.url = "http://a:1";
-    record.fired_ns = 5;
-    record.drift_ns = 5;
-    record.ended_ns = 9;
-    record.output_tokens = 7;
-    record.tainted = {"late"};
-    return record;
+    return {.phase = phase,
+            .url = "http://a:1",
+            .fired_ns = 5,
+            .drift_ns = 5,
+            .tainted = {"late"},
+            .ended_ns = 9,
+            .output_tokens = 7,
+            .outcome = outcome};
 }
 
 TEST(Phases, TheWarmUpIsInNoOtherFigure) {

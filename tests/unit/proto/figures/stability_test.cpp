@@ -2,18 +2,11 @@
 
 #include "proto/figures/stability.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <queue>
-#include <random>
-#include <vector>
 
 #include "proto/figures/summary.hpp"
 #include "proto/run/record.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 
@@ -118,10 +111,7 @@ SummaryFigures run_of(const std::function<std::int64_t(std::int64_t)>& ttft_ms,
     constexpr std::int64_t ms = 1'000'000;
     Summary summary;
     for (std::uint32_t row = 0; row < 200; ++row) {
-        Record record;
-        record.row = row;
-        record.outcome = outcome;
-        record.due_ns = 10 * ms * row;
+        Record record{.row = row, .due_ns = 10 * ms * row, .outcome = outcome};
         record.fired_ns = record.due_ns + drift_ms * ms;
         record.first_token_ns = record.due_ns + ttft_ms(row) * ms;
         record.ttft_due_ns = ttft_ms(row) * ms;

@@ -2,17 +2,11 @@
 
 #include "proto/figures/summary.hpp"
 
-#include <gtest/gtest.h>
 #include <malloc.h>
-
-#include <cmath>
-#include <cstdint>
-#include <map>
-#include <string>
 
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/document.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
@@ -90,14 +84,13 @@ constexpr std::int64_t ms = 1'000'000;
 // Due at `due`, fired 1 us late, first token after 10 ms, then `gaps` between chunks.
 Record ok_record(std::uint32_t row, std::int64_t due, std::vector<std::int64_t> gaps,
                  std::vector<std::int32_t> tokens) {
-    Record record;
-    record.row = row;
-    record.outcome = Outcome::ok;
-    record.due_ns = due;
-    record.fired_ns = due + 1000;
-    record.drift_ns = 1000;
-    record.inflight = row;
-    record.chunk_ns = {10 * ms};
+    Record record{.row = row,
+                  .due_ns = due,
+                  .fired_ns = due + 1000,
+                  .drift_ns = 1000,
+                  .chunk_ns = {10 * ms},
+                  .outcome = Outcome::ok,
+                  .inflight = row};
     for (const std::int64_t gap : gaps) {
         record.chunk_ns.push_back(record.chunk_ns.back() + gap);
     }
@@ -190,11 +183,9 @@ TEST(Summary, LostChunksLeaveNoPartialFigure) {
     EXPECT_EQ(f.itl_rows_left_out, 3u);
     EXPECT_FALSE(f.timeline.max_output_tokens_per_s.has_value());
     EXPECT_EQ(f.output_tokens, 6u);
-    JsonDocument document;
-    const std::string json = summary_json(f, {});
-    const JsonValue root = document.parse(json).value();
-    EXPECT_TRUE(root.find("max_output_tokens_per_s").is(JsonType::null));
-    EXPECT_TRUE(root.find("p99_itl_ms").is(JsonType::null));
+    const JsonText json(summary_json(f, {}));
+    EXPECT_TRUE(json.root.find("max_output_tokens_per_s").is(JsonType::null));
+    EXPECT_TRUE(json.root.find("p99_itl_ms").is(JsonType::null));
 }
 
 // Whole answers are counted by their length, whatever `--output` made of it.
@@ -360,8 +351,7 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
 
 // Where chunks stand for tokens, or this client lost a part of the answer, sums are not known.
 TEST(Summary, ChunksAreNoTokens) {
-    GoodputLimits limits;
-    limits.tpot_ns = 1;
+    GoodputLimits limits{.tpot_ns = 1};
     Summary summary(GoodputRules{{{}, "", limits}});
     summary.add(ok_record(0, 0, {}, {1}));
     Record chunks = ok_record(1, 0, {20 * ms}, {1, 1});
@@ -413,20 +403,15 @@ TEST(Summary, ALostAnswerHasNoBusiestSecond) {
 
 // Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.
 TEST(Summary, JsonHoldsAgainstItsSchema) {
-    JsonDocument schema_document;
-    const std::string text = source_file("proto/figures/summary.schema.json");
-    const JsonValue schema = schema_document.parse(text).value();
-    GoodputLimits limits;
-    limits.ttft_ns = 200 * ms;
+    GoodputLimits limits{.ttft_ns = 200 * ms};
     Summary full({{parse_group_key("turn").value(), "1", limits}, {{}, "", limits}});
     full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
-    SummaryInfo info;
-    info.date = "20261121-034512";
-    info.backend = "openai-chat";
-    info.model_id = "m";
-    info.trace = "conversation";
-    info.max_concurrency = 64;
-    info.labels = {{"gpu", "none"}, {"name", "night \"run\""}};
+    SummaryInfo info{.date = "20261121-034512",
+                     .backend = "openai-chat",
+                     .model_id = "m",
+                     .trace = "conversation",
+                     .max_concurrency = 64,
+                     .labels = {{"gpu", "none"}, {"name", "night \"run\""}}};
     info.run.urls = {"http://a:1/v1/chat/completions"};
     info.run.trace_paths = {"conversation.jsonl"};
     info.run.arguments = {"conversation.jsonl", "--url=http://a:1", "--limit=3"};
@@ -451,20 +436,14 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     server.gauges.fill(GaugeTotals{2.5, 4});
     server.joules = 300;
     info.finished_trees = 2;
-    JsonDocument document;
     for (const std::string& json :
          {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {
         ASSERT_EQ(json.back(), '\n');
-        const JsonValue root = document.parse(json).value();
-        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
-        JsonValue property = schema.find("properties").first();
-        for (JsonValue field = root.first(); field.present(); field = field.next()) {
-            EXPECT_EQ(field.key(), property.key());
-            property = property.next();
-        }
+        EXPECT_EQ(schema_errors("proto/figures/summary.schema.json", json, true),
+                  std::vector<std::string>());
     }
-    const std::string json = summary_json(full.figures(), info);
-    const JsonValue root = document.parse(json).value();
+    const JsonText json(summary_json(full.figures(), info));
+    const JsonValue root = json.root;
     EXPECT_EQ(root.find("mean_ttft_ms").as_double(), 10.0);
     EXPECT_EQ(root.find("p99.9_itl_ms").as_double(), 20.0);
     EXPECT_EQ(root.find("count_itl").as_u64(), 2u);
@@ -482,19 +461,14 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     EXPECT_EQ(root.find("server").find("energy").find("joules_per_tree").as_double(), 150.0);
     EXPECT_EQ(root.find("run").find("for_ns").as_i64(), 60'000 * ms);
     EXPECT_EQ(root.find("completed").as_u64(), 1u);
-    EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))
-                    .value()
-                    .find("mean_ttft_ms")
-                    .is(JsonType::null));
+    EXPECT_TRUE(says(summary_json(Summary().figures(), {}), R"("mean_ttft_ms":null)"));
 }
 
 // A name has one unit: whoever reads a key need not ask which of two is meant.
 TEST(Summary, EachNameHasOneUnit) {
-    JsonDocument document;
-    const JsonValue root = document.parse(summary_json(Summary().figures(), {})).value();
+    const JsonText json(summary_json(Summary().figures(), {}));
     std::map<std::string, std::string> unit_of;
-    for (JsonValue field = root.first(); field.present(); field = field.next()) {
-        const std::string key(field.key());
+    for (const std::string& key : keys_of(json.root)) {
         for (const std::string unit : {"_ms", "_ns"}) {
             if (key.ends_with(unit)) {
                 const std::string name = key.substr(0, key.size() - unit.size());
@@ -600,14 +574,13 @@ Record record_of(std::uint32_t request) {
 
 /// "below above" of a key of `client_error`, in us; "null" where it is that.
 std::string bar_of(const Summary& summary, const char* figure, const char* key) {
-    const std::string text = summary_json(summary.figures(), {});
-    JsonDocument document;
-    const JsonValue bar = document.parse(text).value().find("client_error").find(figure).find(key);
+    const JsonText json(summary_json(summary.figures(), {}));
+    const JsonValue bar = json.root.find("client_error").find(figure).find(key);
     if (!bar.is(JsonType::object)) {
         return "null";
     }
-    const auto us_of = [](JsonValue ms) {
-        return std::to_string(std::lround(1e3 * *ms.as_double()));
+    const auto us_of = [](JsonValue value) {
+        return std::to_string(std::lround(1e3 * *value.as_double()));
     };
     return us_of(bar.find("below")) + " " + us_of(bar.find("above"));
 }
@@ -758,12 +731,10 @@ TEST(ClientError, IsUnknownWhereRowsHaveNoRecord) {
     f.unrecorded = 0;
     f.more_unrecorded = true;
     EXPECT_FALSE(f.good_error() || ttft_error(f));
-    Record dropped;
-    dropped.error = "waits for row 0, which failed";
+    Record dropped{.error = "waits for row 0, which failed"};
     summary.add(dropped);
     EXPECT_TRUE(summary.figures().good_error()) << "the server failed";
-    Record failed;
-    failed.outcome = Outcome::client_failed;
+    Record failed{.outcome = Outcome::client_failed};
     summary.add(failed);
     EXPECT_FALSE(summary.figures().good_error() || ttft_error(summary.figures()));
 }
@@ -819,8 +790,7 @@ GoodputRule of_tier(const char* tier, std::int64_t ttft_ns) {
 /// Of each tier, and of none, a row that is ok after 10 ms and one that failed.
 SummaryFigures figures_by(GoodputRules rules) {
     Summary summary(std::move(rules));
-    Record record;
-    record.fired_ns = 0;
+    Record record{.fired_ns = 0};
     for (const char* kept : {R"({"tier":"gold"})", R"({"tier":"free"})", R"({"tier":null})", ""}) {
         record.kept = kept;
         for (const Outcome outcome : {Outcome::ok, Outcome::stream_error}) {
@@ -844,8 +814,7 @@ TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
 
 // The time that a cap held a row back counts from the due instant only.
 TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
-    GoodputLimits limits;
-    limits.ttft_due_ns = 500 * ms;
+    GoodputLimits limits{.ttft_due_ns = 500 * ms};
     Record record{.ttft_ns = 10 * ms, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::optional(false));
     record.ttft_due_ns = 500 * ms;
@@ -858,11 +827,10 @@ TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
 // broke another limit; one token that was counted passes.
 TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
     GoodputLimits limits{.tpot_ns = 1, .e2e_ns = 10 * ms};
-    Record record;
-    record.outcome = Outcome::ok;
-    record.e2e_ns = 10 * ms;
-    record.output_tokens = 1;
-    record.tokens_source = TokensSource::chunks;
+    Record record{.e2e_ns = 10 * ms,
+                  .output_tokens = 1,
+                  .tokens_source = TokensSource::chunks,
+                  .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.tokens_source = TokensSource::usage;
     EXPECT_EQ(is_good(limits, record), std::optional(true));
@@ -873,11 +841,8 @@ TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
 
 // Where this client lost a part of the answer, its first or its last token may be among that.
 TEST(Goodput, IsNotKnownOfAnswersThatLostAPart) {
-    GoodputLimits limits;
-    limits.ttft_ns = 10 * ms;
-    Record record;
-    record.outcome = Outcome::ok;
-    record.tainted = {std::string(taint_entries_dropped)};
+    GoodputLimits limits{.ttft_ns = 10 * ms};
+    Record record{.tainted = {std::string(taint_entries_dropped)}, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.ttft_ns = 10 * ms;
     EXPECT_EQ(is_good(limits, record), std::nullopt);
@@ -915,10 +880,7 @@ std::string value_in(const char* key, const Record& record) {
 }
 
 TEST(GroupKey, FindsWhatARowHas) {
-    Record record;
-    record.phase = Phase::warmup;
-    record.turn = 7;
-    record.api = "openai-chat";
+    Record record{.phase = Phase::warmup, .turn = 7, .api = "openai-chat"};
     record.url = "http://a/";
     record.model = "m";
     record.outcome = Outcome::ok;

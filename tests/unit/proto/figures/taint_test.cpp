@@ -2,15 +2,9 @@
 
 #include "proto/figures/taint.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -89,12 +83,11 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
 TEST(Blame, NamesTheEngine) {
     ClientTotals totals;
     for (std::int64_t engine = 0; engine < 3; ++engine) {
-        ClientSample second;
-        second.engine = engine;
-        second.to_ns = second_ns;
-        second.spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0;
-        second.run_delay_ns = engine == 2 ? second_ns / 4 : 0;
-        second.busy_fire_ns = engine == 0 ? second_ns / 2 : 0;
+        ClientSample second{.to_ns = second_ns,
+                            .engine = engine,
+                            .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
+                            .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
+                            .run_delay_ns = engine == 2 ? second_ns / 4 : 0};
         totals.add(second);
     }
     EXPECT_EQ(host_reason(totals),
@@ -118,8 +111,7 @@ Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank =
 }
 
 TEST(Taint, ADriftBeyondTheLimitOfItsRank) {
-    Record record;
-    record.drift_ns = 120;
+    Record record{.drift_ns = 120};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
     EXPECT_EQ(taints_of(record, {.drift_ns = 120}), Reasons{});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 2), Reasons{});
@@ -132,8 +124,7 @@ TEST(Taint, NoPlaceOfAnInstantIsAllowedMoreThanTheBar) {
     EXPECT_EQ(drift_limit_ns(limits, 1), 110);
     EXPECT_EQ(drift_limit_ns(limits, 2), 115);
     EXPECT_EQ(drift_limit_ns({.rank_ns = 10}, 5), 0);
-    Record record;
-    record.drift_ns = 115;
+    Record record{.drift_ns = 115};
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{});
     record.drift_ns = 116;
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{"late"});
@@ -145,10 +136,9 @@ TEST(Taint, NothingWithoutLimits) {
 }
 
 TEST(Taint, ARowThatTheUserHeldBackIsNot) {
-    Record record;
-    record.drift_ns = 1'000'000'000;
-    record.held_ns = 1'000'000'000 - 100;
-    record.late_cause = LateCause::inflight;
+    Record record{.drift_ns = 1'000'000'000,
+                  .held_ns = 1'000'000'000 - 100,
+                  .late_cause = LateCause::inflight};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{});
     record.held_ns -= 1;  // later than its release by more than the limit: that was us
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
@@ -162,15 +152,13 @@ TEST(Taint, ARowThatALimitOfTheHostHeldBackIs) {
 }
 
 TEST(Taint, ARowThatFailedForOurOwnLackIs) {
-    Record record;
-    record.outcome = Outcome::client_failed;
+    Record record{.outcome = Outcome::client_failed};
     EXPECT_EQ(taints_of(record, {}), Reasons{"client_failed"});
 }
 
 // Not every retransmission makes a request late, so that the count alone is no reason.
 TEST(Taint, ARequestThatWasLostOnTheWayIs) {
-    Record record;
-    record.retransmits = 2;
+    Record record{.retransmits = 2};
     add_taints(record, {}, {}, 0);
     EXPECT_EQ(record.tainted, Reasons{});
     add_taints(record, {.request_lost = true}, {}, 0);
@@ -178,8 +166,7 @@ TEST(Taint, ARequestThatWasLostOnTheWayIs) {
 }
 
 TEST(Taint, TokensThatWereReadLate) {
-    Record record;
-    record.receive_delay_ns = 2'000;
+    Record record{.receive_delay_ns = 2'000};
     EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
 }
 
@@ -225,8 +212,7 @@ TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
 }
 
 TEST(Taint, ARowThatWasSentAgain) {
-    Record record;
-    record.fired_ns = 10'000;
+    Record record{.fired_ns = 10'000};
     record.wire_ns = 1'000'000;  // of the second time
     record.stale_retries = 1;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"retried"});
@@ -243,15 +229,13 @@ TEST(Taint, ARequestOfWhichAPartWaited) {
 // When and to whom a taint happened, and the worst of the rows that have none.
 
 Record sent_row() {
-    Record record;
-    record.due_ns = 1'000;
-    record.fired_ns = 1'100;
-    record.drift_ns = 100;
-    record.submit_ns = 10;
-    record.wire_ns = 1'150;
-    record.ended_ns = 9'000;
-    record.receive_delay_ns = 30;
-    return record;
+    return {.due_ns = 1'000,
+            .fired_ns = 1'100,
+            .drift_ns = 100,
+            .submit_ns = 10,
+            .wire_ns = 1'150,
+            .ended_ns = 9'000,
+            .receive_delay_ns = 30};
 }
 
 TEST(Tainted, SaysWhenItHappened) {
@@ -341,12 +325,10 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     figures.add(sent_row());
     figures.add(Record());
     EXPECT_EQ(figures.share(0, 0, 0), 0.0);
-    Record unsent;
-    unsent.tainted = {std::string(taint_payload_dropped)};
+    Record unsent{.tainted = {std::string(taint_payload_dropped)}};
     figures.add(unsent);
     EXPECT_EQ(figures.share(0, 0, 0), 0.5);
-    Record interrupted;
-    interrupted.outcome = Outcome::interrupted;
+    Record interrupted{.outcome = Outcome::interrupted};
     figures.add(interrupted);
     figures.add(sent_row());
     EXPECT_EQ(figures.share(1, 0, 0), 0.5);   // two of four
@@ -395,8 +377,7 @@ TEST(ClientTotals, SumsWhatIsKnown) {
 // something; what it was busy with is a share of what others left of the second.
 TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
     ClientTotals totals;
-    ClientSample sample;
-    sample.to_ns = 1'000'000'000;
+    ClientSample sample{.to_ns = 1'000'000'000};
     totals.add(sample);  // nobody measured it
     EXPECT_EQ(totals.writer_chunks, -1);
     JsonDocument unmeasured;
@@ -428,11 +409,8 @@ TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
 
 TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     ClientTotals totals;
-    ClientSample sample;
-    sample.rows_fired = 4;
-    sample.bytes_sent = 1000;
-    sample.system_calls = 10;
-    sample.to_ns = 1'000'000'000;
+    ClientSample sample{
+        .to_ns = 1'000'000'000, .rows_fired = 4, .system_calls = 10, .bytes_sent = 1000};
     totals.add(sample);
     JsonDocument document;
     const JsonValue client = document.parse(json_of(&totals)).value().find("client");
@@ -450,12 +428,7 @@ TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
 // hand.
 
 Record sent(std::uint32_t row, std::int64_t due_ns, std::int64_t drift_ns) {
-    Record record;
-    record.row = row;
-    record.due_ns = due_ns;
-    record.fired_ns = due_ns + drift_ns;
-    record.drift_ns = drift_ns;
-    return record;
+    return {.row = row, .due_ns = due_ns, .fired_ns = due_ns + drift_ns, .drift_ns = drift_ns};
 }
 
 const Distribution& of_cause(const SendingFigures& figures, LateCause cause) {

@@ -2,12 +2,7 @@
 
 #include "proto/figures/verdict.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "engine/host/calibration.hpp"
-#include "proto/figures/summary.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -44,21 +39,17 @@ void taint_rows(SummaryFigures& figures, Suspect suspect, std::uint64_t rows,
 
 void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows,
                      std::int64_t from_ns = 0) {
-    Record record;
-    record.tainted = {std::string(taint_late)};
-    record.late_cause = cause;
+    Record record{.late_cause = cause, .tainted = {std::string(taint_late)}};
     taint_rows(figures, tainted_row_of(record).suspect, rows, from_ns);
     figures.tainted_late[static_cast<std::size_t>(cause)] += rows;
 }
 
 /// A second in which the engine was busy, and kept from its CPU, for such shares of it.
 ClientSample second_of(double busy, double taken) {
-    ClientSample sample;
-    sample.to_ns = second_ns;
-    sample.busy_receive_ns = static_cast<std::int64_t>(busy * second_ns);
-    sample.run_delay_ns = static_cast<std::int64_t>(taken * second_ns);
-    sample.steal_ns = 0;
-    return sample;
+    return {.to_ns = second_ns,
+            .busy_receive_ns = static_cast<std::int64_t>(busy * second_ns),
+            .run_delay_ns = static_cast<std::int64_t>(taken * second_ns),
+            .steal_ns = 0};
 }
 
 ClientTotals totals_of(double busy, double taken) {
@@ -133,6 +124,11 @@ TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
 }
 
+/// Of a host whose drift is calibrated, while others took this share of it.
+Judgement judge(const SummaryFigures& figures, double taken) {
+    return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
+}
+
 // Rows that were only read late, by a known bound, are in the client's error of the figures: where
 // that is small they are no reason to leave anything out, be they ever so many.
 TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
@@ -143,16 +139,13 @@ TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
     figures.taints.read_late_only = 850;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.2)), Verdict::host_noisy) << "no bound is known";
     figures.moved = {{"TTFT p99", 6e9, 12e6}, {"TPOT mean", 9e6, 1e4}};
-    const auto judge = [&figures](double taken) {
-        return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
-    };
-    EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
-    EXPECT_TRUE(says(judge(0.2).reasons[0],
+    EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::certified);
+    EXPECT_TRUE(says(judge(figures, 0.2).reasons[0],
                      "this client may have moved TTFT p99 by up to 12.000 ms; limit 50.000 ms"));
     taint_late_rows(figures, LateCause::wake, 10);
-    EXPECT_EQ(judge(0.2).verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::certified_with_exclusions);
     taint_late_rows(figures, LateCause::wake, 1);
-    EXPECT_EQ(judge(0.2).verdict, Verdict::host_noisy);
+    EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::host_noisy);
 }
 
 // A hundredth, at least a millisecond (of TPOT a tenth of that), at most 50.
@@ -170,17 +163,15 @@ TEST(Verdict, AFigureMayBeMovedByAHundredth) {
 TEST(Verdict, AFigureThatMayBeOffIsNotCertified) {
     SummaryFigures figures = figures_of(1000);
     figures.moved = {{"TTFT mean", 1e9, 5e6}, {"E2E p99", 20e6, 1e6}};
-    const auto judge = [&figures](double taken) {
-        return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
-    };
-    EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
+    EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::certified);
     figures.moved[1].by_ns = 1e6 + 1;
-    EXPECT_EQ(judge(0.2).verdict, Verdict::host_noisy);
-    EXPECT_TRUE(says(judge(0.2).reasons[0], "may have moved E2E p99 by up to 1.000 ms"));
-    EXPECT_TRUE(says(judge(0.2).reasons[1], "others used the CPU"));
-    EXPECT_EQ(judge(0).verdict, Verdict::client_limited);
+    EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::host_noisy);
+    EXPECT_TRUE(says(judge(figures, 0.2).reasons[0], "may have moved E2E p99 by up to 1.000 ms"));
+    EXPECT_TRUE(says(judge(figures, 0.2).reasons[1], "others used the CPU"));
+    EXPECT_EQ(judge(figures, 0).verdict, Verdict::client_limited);
     taint_rows(figures, Suspect::network, 1);
-    EXPECT_EQ(judge(0).verdict, Verdict::client_limited) << "the network did not read late";
+    EXPECT_EQ(judge(figures, 0).verdict, Verdict::client_limited)
+        << "the network did not read late";
 }
 
 // What the writer can take is told where it was near to it, or lost something.
@@ -386,8 +377,7 @@ TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
     EXPECT_EQ(judge_uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
     figures.tainted_client_failed = 1;
-    ClientTotals client;
-    client.overflows = 2;
+    ClientTotals client{.overflows = 2};
     const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
     ASSERT_GE(lost.reasons.size(), 4u);
     EXPECT_TRUE(says(lost.reasons[1], "1 row failed because"));
@@ -460,11 +450,9 @@ TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
     calibration.wake_sleep.p99_ns = 50'000;
     calibration.fire_large.p99_ns = 20'000;
     const auto rehearsal = [](std::int64_t chunks, std::int64_t p99_ns) {
-        Rehearsal one;
-        one.chunks = chunks;
-        one.drift = {1000, 100, p99_ns, p99_ns, p99_ns};
-        one.receive_delay = {1000, 100, 2 * p99_ns, 2 * p99_ns, 2 * p99_ns};
-        return one;
+        return Rehearsal{.chunks = chunks,
+                         .drift = {1000, 100, p99_ns, p99_ns, p99_ns},
+                         .receive_delay = {1000, 100, 2 * p99_ns, 2 * p99_ns, 2 * p99_ns}};
     };
     calibration.rehearsals = {rehearsal(10'000, 10'000), rehearsal(30'000, 70'000),
                               rehearsal(60'000, 90'000)};
@@ -497,14 +485,12 @@ TEST(Verdict, ANoisyCalibrationPermitsNoMoreThanTheBar) {
 // A cache that was warm before the run is told, with the remedy; what an empty one explains is not.
 
 SummaryFigures cache(std::uint64_t expected, std::uint64_t observed, std::uint64_t rows_above) {
-    SummaryFigures f;
-    f.rows = 100;
-    f.cache_rows_reported = 100;
-    f.expected_cached_tokens = expected;
-    f.expected_cached_tokens_reported = expected;
-    f.cached_tokens = observed;
-    f.cache_rows_above = rows_above;
-    return f;
+    return {.rows = 100,
+            .expected_cached_tokens = expected,
+            .expected_cached_tokens_reported = expected,
+            .cached_tokens = observed,
+            .cache_rows_reported = 100,
+            .cache_rows_above = rows_above};
 }
 
 std::vector<std::string> warnings_of(const SummaryFigures& f) {
@@ -737,12 +723,7 @@ TEST(Warnings, ProbesOfOtherShardsAreExplained) {
 // is known; where nothing is known the count is null.
 
 Record turn(std::optional<bool> overtaken) {
-    Record record;
-    record.outcome = Outcome::truncated;
-    record.fired_ns = 5;
-    record.ended_ns = 9;
-    record.overtaken = overtaken;
-    return record;
+    return {.overtaken = overtaken, .fired_ns = 5, .ended_ns = 9, .outcome = Outcome::truncated};
 }
 
 bool summary_says(const Summary& summary, const char* part) {
@@ -809,12 +790,11 @@ TEST(Abandoned, IsCountedApart) {
 // What the summary says of segments that the kernel sent again.
 
 Record sent_record(std::uint32_t row, std::optional<std::uint32_t> segments, bool tainted) {
-    Record record;
-    record.row = row;
-    record.fired_ns = 1000;
-    record.drift_ns = 1000;
-    record.outcome = Outcome::timeout_first_byte;
-    record.retransmits = segments;
+    Record record{.row = row,
+                  .fired_ns = 1000,
+                  .drift_ns = 1000,
+                  .outcome = Outcome::timeout_first_byte,
+                  .retransmits = segments};
     if (tainted) {
         record.tainted = {"retransmitted"};
     }

@@ -4,7 +4,6 @@
 
 #include <regex>
 
-#include "tests/test.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -5,7 +5,6 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/nodes.hpp"
 #include "proto/json/write.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/endpoint_figures.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

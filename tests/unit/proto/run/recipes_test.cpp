@@ -3,11 +3,7 @@
 #include <sys/wait.h>
 
 #include "engine/record/writer.hpp"
-#include "proto/json/document.hpp"
-#include "proto/run/period.hpp"
-#include "proto/run/record.hpp"
 #include "proto/run/server_log.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

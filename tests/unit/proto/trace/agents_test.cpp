@@ -3,7 +3,7 @@
 #include "proto/trace/agents.hpp"
 
 #include "proto/core/hash.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -266,13 +266,7 @@ struct Threads {
     // A request that starts and ends at these seconds.
     Threads& add(std::int64_t at, std::int64_t end, const std::vector<std::uint64_t>& ids,
                  std::uint32_t model = 0, std::uint32_t output = 500) {
-        TraceRow row{.at_ns = at * s,
-                     .ids_begin = trace.ids.size(),
-                     .ids_count = static_cast<std::uint32_t>(ids.size()),
-                     .index = static_cast<std::uint32_t>(trace.rows.size()),
-                     .output_length = output};
-        trace.ids.append(ids);
-        trace.rows.push_back(row);
+        const TraceRow& row = append_row(trace, {.at_ns = at * s, .output_length = output}, ids);
         thread.push_back({row.index, model, at * s, end * s, end * s});
         return *this;
     }

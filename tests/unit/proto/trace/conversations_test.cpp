@@ -1,7 +1,6 @@
 // Conversations with their words.
 
 #include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/texts.hpp"
@@ -11,6 +10,19 @@ namespace driftless {
 // AIPerf's conversations of several turns: each turn a row of new messages, times in ms.
 
 namespace {
+
+/// Messages, each as speaker:words, with these names of both.
+std::string messages_of(const std::vector<std::string>& messages, const std::string& speaker,
+                        const std::string& words) {
+    std::string list;
+    for (const std::string& one : messages) {
+        const std::size_t colon = one.find(':');
+        list += list.empty() ? "" : ",";
+        list += "{\"" + speaker + "\":\"" + one.substr(0, colon) + "\",\"" + words + "\":\"" +
+                one.substr(colon + 1) + "\"}";
+    }
+    return list;
+}
 
 std::string session(const std::string& id, const std::string& turns) {
     return R"({"session_id":")" + id + R"(","turns":[)" + turns + "]}";
@@ -81,10 +93,7 @@ TEST(AiperfTurns, AreRefused) {
                             const std::string& what) {
         ReadOptions options = closed_sessions();
         options.format = "multi_turn";
-        const ReadTrace got = read({R"({"session_id":"s","turns":)" + turns + "}"}, options);
-        ASSERT_EQ(got.errors.count, 1U) << turns;
-        EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_TRUE(says(got.first_error(), what));
+        expect_refused(read({R"({"session_id":"s","turns":)" + turns + "}"}, options), field, what);
     };
     refused("[]", "turns", "is empty");
     refused("5", "turns", "is not a list of objects");
@@ -116,14 +125,8 @@ ReadTrace read_closed(const std::vector<std::string>& lines, const std::string& 
 
 /// A conversation of messages, each as speaker:words.
 std::string talk(const std::string& id, const std::vector<std::string>& messages) {
-    std::string list;
-    for (const std::string& one : messages) {
-        const std::size_t colon = one.find(':');
-        list += list.empty() ? "" : ",";
-        list += R"({"from":")" + one.substr(0, colon) + R"(","value":")" + one.substr(colon + 1) +
-                R"("})";
-    }
-    return R"({"id":")" + id + R"(","conversations":[)" + list + "]}";
+    return R"({"id":")" + id + R"(","conversations":[)" + messages_of(messages, "from", "value") +
+           "]}";
 }
 
 /// What a row says, as role:words with bars between.
@@ -202,10 +205,7 @@ TEST(ShareGpt, CountsWhatItLeavesOut) {
 TEST(ShareGpt, RefusesWhatNobodySays) {
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
-        const ReadTrace got = read_closed({line}, "sharegpt");
-        ASSERT_EQ(got.errors.count, 1U) << line;
-        EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_TRUE(says(got.first_error(), what));
+        expect_refused(read_closed({line}, "sharegpt"), field, what);
     };
     refused(talk("a", {"human:q", "function_call:f"}), "conversations[1].from", "speaker");
     refused(R"({"conversations":[{"value":"q"}]})", "conversations[0].role", "is missing");
@@ -397,14 +397,8 @@ TEST(MlPerf, BeginsAnewWithEachFile) {
 /// has the length of its answer.
 std::string row_of(const std::string& session, const std::vector<std::string>& messages,
                    const std::string& members) {
-    std::string list;
-    for (const std::string& one : messages) {
-        const std::size_t colon = one.find(':');
-        list += list.empty() ? "" : ",";
-        list += R"({"role":")" + one.substr(0, colon) + R"(","content":")" + one.substr(colon + 1) +
-                R"("})";
-    }
-    return R"({"session_id":")" + session + R"(","messages":[)" + list + "]" +
+    return R"({"session_id":")" + session + R"(","messages":[)" +
+           messages_of(messages, "role", "content") + "]" +
            (members.empty() ? R"(,"output_length":9)" : "," + members) + "}";
 }
 
@@ -522,10 +516,7 @@ TEST(Deltas, DoNotMix) {
 TEST(Deltas, RefuseWhatCannotBePutTogether) {
     const auto refused = [&](const std::string& line, const std::string& field,
                              const std::string& what) {
-        const ReadTrace got = read({line}, closed_sessions());
-        ASSERT_EQ(got.errors.count, 1U) << line;
-        EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_TRUE(says(got.first_error(), what));
+        expect_refused(read_closed({line}), field, what);
     };
     refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
             "has messages, instead of the conversation");

@@ -2,8 +2,6 @@
 
 #include "proto/trace/csv.hpp"
 
-#include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"
@@ -301,9 +299,7 @@ TEST(MapHint, RefusesARowAsHeader) {
 // sizes found on the data.
 
 ReadOptions mapped(std::vector<MappedColumn> map, const std::string& unit = "") {
-    ReadOptions options{.map = std::move(map)};
-    options.time_unit = unit;
-    return options;
+    return {.time_unit = unit, .map = std::move(map)};
 }
 
 const std::vector<MappedColumn> serve_gen = {

@@ -2,7 +2,6 @@
 
 #include "proto/trace/logs.hpp"
 
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

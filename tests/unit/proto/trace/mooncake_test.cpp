@@ -1,7 +1,6 @@
 // Mooncake's rows and those of its kin.
 
 #include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/texts.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "proto/trace/reader.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -31,6 +31,14 @@ inline ReadTrace read(const std::vector<std::string>& lines, const ReadOptions& 
     }
     reading.usable = reader.finish();
     return reading;
+}
+
+/// One error, of this field, whose sentence holds `what`.
+inline void expect_refused(const ReadTrace& got, const std::string& field,
+                           const std::string& what) {
+    ASSERT_EQ(got.errors.count, 1U) << what;
+    EXPECT_EQ(got.errors.list[0].field, field);
+    EXPECT_TRUE(says(got.first_error(), what));
 }
 
 /// Traces whose turns wait for the turns before them.

@@ -1,11 +1,9 @@
 /// What tests of writers share: a trace written as lines, read back, and compared row by row.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "proto/trace/reader.hpp"
 #include "proto/trace/write.hpp"
+#include "tests/test.hpp"
 
 namespace driftless {
 

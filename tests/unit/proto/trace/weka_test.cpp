@@ -1,7 +1,6 @@
 // Traces of agents: Weka, ISB-1, TensorRT-LLM.
 
 #include "proto/trace/formats.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
@@ -500,10 +499,7 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
                             const std::string& what) {
         ReadOptions options = closed_sessions();
         options.format = "isb1";
-        const ReadTrace got = read({line}, options);
-        ASSERT_EQ(got.errors.count, 1U) << line;
-        EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_TRUE(says(got.first_error(), what));
+        expect_refused(read({line}, options), field, what);
     };
     const std::string beside = R"({"trace_id":"t1","prefix_ref":"p1"})";
     const std::string within = R"({"trace_id":"t2","events":[{"input_messages":[{}]}]})";

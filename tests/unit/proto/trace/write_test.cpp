@@ -2,9 +2,7 @@
 
 #include "proto/trace/write.hpp"
 
-#include "proto/trace/formats.hpp"
 #include "proto/trace/segments.hpp"
-#include "tests/test.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
