@@ -672,8 +672,9 @@ struct SummaryInfo {
 bool has_lane_cap(const std::vector<std::string>& arguments);
 
 /// Whether the server kept up with the load (stability.hpp). Nothing: too few rows to tell; no
-/// queue grew, but fewer than 99 % were answered or more than 1 % sent late; or the load was no open
-/// one: it was to rise, it waited for answers or caps, or two sides or several segments had it.
+/// queue grew, but fewer than 99 % were answered or more than 1 % sent late; or the load was no
+/// open one: it was to rise, it waited for answers or caps, or two sides or several segments had
+/// it.
 std::optional<bool> kept_up(const SummaryFigures& figures, const SummaryInfo& info);
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.
