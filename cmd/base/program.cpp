@@ -15,9 +15,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cmd/base/exit_codes.hpp"
 #include "proto/core/text.hpp"
@@ -322,30 +324,44 @@ std::FILE* open_clean(Screen& screen, int buffering) {
     return stream;
 }
 
-void write_line(std::FILE* stream, const char* format, std::va_list values) {
+std::string write_line(std::FILE* stream, const char* format, std::va_list values) {
     std::va_list again;
     va_copy(again, values);
     const int bytes = std::vsnprintf(nullptr, 0, format, values);
     std::string text(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
     (void)std::vsnprintf(text.data(), text.size() + 1, format, again);
     va_end(again);
-    (void)std::fputs((printable(text) + "\n").c_str(), stream);
+    text = printable(text);
+    (void)std::fputs((text + "\n").c_str(), stream);
+    return text;
 }
+
+std::mutex complaint_lock;
+std::string complaint;  // the last one
 
 }  // namespace
 
 void print_line(const char* format, ...) {
     std::va_list values;
     va_start(values, format);
-    write_line(stdout, format, values);
+    (void)write_line(stdout, format, values);
     va_end(values);
 }
 
 void complain(const char* format, ...) {
     std::va_list values;
     va_start(values, format);
-    write_line(stderr, format, values);
+    std::string text = write_line(stderr, format, values);
     va_end(values);
+    if (text.find("warning: ") == text.npos) {
+        const std::lock_guard lock(complaint_lock);
+        complaint = std::move(text);
+    }
+}
+
+std::string last_complaint() {
+    const std::lock_guard lock(complaint_lock);
+    return complaint;
 }
 
 bool can_redraw(int fd) {

@@ -129,6 +129,9 @@ void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// The same to `stderr`.
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/// The last line that was printed so and is no warning, without its end; empty: none was.
+std::string last_complaint();
+
 /// Whether it is a terminal that can write over a line, and in colour.
 bool can_redraw(int fd);
 

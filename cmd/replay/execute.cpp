@@ -151,6 +151,7 @@ class Execution final : private RunHost {
           meeting_(*replay.parts, replay.resumes()) {}
 
     int go();
+    bool began() const { return began_; }
 
   private:
     std::optional<RecordSinks> open_files() override;
@@ -217,6 +218,7 @@ class Execution final : private RunHost {
     RunSides sides_;
     RunMeeting meeting_;
     Instant zero_;          ///< time 0, once it is settled
+    bool began_ = false;    ///< the books were closed, so that there is a run
     int code_ = exit_done;  ///< of what refused, or of the books
 };
 
@@ -468,6 +470,7 @@ void Execution::print_end(const SummaryFigures& figures, const SummaryInfo& info
 }
 
 void Execution::close_books(const RecordWriter& writer) {
+    began_ = true;
     RunEnd end = end_of_engines();
     SummaryInfo info = summary_info(replay_, progress_.segments.front().clock.zero_utc_ns);
     SummaryFigures figures = writer.summary().figures();
@@ -525,8 +528,11 @@ void Execution::close_books(const RecordWriter& writer) {
 
 }  // namespace
 
-int execute_run(const Replay& run) {
-    return Execution(run).go();
+int execute_run(const Replay& run, bool& began) {
+    Execution execution(run);
+    const int code = execution.go();
+    began = execution.began();
+    return code;
 }
 
 }  // namespace driftless

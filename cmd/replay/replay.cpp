@@ -15,6 +15,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/replay/shard.hpp"
+#include "cmd/report/exports.hpp"
 
 namespace driftless {
 
@@ -83,12 +84,18 @@ int replay(Replay& run) {
         return go_through(of_a_dry_run, run);
     }
     count_stop_requests();  // what comes before looks at none: there, a signal just ends us
-    const int code = go_through(before_time_0, run);
+    int code = go_through(before_time_0, run);
     if (code == exit_interrupted) {
         std::fputs("driftless: interrupted before the first request; nothing was written\n",
                    stderr);
     }
-    return code == exit_done ? execute_run(run) : code;
+    bool began = false;
+    code = code == exit_done ? execute_run(run, began) : code;
+    if (code != exit_done && code != exit_interrupted && !began) {  // CI steps publish the files
+        const std::string why = last_complaint();
+        (void)write_ci_failure(run.options().results.ci, run.workload.trace.name, why);
+    }
+    return code;
 }
 
 }  // namespace

@@ -151,8 +151,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     }
     if (resumes && line.options.workload.users.users > 0) {
         const bool loops = line.options.workload.users.single_rows;
-        return refuse(flag, std::string(loops ? "a closed loop" : "users of a run") +
-                                " that was killed " + (loops ? "has" : "have") +
+        return refuse(flag, std::string("a run ") + (loops ? "in a closed loop" : "of users") +
                                 " cannot be resumed; --from " + folder + " runs it again");
     }
     if (resumes) {

@@ -401,9 +401,9 @@ std::size_t count(const std::vector<TestCase>& cases, CaseEnd end) {
 std::string case_text(const TestCase& one) {
     std::string text = "    <testcase" + attribute("classname", "driftless." + one.group) +
                        attribute("name", one.name) + ">\n";
-    if (one.end == CaseEnd::failed) {
-        text += "      <failure" + attribute("message", one.message) +
-                attribute("type", one.group) + "/>\n";
+    if (one.end == CaseEnd::failed || one.end == CaseEnd::error) {
+        text += one.end == CaseEnd::error ? "      <error" : "      <failure";
+        text += attribute("message", one.message) + attribute("type", one.group) + "/>\n";
     } else if (one.end == CaseEnd::skipped) {
         text += "      <skipped" + attribute("message", one.message) + "/>\n";
     }
@@ -423,8 +423,9 @@ std::string timestamp(const std::string& date) {
 
 std::string junit_text(std::string_view suite, const std::vector<TestCase>& cases,
                        std::int64_t duration_ns, const std::string& date) {
-    const std::string counts = fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"0\"",
-                                           cases.size(), count(cases, CaseEnd::failed));
+    const std::string counts =
+        fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.size(),
+                    count(cases, CaseEnd::failed), count(cases, CaseEnd::error));
     const std::string skipped = fmt::format(" skipped=\"{}\"", count(cases, CaseEnd::skipped));
     const std::string time =
         fmt::format(" time=\"{:.3f}\"", static_cast<double>(duration_ns) / 1e9);

@@ -155,13 +155,13 @@ std::string markdown_text(std::string_view text);
 
 // Test cases as CI jobs read them: JUnit's XML. Pure.
 
-enum class CaseEnd : std::uint8_t { passed, failed, skipped };
+enum class CaseEnd : std::uint8_t { passed, failed, skipped, error };
 
 struct TestCase {
     std::string group;
     std::string name;
     CaseEnd end = CaseEnd::passed;
-    std::string message;  ///< of a failure, or why it was skipped
+    std::string message;  ///< of a failure or an error, or why it was skipped
     std::string details;  ///< what was found, whatever became of it
 };
 

@@ -55,6 +55,10 @@ std::string markdown_summary(const ReportedRun& run);
 /// `--markdown` and `--junit`, as asked for. Returns the exit code; errors are printed.
 int write_ci_files(const CiFiles& files, const ReportedRun& run);
 
+/// The same of a run that failed before its first request: the case for the verdict is an error.
+/// `suite` is the trace's name, `why` one line.
+int write_ci_failure(const CiFiles& files, const std::string& suite, const std::string& why);
+
 /// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
 /// if there is no calibration to judge by.
 std::string junit_report(const ReportedRun& run);

@@ -105,6 +105,21 @@ std::string why_not_twice(const Comparison& comparison) {
     return "";
 }
 
+/// A rule on good requests, of which a run cannot say which they are.
+std::string why_not_good(const CompareCommand& command, const Comparison& comparison) {
+    for (const ChangeThreshold& one : command.wish.thresholds) {
+        const std::string name = one.metric.name();
+        for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
+            if ((name == "good" || name == "request_goodput") && command.slo.empty() &&
+                run->facts.goodput.empty()) {
+                return "--fail-if \"" + one.text + "\" counts good requests, but " + run->name() +
+                       " has no limits; add --goodput \"ttft:200 tpot:50\" or the like";
+            }
+        }
+    }
+    return "";
+}
+
 int read_runs(const CompareCommand& command, Comparison& out) {
     int code = read_group(command.a, command, out.a);
     if (code == exit_done) {
@@ -113,7 +128,8 @@ int read_runs(const CompareCommand& command, Comparison& out) {
     if (code != exit_done) {
         return code;
     }
-    for (const std::string& why : {why_not_sides(command, out), why_not_twice(out)}) {
+    for (const std::string& why :
+         {why_not_sides(command, out), why_not_twice(out), why_not_good(command, out)}) {
         if (!why.empty()) {
             return refuse(why, exit_usage);
         }
@@ -242,6 +258,7 @@ void add_thresholds(const Comparison& comparison, Lines& lines) {
 
 std::string comparison_screen(const Comparison& comparison, const ComparisonParts& parts) {
     Lines lines;
+    lines.add("Result", comparison_sentence(comparison.groups));
     for (const ComparisonNote& one : comparison_notes(comparison)) {
         lines.add(one.label, one.text);
     }

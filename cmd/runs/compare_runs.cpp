@@ -518,6 +518,13 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
         return remedy("needs a change in percent, as in \"ttft:p99 > +5 %\"");
     }
     out.bound = bound[0] == '-' ? -*change : *change;
+    const bool is_share = out.metric.unit() == MetricUnit::share;
+    if (out.bound <= -1 || (is_share && out.bound >= 1)) {
+        return remedy(is_share ? "is decided by no run: a share changes by 100 points at most; use "
+                                 "a bound between -100 and +100 %"
+                               : "is decided by no run: a figure falls by 100 % at most; use a "
+                                 "bound above -100 %");
+    }
     return out;
 }
 

@@ -423,10 +423,12 @@ int MergedFolder::write_server(const std::vector<ShardRun>& shards, std::string&
         return exit_done;
     }
     if (!saw_all_end(shards, *found)) {
+        const bool met = found->facts.shard->clock.has_value();
         complain(
-            "merge: %s is left out, because this shard read the servers only until its own "
-            "end, and other shards may have sent longer (with --meet it waits for them)",
-            printable(found->path("server.jsonl")).c_str());
+            "merge: %s is left out, because %s", printable(found->path("server.jsonl")).c_str(),
+            met ? "shards that are missing or were killed did not tell this one when they ended"
+                : "this shard read the servers only until its own end, and other shards may "
+                  "have sent longer (with --meet it waits for them)");
         return exit_done;
     }
     Result<RunLines> lines = RunLines::open(found->path("server.jsonl"), why);

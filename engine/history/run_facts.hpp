@@ -117,7 +117,7 @@ struct RunFacts {
     bool in_run_order() const { return info.run.sessions == "closed" || has_users; }
     ShardRole shard_role() const {
         const bool merged = info.merged && info.merged->count > 1;
-        return {.others_send = is_part(),
+        return {.others_send = is_part() || (merged && info.merged->not_reported() > 0),
                 .merged = merged,
                 .forecast_apart = (is_part() || merged) && in_run_order()};
     }

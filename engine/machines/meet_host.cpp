@@ -341,6 +341,9 @@ namespace {
 constexpr int nap_ms = 100;
 constexpr int waiting_max = 1024;  // connections that the kernel keeps until they are looked at
 constexpr int accepts_a_look = 64;
+// After the run others may need longer, or be gone, which no connection tells.
+constexpr std::int64_t waits_unsaid_ns = 2'000'000'000;
+constexpr std::int64_t says_again_ns = 30'000'000'000;
 
 /// IPv6 with IPv4 inside, or IPv4 where the host has no other.
 MeetSocket open_socket(std::uint16_t port, int family) {
@@ -471,6 +474,7 @@ MeetOutcome MeetHost::gather(const MeetSetting& setting) {
     MeetGuests guests(setting);
     const std::int64_t until_ns = monotonic_ns() + setting.timeout_ns;
     const bool before = setting.own.phase == MeetPhase::before;
+    std::int64_t said_ns = monotonic_ns() + waits_unsaid_ns;
     while (!guests.all_measured()) {
         if (is_stopped(setting)) {
             return stopped(guests);
@@ -478,7 +482,13 @@ MeetOutcome MeetHost::gather(const MeetSetting& setting) {
         if (!guests.failure().empty()) {
             return failed(guests, guests.failure());
         }
-        const bool is_over = monotonic_ns() > until_ns;  // who came until then is heard
+        const std::int64_t now_ns = monotonic_ns();
+        const bool is_over = now_ns > until_ns;  // who came until then is heard
+        if (!before && !is_over && now_ns > said_ns) {
+            setting.say("waiting up to " + std::to_string((until_ns - now_ns) / 1'000'000'000) +
+                        "s longer for " + list_of(guests.unmeasured()) + " to end");
+            said_ns = now_ns + says_again_ns;
+        }
         accept_all(socket_.fd(), guests);
         guests.serve(socket_.fd(), is_over ? 0 : nap_ms);
         if (is_over && !guests.all_measured()) {

@@ -150,6 +150,7 @@ void TraceDraft::begin_file(std::string_view name) {
     name_spaces_.begin_file(one_log_);
     dialogue_ = {};
     if (!one_log_) {
+        settle_turns();
         sessions_.begin_file();
         requests_.clear();
     }
@@ -182,6 +183,24 @@ std::uint32_t TraceDraft::find_request(std::string_view name) const {
     return known == requests_.end() ? no_row : known->second;
 }
 
+void TraceDraft::number_turn(TraceRow& row, std::uint32_t number) {
+    if (numbered_.empty() || numbered_.back() != rows()) {  // one that was refused is not added
+        numbered_.push_back(rows());
+    }
+    from_0_ = from_0_ || number == 0;
+    row.turn = number;
+}
+
+void TraceDraft::settle_turns() {
+    for (const std::uint32_t row : numbered_) {
+        if (from_0_ && row < rows()) {
+            ++trace_.rows[row].turn;
+        }
+    }
+    numbered_.clear();
+    from_0_ = false;
+}
+
 void TraceDraft::note_doubt(UnitDoubt doubt) {
     if (!doubt_) {
         doubt_ = std::move(doubt);
@@ -189,6 +208,7 @@ void TraceDraft::note_doubt(UnitDoubt doubt) {
 }
 
 void TraceDraft::finish() {
+    settle_turns();
     remark(
         "session whose name is also in another file, read as a separate session (if they are one, "
         "merge the files)",

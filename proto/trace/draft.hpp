@@ -318,6 +318,9 @@ class TraceDraft {
     void name_request(std::string_view name) { requests_[std::string(name)] = rows(); }
     /// `no_row` where no row of this file has that name.
     std::uint32_t find_request(std::string_view name) const;
+    /// Gives the row that is added next the number of its turn as its file has it: from 1 on, or,
+    /// if any turn of the file is 0, from 0 on.
+    void number_turn(TraceRow& row, std::uint32_t number);
     void depend(const Dependency& dependency) { trace_.dependencies.push_back(dependency); }
 
     void remark(const char* one, const char* many, std::uint64_t count = 1) {
@@ -331,6 +334,8 @@ class TraceDraft {
     void finish();
 
   private:
+    void settle_turns();
+
     Trace& trace_;
     RowIds ids_;
     NameSpaces name_spaces_;
@@ -338,7 +343,9 @@ class TraceDraft {
     Dialogue dialogue_;  ///< of this file
     MessageRows message_rows_;
     bool one_log_ = false;
-    NumbersByName requests_;  ///< of this file
+    NumbersByName requests_;               ///< of this file
+    std::vector<std::uint32_t> numbered_;  ///< rows of this file whose turn has a number
+    bool from_0_ = false;                  ///< a turn of this file is 0
     std::optional<UnitDoubt> doubt_;
 };
 

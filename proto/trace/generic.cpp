@@ -192,9 +192,11 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     if (!delay_ns || !number || *number > row_tokens_max) {
         return false;
     }
-    row.turn = static_cast<std::uint32_t>(*number);
     if (row.session != no_session) {
         context.draft.sessions().next_turn(row, *delay_ns);
+    }
+    if (turn.present) {
+        context.draft.number_turn(row, static_cast<std::uint32_t>(*number));
     }
     return true;
 }

@@ -48,8 +48,10 @@ void read_row(RowContext& context, const JsonValue& json) {
         return;
     }
     row.at_ns = *time;
-    row.turn = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(json.find("turn").as_u64().value_or(0), row_tokens_max));
+    if (const auto turn = json.find("turn").as_u64()) {
+        context.draft.number_turn(
+            row, static_cast<std::uint32_t>(std::min<std::uint64_t>(*turn, row_tokens_max)));
+    }
     link(context, chat, field("parent_chat_id"), row);
     context.emit(row, json);
 }

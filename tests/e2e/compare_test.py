@@ -164,6 +164,7 @@ class Compare(Case):
         done = compare(self.fast[0], self.slow[0])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], "^Result +in these runs B is higher in ")
         self.assertLessEqual(len(lines), 40)
         self.assertLessEqual(max(len(line) for line in lines), 100)
         self.assertIn("Other runs may not differ so", " ".join(done.stdout.split()))
@@ -209,6 +210,11 @@ class Compare(Case):
         self.assertEqual(few.returncode, 2)
         self.assertIn("needs 662 requests in each run for its percentile, and one has 240", few.stderr)
         self.assertEqual(compare(*sides, "--fail-if", "errors > 50 %", "--unsure", "fail").returncode, 0)
+        no_limits = ("--fail-if", "goodput < -5 %", "--within-runs")
+        refused = compare(*sides, *no_limits)
+        self.assertEqual((refused.returncode, refused.stdout), (USAGE, ""))
+        self.assertRegex(refused.stderr, '"goodput < -5 %" counts good requests, but .* has no limits')
+        self.assertEqual(compare(*sides, *no_limits, "--goodput", "ttft:60s").returncode, 0)
         faster = compare(*reversed(sides), "--fail-if", "ttft:p50 < -5 %", "--within-runs")
         self.assertEqual(faster.returncode, BEYOND, faster.stdout)
 
@@ -263,6 +269,12 @@ class Compare(Case):
     def test_another_salt_is_refused(self):
         other = self.play("20ms", *QUICK, "--cache-salt", "pepper")
         self.refused(other, "cache salt: ", "has none", "has pepper", "only the words differ")
+        for flags, ends in (((), ["failure", "system-out"]), (("--anyway",), ["system-out"])):
+            path = self.scratch / f"{len(flags)}.xml"
+            compare(self.fast[0], other, "--junit", path, *flags)
+            (case,) = xml.etree.ElementTree.parse(path).getroot().iter("testcase")
+            self.assertEqual([child.tag for child in case], ends)
+            self.assertIn("cache salt: A none", case.find("system-out").text)
 
     def test_repeats_may_have_salts_of_their_own(self):
         """Where each side has the same ones: no repeat finds the prompts of another in the cache."""

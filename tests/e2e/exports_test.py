@@ -182,6 +182,24 @@ class Exports(Case):
         self.assertEqual(forced.code, 8, forced.complained)
         self.assertIn("ttft:p50 &gt; 1ms", cases.read_text())
 
+    def test_a_replay_that_cannot_begin_writes_for_ci(self):
+        """Whichever step fails: both files have the line that says why."""
+        page, cases = self.scratch / "page.md", self.scratch / "cases.xml"
+        files = ("--markdown", page, "--junit", cases)
+        with mock("--ttft", "1ms") as server:
+            for flags in (("--url", "http://127.0.0.1:9"), ("--url", server.url, "--model", "none")):
+                run = self.replay(SAMPLE, "--limit", "20", *flags, *files)
+                self.assertNotIn(run.code, (0, 130), run.said)
+                why = run.complained.splitlines()[-1]
+                root = ElementTree.parse(cases).getroot()
+                self.assertEqual([error.get("message") for error in root.iter("error")], [why])
+                self.assertEqual(root.find("testsuite").get("errors"), "1")
+                self.assertIn(why[:30], page.read_text())
+                page.unlink()
+                cases.unlink()
+            refused = self.replay(SAMPLE, "--url", server.url, "--speed", "x", *files)
+        self.assertEqual((refused.code, page.exists(), cases.exists()), (2, False, False))
+
     def test_a_workbook_without_temporary_files(self):
         """However few files may be open: a workbook that is whole, or one line that says why not."""
         with mock("--ttft", "20ms", "--itl", "1ms") as server:

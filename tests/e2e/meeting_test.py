@@ -123,10 +123,12 @@ class Meeting(MeetCase):
 
     def test_nobody_listens(self):
         with mock("--ttft", "1ms", "--itl", "0ms") as server:
-            process = self.begin(1, 2, *self.flags(server), within="1s")
+            process = self.begin(1, 2, *self.flags(server), "--junit", self.scratch / "ci.xml", within="1s")
             run = self.end(process, 1)
         self.assertEqual(run.code, HOST)
         self.assertIn("no process answers there", run.complained)
+        (cases,) = self.scratch.glob("ci*.xml")
+        self.assertRegex(cases.read_text(), "<error message=.*no process answers there")
         self.assertFalse(run.folder.exists())
 
     def test_another_trace_or_plan_is_named(self):
@@ -233,6 +235,7 @@ class Meeting(MeetCase):
             guest.kill()
             run = self.end(host, 0)
         self.assertEqual(run.code, 0, run.complained)
+        self.assertRegex(run.said, r"meet: waiting up to \ds longer for shard 1 to end")
         self.assertIn("after the run: shard 1 did not come", run.said)
         self.assertEqual(len(read_jsonl(run.folder / "requests.jsonl")), 120)
 

@@ -165,12 +165,17 @@ class Merge(Case):
 
     def test_a_shard_that_is_missing(self):
         folders = self.shards()
+        for folder in folders:  # all that any shard had sent before was hit
+            records = folder / "requests.jsonl"
+            records.write_text(re.sub(r'("prompt_tokens":(\d+).*?"cached_tokens":)\d+', r"\g<1>\2", records.read_text()))
         done, summary = self.merged(*folders[:2], folders[3])
         self.assertEqual(summary["not_reported"], 60)
         self.assertEqual(summary["shards"][2]["rows"], None)
         self.assertNotIn("certified", summary["verdict"]["name"])
         warning = "shard 2 of 4 is missing: 60 rows are not reported"
-        self.assertIn(warning, "\n".join(summary["verdict"]["warnings"]))
+        warnings = "\n".join(summary["verdict"]["warnings"])
+        self.assertIn(warning, warnings)
+        self.assertNotIn("cache was warm", warnings)  # it had what the missing one sent
         self.assertIn("missing", done.stdout)
         self.assertIn("60", done.stdout[done.stdout.index("Not reported") :])
         self.assertEqual(self.report("--json").stdout, (self.out / "summary.json").read_text())
@@ -462,9 +467,12 @@ class Merge(Case):
 
     def test_server_figures_need_all_shards_to_have_met(self):
         """Who reads the servers has to know that all others have ended."""
-        for met, there in ((True, True), (False, False)):
-            def change(index, run, met=met):
-                if index == 2 and not met:
+        for met, there, why in ((True, True, ""), (False, False, "with --meet it waits for them"),
+                                (False, False, "missing or were killed did not tell")):  # fmt: skip
+            def change(index, run, met=met, why=why):
+                if "--meet" in why:
+                    run["meeting"] = None
+                elif index == 2 and not met:
                     run["meeting"]["clock"]["after"] = None
 
             folders = self.shards(change=change)
@@ -472,6 +480,7 @@ class Merge(Case):
             done, _ = self.merged(*folders)
             self.assertEqual((self.out / "server.jsonl").exists(), there)
             self.assertEqual("server.jsonl is left out" in done.stderr, not there)
+            self.assertIn(why, done.stderr)
             for folder in [*folders, self.out]:
                 shutil.rmtree(folder)
 

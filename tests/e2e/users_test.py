@@ -254,7 +254,7 @@ class Users(Case):
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
                                capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(again.returncode, 2)
-        self.assertIn("--from", again.stderr)
+        self.assertIn("a run of users cannot be resumed; --from ", again.stderr)
 
 
 if __name__ == "__main__":

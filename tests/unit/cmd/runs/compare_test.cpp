@@ -52,6 +52,10 @@ TEST(ChangeThreshold, SaysWhatIsWrong) {
     EXPECT_TRUE(says(remedy("errors > 100 %"), "never holds"));
     EXPECT_TRUE(says(remedy("good < 0 %"), "never holds"));
     EXPECT_TRUE(says(remedy("goodput < 3"), "cannot have an absolute bound"));
+    EXPECT_TRUE(says(remedy("ttft:p50 < -101 %"), "is decided by no run"));
+    EXPECT_TRUE(says(remedy("ttft:p50 > -100 %"), "is decided by no run"));
+    EXPECT_TRUE(says(remedy("errors > +101 %"), "is decided by no run"));
+    EXPECT_EQ(remedy("ttft:p50 > +500 %") + remedy("errors > +99 %"), "");
 }
 
 /// B is exactly 1.1 times A, so that the interval is narrow around 10 %.

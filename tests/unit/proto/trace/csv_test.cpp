@@ -460,6 +460,25 @@ TEST(Generic, FindsBlockSizeAndRule) {
     EXPECT_EQ(with_blocks(rows, 64, true).sound().rows_uncovered, 1U);
 }
 
+// Turns of a file that counts them from 0 are counted from 1, also those of a session whose first
+// turn is not in it; another file counts for itself.
+TEST(Generic, TurnsFrom0) {
+    const ReadOptions options = mapped({{"time", "at"}, {"session", "s"}, {"turn", "n"}}, "s");
+    const std::string head = "at,in,out,s,n";
+    const std::vector<std::string> from_0{head,        "0,1,1,a,3", "1,1,1,b,0",
+                                          "2,1,1,b,1", "3,1,1,b,",  "4,1,1,,0"};
+    const auto turns_of = [&](const std::vector<std::string>& lines) {
+        std::vector<std::uint32_t> turns;
+        for (const TraceRow& row : read(lines, options).sound().rows) {
+            turns.push_back(row.turn);
+        }
+        return turns;
+    };
+    EXPECT_EQ(turns_of(from_0), (std::vector<std::uint32_t>{4, 1, 2, 3, 1}));
+    EXPECT_EQ(turns_of({head, "0,1,1,a,3", "1,1,1,b,1", "2,1,1,b,"}),
+              (std::vector<std::uint32_t>{3, 1, 2}));
+}
+
 // A mapped column may have a dot in its name.
 TEST(Generic, KnowsColumnsWithDots) {
     const ReadOptions map = mapped({{"time", "a.b"}}, "s");
