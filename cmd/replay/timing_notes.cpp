@@ -442,7 +442,8 @@ std::optional<std::size_t> rows_of(const std::string& rule, const std::optional<
         names.push_back(name);
     }
     std::string named = nearest_name(value, names);
-    for (std::size_t i = 0; named.empty() && i < std::min(names.size(), named_max); ++i) {
+    const std::size_t listed = named.empty() ? std::min(names.size(), named_max) : 0;
+    for (std::size_t i = 0; i < listed; ++i) {
         named += (i > 0 ? ", " : "") + names[i];
     }
     complain(

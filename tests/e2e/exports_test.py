@@ -139,16 +139,22 @@ class Exports(Case):
         self.assertEqual((run.folder / "run.json").read_bytes(), before)
 
     def test_force(self):
-        """What is there is replaced, folders are not."""
+        """Earlier exports are replaced; nothing else is, nor what lies beside them under another name."""
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
             run = self.play(server)
         tables = run.folder / "tables"
         flags = [f"--{kind}={self.scratch / kind}" for kind in ("markdown", "junit", "html", "xlsx", "perfetto")]
-        for kind in ("markdown", "junit", "html", "xlsx", "perfetto"):
-            (self.scratch / kind).write_text("old")
-        for _ in range(2):
+        (self.scratch / "junit").touch()  # an empty file may become any
+        (self.scratch / "html.new").symlink_to(run.folder / "requests.jsonl")
+        for _ in range(3):
             done = report(run.folder, *flags, "--csv", tables, "--force")
             self.assertEqual(done.returncode, 0, done.stderr)
+        made = {path: path.read_bytes() for path in self.scratch.glob("*") if path.is_file()}
+        for flag, path in (("--markdown", "junit"), ("--xlsx", "perfetto"), ("--html", "markdown"), ("--junit", "xlsx")):
+            done = report(run.folder, flag, self.scratch / path, "--force")
+            self.assertIn("is no earlier export of this kind", done.stderr)
+            self.assertEqual(done.returncode, 2)
+        self.assertEqual({path: path.read_bytes() for path in self.scratch.glob("*") if path.is_file()}, made)
         for kind in ("markdown", "junit", "html", "xlsx", "perfetto"):
             self.assertGreater((self.scratch / kind).stat().st_size, 500, kind)
         self.assertEqual(report(run.folder, "--csv", tables).returncode, 2)
@@ -156,7 +162,7 @@ class Exports(Case):
             for name in ("requests.jsonl", "run.json"):
                 done = report(run.folder, flag, run.folder / name, "--force")
                 self.assertEqual(done.returncode, 2)
-                self.assertIn(f"{flag} {run.folder / name}: already exists and may be a part of a run", done.stderr)
+                self.assertIn(f"{flag} {run.folder / name}: already exists and is no earlier export", done.stderr)
         self.assertEqual(len(run.records()), 20)
         self.assertEqual(report(run.folder, "--html", "/dev/null", "--force").returncode, 2)
         self.assertEqual(report(run.folder, "--html", tables, "--force").returncode, 2)
@@ -174,7 +180,8 @@ class Exports(Case):
             self.assertEqual((again.code, again.folder.exists()), (2, False))
             self.assertIn(f"--markdown {page}: already exists", again.complained)
             for wrong, why in (((self.scratch, "--force"), "is no regular file"), ((cases, "--force"), "name two"),
-                               ((SAMPLE, "--force"), "part of a run")):
+                               ((SAMPLE, "--force"), "is no earlier export of this kind"),
+                               ((self.scratch / "ci" / ".." / "ci" / "cases.xml", "--force"), "name one file")):
                 refused = self.play(server, "--junit", cases, "--markdown", *wrong)
                 self.assertEqual((refused.code, refused.folder.exists()), (2, False))
                 self.assertIn(why, refused.complained)

@@ -32,6 +32,10 @@ class Repeat(Case):
             config = first.folder / "run.toml"
             again = self.replay_well("--config", config)
             other = self.replay_well(SAMPLE, "--config", config, "--seed", 8, "--header", "x-a: 2")
+            host, port = server.url.removeprefix("http://").split(":")
+            named = self.replay_well(SAMPLE, "--host", host, "--port", port, "--limit", 9)  # flags without a help
+            self.replay_well("--config", named.folder / "run.toml")
+            self.assertIn(f"cannot reach {host}:1", self.replay("--from", named.folder, "--port", 1).complained)
         self.assertEqual(digests(first), digests(again))
         self.assertEqual(config.read_text(), (again.folder / "run.toml").read_text())
         self.assertEqual(first.json("run.json")["arguments"], again.json("run.json")["arguments"][:1] + sorted(
@@ -49,6 +53,8 @@ class Repeat(Case):
         for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
                           (f'trace = "{SAMPLE}"\nsped = 2', "line 2: driftless replay: unknown flag --sped"),
                           ("out = true\nquiet = true", "line 1"), ("seed = 1\nspread = 1", "line 2: spread is true or"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
+                          ('"--speed" = 2', "line 1: --speed is no flag"), ('trace = "-h"', "line 1: trace is a flag"),
+                          (".".join("a" * 40_000) + " = 1", "more than 256 parts"),
                           ('config = "x"', "line 1: config is no key of a file; give --config itself"), ('from = "x"', "from is no key of a file")):
             path = self.write("bad.toml", text)
             run = self.replay("--config", path)
@@ -56,6 +62,11 @@ class Repeat(Case):
             self.assertIn(f"driftless: --config {path}: ", run.complained)
             self.assertIn(why, run.complained)
             self.assertEqual(run.complained.count("\n"), 1, run.complained)
+        key = self.write("key.toml", f'trace = "{SAMPLE}"\nurl = "http://127.0.0.1:1"\nlabel = "x=sk-secret-0123456789"\n'
+                                     'header = "Authorization: Bearer sk-secret-0123456789"\n')
+        run = self.replay("--config", key)
+        self.assertEqual((run.code, run.folder.exists()), (2, False))
+        self.assertIn("--label contains a key of this run", run.complained)
         rate = self.write("rate.toml", f'trace = "{SAMPLE}"\nrequest-rate = 4\ndry-run = true\n')
         self.replay_well("--config", rate, "--rate", 8)
         for flags in (("--from", "x"), ("--resume", "x")):
