@@ -238,11 +238,12 @@ void take_starters(Words& words) {
     }
 }
 
-/// A flag of other tools that names the trace: the first word is none then.
+/// A flag of other tools that names the trace or the data set: the first word is none then.
 bool names_trace(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
         const std::string_view typed = std::string_view(argument).substr(0, argument.find('='));
-        return typed == "--data" || names_trace_file(typed);
+        return is_one_of("--data|--dataset-name|--public-dataset", typed) ||
+               names_trace_file(typed);
     });
 }
 
@@ -283,9 +284,9 @@ void take_subcommands(Words& words, std::string_view module) {
     }
 }
 
-/// A script of which only the name is known, or a module by its name alone, as pages write it.
-/// None: it is neither.
-std::string_view take_script(Words& words) {
+/// A script of a known name, or of any where a flag names the trace or python starts it; or a
+/// module by its name alone, as pages write it. None: it is neither.
+std::string_view take_script(Words& words, bool any_name) {
     const std::string_view name = base_name(words.front());
     if (const std::string_view module = tool_of_module(words.front());
         !module.empty() && module != "other") {
@@ -298,8 +299,11 @@ std::string_view take_script(Words& words) {
     }
     const auto* const script = std::find_if(std::begin(scripts), std::end(scripts),
                                             [name](const Script& one) { return one.name == name; });
-    words.drop_for(script == std::end(scripts) ? "" : script->instead);
-    return script == std::end(scripts) ? "other" : script->tool;
+    const bool is_known = script != std::end(scripts);
+    if (is_known || any_name) {
+        words.drop_for(is_known ? script->instead : "");
+    }
+    return is_known ? script->tool : any_name ? "other" : "";
 }
 
 /// "python", "python3", "python3.12", and not "python.jsonl".
@@ -329,7 +333,7 @@ std::string_view take_python(Words& words, const std::vector<std::string>& argum
         take_subcommands(words, module);
         return tool.empty() ? module : tool;
     }
-    const std::string_view script = take_script(words);
+    const std::string_view script = take_script(words, true);
     return script.empty() ? "other" : script;
 }
 
@@ -373,7 +377,7 @@ struct ProgramWords {
 ProgramWords find_program_words(const std::vector<std::string>& arguments) {
     Words words(arguments);
     take_starters(words);
-    std::string_view tool = take_script(words);
+    std::string_view tool = take_script(words, words.taken() > 0 || names_trace(arguments));
     for (const auto take : {take_python, take_cargo, take_client, take_tool}) {
         tool = tool.empty() ? take(words, arguments) : tool;
     }

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cmd/base/values.hpp"
 #include "proto/core/text.hpp"
@@ -93,15 +96,68 @@ Result<double> read_bound(const FigureName& figure, std::string_view text) {
     return percent ? *value / 100 : *value;
 }
 
+/// The words of a name: "p99_ttft_ms", "ttft.p99.9".
+std::vector<std::string> name_words(std::string_view name) {
+    std::vector<std::string> words(1);
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const bool in_number = name[i] == '.' && i + 1 < name.size() && is_digit(name[i + 1]);
+        if (!in_number && std::string_view(":._-").find(name[i]) != std::string_view::npos) {
+            words.emplace_back();
+        } else {
+            words.back() += name[i];
+        }
+    }
+    return words;
+}
+
+/// "ttft:p99" where "tftt:p99", "ttft.p99" or the benchmarks' "p99_ttft_ms" was typed; empty: no
+/// figure is near.
+std::string nearest_figure(std::string_view typed) {
+    std::vector<std::string> names;
+    for (const FigureName& figure : figure_names()) {
+        names.emplace_back(figure.name);
+    }
+    std::string statistic = "p99";
+    std::vector<std::string> words = name_words(lower(typed));
+    std::string whole;
+    for (const std::string& word : words) {
+        if (Threshold read; read_statistic(word, read)) {
+            statistic = word;
+        } else if (word != "ms") {
+            whole += (whole.empty() ? "" : "_") + word;
+        }
+    }
+    words.insert(words.begin(), whole);
+    std::erase(words, "");
+    for (const std::string& word : words) {
+        const std::string name = find_figure(word) != nullptr ? word : nearest_name(word, names);
+        if (!name.empty()) {
+            const FigureName* const figure = find_figure(name);
+            const bool lacks = figure != nullptr && figure->has_statistics();
+            return lacks ? name + ":" + statistic : name;
+        }
+    }
+    return "";
+}
+
+/// Each text that was needed stays: of few figures and statistics there are few.
+const char* unknown_figure(std::string_view typed) {
+    static std::set<std::string, std::less<>> texts;
+    const std::string nearest = nearest_figure(typed);
+    return texts
+        .insert("is not a known figure; use " +
+                list_of_figures([](const FigureName&) { return true; }) +
+                (nearest.empty() ? "" : "; did you mean " + nearest + "?"))
+        .first->c_str();
+}
+
 /// "ttft:p99", "errors": figure and statistic of a threshold.
 Result<void> read_figure(std::string_view left, Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
     if (out.figure == nullptr) {
-        static const std::string text =
-            "is not a known figure; use " + list_of_figures([](const FigureName&) { return true; });
-        return remedy(text.c_str());
+        return remedy(unknown_figure(left));
     }
     const bool has_statistic = colon != left.npos;
     if (!out.figure->has_statistics()) {

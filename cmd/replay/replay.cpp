@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/replay/shard.hpp"
 #include "cmd/report/exports.hpp"
+#include "cmd/report/report.hpp"
 
 namespace driftless {
 
@@ -98,6 +100,20 @@ int replay(Replay& run) {
     return code;
 }
 
+/// A flag that replay does not know may be one of report, for the run that replay makes.
+void name_report(CommandLine& line) {
+    constexpr std::string_view before = "driftless replay: unknown flag ";
+    if (!line.text.starts_with(before)) {
+        return;
+    }
+    const std::size_t end = line.text.find_first_of("; ", before.size());
+    const std::string flag = line.text.substr(before.size(), end - before.size());
+    if (parse_report_options({".", flag}).text.find("unknown flag") == std::string::npos) {
+        line.text = std::string(before) + flag +
+                    "; it is a flag of driftless report, which reads the run afterwards";
+    }
+}
+
 }  // namespace
 
 int run_replay(int argc, char** argv) {
@@ -105,6 +121,7 @@ int run_replay(int argc, char** argv) {
     const char* variable = std::getenv("OPENAI_API_KEY");
     const std::string key = variable != nullptr ? variable : "";
     ReplayCommandLine line = parse_replay_options(arguments, key);
+    name_report(line);
     if (const std::optional<int> code = line.finish()) {
         return *code;
     }

@@ -27,6 +27,7 @@ constexpr std::size_t errors_shown = 3;
 struct ShownError {
     std::string text;
     std::uint64_t rows = 0;
+    bool is_ours = false;  ///< it may end with a flag: shown as a whole
 };
 
 /// The reasons, most rows first. Those that would look alike on the screen are one.
@@ -44,7 +45,7 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
                 return without_numbers(one.text.substr(0, compared)) == start;
             });
         if (alike == shown.end()) {
-            shown.push_back({std::move(line), error.rows});
+            shown.push_back({std::move(line), error.rows, error.text.empty()});
         } else {
             alike->rows += error.rows;
         }
@@ -54,13 +55,13 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
     return shown;
 }
 
-/// Why rows failed, as it was said: the reasons of most rows, a line each.
+/// Why rows failed: the reasons of most rows. A server's words have a line each.
 void add_errors(Lines& lines, const SummaryFigures& f) {
     constexpr std::size_t room = table_columns - label_columns;
     const std::vector<ShownError> errors = shown_errors(f.errors);
     for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
         std::string line = fmt::format("{}, {}", rows_text(errors[i].rows), errors[i].text);
-        if (line.size() > room) {
+        if (line.size() > room && !errors[i].is_ours) {
             std::size_t cut = room - 3;
             while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
                 --cut;  // never inside a character

@@ -266,7 +266,7 @@ std::string failure_text(Outcome outcome, const std::string& said) {
         case Outcome::timeout_first_byte:
             return "no answer in time (--timeout-first-byte)";
         case Outcome::timeout_idle:
-            return "the answer paused for too long (--timeout-idle)";
+            return "no more bytes came in time (--timeout-idle)";
         case Outcome::timeout_total:
             return "the answer took too long (--timeout-total)";
         case Outcome::truncated:

@@ -262,12 +262,15 @@ int Finder::lengthen(double value, std::uint64_t rows) {
             " (a higher --low keeps them short)");
         return exit_done;
     }
+    const std::string_view over = options_.over->name;
+    const std::string more = over == "replicate" ? "begin at more copies with --low"
+                             : over == "users" || over == "concurrency"
+                                 ? "add -- --recycle --for T"
+                                 : "add -- --replicate rows:" + std::to_string(wanted);
     const std::string why = "a percentile of the SLO needs " + std::to_string(wanted) +
                             " requests; the probe at " + load_text(value) + " has " +
-                            std::to_string(rows) +
-                            ": use a longer part of the trace, add --recycle --for T after -- "
-                            "(users and concurrency), begin at more copies with --low (replicate), "
-                            "or choose a lower percentile";
+                            std::to_string(rows) + ": use a longer part of the trace, " + more +
+                            ", or choose a lower percentile";
     (void)refuse_find(why, exit_usage);
     return end_with("stopped", why, exit_usage);
 }
@@ -458,12 +461,16 @@ int Finder::run() {
     report_.state = name_of(SearchState::searching);
     report_.knee = next_step(options_.rules, done_).knee;
     int code = keep();
+    const bool plays_all = !window_.can_grow();  // whatever the load: it is checked at any
+    if (plays_all && next_step(options_.rules, done_).next && code == exit_done) {
+        code = check_input();
+    }
     code = code == exit_done ? estimate_start() : code;
     const std::optional<KneeProbe> first = next_step(options_.rules, done_).next;
-    if (first && code == exit_done) {
+    if (first && !plays_all && code == exit_done) {
         code = check_input();
-        code = code == exit_done ? lengthen_as_before() : code;
     }
+    code = first && code == exit_done ? lengthen_as_before() : code;
     if (first && code == exit_done) {
         say("first probe: " + std::string(options_.over->name) + " " + load_text(first->value));
     }

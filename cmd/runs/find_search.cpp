@@ -436,8 +436,8 @@ const char* remedy_of(const SearchReport& report) {
         case SearchState::spoiled:
             return report.probes.empty() ? ""
                                          : "a probe was spoiled in every try, for the reason in "
-                                           "its verdict; use a quieter "
-                                           "client, or raise --tries";
+                                           "its verdict; use a quieter client, raise --tries, or "
+                                           "let no verdict blame the client: -- --calibration none";
         case SearchState::too_many:
             return "results contradict each other: make probes longer";
         case SearchState::searching:

@@ -31,6 +31,7 @@ struct LoadPoint {
     std::string outcome;             ///< "meets", "fails"; anything else: it says nothing
     std::string why;                 ///< of an outcome that the figures do not show
     std::string run;                 ///< its folder, below that of the page
+    std::vector<std::string> cells;  ///< [columns]
     std::vector<LoadValue> figures;  ///< [limits]
 };
 
@@ -46,6 +47,7 @@ struct LoadPage {
     std::string over;                                        ///< "rate"
     std::string unit;                                        ///< "a second"; may be empty
     std::vector<std::pair<std::string, std::string>> facts;  ///< a label and what is said of it
+    std::vector<std::string> columns;                        ///< of the runs, before their outcomes
     std::vector<LoadLimit> limits;
     Knee knee;
     std::vector<LoadPoint> points;
@@ -78,6 +80,7 @@ LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
     if (probe.probe.seed > 0) {
         point.name += " seed " + std::to_string(report.options->seed + probe.probe.seed);
     }
+    point.cells = {load_text(point.load)};
     point.outcome = name_of(probe.outcome);
     const bool is_shown = is_judged(point.outcome) && probe.binds != stability_slo;
     point.why = is_shown ? "" : probe.why;
@@ -94,6 +97,7 @@ LoadPage page_of_search(const SearchReport& report) {
                   .over = std::string(report.options->over->name),
                   .unit = report.options->over->unit,
                   .facts = result_facts(report),
+                  .columns = {std::string(report.options->over->name)},
                   .limits = {},
                   .knee = report.knee,
                   .points = {}};
@@ -141,11 +145,15 @@ LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis
     const auto& values = cell.planned.values;
     point.load = read_number<double>(values[axis].value).value_or(0);
     for (std::size_t i = 0; i < values.size(); ++i) {
+        point.cells.push_back(values[i].value);
         if (i != axis) {
             point.group +=
                 (point.group.empty() ? "" : " ") + values[i].name + "=" + values[i].value;
         }
     }
+    const Threshold served = parse_figure("request_throughput").value();
+    const auto rate = run.summary ? run.summary->figure(served) : std::nullopt;
+    point.cells.push_back(rate ? load_text(*rate) : "-");
     const bool counts = has_limits && run.counts();
     point.outcome = counts && cell.outcome == CellOutcome::threshold   ? "fails"
                     : counts && cell.outcome == CellOutcome::completed ? "meets"
@@ -187,15 +195,19 @@ LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs, 
     page.command = "sweep";
     page.title = title_of(ledger.plan.traces);
     page.over = ledger.plan.axes[axis].name;
+    for (const SweepAxis& one : ledger.plan.axes) {
+        page.columns.push_back(one.name);
+    }
+    page.columns.emplace_back("req/s");
     std::vector<Threshold> figures = limits_of(runs);
     const bool has_limits = !figures.empty();
     for (const Threshold& limit : figures) {
         page.limits.push_back(limit_of(limit.text, limit));
     }
-    for (const char* const usual : {"ttft:p99", "tpot:p99", "e2e:p99"}) {
-        if (!has_limits) {
+    for (const std::string_view usual : {"ttft:p99", "ttft_due:p99", "tpot:p99", "e2e:p99"}) {
+        if (usual == "ttft_due:p99" ? shows_due(runs) : !has_limits) {
             figures.push_back(parse_figure(usual).value());
-            page.limits.push_back({usual, std::nullopt});
+            page.limits.push_back({std::string(usual), std::nullopt});
         }
     }
     for (std::size_t i = 0; i < ledger.cells.size(); ++i) {
@@ -233,6 +245,7 @@ void write_point(JsonWriter& json, const LoadPoint& point, const std::string& fo
     json.begin_object().key("load").number(point.load).key("name").string(point.name);
     json.key("group").string(point.group).key("outcome").string(point.outcome);
     json.key("why").string(point.why).key("run").string(point.run);
+    write_texts(json, "cells", point.cells);
     const std::string link = link_to_run(folder + "/" + point.run, folder);
     write_optional_text(json, "link", link);
     json.key("figures").begin_array();
@@ -255,7 +268,9 @@ std::string load_page_text(const LoadPage& page, const std::string& folder) {
     for (const auto& [label, text] : page.facts) {
         json.begin_array().string(label).string(text).end_array();
     }
-    json.end_array().key("limits").begin_array();
+    json.end_array();
+    write_texts(json, "columns", page.columns);
+    json.key("limits").begin_array();
     for (const LoadLimit& limit : page.limits) {
         write_limit(json, limit);
     }

@@ -231,10 +231,13 @@ std::string key_figures(const LedgerCell& cell) {
     const auto of = [&root](std::string_view key) {
         return root ? root.value().find(key).as_double() : std::nullopt;
     };
+    const std::optional<double> due = of("p99_ttft_due_ms");
+    const bool is_held = due && *due > 1.1 * of("p99_ttft_ms").value_or(0);
     return cell.summary.empty()
                ? ""
-               : fmt::format(", {} req/s, TTFT p99 {} ms", number(of("request_throughput")),
-                             number(of("p99_ttft_ms")));
+               : fmt::format(", {} req/s, TTFT p99 {} ms{}", number(of("request_throughput")),
+                             number(of("p99_ttft_ms")),
+                             is_held ? fmt::format(" ({} from due)", number(due)) : "");
 }
 
 }  // namespace

@@ -28,16 +28,26 @@ struct Column {
     const char* figure;
     int digits;  ///< behind the point
 };
-constexpr std::array columns{
+constexpr std::array all_columns{
     Column{"req/s", "request_throughput", 2},
     Column{"TTFT p50", "ttft:p50", 2},
     Column{"p99 ms", "ttft:p99", 2},
+    Column{"due p99", "ttft_due:p99", 2},
     Column{"TPOT p50", "tpot:p50", 2},
     Column{"E2E p99", "e2e:p99", 1},
     Column{"out tok/s", "output_throughput", 1},
     Column{"tok/s", "total_token_throughput", 1},
     Column{"hits", "hits", 1},
 };
+
+std::vector<Column> columns_of(const ManyRuns& table) {
+    std::vector<Column> columns(all_columns.begin(), all_columns.end());
+    if (!shows_due(table.runs)) {
+        std::erase_if(columns,
+                      [](const Column& one) { return std::string_view(one.head) == "due p99"; });
+    }
+    return columns;
+}
 
 /// The farthest repeat from the mean, in percent of it.
 std::string spread_of(const CellFigure& value) {
@@ -104,7 +114,7 @@ std::vector<std::string> head_of(const ManyRuns& table) {
         row.push_back(cut(column));
     }
     row.insert(row.end(), {"runs", "ok", "failed"});
-    for (const Column& column : columns) {
+    for (const Column& column : columns_of(table)) {
         row.emplace_back(column.head);
     }
     row.emplace_back("verdict");
@@ -120,7 +130,7 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
     row.push_back(std::to_string(cell.shown.size()));
     row.push_back(count_text(table, cell, "completed"));
     row.push_back(count_text(table, cell, "failed"));
-    for (const Column& column : columns) {
+    for (const Column& column : columns_of(table)) {
         const TableFigure shown = known_figure(column.figure);
         row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
     }
@@ -130,7 +140,7 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
 
 bool any_below_floor(const ManyRuns& table) {
     return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
-        return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
+        return std::any_of(all_columns.begin(), all_columns.end(), [&](const Column& column) {
             const std::optional<CellFigure> value =
                 figure_of(table, cell, known_figure(column.figure));
             return value && value->below_floor;
@@ -159,6 +169,11 @@ std::string notes_of(const ManyRuns& table) {
         text +=
             "Runs of the same server, load and labels share a line; --each lists them "
             "separately.\n";
+    }
+    if (shows_due(table.runs)) {
+        text +=
+            "due p99: TTFT from the due instant, with the wait of rows that were held back or left "
+            "late.\n";
     }
     if (any_below_floor(table)) {
         text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",
@@ -219,6 +234,17 @@ std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
 }
 
 }  // namespace
+
+bool shows_due(const std::vector<TableRun>& runs) {
+    const Threshold ttft = known_figure("ttft:p99").which;
+    const Threshold due = known_figure("ttft_due:p99").which;
+    return std::ranges::any_of(runs, [&](const TableRun& run) {
+        const auto of = [&run](const Threshold& which) {
+            return run.summary ? run.summary->figure(which).value_or(0) : 0;
+        };
+        return of(due) > 1.1 * of(ttft);
+    });
+}
 
 std::string short_name(const ManyRuns& table, const RunCell& cell) {
     const TableRun& run = table.runs[cell.runs.front()];

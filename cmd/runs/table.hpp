@@ -188,6 +188,9 @@ TableFigure known_figure(std::string_view text);
 /// What files have of each cell: every figure that there is, of times mean, p50, p90, p99, p99.9.
 const std::vector<TableFigure>& table_figures();
 
+/// TTFT p99 of some run is a tenth longer from the due instant: rows were held back, or left late.
+bool shows_due(const std::vector<TableRun>& runs);
+
 /// The label `gpus`, where it is a number above 0.
 std::optional<double> gpus_of(const TableRun& run);
 

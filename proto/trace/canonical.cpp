@@ -219,6 +219,7 @@ std::span<const std::string_view> canonical_columns() {
 constinit const TraceFormat canonical_format = {
     .name = "canonical",
     .time_unit = TimeUnit::ns,
+    .unit_in = "at_ns",
     .columns = columns,
     .matches = matches,
     .read_json = read_row,

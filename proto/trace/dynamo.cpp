@@ -90,6 +90,7 @@ void dynamo_row(RowContext& context, const JsonValue& json) {
 constinit const TraceFormat dynamo_format = {
     .name = "dynamo",
     .time_unit = TimeUnit::ms,
+    .unit_in = "request_received_ms",
     .block_check = BlockCheck::by_trace,
     .shared_ids = true,
     .ordered = false,
@@ -208,6 +209,7 @@ void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
 constinit const TraceFormat agentic_mooncake_format = {
     .name = "agentic-mooncake",
     .time_unit = TimeUnit::ms,
+    .unit_in = "not_before_ms",
     .block_check = BlockCheck::by_trace,
     .ordered = false,
     .columns = agentic_mooncake_columns,

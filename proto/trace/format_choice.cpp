@@ -319,10 +319,24 @@ bool FormatChoice::take_options(const RowContext& none) {
     }
     if (named != nullptr) {
         choose(*named);
-    } else if (!options_.map.empty()) {
+        return check_unit(none);
+    }
+    if (!options_.map.empty()) {
         choose(generic_format);
     }
     return true;
+}
+
+/// Some columns have the unit in their names.
+bool FormatChoice::check_unit(const RowContext& context) const {
+    const char* const own = name_of(format_->time_unit);
+    if (!rules_.unit_stated || *format_->unit_in == '\0' || options_.time_unit == own) {
+        return true;
+    }
+    context.refuse("--time-unit", options_.time_unit,
+                   std::string("contradicts ") + format_->unit_in + ", whose times are in " + own,
+                   "remove the flag");
+    return false;
 }
 
 void FormatChoice::choose(const TraceFormat& format) {
@@ -388,7 +402,7 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
         if (format_ == nullptr) {
             choose(*found[0]);
         }
-        return true;
+        return check_unit(context);
     }
     context.refuse("", row.raw(), problem, remedy);
     return false;

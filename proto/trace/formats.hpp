@@ -103,6 +103,7 @@ struct TraceFormat {
     const char* name = "";   ///< as `--format` spells it
     const char* alias = "";  ///< a second spelling
     TimeUnit time_unit = TimeUnit::ms;
+    const char* unit_in = "";      ///< column of times whose name has the unit; empty: none
     std::uint32_t block_size = 0;  ///< 0: none, or the data say
     BlockCheck block_check = BlockCheck::by_row;
     bool shared_ids = false;  ///< all files are one namespace

@@ -405,6 +405,7 @@ void read_row(RowContext& context, const JsonValue& json) {
 constinit const TraceFormat isb1_format = {
     .name = "isb1",
     .time_unit = TimeUnit::ms,
+    .unit_in = "wait_before_ms",
     .ordered = false,
     .columns = columns,
     .matches = matches,

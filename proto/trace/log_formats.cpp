@@ -1,7 +1,9 @@
 /// The formats of logs, one section each: Langfuse, LiteLLM, plain lines, spans of OpenTelemetry.
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/json/document.hpp"
 #include "proto/trace/formats.hpp"
@@ -88,7 +90,7 @@ void read_observation(const LogContext& context, const JsonValue& object,
                                       : text_member(object, {"trace_id", "traceId"});
     call.id = text_member(object, {"id"});
     call.model = text_member(object, {"model", "provided_model_name", "providedModelName"});
-    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.keep(call, object);
     context.add(std::move(call));
 }
 
@@ -184,7 +186,7 @@ void read_litellm(LogContext& context, const JsonValue& object) {
     call.session = session_of(object);
     call.id = text_member(object, {"id", "request_id"});
     call.model = text_member(object, {"model_group", "model"});
-    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.keep(call, object);
     context.add(std::move(call));
 }
 
@@ -260,7 +262,7 @@ void read_plain(LogContext& context, const JsonValue& object) {
     call.session = session_of(object, body);
     call.id = text_member(object, {"id", "request_id"});
     call.model = text_member(body.is(JsonType::object) ? body : object, {"model"});
-    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.keep(call, object);
     context.add(std::move(call));
 }
 
@@ -287,10 +289,20 @@ class Attributes {
     JsonValue find(std::string_view name) const;
     /// The first of several names.
     JsonValue find(Names names) const;
+    std::vector<std::string> names() const;
 
   private:
     JsonValue attributes_;
 };
+
+std::vector<std::string> Attributes::names() const {
+    std::vector<std::string> names;
+    const bool is_object = attributes_.is(JsonType::object);
+    for (JsonValue one = attributes_.first(); one.present(); one = one.next()) {
+        names.emplace_back(is_object ? one.key() : one.find("key").as_string().value_or(""));
+    }
+    return names;
+}
 
 namespace {
 
@@ -437,7 +449,9 @@ void read_span(const LogContext& context, const JsonValue& span) {
     }
     call.model =
         attributes.find({"gen_ai.request.model", "gen_ai.response.model"}).as_string().value_or("");
-    context.keep(call, [&](std::string_view name) { return attributes.find(name); });
+    context.keep(
+        call, [&](std::string_view name) { return attributes.find(name); },
+        [&] { return attributes.names(); });
     context.add(std::move(call));
 }
 

@@ -7,6 +7,7 @@
 #include "proto/core/hash.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
+#include "proto/trace/csv.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/times.hpp"
 
@@ -40,6 +41,12 @@ std::string log_format_names() {
 void LogContext::refuse(std::string_view field, std::string problem, std::string remedy) const {
     errors.add({std::string(file), line, place + std::string(field), "", std::move(problem),
                 std::move(remedy)});
+}
+
+void LogContext::keep(LogCall& call, const JsonValue& object) const {
+    keep(
+        call, [&](std::string_view name) { return object.find_path(name); },
+        [&] { return map_names(object); });
 }
 
 void LogContext::add(LogCall call) const {
@@ -411,7 +418,7 @@ LogReader::LogReader(std::string_view format, const std::vector<std::string>& ke
 }
 
 LogContext LogReader::context(std::uint64_t line) {
-    return {calls_, remarks_, columns_, errors_, inner_, file_, line};
+    return {calls_, remarks_, columns_, names_, errors_, inner_, file_, line};
 }
 
 void LogReader::begin_file(std::string_view name) {
@@ -521,8 +528,9 @@ void LogReader::json_object(LogContext& here, const JsonValue& object) {
 void LogReader::finish() {
     for (const KeptColumn& column : columns_) {
         if (!column.seen && format_ != nullptr) {
-            errors_.add({"", 0, "--keep", column.name, "is not a column of any call",
-                         "correct it, or remove it"});
+            errors_.add(
+                {"", 0, "--keep", column.name, "is not a column of any call",
+                 names_.empty() ? "correct it, or remove it" : "columns are " + joined(names_)});
         }
     }
 }

@@ -64,6 +64,7 @@ struct LogContext {
     std::vector<LogCall>& calls;
     std::vector<Remark>& remarks;
     std::vector<KeptColumn>& columns;
+    std::vector<std::string>& names;  ///< what `--keep` could name in the first call
     InputErrors& errors;
     JsonDocument& inner;  ///< for JSON that stands in a string; parsing again ends the one before
     std::string_view file;
@@ -74,11 +75,15 @@ struct LogContext {
     /// Counts a fact that a person should know.
     void remark(const char* one, const char* many) const { add_remark(remarks, one, many, 1); }
 
-    /// Carries the kept columns of a call; `find` gives the value of a name, or an absent one.
-    template <typename Find>
-    void keep(LogCall& call, Find find) const {
+    /// Carries the kept columns of a call; `find` gives the value of a name, or an absent one, and
+    /// `list` all names.
+    template <typename Find, typename List>
+    void keep(LogCall& call, Find find, List list) const {
         if (columns.empty()) {
             return;
+        }
+        if (names.empty()) {
+            names = list();
         }
         JsonWriter json(call.kept);
         json.begin_object();
@@ -89,6 +94,8 @@ struct LogContext {
         }
         json.end_object();
     }
+
+    void keep(LogCall& call, const JsonValue& object) const;
 
     /// Adds a call that is complete.
     void add(LogCall call) const;
@@ -205,6 +212,7 @@ class LogReader {
     const LogFormat* format_ = nullptr;
     bool stopped_ = false;  ///< the name of the format is wrong
     std::vector<KeptColumn> columns_;
+    std::vector<std::string> names_;  ///< columns of the first call
     std::vector<Remark> remarks_;
     std::vector<LogCall> calls_;
     JsonDocument document_;

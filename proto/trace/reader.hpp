@@ -85,6 +85,7 @@ class FormatChoice {
 
   private:
     bool check_options(const RowContext& none, const TraceFormat* named) const;
+    bool check_unit(const RowContext& context) const;
     void choose(const TraceFormat& format);
     void list_known();
     void spell_map(const CsvHeader& header);

@@ -387,6 +387,7 @@ constinit const TraceFormat tensorrt_format = {
     .name = "tensorrt-llm",
     .alias = "trtllm",
     .time_unit = TimeUnit::ms,
+    .unit_in = "duration_ms",
     .block_size = 16,
     .shared_ids = true,
     .ordered = false,

@@ -163,6 +163,11 @@ class Find(Case):
             found = self.found(out)
             self.assertEqual((found["probes"], found["state"]), ([], "stopped"))
             self.assertIn("needs 64 requests; the probe at 200 has 40", done.stderr)
+            self.assertIn("add -- --replicate rows:64,", done.stderr)
+        # Refused before anything is sent: nobody listens there.
+        done = self.find(self.trace(40, 2), "--url", "http://127.0.0.1:9", "--slo", "ttft:p90<5s", "--over", "rate",
+                         "--out", self.scratch / "early")  # fmt: skip
+        self.assertEqual(done.returncode, USAGE, done.stderr)
 
     def test_throws_away_what_the_client_spoiled(self):
         """No row can leave within 1 us: each probe is spoiled, and is tried so often. A count of failed
@@ -182,6 +187,7 @@ class Find(Case):
         found = self.found(out)
         self.assertEqual([probe["meets"] for probe in found["probes"]], [None, None])
         self.assertEqual((found["state"], found["pass"], found["fail"]), ("spoiled", None, None))
+        self.assertIn("-- --calibration none", done.stdout)
 
     def test_ctrl_c_ends_the_probe_and_says_the_state(self):
         out = self.scratch / "stopped"

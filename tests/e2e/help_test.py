@@ -397,6 +397,7 @@ class Help(Case):
             (("mock", "--lisen=1"), "unknown flag --lisen; did you mean --listen?"),
             (("mock", "--api-kye=geheim"), "unknown flag --api-kye"),
             (("replay", "t", "--timeout", "1s"), "--timeout-idle or --timeout-total?"),
+            (("replay", "t", "--by", "turn"), "unknown flag --by; it is a flag of driftless report"),
             (("replay", "--version"), "use driftless --version"),
             (("help", "--version"), "use driftless --version"),
             (("run",), "did you mean replay?"),

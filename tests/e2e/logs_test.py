@@ -88,6 +88,10 @@ class Logs(Case):
                                       "1s", "--speed", 2))
         self.assertEqual([row["model_group"] for row in rows], ["harbour", "harbour"])
         self.assertEqual(rows[1]["at_ns"] - rows[0]["at_ns"], 3_125_000_000 // 2)
+        for name, there in (("litellm.jsonl", "metadata.user_api_key_alias,"), ("otlp.jsonl", "gen_ai.request.model,")):
+            self.convert(LOGS / name, "--keep", "tenant", code=3)
+            self.assertIn('"tenant" is not a column of any call; columns are ', self.complained)
+            self.assertIn(f" {there}", self.complained)
 
     def test_replay_says_how_to_get_there(self):
         for name in EXPORTS[:4]:

@@ -111,8 +111,9 @@ function addCharts() {
   const part = addPart(
     "load",
     "Load",
-    "Bars: what the client may have moved a figure by, at most. Shaded: the interval of the knee. A click on a " +
-      "point opens the page of its run." +
+    "Bars: what the client may have moved a figure by, at most." +
+      (knee.low !== null || knee.high !== null ? " Shaded: the interval of the knee." : "") +
+      " A click on a point opens the page of its run." +
       (groupNames.length > 1 ? " Hollow: it fails, or says nothing." : ""),
   );
   const loads = probes.map((probe) => probe.load);
@@ -142,12 +143,12 @@ function addRuns() {
   const part = addPart("runs", data.command === "find" ? "Probes" : "Runs");
   const rows = probes.map((probe) => [
     runLink(probe),
-    probe.load,
+    ...probe.cells,
     probe.outcome,
     ...limits.map((limit, k) => valueText(limit, probe.figures[k])),
     make("span", {}, probe.why),
   ]);
-  part.append(table(["run", data.over, "outcome", ...limits.map((limit) => limit.condition), ""], rows));
+  part.append(table(["run", ...data.columns, "outcome", ...limits.map((limit) => limit.condition), ""], rows));
 }
 
 addHead();

@@ -384,7 +384,8 @@ TEST(Foreign, OurOwnTracesStay) {
     EXPECT_EQ(ours("python.jsonl java.jsonl"), "python.jsonl java.jsonl");
     for (const char* trace :
          {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
-          "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
+          "python", "python3.jsonl", "srv.py", "./runs/trace.py", "traces/vllm", "traces/aiperf",
+          "./guidellm"}) {
         EXPECT_EQ(ours(std::string(trace) + " --url h"), std::string(trace) + " --url h");
         EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
     }

@@ -569,6 +569,13 @@ TEST(FullTable, NamesFailuresWithoutAText) {
     EXPECT_TRUE(says(full_table(failed, {}), "the server closed the connection inside the answer"));
     failed.errors = {{Outcome::timeout_first_byte, 0, "", 4, 3}};
     EXPECT_TRUE(says(full_table(failed, {}), "no answer in time (--timeout-first-byte)"));
+    // A flag that would help is not cut off.
+    failed.rows = failed.failed = failed.outcomes[static_cast<std::size_t>(Outcome::timeout_idle)] =
+        1200;
+    failed.errors = {{Outcome::timeout_idle, 200, "", 1200, 3}};
+    EXPECT_TRUE(says(summary_table(failed, info()),
+                     "1,200 rows, timeout_idle 200: no more bytes came in time\n"
+                     "                (--timeout-idle)\n"));
 }
 
 // Good requests of all rows in one line; of groups, each with its limits, below it.

@@ -380,6 +380,9 @@ TEST(SweepRuns, LeaveOutAWarmCellAndSaySo) {
     EXPECT_TRUE(says(table_screen(table_of(sweep_runs(ledger, "no-such-folder"), false)),
                      "left out of means and frontiers: its cache was warm"));
     EXPECT_TRUE(says(cell_ends(ledger.cells[2]), "began with a warm cache"));
+    EXPECT_FALSE(says(cell_ends(ledger.cells[2]), "from due"));
+    ledger.cells[2].summary = R"({"p99_ttft_ms":20,"p99_ttft_due_ms":9001})";
+    EXPECT_TRUE(says(cell_ends(ledger.cells[2]), "TTFT p99 20.00 ms (9001.00 from due)"));
 
     end_cell(ledger.cells[2], CellOutcome::spoiled, 1000);
     EXPECT_EQ(mean(1), 20);

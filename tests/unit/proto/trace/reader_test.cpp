@@ -640,6 +640,19 @@ TEST(Refusals, OfCanonicalHeaders) {
             "replay files of one API at a time");
 }
 
+// A unit that the column has in its name is not another one.
+TEST(Refusals, OfUnitsInNames) {
+    const Lines lines{header(""), canonical_row("")};
+    ReadOptions unit = open();
+    unit.time_unit = "ms";
+    refuses(lines, unit,
+            "t.jsonl:1: --time-unit \"ms\" contradicts at_ns, whose times are in ns; remove the "
+            "flag");
+    unit.format = "canonical";
+    refuses(lines, unit,
+            "--time-unit \"ms\" contradicts at_ns, whose times are in ns; remove the flag");
+}
+
 TEST(Refusals, OfCanonicalRows) {
     const std::string sixteen = header(R"(,"block_size":16)");
     refuses({sixteen, canonical_row(R"(,"hash_ids":{})")}, open(),
