@@ -80,7 +80,8 @@ TEST(Recall, KeepsNoSecretAndNoPlace) {
 
 // What a run writes at its end is written by its resumed one, too; another run has its own.
 TEST(Recall, KeepsFilesOfItsEndForItself) {
-    const Words kept = arguments_to_keep(words_of("t.jsonl --junit=a.xml --force --markdown=/b.md"), "/here");
+    const Words kept =
+        arguments_to_keep(words_of("t.jsonl --junit=a.xml --force --markdown=/b.md"), "/here");
     EXPECT_EQ(kept, words_of("/here/t.jsonl --junit=/here/a.xml --force --markdown=/b.md"));
     EXPECT_EQ(arguments_to_repeat(kept), words_of("/here/t.jsonl"));
     const Words other = {"--junit=c.xml"};
@@ -94,7 +95,8 @@ TEST(Recall, AHostKeepsItsPort) {
     const Words kept = words_of("t.jsonl --host=a --port=1");
     EXPECT_EQ(recall(kept, {"--port=2"}, false).arguments, words_of("t.jsonl --host=a --port=2"));
     EXPECT_EQ(recall(kept, {"--host=b"}, false).arguments, words_of("t.jsonl --port=1 --host=b"));
-    EXPECT_EQ(recall(kept, {"--url=http://c"}, false).arguments, words_of("t.jsonl --url=http://c"));
+    EXPECT_EQ(recall(kept, {"--url=http://c"}, false).arguments,
+              words_of("t.jsonl --url=http://c"));
 }
 
 // A run is taken up again from any folder: files and sockets are where they were.

@@ -358,6 +358,69 @@ TEST(Sample, SortsManyNumbers) {
 
 // Over nine decades the histogram stays within 0.1 % of the exact sample, and its mean, std, min
 // and max are those of the values.
+// Of values that may be there, or not, the bounds hold every choice, and the ends are reached.
+TEST(Sample, BoundsHoldWhateverIsThereOfThePossible) {
+    std::mt19937 random(5);
+    const auto up_to = [&random](int most) {
+        return std::uniform_int_distribution<int>(0, most)(random);
+    };
+    for (int round = 0; round < 300; ++round) {
+        std::vector<double> sure(static_cast<std::size_t>(1 + up_to(7)));
+        std::vector<double> possible(static_cast<std::size_t>(up_to(5)));
+        BoundedSample sample(BoundedSample::Ends::both);
+        for (double& one : sure) {
+            one = up_to(9);
+            sample.add(one, 0, 0, false);
+        }
+        for (double& one : possible) {
+            one = up_to(12);
+            sample.add_possible(one, false);
+        }
+        const Bounds bounds = sample.bounds();
+        Distribution most;
+        for (unsigned chosen = 0; chosen < 1U << possible.size(); ++chosen) {
+            Sample all;
+            for (const double one : sure) {
+                all.add(one);
+            }
+            for (std::size_t i = 0; i < possible.size(); ++i) {
+                chosen >> i & 1U ? all.add(possible[i]) : void();
+            }
+            const Distribution here = all.distribution();
+            most.mean = std::max(most.mean, here.mean);
+            EXPECT_LE(bounds.lower.mean, here.mean);
+            for (std::size_t i = 0; i < percentiles.size(); ++i) {
+                most.at[i] = std::max(most.at[i], here.at[i]);
+                EXPECT_LE(bounds.lower.at[i], here.at[i]);
+            }
+        }
+        EXPECT_NEAR(bounds.upper.mean, most.mean, 1e-9);
+        EXPECT_EQ(bounds.upper.at, most.at);
+    }
+}
+
+// A percentile of buckets is off by them, too: the bar holds that of the values.
+TEST(Histogram, BoundsHoldThePercentilesOfTheValues) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 50; ++round) {
+        BoundedHistogram histogram;
+        Sample values;
+        for (int i = 0; i < 40; ++i) {
+            const std::int64_t value =
+                std::uniform_int_distribution(100'000'000, 110'000'000)(random);
+            histogram.add(value, 0, 0);
+            values.add(static_cast<double>(value));
+        }
+        const Bounds bounds = histogram.bounds();
+        const Distribution exact = values.distribution();
+        for (std::size_t i = 0; i < percentiles.size(); ++i) {
+            EXPECT_LE(bounds.lower.at[i], exact.at[i]);
+            EXPECT_GE(bounds.upper.at[i], exact.at[i]);
+            EXPECT_LE(bounds.upper.at[i] - bounds.lower.at[i], 0.002 * exact.at[i]);
+        }
+    }
+}
+
 TEST(Histogram, StaysWithinItsError) {
     Random random(11);
     Sample sample;
