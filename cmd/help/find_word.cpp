@@ -170,6 +170,33 @@ void add_page(const ShippedFile& page, Hits& hits) {
     }
 }
 
+/// Words that no flag, key or page has for its name, and what to say of them.
+struct Topic {
+    std::string_view word;
+    const char* place;
+    const char* text;
+};
+constexpr Topic topics[] = {
+    {"units", "units",
+     "durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m, a bare number is seconds; limits of "
+     "--goodput are ms without a unit; where a number could mean two things it is refused, and "
+     "both "
+     "spellings are named"},
+    {"tenant", "driftless replay --keep NAME",
+     "a column of the trace goes into the records; then --by kept.tenant, --goodput \"tenant=gold "
+     "ttft:200\" and --fail-if \"tenant=gold ttft:p95 > 500ms\""},
+    {"overload", "summary.json: kept_up",
+     "whether the server kept up; driftless find has the knee"},
+    {"keep up", "summary.json: kept_up", "whether the server kept up; driftless find has the knee"},
+    {"prometheus", "driftless replay --metrics URL",
+     "the servers' own metrics, read during the run"},
+    {"gpu", "driftless replay --metrics URL", "the servers' own metrics, read during the run"},
+    {"ssl", "driftless replay --ca, --cert, --key, --insecure", "https"},
+    {"proxy", "driftless replay --connect-to PLACE",
+     "where the connection goes instead of the URL's"},
+    {"docker", "driftless help containers.md", "how to run it in a container"},
+};
+
 /// Lines of 100 columns at most: all of a text whose name is the word, the first line of others.
 void append_lines(const Hit& hit, std::vector<std::string>& lines) {
     constexpr std::size_t columns_max = 100;
@@ -213,7 +240,15 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(line.size() + 1);
         const std::string code(line.substr(2, line.find(' ', 2) - 2));
-        hits.add(code, "exit code " + code, std::string(line.substr(7)));
+        const std::string plain = plain_of(word);
+        const bool is_all = plain == "exit" || plain == "exit_code" || plain == "exit_codes";
+        const std::string_view name = is_all                            ? word
+                                      : plain.starts_with("exit_code_") ? "exit code " + code
+                                                                        : code;
+        hits.add(name, "exit code " + code, std::string(line.substr(7)));
+    }
+    for (const Topic& topic : topics) {
+        hits.add(topic.word, topic.place, topic.text);
     }
     for (const ShippedFile& file : shipped) {
         hits.add(file.name.substr(0, file.name.find('.')),
