@@ -242,9 +242,8 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
         const std::string code(line.substr(2, line.find(' ', 2) - 2));
         const std::string plain = plain_of(word);
         const bool is_all = plain == "exit" || plain == "exit_code" || plain == "exit_codes";
-        const std::string_view name = is_all                            ? word
-                                      : plain.starts_with("exit_code_") ? "exit code " + code
-                                                                        : code;
+        const bool is_one = plain.starts_with("exit_code_");
+        const std::string name = is_all ? std::string(word) : (is_one ? "exit code " : "") + code;
         hits.add(name, "exit code " + code, std::string(line.substr(7)));
     }
     for (const Topic& topic : topics) {
