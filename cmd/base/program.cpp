@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
+#include "engine/io/tls.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
@@ -116,6 +117,7 @@ bool settle_process() {
     ignore.sa_handler = SIG_IGN;
     (void)sigaction(SIGXFSZ, &ignore, nullptr);
     std::set_new_handler(&end_without_memory);
+    end_tls_without_memory();
     return hold_standard_files();
 }
 

@@ -1,19 +1,54 @@
 #include "engine/io/tls.hpp"
 
 #include <arpa/inet.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// `made`, unless there is none: the handler of `new` may end the process.
+void* made_or_ended(void* made) {
+    if (const std::new_handler handler = std::get_new_handler(); made == nullptr && handler) {
+        handler();
+    }
+    return made;
+}
+
+void* take_memory(std::size_t bytes, const char*, int) {
+    return made_or_ended(std::malloc(bytes));
+}
+
+void* grow_memory(void* memory, std::size_t bytes, const char*, int) {
+    if (bytes == 0) {
+        std::free(memory);
+        return nullptr;
+    }
+    return made_or_ended(std::realloc(memory, bytes));
+}
+
+void free_memory(void* memory, const char*, int) {
+    std::free(memory);
+}
+
+}  // namespace
+
+void end_tls_without_memory() {
+    (void)CRYPTO_set_mem_functions(&take_memory, &grow_memory, &free_memory);
+}
 
 namespace {
 

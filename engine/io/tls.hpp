@@ -61,6 +61,10 @@ struct ssl_session_st;
 
 namespace driftless {
 
+/// From now on OpenSSL has the process end without memory as `new` does: by its handler. To be
+/// called before OpenSSL is used.
+void end_tls_without_memory();
+
 struct TlsClientOptions {
     bool verify = true;     ///< chain and host name
     std::string ca_file;    ///< PEM, instead of the system's store; empty: that
