@@ -12,6 +12,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
+#include "cmd/base/run_folder.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 
@@ -72,8 +73,10 @@ std::string begin_of(const std::string& path) {
 }
 
 bool is_binary(std::string_view text) {
-    return std::any_of(text.begin(), text.end(),
-                       [](char one) { return static_cast<unsigned char>(one) - 8U > 126U - 8U; });
+    return std::any_of(text.begin(), text.end(), [](char one) {
+        const auto byte = static_cast<unsigned char>(one);
+        return byte < '\t' || byte > '~';
+    });
 }
 
 /// Whether a file that begins so can be an earlier export of the kind that begins so: an empty one
@@ -86,12 +89,8 @@ bool begins_alike(std::string_view old, std::string_view fresh) {
 
 /// Whether it holds what a run, a sweep or a search has found.
 bool is_data(const std::string& path) {
-    const std::filesystem::path file(path);
-    std::error_code none;
-    return file.extension() == ".jsonl" || file.filename() == "sweep.json" ||
-           file.filename() == "find.json" ||
-           (file.extension() == ".json" &&
-            std::filesystem::exists(file.parent_path() / "run.json", none));
+    const std::string name = std::filesystem::path(path).filename().string();
+    return is_file_of_run(name) || name == "sweep.json" || name == "find.json";
 }
 
 int refuse_old(const char* flag, const std::string& path, const char* why) {

@@ -53,7 +53,7 @@ constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl
 constexpr const char* unfinished_file = "run.json.new";
 constexpr const char* facts_file = "run.json";
 
-// What it makes after its first row.
+// What it makes besides.
 constexpr std::array<const char*, 3> later_files{"run.toml", "summary.json", "report.html"};
 
 bool is_ours(const struct stat& facts) {

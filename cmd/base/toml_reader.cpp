@@ -18,10 +18,6 @@ std::string decimal_text(double value) {
     return text;
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether a key has so many parts that the library, which goes down into them, has no stack left.
 bool is_too_deep(std::string_view text) {
     constexpr std::size_t parts_max = 256;

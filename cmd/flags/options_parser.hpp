@@ -66,34 +66,16 @@ class Flags {
     template <typename Parse, typename Target>
     void value(const char* name, const char* unit, const char* help, const char* standard,
                const Parse& parse, Target& target, Words words = {}) {
-        const auto read = [&parse, &target](std::string_view text, bool kept) -> Result<void> {
-            auto parsed = parse(text);
-            if (!parsed) {
-                return parsed.error();
-            }
-            if (kept) {
-                target = std::move(parsed).value();
-            }
-            return {};
-        };
-        add({name, unit, help, standard, false, words_of(parse, std::move(words)), read});
+        add({name, unit, help, standard, false, own_words(parse, std::move(words)),
+             reader(parse, [&target](auto value) { target = std::move(value); })});
     }
 
     /// A flag that may be given any number of times, each time with one value.
     template <typename Parse, typename T>
     void values(const char* name, const char* unit, const char* help, const Parse& parse,
                 std::vector<T>& target, Words words = {}) {
-        const auto read = [&parse, &target](std::string_view text, bool kept) -> Result<void> {
-            auto parsed = parse(text);
-            if (!parsed) {
-                return parsed.error();
-            }
-            if (kept) {
-                target.push_back(std::move(parsed).value());
-            }
-            return {};
-        };
-        add({name, unit, help, nullptr, true, words_of(parse, std::move(words)), read});
+        add({name, unit, help, nullptr, true, own_words(parse, std::move(words)),
+             reader(parse, [&target](auto value) { target.push_back(std::move(value)); })});
     }
 
     /// A flag without value: `target` becomes `meaning`.
@@ -122,8 +104,21 @@ class Flags {
         void take(const std::string& text) const;
     };
 
+    template <typename Parse, typename Keep>
+    static auto reader(const Parse& parse, Keep keep) {
+        return [&parse, keep](std::string_view text, bool kept) -> Result<void> {
+            auto parsed = parse(text);
+            if (!parsed) {
+                return parsed.error();
+            }
+            if (kept) {
+                keep(std::move(parsed).value());
+            }
+            return {};
+        };
+    }
     template <typename Parse>
-    static Words words_of(const Parse& parse, Words given) {
+    static Words own_words(const Parse& parse, Words given) {
         if constexpr (requires { parse.words(); }) {
             return parse.words();
         } else {

@@ -26,9 +26,9 @@ enum FlagTrait : unsigned {
     not_setting = 32,   ///< compared elsewhere (compare_runs.cpp: server, model, work), or of no
                         ///< meaning for a comparison (files, the client's host, shards)
     watching = 64,      ///< how the client watches and uses its host: shards may differ in it
+    of_sweep = 128,     ///< a sweep gives it to its cells, or none may have it
     of_again = 256,     ///< takes up the flags of a run or a file, or belongs to one that does
     of_its_end = 512,   ///< of files that it writes at its end: kept for `--resume` alone
-    of_sweep = 128,     ///< a sweep gives it to its cells, or none may have it
 };
 
 struct FlagRow {

@@ -445,16 +445,20 @@ std::string repeated_goodput(const GoodputRules& rules) {
                       : "";
 }
 
+std::string limits_missing(std::string_view figure, const std::string& rule,
+                           const std::string& who) {
+    return figure == "good" || figure == "request_goodput"
+               ? "--fail-if \"" + rule + "\" counts good requests, but " + who +
+                     "; add --goodput \"ttft:200 tpot:50\" or the like"
+               : "";
+}
+
 std::string limits_missing(const std::vector<Threshold>& fail_if) {
+    std::string why;
     for (const Threshold& one : fail_if) {
-        const std::string_view name = one.figure->name;
-        if (name == "good" || name == "request_goodput") {
-            return "--fail-if \"" + one.text +
-                   "\" counts good requests, but no limits are set; add --goodput \"ttft:200 "
-                   "tpot:50\" or the like";
-        }
+        why = why.empty() ? limits_missing(one.figure->name, one.text, "no limits are set") : why;
     }
-    return "";
+    return why;
 }
 
 namespace {

@@ -52,6 +52,9 @@ std::string repeated_goodput(const GoodputRules& rules);
 /// Why a condition that counts good requests cannot be judged where no limits are set, or the empty
 /// text.
 std::string limits_missing(const std::vector<Threshold>& fail_if);
+/// The same of one rule on a figure; `who` says where limits are missing.
+std::string limits_missing(std::string_view figure, const std::string& rule,
+                           const std::string& who);
 /// Why the rules cannot stand together in a run that keeps these columns of its trace, or a
 /// condition cannot be judged there, or the empty text.
 std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold>& fail_if,

@@ -355,17 +355,13 @@ std::vector<TestCase> cases_of(const SummaryInfo& info) {
     return cases;
 }
 
-}  // namespace
-
-namespace {
-
-template <typename Markdown, typename Junit>
-int write_texts(const CiFiles& files, const Markdown& markdown, const Junit& junit) {
+/// A text is written where its file is asked for.
+int write_texts(const CiFiles& files, const std::string& markdown, const std::string& junit) {
     int code = exit_done;
-    const auto write = [&](const char* flag, const std::string& path, const auto& text) {
+    const auto write = [&](const char* flag, const std::string& path, const std::string& text) {
         if (code == exit_done && !path.empty()) {
             (void)make_folders_above(path);  // making the file says what is wrong
-            code = write_new_file(flag, path, text(), files.force);
+            code = write_new_file(flag, path, text, files.force);
         }
     };
     write("--markdown", files.markdown, markdown);
@@ -376,21 +372,18 @@ int write_texts(const CiFiles& files, const Markdown& markdown, const Junit& jun
 }  // namespace
 
 int write_ci_files(const CiFiles& files, const ReportedRun& run) {
-    return write_texts(
-        files, [&] { return markdown_summary(run); }, [&] { return junit_report(run); });
+    return write_texts(files, files.markdown.empty() ? "" : markdown_summary(run),
+                       files.junit.empty() ? "" : junit_report(run));
 }
 
 int write_ci_failure(const CiFiles& files, const std::string& suite, const std::string& why) {
     TestCase one = verdict_case({});
     one.end = CaseEnd::error;
     one.message = one.details = why;
-    return write_texts(
-        files,
-        [&] {
-            return fmt::format("{}: the run failed before its first request\n\n{}\n",
-                               markdown_begins, markdown_text(why));
-        },
-        [&] { return junit_text(suite, {one}, 0, ""); });
+    return write_texts(files,
+                       fmt::format("{}: the run failed before its first request\n\n{}\n",
+                                   markdown_begins, markdown_text(why)),
+                       junit_text(suite, {one}, 0, ""));
 }
 
 std::string junit_report(const ReportedRun& run) {

@@ -17,6 +17,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "cmd/reading/view.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "cmd/runs/table.hpp"
@@ -107,17 +108,16 @@ std::string why_not_twice(const Comparison& comparison) {
 
 /// A rule on good requests, of which a run cannot say which they are.
 std::string why_not_good(const CompareCommand& command, const Comparison& comparison) {
-    for (const ChangeThreshold& one : command.wish.thresholds) {
-        const std::string name = one.metric.name();
-        for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
-            if ((name == "good" || name == "request_goodput") && command.slo.empty() &&
-                run->facts.goodput.empty()) {
-                return "--fail-if \"" + one.text + "\" counts good requests, but " + run->name() +
-                       " has no limits; add --goodput \"ttft:200 tpot:50\" or the like";
-            }
+    std::string why;
+    for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
+        const bool has_limits = !command.slo.empty() || !run->facts.goodput.empty();
+        for (const ChangeThreshold& one : command.wish.thresholds) {
+            why = has_limits || !why.empty()
+                      ? why
+                      : limits_missing(one.metric.name(), one.text, run->name() + " has no limits");
         }
     }
-    return "";
+    return why;
 }
 
 int read_runs(const CompareCommand& command, Comparison& out) {

@@ -9,6 +9,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/sweep.hpp"
+#include "cmd/runs/table.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
@@ -232,12 +233,12 @@ std::string key_figures(const LedgerCell& cell) {
         return root ? root.value().find(key).as_double() : std::nullopt;
     };
     const std::optional<double> due = of("p99_ttft_due_ms");
-    const bool is_held = due && *due > 1.1 * of("p99_ttft_ms").value_or(0);
+    const bool is_longer = due && is_longer_from_due(*due, of("p99_ttft_ms").value_or(0));
     return cell.summary.empty()
                ? ""
                : fmt::format(", {} req/s, TTFT p99 {} ms{}", number(of("request_throughput")),
                              number(of("p99_ttft_ms")),
-                             is_held ? fmt::format(" ({} from due)", number(due)) : "");
+                             is_longer ? fmt::format(" ({} from due)", number(due)) : "");
 }
 
 }  // namespace

@@ -40,12 +40,13 @@ constexpr std::array all_columns{
     Column{"hits", "hits", 1},
 };
 
-std::vector<Column> columns_of(const ManyRuns& table) {
-    std::vector<Column> columns(all_columns.begin(), all_columns.end());
-    if (!shows_due(table.runs)) {
-        std::erase_if(columns,
-                      [](const Column& one) { return std::string_view(one.head) == "due p99"; });
-    }
+using Columns = std::vector<Column>;
+
+Columns columns_with(bool due) {
+    Columns columns(all_columns.begin(), all_columns.end());
+    std::erase_if(columns, [due](const Column& one) {
+        return !due && std::string_view(one.figure) == "ttft_due:p99";
+    });
     return columns;
 }
 
@@ -108,20 +109,21 @@ std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
     return text;
 }
 
-std::vector<std::string> head_of(const ManyRuns& table) {
+std::vector<std::string> head_of(const ManyRuns& table, const Columns& columns) {
     std::vector<std::string> row{"run"};
     for (const std::string& column : table.columns) {
         row.push_back(cut(column));
     }
     row.insert(row.end(), {"runs", "ok", "failed"});
-    for (const Column& column : columns_of(table)) {
+    for (const Column& column : columns) {
         row.emplace_back(column.head);
     }
     row.emplace_back("verdict");
     return row;
 }
 
-std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
+std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell,
+                                const Columns& columns) {
     std::vector<std::string> row{cut(short_name(table, cell))};
     for (std::size_t i = 0; i < cell.values.size(); ++i) {
         const std::string& value = cell.values[i];
@@ -130,7 +132,7 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
     row.push_back(std::to_string(cell.shown.size()));
     row.push_back(count_text(table, cell, "completed"));
     row.push_back(count_text(table, cell, "failed"));
-    for (const Column& column : columns_of(table)) {
+    for (const Column& column : columns) {
         const TableFigure shown = known_figure(column.figure);
         row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
     }
@@ -138,9 +140,9 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
     return row;
 }
 
-bool any_below_floor(const ManyRuns& table) {
+bool any_below_floor(const ManyRuns& table, const Columns& columns) {
     return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
-        return std::any_of(all_columns.begin(), all_columns.end(), [&](const Column& column) {
+        return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
             const std::optional<CellFigure> value =
                 figure_of(table, cell, known_figure(column.figure));
             return value && value->below_floor;
@@ -148,7 +150,7 @@ bool any_below_floor(const ManyRuns& table) {
     });
 }
 
-std::string notes_of(const ManyRuns& table) {
+std::string notes_of(const ManyRuns& table, const Columns& columns, bool due) {
     std::string text;
     const bool repeats = std::any_of(table.cells.begin(), table.cells.end(),
                                      [](const RunCell& one) { return one.shown.size() > 1; });
@@ -170,12 +172,12 @@ std::string notes_of(const ManyRuns& table) {
             "Runs of the same server, load and labels share a line; --each lists them "
             "separately.\n";
     }
-    if (shows_due(table.runs)) {
+    if (due) {
         text +=
             "due p99: TTFT from the due instant, with the wait of rows that were held back or left "
             "late.\n";
     }
-    if (any_below_floor(table)) {
+    if (any_below_floor(table, columns)) {
         text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",
                             known_figure("ttft:p50").floor(), known_figure("ttft:p99").floor());
     }
@@ -242,7 +244,7 @@ bool shows_due(const std::vector<TableRun>& runs) {
         const auto of = [&run](const Threshold& which) {
             return run.summary ? run.summary->figure(which).value_or(0) : 0;
         };
-        return of(due) > 1.1 * of(ttft);
+        return is_longer_from_due(of(due), of(ttft));
     });
 }
 
@@ -259,11 +261,13 @@ std::string short_name(const ManyRuns& table, const RunCell& cell) {
 }
 
 std::string table_screen(const ManyRuns& table) {
-    ViewTable lines(head_of(table));
+    const bool due = shows_due(table.runs);
+    const Columns columns = columns_with(due);
+    ViewTable lines(head_of(table, columns));
     for (const RunCell& cell : table.cells) {
-        lines.add(row_of(table, cell));
+        lines.add(row_of(table, cell, columns));
     }
-    return lines.text(1 + table.columns.size(), true) + notes_of(table);
+    return lines.text(1 + table.columns.size(), true) + notes_of(table, columns, due);
 }
 
 std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts) {

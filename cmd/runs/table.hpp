@@ -188,7 +188,11 @@ TableFigure known_figure(std::string_view text);
 /// What files have of each cell: every figure that there is, of times mean, p50, p90, p99, p99.9.
 const std::vector<TableFigure>& table_figures();
 
-/// TTFT p99 of some run is a tenth longer from the due instant: rows were held back, or left late.
+/// From the due instant by more than a tenth: rows were held back, or left late.
+inline bool is_longer_from_due(double due, double ttft) {
+    return due > 1.1 * ttft;
+}
+/// TTFT p99 of some run is.
 bool shows_due(const std::vector<TableRun>& runs);
 
 /// The label `gpus`, where it is a number above 0.

@@ -163,17 +163,17 @@ const auto& all_figures() {
         rate(
             "request_throughput", "requests/s", RateOf::requests,
             [](const Figures& f) { return std::optional(f.request_throughput); },
-            [](const Figures& f) { return f.request_throughput_error(); }),
+            [](const Figures& f) { return f.throughput_error(f.request_throughput); }),
         rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput,
-             [](const Figures& f) { return f.token_rate_error(input_throughput(f)); }),
+             [](const Figures& f) { return f.throughput_error(input_throughput(f)); }),
         rate(
             "output_throughput", "output tokens/s", RateOf::tokens,
             [](const Figures& f) { return std::optional(f.output_throughput); },
-            [](const Figures& f) { return f.token_rate_error(f.output_throughput); }),
+            [](const Figures& f) { return f.throughput_error(f.output_throughput); }),
         rate(
             "total_token_throughput", "all tokens/s", RateOf::tokens,
             [](const Figures& f) { return std::optional(f.total_token_throughput); },
-            [](const Figures& f) { return f.token_rate_error(f.total_token_throughput); }),
+            [](const Figures& f) { return f.throughput_error(f.total_token_throughput); }),
         rate(
             "request_goodput", "good requests/s", RateOf::requests,
             [](const Figures& f) { return f.request_goodput; },

@@ -412,7 +412,6 @@ void Summary::add(const Record& record) {
         ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
     }
     f.has_bounds = f.has_bounds || record.last_late_ns;
-    has_tokens_ = has_tokens_ || record.first_token_ns;
     f.awaits_answers = f.awaits_answers || record.user || record.parent_end_ns;
     add_sending(record);
     add_prompt(record);
@@ -457,10 +456,11 @@ void Summary::add_missing(const Record& record) {
     if (gone || (lost && !record.e2e_ns)) {
         e2e_.add_missing();
     }
-    if (gone && !record.output_length) {
-        has_lost_gaps_ = true;
-    } else if (gone) {
-        const std::uint64_t gaps = std::max<std::uint32_t>(*record.output_length, 1) - 1;
+    if (gone) {
+        constexpr std::uint64_t endless = std::uint64_t{1} << 40;  // no percentile lies before them
+        const std::uint64_t tokens = record.output_length.value_or(0);
+        const std::uint64_t gaps =
+            record.output_length ? std::max<std::uint64_t>(tokens, 1) - 1 : endless;
         itl_.add_missing(gaps);
         chunk_gap_.add_missing(gaps);
     }
@@ -552,11 +552,7 @@ std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
                            : std::nullopt;
 }
 
-std::optional<ErrorBar> SummaryFigures::request_throughput_error() const {
-    return rate_error(*this, request_throughput, request_throughput, request_throughput);
-}
-
-std::optional<ErrorBar> SummaryFigures::token_rate_error(std::optional<double> rate) const {
+std::optional<ErrorBar> SummaryFigures::throughput_error(std::optional<double> rate) const {
     return rate ? rate_error(*this, *rate, *rate, *rate) : std::nullopt;
 }
 
@@ -705,12 +701,12 @@ void Summary::add_gaps(const Record& record) {
 
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
-    f.has_bounds = f.has_bounds || !has_tokens_;  // older records have none of theirs
     f.prompts = prompts_.figures();
     f.errors = errors_.by_rows();
     f.errors_others = errors_.others();
     f.phase = phase_.figures();
     f.ttft = ttft_.distribution();
+    f.has_bounds = f.has_bounds || f.ttft.count == 0;  // refusals alone lack none
     f.ttft_due = ttft_due_.distribution();
     f.tpot = tpot_.distribution();
     f.e2e = e2e_.distribution();
@@ -723,8 +719,6 @@ SummaryFigures Summary::figures() const {
         f.e2e_bounds = e2e_.bounds();
         f.itl_bounds = itl_.bounds();
         f.chunk_gap_bounds = chunk_gap_.bounds();
-        f.itl_bounds = has_lost_gaps_ ? Bounds() : f.itl_bounds;
-        f.chunk_gap_bounds = has_lost_gaps_ ? Bounds() : f.chunk_gap_bounds;
         add_moved("TTFT", ttft_, 1, f.moved);
         // Of few tokens, as much as moves E2E by the whole.
         const double a_gap = tpot_gaps_ > 0 ? static_cast<double>(f.tpot.count) / tpot_gaps_ : 0;
@@ -775,8 +769,7 @@ bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
            !has_lane_cap(info.run.arguments) && !f.has_held() && !f.sides && !info.unfinished;
 }
 
-/// Nothing beside the waits that it is held against. A row that leaves late waits from its due
-/// instant, too.
+/// Rows left late by less than a tenth of what they waited for, from their due instants.
 bool is_late_by_little(const SummaryFigures& f) {
     return f.load_late().max <= 0.1 * f.ttft_due.median();
 }

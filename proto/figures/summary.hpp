@@ -579,8 +579,8 @@ struct SummaryFigures {
         return has_bars() ? goodput().error() : std::nullopt;
     }
     std::optional<ErrorBar> request_goodput_error() const;
-    std::optional<ErrorBar> request_throughput_error() const;
-    std::optional<ErrorBar> token_rate_error(std::optional<double> rate) const;
+    /// Of a rate of requests or of tokens; nothing where that is not known.
+    std::optional<ErrorBar> throughput_error(std::optional<double> rate) const;
 };
 
 class Summary {
@@ -615,9 +615,7 @@ class Summary {
     Sample ttft_due_;
     BoundedSample tpot_{BoundedSample::Ends::both};
     BoundedSample e2e_{BoundedSample::Ends::lower};
-    double tpot_gaps_ = 0;        ///< between the tokens of all that have a TPOT
-    bool has_lost_gaps_ = false;  ///< of rows that failed here, nobody knows how many
-    bool has_tokens_ = false;     ///< any row
+    double tpot_gaps_ = 0;  ///< between the tokens of all that have a TPOT
     Sending sending_;
     BoundedHistogram itl_;
     BoundedHistogram chunk_gap_;

@@ -220,9 +220,9 @@ void write_client_error(JsonWriter& json, const SummaryFigures& f) {
     write("chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
     write_error(json, "good", f.good_error());
     write_error(json, "request_goodput", f.request_goodput_error());
-    write_error(json, "request_throughput", f.request_throughput_error());
-    write_error(json, "output_throughput", f.token_rate_error(f.output_throughput));
-    write_error(json, "total_token_throughput", f.token_rate_error(f.total_token_throughput));
+    write_error(json, "request_throughput", f.throughput_error(f.request_throughput));
+    write_error(json, "output_throughput", f.throughput_error(f.output_throughput));
+    write_error(json, "total_token_throughput", f.throughput_error(f.total_token_throughput));
     json.end_object();
 }
 

@@ -4,6 +4,7 @@ that are not ours (Python's ssl, openssl s_server). Papers are made here, by the
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import ssl
@@ -11,10 +12,11 @@ import subprocess
 import threading
 import unittest
 
-from harness import Case, SAMPLE, mock
+from harness import Case, SAMPLE, SANITIZED, SECONDS_MAX, mock
 from raw_server import RawServer
 
 OPENSSL = shutil.which("openssl")
+HOST = 7
 NO_PREFLIGHT = ("--no-preflight", "--model", "m")
 REMEDY_CA = "; name its authority with --ca FILE, or accept it with --insecure"
 
@@ -130,6 +132,26 @@ class Tls(Case):
             "row.jsonl",
             '{"timestamp": 0, "input_length": 512, "output_length": 2, "hash_ids": [1]}\n',
         )
+
+    @unittest.skipIf(SANITIZED, "the sanitizers map more than any limit of memory")
+    def test_without_memory(self):
+        """Whoever asks for it, OpenSSL or we: exit code 7, told in one line, and never an abort."""
+        rows = "".join(
+            json.dumps({"timestamp": 0, "input_length": 64, "output_length": 4, "hash_ids": [i]}) + "\n"
+            for i in range(1000)
+        )
+        trace = self.write("burst.jsonl", rows)
+        told = 0
+        with self.secure_mock(self.papers.server(), "--ttft", "300ms") as server:
+            for mib in range(112, 140, 3):
+                command, _ = self.command(trace, "--url", server.url, "--insecure", *NO_PREFLIGHT, "--calibration",
+                                          "none", "--metrics", "none", folder=self.scratch / str(mib))  # fmt: skip
+                limit = (mib << 20, mib << 20)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+                                      preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit))  # fmt: skip
+                self.assertIn(done.returncode, (0, HOST), f"{mib}: {done.stderr}")
+                told += "out of memory" in done.stderr
+        self.assertGreater(told, 0)
 
     def test_rehearsal(self):
         """Every row is ok and exact, as over http, and later connections take up the session."""

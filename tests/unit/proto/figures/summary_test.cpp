@@ -673,19 +673,19 @@ TEST(ClientError, OfThroughputIsByTheShortestDuration) {
     summary.add(record);
     const SummaryFigures f = summary.figures();
     const double seconds = static_cast<double>(f.duration_ns) / 1e9;
-    const std::optional<ErrorBar> bar = f.request_throughput_error();
+    const std::optional<ErrorBar> bar = f.throughput_error(f.request_throughput);
     ASSERT_TRUE(bar);
     EXPECT_NEAR(bar->below, 0, 1e-9);
     EXPECT_NEAR(bar->above, 1 / (seconds - 0.01) - 1 / seconds, 1e-9);
-    EXPECT_NEAR(f.token_rate_error(f.output_throughput)->above, 11 * bar->above, 1e-6);
+    EXPECT_NEAR(f.throughput_error(f.output_throughput)->above, 11 * bar->above, 1e-6);
     record.outcome = Outcome::client_failed;  // it may have been ok, and for longer
     summary.add(record);
-    EXPECT_FALSE(summary.figures().request_throughput_error());
-    EXPECT_FALSE(summary.figures().token_rate_error(11));
+    EXPECT_FALSE(summary.figures().throughput_error(1));
+    EXPECT_FALSE(summary.figures().throughput_error(11));
     record.outcome = Outcome::ok;
     record.user = 1;
     summary.add(record);
-    EXPECT_FALSE(summary.figures().request_throughput_error()) << "late reads lower the load";
+    EXPECT_FALSE(summary.figures().throughput_error(1)) << "late reads lower the load";
 }
 
 /// "share rate": which bars of goodput are known, of an answer and this record.
