@@ -503,6 +503,7 @@ void Exchanges::received(Lane& lane, const Completion& done) {
     CHECK(lane.state == LaneState::busy);
     const bool first = !lane.exchange.any_byte;
     const bool was_over = lane.exchange.over;
+    lane.exchange.uncut = lane.exchange.uncut || (!was_over && is_past_limit(lane.exchange, done));
     read_answer(lane, done, parts_.ring, receive_counts_, parts_.sleep);
     if (lane.exchange.over && !was_over) {
         note_over(lane);
@@ -532,6 +533,16 @@ Exchanges::Deadlines Exchanges::deadlines_of(const ExchangeState& exchange) cons
         exchange.fired + limits.total,
         exchange.any_byte ? exchange.last_byte + limits.idle : exchange.fired + limits.first_byte,
         exchange.patience ? exchange.fired + *exchange.patience : never};
+}
+
+// A client that did not run cut nothing off. Silence begins with the last byte, which may have come
+// before it was read.
+bool Exchanges::is_past_limit(const ExchangeState& exchange, const Completion& done) const {
+    Deadlines deadlines = deadlines_of(exchange);
+    if (exchange.any_byte) {
+        deadlines.silence = exchange.over_since + parts_.settings.timeouts.idle;
+    }
+    return done.stamp > std::min(deadlines.first(), parts_.drains_at);
 }
 
 // Receives only note their instant; this looks at it when the earliest deadline has passed.
@@ -641,6 +652,8 @@ void Exchanges::push_end(Lane& lane) {
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
         event.flags |= event_censored;
     }
+    const bool counts = exchange.outcome == Outcome::ok || exchange.outcome == Outcome::abandoned;
+    event.flags |= exchange.uncut && counts ? event_uncut : std::uint8_t{0};
     event.flags |= exchange.host_slept ? event_host_slept : std::uint8_t{0};
     event.end = end_info(*exchange.row, exchange.outcome, exchange.sys_errno);
     event.end.bytes_sent = exchange.accepted;

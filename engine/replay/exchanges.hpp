@@ -164,6 +164,7 @@ class Exchanges {
         Instant first() const { return std::min({total, silence, abandon}); }
     };
     Deadlines deadlines_of(const ExchangeState& exchange) const;
+    bool is_past_limit(const ExchangeState& exchange, const Completion& done) const;
     void submit_slice(Lane& lane, std::size_t bytes_max);
     static void note_rest_wait(ExchangeState& exchange, Duration waited);
     void leave_rest(Lane& lane);

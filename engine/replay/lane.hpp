@@ -172,6 +172,7 @@ struct ExchangeState {
     std::int64_t left_ns = 0;   ///< the kernel's stamp of the head of the request; 0: none
     bool heard = false;         ///< something came: bytes, an end or an error
     bool host_slept = false;    ///< meanwhile: some of what came may have waited for as long
+    bool uncut = false;         ///< read on behind a limit that may have passed before it came
     Instant over_since;         ///< when what came last was there, or a deadline passed
     Instant free_since;         ///< the same, but where that is not sure: when it was not there yet
     Duration waited{0};         ///< at most so long a byte of the answer waited for us, up to now

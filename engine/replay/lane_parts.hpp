@@ -166,6 +166,7 @@ struct LaneParts {
     bool turns_wait = false;
     /// The run's time is over: what is cut off from here on is so by plan.
     bool time_over = false;
+    Instant drains_at = never;  ///< what is open then is cut off
     TokenBudgets budgets{settings.budgets};
 
     bool has_tls(std::uint32_t target) const { return targets[target].tls != nullptr; }

@@ -264,9 +264,10 @@ void Run::serve_others(Instant now, Instant due) {
 }
 
 // So long after the begin of the measurement nothing may be open any more.
-bool Run::is_drained(std::int64_t at_ns) const {
+Instant Run::drains_at() const {
     const std::optional<std::int64_t> from_ns = parts_.schedule.measured_from_ns();
-    return from_ns && settings_.drained_ns != INT64_MAX && at_ns - *from_ns >= settings_.drained_ns;
+    const bool ends = from_ns && zero_ != never && settings_.drained_ns != INT64_MAX;
+    return ends ? zero_ + Duration{*from_ns} + Duration{settings_.drained_ns} : never;
 }
 
 bool Run::watch_stop(Instant now) {
@@ -275,7 +276,8 @@ bool Run::watch_stop(Instant now) {
         stopped_early_ = parts_.stop_wanted->load(std::memory_order_relaxed);
     }
     const int requests = asked + (stop_asked_ ? 1 : 0) + (stopped_early_ ? 1 : 0);
-    drained_ = zero_ != never && is_drained((now - zero_).ns);
+    lanes_.parts.drains_at = drains_at();
+    drained_ = now >= lanes_.parts.drains_at;
     lanes_.parts.time_over = (drained_ || stopped_early_) && asked == 0;
     if ((requests > 0 || drained_) && !stopping_) {
         stopping_ = true;

@@ -112,7 +112,7 @@ class Run {
     bool serve_next(Instant now, Instant due);
     bool arm_soon(Instant now);
     void serve_others(Instant now, Instant due);
-    bool is_drained(std::int64_t at_ns) const;
+    Instant drains_at() const;
     bool watch_stop(Instant now);
     void take_replies(Instant now);
     void watch_users(Instant now);

@@ -126,6 +126,11 @@ bool is_lost_whole(const Record& record) {
     return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted;
 }
 
+/// Its times say nothing for sure: a part of it was lost, or it may not be there at all.
+bool is_unsure(const Record& record) {
+    return lost_in_client(record) || has_taint(record, taint_uncut);
+}
+
 /// What its limits ask of a row, by its own times or by those at one end of their bars.
 class LimitedRow {
   public:
@@ -185,7 +190,7 @@ std::optional<bool> is_good(const GoodputLimits& limits, const Record& record, T
     if (times == TimesAt::measured && is_ok && is_lost) {
         return std::nullopt;  // its first or last token may be among what was lost
     }
-    if (times != TimesAt::measured && (is_lost || is_lost_whole(record))) {
+    if (times != TimesAt::measured && (is_unsure(record) || is_lost_whole(record))) {
         return times == TimesAt::shortest;
     }
     if (!is_ok || !row.is_in_time(limits)) {
@@ -339,10 +344,7 @@ double bound_of(std::int64_t ns) {
 
 /// From the fire until the server can have had the request at the latest, ns; nothing: not known.
 std::optional<double> request_late_ns(const Record& record) {
-    const auto has = [&record](std::string_view reason) {
-        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
-               record.tainted.end();
-    };
+    const auto has = [&record](std::string_view reason) { return has_taint(record, reason); };
     if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
         has(taint_retransmitted) || has(taint_answered_early)) {
         return std::nullopt;
@@ -355,14 +357,14 @@ std::optional<double> request_late_ns(const Record& record) {
 
 std::optional<ErrorBar> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
     const std::optional<double> request_ns = request_late_ns(record);
-    return request_ns && token_late_ns && !lost_in_client(record)
+    return request_ns && token_late_ns && !is_unsure(record)
                ? std::optional(ErrorBar{*request_ns + bound_of(*token_late_ns), 0})
                : std::nullopt;
 }
 
 std::optional<ErrorBar> tpot_error(const Record& record) {
     const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
-    return record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)
+    return record.first_late_ns && record.last_late_ns && gaps >= 1 && !is_unsure(record)
                ? std::optional(ErrorBar{bound_of(*record.last_late_ns) / gaps,
                                         bound_of(*record.first_late_ns) / gaps})
                : std::nullopt;
@@ -477,10 +479,7 @@ void Summary::add_taints(const Record& record) {
         f.tainted_first.push_back(record.row);
     }
     CHECK(f.tainted_rows == f.taints.rows.size() && f.tainted_first.size() <= tainted_listed);
-    const auto has = [&record](std::string_view reason) {
-        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
-               record.tainted.end();
-    };
+    const auto has = [&record](std::string_view reason) { return has_taint(record, reason); };
     if (has(taint_late)) {
         ++f.tainted_late[static_cast<std::size_t>(record.late_cause)];
     }
@@ -489,6 +488,7 @@ void Summary::add_taints(const Record& record) {
     f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
     f.tainted_retried += has(taint_retried) ? 1 : 0;
     f.tainted_answered_early += has(taint_answered_early) ? 1 : 0;
+    f.tainted_uncut += has(taint_uncut) ? 1 : 0;
     f.tainted_limit += has(taint_limit) ? 1 : 0;
     f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
     const bool resent = record.retransmits.value_or(0) > 0;
@@ -537,7 +537,8 @@ std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double 
         static_cast<double>(f.late_causes[static_cast<std::size_t>(LateCause::lane)]);
     const bool has_bar = f.has_bars() && !f.awaits_answers && !f.has_held() &&
                          waited <= waited_max * static_cast<double>(f.fired) &&
-                         f.failed_here() == 0 && f.timeline.duration_least_ns > 0;
+                         f.failed_here() == 0 && f.tainted_uncut == 0 &&
+                         f.timeline.duration_least_ns > 0;
     const double longer =
         static_cast<double>(f.duration_ns) / static_cast<double>(f.timeline.duration_least_ns);
     return has_bar ? error_bar(rate, least, most * longer) : std::nullopt;
@@ -678,7 +679,7 @@ void Summary::add_gaps(const Record& record) {
                          (record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size());
     figures_.itl_rows_left_out += counted ? 0 : 1;
     constexpr std::int64_t unbounded = BoundedHistogram::unbounded;
-    const bool has_bounds = record.chunk_late_ns.size() == stamps.size() && !lost_in_client(record);
+    const bool has_bounds = record.chunk_late_ns.size() == stamps.size() && !is_unsure(record);
     const auto late_ns = [&](std::size_t chunk) {
         return has_bounds ? std::clamp<std::int64_t>(record.chunk_late_ns[chunk], 0, unbounded)
                           : unbounded;

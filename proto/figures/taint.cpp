@@ -279,6 +279,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     add(record.outcome == Outcome::client_failed, taint_client_failed);
     add(losses.request_lost, taint_retransmitted);
     add(losses.answered_early && record.status == 200, taint_answered_early);
+    add(losses.uncut, taint_uncut);
     const auto is_over = [](std::int64_t delay_ns, std::int64_t limit_ns) {
         return limit_ns > 0 && delay_ns > limit_ns;
     };
@@ -292,10 +293,6 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
 }
 
 namespace {
-
-bool has(const Record& record, std::string_view reason) {
-    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
-}
 
 Suspect suspect_of(LateCause cause) {
     switch (cause) {
@@ -340,23 +337,23 @@ TaintedRow tainted_row_of(const Record& record) {
     const std::int64_t fired_ns = record.fired_ns.value_or(record.due_ns);
     for (const std::string_view ours :
          {taint_payload_dropped, taint_entries_dropped, taint_limit, taint_client_failed}) {
-        if (has(record, ours)) {
+        if (has_taint(record, ours)) {
             return {record.due_ns, end_of(record), 0, Suspect::ours};
         }
     }
-    if (has(record, taint_late)) {
+    if (has_taint(record, taint_late)) {
         const std::int64_t wanted_ns = wanted_delay_ns(record);
         return {record.due_ns + wanted_ns, fired_ns, record.drift_ns.value_or(0) - wanted_ns,
                 suspect_of(record.late_cause)};
     }
-    if (has(record, taint_read_late)) {
+    if (has_taint(record, taint_read_late)) {
         return {fired_ns, end_of(record), record.receive_delay_ns.value_or(0), Suspect::reading};
     }
-    if (has(record, taint_retransmitted) || has(record, taint_retried) ||
-        has(record, taint_answered_early)) {
+    if (has_taint(record, taint_retransmitted) || has_taint(record, taint_retried) ||
+        has_taint(record, taint_answered_early)) {
         return {fired_ns, end_of(record), 0, Suspect::network};
     }
-    if (has(record, taint_wire_late)) {
+    if (has_taint(record, taint_wire_late)) {
         const std::int64_t delay_ns = wire_delay_ns(record);
         return {fired_ns, record.wire_ns.value_or(fired_ns + delay_ns), delay_ns, Suspect::wire};
     }

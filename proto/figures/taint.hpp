@@ -160,13 +160,15 @@ struct RowLosses {
     std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
     bool request_lost = false;           ///< a part of the request, on the way: it was sent again
     bool answered_early = false;         ///< bytes of the answer were there before the request left
+    bool uncut = false;                  ///< bytes of it were read behind a limit
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A
 /// row that `--max-inflight` or a budget held back was late because the user wanted it: no taint
 /// for as long as it was held. One that a limit of this host held back is tainted whatever the
 /// limits, and so is one that failed for our own lack, or whose request was lost on the way and
-/// sent again, or whose 200 was there before it. (Servers may refuse a request early.)
+/// sent again, or whose 200 was there before it (servers may refuse a request early), or
+/// came behind a limit that may have ended it.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -181,6 +181,9 @@ inline constexpr std::string_view taint_client_failed = "client_failed";  ///< i
 inline constexpr std::string_view taint_retransmitted = "retransmitted";
 /// Bytes of its answer were there before the request had left: they answer something else.
 inline constexpr std::string_view taint_answered_early = "answered_early";
+/// Read behind a limit (`--timeout-..`, `--abandon`, the run's end) while the client was late: it
+/// may have come behind it, too, and a client that runs would have cut it off.
+inline constexpr std::string_view taint_uncut = "uncut";
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {
@@ -300,6 +303,7 @@ struct Record {
         request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
 };
 
+bool has_taint(const Record& record, std::string_view reason);
 /// The full event ring took a part of its answer: what stood there is lost in the client.
 bool lost_in_client(const Record& record);
 /// Its output tokens were counted. Chunks are only a lower bound: no TPOT and no rate follows.

@@ -432,10 +432,12 @@ Result<void> check(Record& record) {
 
 }  // namespace
 
+bool has_taint(const Record& record, std::string_view reason) {
+    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
+}
+
 bool lost_in_client(const Record& record) {
-    return std::any_of(record.tainted.begin(), record.tainted.end(), [](const std::string& why) {
-        return why == taint_payload_dropped || why == taint_entries_dropped;
-    });
+    return has_taint(record, taint_payload_dropped) || has_taint(record, taint_entries_dropped);
 }
 
 Result<void> read_record_into(JsonDocument& document, std::string_view line, Record& out) {

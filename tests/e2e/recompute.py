@@ -183,6 +183,11 @@ def is_lost(record):
     return bool({"payload_dropped", "entries_dropped"} & set(record["tainted"] or []))
 
 
+def is_unsure(record):
+    """Nothing is known of its times: a part was lost, or a client that ran would have cut it off."""
+    return is_lost(record) or "uncut" in (record["tainted"] or [])
+
+
 def bars(values, lower, upper, percents=PERCENTILES, possible=()):
     """How far below and above each number the true one may lie, in ms; both lists hold what is not known, as 0 and infinity.
     Any of `possible` may be there, too, as large as that."""
@@ -211,7 +216,7 @@ def meets_at(record, slo, end):
     sent, tokens = request_late(record), record["output_tokens"] or 0
 
     def from_fire(late):
-        return None if None in (sent, late) or is_lost(record) else (sent + late, 0)
+        return None if None in (sent, late) or is_unsure(record) else (sent + late, 0)
 
     first, last = record["first_late_ns"], record["last_late_ns"]
     if record["outcome"] == "abandoned":
@@ -221,7 +226,7 @@ def meets_at(record, slo, end):
                   "e2e": (waited, from_fire(0))}  # fmt: skip
         broken = any(at_end(*lasted[m], end) > bound * 1e6 for m, bound in slo.items() if m in lasted)
         return False if broken else None
-    if is_lost(record) or record["outcome"] in ("client_failed", "interrupted"):
+    if is_unsure(record) or record["outcome"] in ("client_failed", "interrupted"):
         return end == 0
     if record["outcome"] != "ok":
         return False
@@ -264,7 +269,7 @@ def goodput_error(records, slo, warm):
     share = {end: good / of if of else None for end, (good, of) in counts.items()}
     shortest = duration_ns(records, warm, shortest=True) / 1e9
     rates = counts[None][0] / seconds, counts[1][0] / seconds, counts[0][0] / shortest if shortest else math.inf
-    if load_waits(records) or gone_rows(records):
+    if has_no_rates(records):
         rates = math.nan, math.nan, math.inf
     return {
         "good": None if None in share.values() else
@@ -280,11 +285,15 @@ RATES = ("request_throughput", "output_throughput", "total_token_throughput")
 def rate_errors(records, counts, warm):
     """Of throughput: by the shortest duration; rows that failed for our own lack might have gone on."""
     longest, shortest = (duration_ns(records, warm, shortest=end) / 1e9 for end in (False, True))
-    if load_waits(records) or gone_rows(records) or not longest or shortest <= 0:
+    if has_no_rates(records) or not longest or shortest <= 0:
         return dict.fromkeys(RATES)
     return {
         name: {"below": 0, "above": max(0, count / shortest - count / longest)} for name, count in zip(RATES, counts)
     }
+
+
+def has_no_rates(records):
+    return load_waits(records) or gone_rows(records) or any("uncut" in (r["tainted"] or []) for r in records)
 
 
 def gone_rows(records):
@@ -308,7 +317,7 @@ def client_error(records, ok, given_up, whole, slo, warm, counts):
         lower, upper = [0] * missing(key), [math.inf] * missing(key)
         for r in (r for r in of if r[key] is not None):
             parts = (request_late(r), r[late])
-            unknown = None in parts or is_lost(r)
+            unknown = None in parts or is_unsure(r)
             lower.append(0 if unknown else max(0, r[key] - sum(parts)))
             upper.append(math.inf if unknown else r[key])
         found[f"{metric}_ms"] = bars(values, lower, upper)
@@ -316,14 +325,14 @@ def client_error(records, ok, given_up, whole, slo, warm, counts):
     timed = [r for r in ok if r["tpot_ns"] is not None]
     for r in timed:
         first, last = r["first_late_ns"], r["last_late_ns"]
-        unknown = first is None or last is None or is_lost(r)
+        unknown = first is None or last is None or is_unsure(r)
         between = r["output_tokens"] - 1
         lower.append(0 if unknown else max(0, r["tpot_ns"] - last / between))
         upper.append(math.inf if unknown else r["tpot_ns"] + first / between)
     possible = []  # tokens that were read together may have come apart
     for r in ok:
         if r["tpot_ns"] is None and (r["output_tokens"] or 0) > 1 and not is_lost(r) and len(r["chunk_ns"] or ()) != 1:
-            unknown = r["first_late_ns"] is None or r["last_late_ns"] is None
+            unknown = r["first_late_ns"] is None or r["last_late_ns"] is None or is_unsure(r)
             lower.append(0)
             (upper if unknown else possible).append(
                 math.inf if unknown else r["first_late_ns"] / (r["output_tokens"] - 1))
@@ -340,7 +349,7 @@ def client_error(records, ok, given_up, whole, slo, warm, counts):
 
 
 def chunks_late(record):
-    known = record["chunk_late_ns"] and not is_lost(record)
+    known = record["chunk_late_ns"] and not is_unsure(record)
     return record["chunk_late_ns"] if known else [math.inf] * len(record["chunk_ns"])
 
 

@@ -36,10 +36,6 @@ inline std::string of(std::uint64_t got, std::uint64_t wanted) {
     return std::to_string(got) + " instead of " + std::to_string(wanted);
 }
 
-inline bool has_taint(const Record& record, std::string_view reason) {
-    return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();
-}
-
 /// Empty where this law is among those that `broken_laws` names.
 inline std::string unnamed(const std::string& broken, const std::string& law) {
     const bool named = ("\n" + broken).find("\n" + law + ": ") != std::string::npos;

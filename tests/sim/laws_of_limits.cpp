@@ -251,7 +251,24 @@ void abandoned_as_drawn(const SimResult& result, Breaches& breaches) {
     }
 }
 
+// A process that does not run cuts nothing off: what came past a limit says so.
+void answers_past_a_limit_are_told(const SimResult& result, Breaches& breaches) {
+    for (const Record& record : result.records) {
+        const auto last = result.last_reads.find(record.row);
+        if (record.outcome != Outcome::ok || last == result.last_reads.end()) {
+            continue;
+        }
+        const std::int64_t total_ns = *record.fired_ns + result.timeouts.total.ns;
+        const std::int64_t limit_ns =
+            std::min(total_ns, given_up_at_ns(result, record).value_or(total_ns));
+        breaches.unless(last->second.came_ns <= limit_ns || has_taint(record, taint_uncut), record,
+                        "was whole " + std::to_string(last->second.came_ns - limit_ns) +
+                            " ns past its limit, and is not tainted");
+    }
+}
+
 constexpr Law laws_of_limits_all[] = {
+    {"answers past a limit are told", answers_past_a_limit_are_told},
     {"losses are reported", losses_are_reported},
     {"our limits taint", our_limits_taint},
     {"lost answers count nothing", lost_answers_count_nothing},

@@ -161,6 +161,8 @@ const OutputBug output_bugs[] = {
          Record& record = ok_record(result);
          record.fired_ns = *record.first_token_ns;
      }},
+    {"answers past a limit are told",
+     [](SimResult& result) { result.timeouts.total = Duration{1}; }},
     {"timeouts keep to what came",
      [](SimResult& result) {
          Record& record = ok_record(result);

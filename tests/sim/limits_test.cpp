@@ -71,6 +71,22 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
     EXPECT_LT(tainted_by(lost, taint_retransmitted), 100u);
 }
 
+// A pause in which an answer came behind its limit: a client that runs would have cut it off.
+TEST(Limits, AnswersThatAPauseLetThroughAreTainted) {
+    SimOptions options{.seed = 7, .weather = {.pause = 0.05}};
+    options.timeouts.total = milliseconds(60);
+    options.timeouts.idle = milliseconds(40);
+    const SimResult paused = lawful(run(make_trace(7, 400), options));
+    const auto of = [&](Outcome outcome) {
+        return std::count_if(paused.records.begin(), paused.records.end(),
+                             [&](const Record& record) {
+                                 return record.outcome == outcome && has_taint(record, taint_uncut);
+                             });
+    };
+    EXPECT_GT(of(Outcome::ok), 0);
+    EXPECT_EQ(of(Outcome::timeout_total), 0);
+}
+
 // The kernel has not sent again yet when the row gives up: nobody knows that the server had it.
 TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
     SimOptions options{.seed = 7, .weather = {.lose_sent = 0.3}};

@@ -665,6 +665,33 @@ Record known_record() {
     return record;
 }
 
+// A client that ran would have cut it off, perhaps: then the figures are those of all others.
+TEST(ClientError, HoldsTheFiguresWithoutARowThatALimitMayHaveEnded) {
+    Summary summary({{{}, "", {20 * ms, {}, {}}}});
+    Summary without({{{}, "", {20 * ms, {}, {}}}});
+    for (std::int64_t i = 1; i <= 10; ++i) {
+        Record record = known_record();
+        record.ttft_ns = i * ms;
+        if (i == 5) {
+            record.tainted = {std::string(taint_uncut)};
+        } else {
+            without.add(record);
+        }
+        summary.add(record);
+    }
+    EXPECT_EQ(summary.figures().good, 10u);
+    EXPECT_EQ(without.figures().good, 9u);
+    const SummaryFigures f = summary.figures();
+    const SummaryFigures g = without.figures();
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        EXPECT_LE(f.ttft_bounds.lower.at[i], g.ttft_bounds.lower.at[i]) << percentiles[i].name;
+        EXPECT_GE(f.ttft_bounds.upper.at[i], g.ttft_bounds.upper.at[i]) << percentiles[i].name;
+    }
+    EXPECT_EQ(f.goodput().worst.good, 9u);
+    EXPECT_EQ(f.throughput_error(f.request_throughput), std::nullopt);
+    EXPECT_TRUE(g.throughput_error(g.request_throughput));
+}
+
 // The last bytes may have waited: the run was shorter than measured by no more than that.
 TEST(ClientError, OfThroughputIsByTheShortestDuration) {
     Summary summary;
