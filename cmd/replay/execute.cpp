@@ -528,11 +528,10 @@ void Execution::close_books(const RecordWriter& writer) {
 
 }  // namespace
 
-int execute_run(const Replay& run, bool& began) {
+Played execute_run(const Replay& run) {
     Execution execution(run);
     const int code = execution.go();
-    began = execution.began();
-    return code;
+    return {code, execution.began()};
 }
 
 }  // namespace driftless

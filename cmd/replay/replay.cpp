@@ -86,18 +86,18 @@ int replay(Replay& run) {
         return go_through(of_a_dry_run, run);
     }
     count_stop_requests();  // what comes before looks at none: there, a signal just ends us
-    int code = go_through(before_time_0, run);
+    const int code = go_through(before_time_0, run);
     if (code == exit_interrupted) {
         std::fputs("driftless: interrupted before the first request; nothing was written\n",
                    stderr);
     }
-    bool began = false;
-    code = code == exit_done ? execute_run(run, began) : code;
-    if (code != exit_done && code != exit_interrupted && !began) {  // CI steps publish the files
+    const Played played = code == exit_done ? execute_run(run) : Played{code, false};
+    const bool failed = played.code != exit_done && played.code != exit_interrupted;
+    if (failed && !played.began) {  // CI steps publish the files
         const std::string why = last_complaint();
         (void)write_ci_failure(run.options().results.ci, run.workload.trace.name, why);
     }
-    return code;
+    return played.code;
 }
 
 /// A flag that replay does not know may be one of report, for the run that replay makes.

@@ -154,9 +154,12 @@ int look_up_calibration(Replay& run);
 int probe_caches(Replay& run);
 
 /// Plays the steps of a run (engine/replay): a folder, run.json, the engines, the writer's thread.
-/// Ends `quiet`, prints the summary and returns the exit code (execute.cpp). `began`: it was
-/// played, and its files are written.
-int execute_run(const Replay& run, bool& began);
+/// Ends `quiet` and prints the summary (execute.cpp).
+struct Played {
+    int code;           ///< of the process
+    bool began = true;  ///< it was played, and its files are written
+};
+Played execute_run(const Replay& run);
 /// `--dry-run`: arms every row and sends nothing. Prints the schedule, the digests and the expected
 /// hits; writes run.json only where `--out` names a folder (dry_run.cpp).
 int execute_dry_run(Replay& run);

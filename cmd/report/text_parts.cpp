@@ -156,11 +156,14 @@ std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
     if (!kept) {
         return "";
     }
-    return *kept ? "; the server kept up"
-                 : fmt::format(
-                       "; the server did not keep up: in flight rose to {}, so TTFT "
-                       "measures how long the run was",
-                       grouped(f.timeline.max_concurrent_requests));
+    if (*kept) {
+        return "; the server kept up";
+    }
+    return "; the server did not keep up: " +
+           (f.timeline.stability.stability == Stability::unstable
+                ? fmt::format("in flight rose to {}, so TTFT measures how long the run was",
+                              grouped(f.timeline.max_concurrent_requests))
+                : rows_text(f.timed_out()) + " waited until a time limit");
 }
 
 }  // namespace

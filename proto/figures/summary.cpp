@@ -788,6 +788,9 @@ std::optional<bool> kept_up(const SummaryFigures& f, const SummaryInfo& info) {
         // What failed or was given up would have waited on.
         return on_time || is_late_by_little(f) ? std::optional(false) : std::nullopt;
     }
+    if (on_time && static_cast<double>(f.timed_out()) > 0.01 * all) {
+        return false;  // a wait that ends at a limit rises no further
+    }
     // Refusals come fast, and what was given up waits no longer: they tell nothing of a queue.
     const bool answers = static_cast<double>(f.answered()) >= 0.99 * all;
     return on_time && answers ? std::optional(true) : std::nullopt;

@@ -527,6 +527,12 @@ struct SummaryFigures {
     std::uint64_t failed_sent() const {
         return failed - std::min(failed, outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
     }
+    /// Rows that a time limit ended.
+    std::uint64_t timed_out() const {
+        return outcomes[static_cast<std::size_t>(Outcome::timeout_first_byte)] +
+               outcomes[static_cast<std::size_t>(Outcome::timeout_idle)] +
+               outcomes[static_cast<std::size_t>(Outcome::timeout_total)];
+    }
     /// Those whose clients have waited for the end: of abandoned ones nobody knows it.
     std::uint64_t ended_sent() const { return answered() + failed_sent(); }
     /// Rows that reported their hits, and whose forecast is known; and their hits.

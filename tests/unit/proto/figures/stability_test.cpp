@@ -141,7 +141,9 @@ TEST(KeptUp, IsSaidOfOpenLoadsThatWereAnswered) {
     changed.tainted_late[1] = 3;
     EXPECT_EQ(kept_up(changed, {}), false) << "by little";
     EXPECT_EQ(kept_up(run_of(growing, Outcome::timeout_total), {}), false);
-    changed = run_of([](std::int64_t) { return 20; });
+    const auto flat = [](std::int64_t) { return 20; };
+    EXPECT_EQ(kept_up(run_of(flat, Outcome::timeout_total), {}), false) << "waits end at the limit";
+    changed = run_of(flat);
     changed.tainted_late[1] = 3;
     EXPECT_EQ(kept_up(changed, {}), std::nullopt);
     changed = behind;
