@@ -499,7 +499,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     add_taints(record,
                {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
                 state.request_waited_ns, end.end.request_lost,
-                (end.flags & event_answered_early) != 0, (end.flags & event_uncut) != 0},
+                (end.flags & event_answered_early) != 0, (end.flags & event_end_unsure) != 0},
                config.limits, state.due.rank);
 }
 

@@ -59,8 +59,9 @@ inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the 
 /// On `end`: by the kernel's stamps, bytes of the answer were there before the request had left; or
 /// it was whole, and the request had not left whole.
 inline constexpr std::uint8_t event_answered_early = 64;
-/// On `end`: bytes of the answer were read behind a limit that may have ended it before they came.
-inline constexpr std::uint8_t event_uncut = 2;
+/// On `end`: a client that is never late might have seen another end. The answer was read on behind
+/// a limit that may have passed before it came; or it was cut off after its server had to wait.
+inline constexpr std::uint8_t event_end_unsure = 2;
 /// On `end`: the host slept meanwhile, and chunks may have waited for longer than they say.
 inline constexpr std::uint8_t event_host_slept = 128;
 /// On `armed`: the phase, one token alone, and which attempt it is.

@@ -503,7 +503,8 @@ void Exchanges::received(Lane& lane, const Completion& done) {
     CHECK(lane.state == LaneState::busy);
     const bool first = !lane.exchange.any_byte;
     const bool was_over = lane.exchange.over;
-    lane.exchange.uncut = lane.exchange.uncut || (!was_over && is_past_limit(lane.exchange, done));
+    lane.exchange.past_limit =
+        lane.exchange.past_limit || (!was_over && is_past_limit(lane.exchange, done));
     read_answer(lane, done, parts_.ring, receive_counts_, parts_.sleep);
     if (lane.exchange.over && !was_over) {
         note_over(lane);
@@ -539,9 +540,9 @@ Exchanges::Deadlines Exchanges::deadlines_of(const ExchangeState& exchange) cons
 // before it was read.
 bool Exchanges::is_past_limit(const ExchangeState& exchange, const Completion& done) const {
     Deadlines deadlines = deadlines_of(exchange);
-    if (exchange.any_byte) {
-        deadlines.silence = exchange.over_since + parts_.settings.timeouts.idle;
-    }
+    const Instant heard =
+        exchange.any_byte ? exchange.over_since : std::max(done.unread_since, exchange.fired);
+    deadlines.silence = std::min(deadlines.silence, heard + parts_.settings.timeouts.idle);
     return done.stamp > std::min(deadlines.first(), parts_.drains_at);
 }
 
@@ -552,7 +553,7 @@ void Exchanges::watch(Lane& lane, Instant now) {
     const Deadlines deadlines = deadlines_of(exchange);
     const Instant next = deadlines.first();
     if (now >= next) {
-        exchange.over_since = exchange.free_since = next;
+        exchange.over_since = exchange.free_since = exchange.limit_passed = next;
     }
     if (now >= deadlines.abandon && deadlines.abandon == next) {
         lane.end(Outcome::abandoned);
@@ -630,6 +631,14 @@ bool Exchanges::is_stale(const Lane& lane) const {
            exchange.row->tries < stale_retries_max;
 }
 
+bool Exchanges::is_end_unsure(const ExchangeState& exchange) {
+    const Outcome outcome = exchange.outcome;
+    const bool is_cut = exchange.limit_passed != never || outcome == Outcome::cancelled ||
+                        outcome == Outcome::truncated || outcome == Outcome::send_failed;
+    const bool is_counted = outcome == Outcome::ok || outcome == Outcome::abandoned;
+    return (exchange.past_limit && is_counted) || (exchange.stalled_since != never && is_cut);
+}
+
 void Exchanges::push_end(Lane& lane) {
     ExchangeState& exchange = lane.exchange;
     const Instant now = parts_.loop.driver().now();
@@ -652,8 +661,7 @@ void Exchanges::push_end(Lane& lane) {
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
         event.flags |= event_censored;
     }
-    const bool counts = exchange.outcome == Outcome::ok || exchange.outcome == Outcome::abandoned;
-    event.flags |= exchange.uncut && counts ? event_uncut : std::uint8_t{0};
+    event.flags |= is_end_unsure(exchange) ? event_end_unsure : std::uint8_t{0};
     event.flags |= exchange.host_slept ? event_host_slept : std::uint8_t{0};
     event.end = end_info(*exchange.row, exchange.outcome, exchange.sys_errno);
     event.end.bytes_sent = exchange.accepted;
@@ -663,6 +671,8 @@ void Exchanges::push_end(Lane& lane) {
     event.end.status = status_of(lane);
     if (exchange.outcome == Outcome::ok) {
         event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
+    } else if (exchange.limit_passed != never) {
+        event.stamp_ns = std::max(exchange.limit_passed, exchange.last_byte).ns;
     }
     if (event.end.status == status_429) {
         exchange.row->is_429 = true;

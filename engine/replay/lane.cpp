@@ -175,6 +175,18 @@ struct Reader {
     }
 };
 
+// While we do not read, the receive window closes and the server cannot send: what comes later is
+// late by as much, though it does not wait for us. An eighth of the kernel's first buffer can do
+// that, as small packets take up far more of it than they hold.
+void note_backlog(ExchangeState& exchange, std::size_t bytes, Instant since, Instant now) {
+    constexpr Duration late_min = milliseconds(1);
+    constexpr std::size_t closing_bytes = 16 * 1024;
+    exchange.backlog = now - since >= late_min ? exchange.backlog + bytes : 0;
+    if (exchange.backlog >= closing_bytes) {
+        exchange.stalled_since = std::min(exchange.stalled_since, since);
+    }
+}
+
 // A read may hold many packets, and the kernel keeps the stamp of the last one only: of the others
 // all that is known is that nothing was waiting at `unread_since`. A kernel that is late itself may
 // say so of bytes that it had stamped already. None was there before its request left.
@@ -186,7 +198,9 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
     const Instant since =
         kernel_ns != 0 ? std::min(Instant{kernel_ns}, nothing_there) : nothing_there;
     const Duration asleep = nothing_there <= sleep.noticed ? sleep.length : Duration{0};
-    const Duration waited = std::max(done.stamp - since, done.stamp - nothing_there + asleep);
+    note_backlog(exchange, done.bytes.size(), nothing_there, done.stamp);
+    const Instant missing_since = std::min(nothing_there, exchange.stalled_since);
+    const Duration waited = std::max(done.stamp - since, done.stamp - missing_since + asleep);
     exchange.heard = true;
     exchange.over_since = kernel_ns != 0 ? Instant{kernel_ns} : nothing_there;
     // After a stop answers are read in any order, and only the stamp of the first is of use.
@@ -198,8 +212,9 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
     counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
     const Duration since_stamp =
         std::max(done.stamp - Instant{kernel_ns}, Duration{0}) + stamp_tolerance + asleep;
-    return {waited,
-            kernel_ns != 0 && done.stamps_last_byte ? std::min(since_stamp, waited) : waited};
+    const bool is_stamped = kernel_ns != 0 && done.stamps_last_byte;
+    const bool is_stalled = exchange.stalled_since != never;
+    return {waited, is_stamped && !is_stalled ? std::min(since_stamp, waited) : waited};
 }
 
 // By an end of stream, a close_notify or an error.

@@ -172,11 +172,16 @@ struct ExchangeState {
     std::int64_t left_ns = 0;   ///< the kernel's stamp of the head of the request; 0: none
     bool heard = false;         ///< something came: bytes, an end or an error
     bool host_slept = false;    ///< meanwhile: some of what came may have waited for as long
-    bool uncut = false;         ///< read on behind a limit that may have passed before it came
-    Instant over_since;         ///< when what came last was there, or a deadline passed
-    Instant free_since;         ///< the same, but where that is not sure: when it was not there yet
-    Duration waited{0};         ///< at most so long a byte of the answer waited for us, up to now
-    Duration accept_delay{0};   ///< from the fire until we saw that the kernel had taken some of it
+    bool past_limit = false;    ///< read on behind a limit that may have passed before it came
+    Instant limit_passed = never;  ///< which ended it
+    /// From here on so much waited for us that the server may have had to wait, too: what it sends
+    /// is late for as long as that. `never`: it did not.
+    Instant stalled_since = never;
+    std::size_t backlog = 0;   ///< bytes that waited together
+    Instant over_since;        ///< when what came last was there, or a deadline passed
+    Instant free_since;        ///< the same, but where that is not sure: when it was not there yet
+    Duration waited{0};        ///< at most so long a byte of the answer waited for us, up to now
+    Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
     /// Since when the rest of the request waits for us to send more of it; then: when that was.
     Instant rest_from;
     Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchanges.cpp)

@@ -121,14 +121,43 @@ std::vector<std::uint32_t> length_bounds(std::vector<std::uint32_t>& lengths, st
 
 namespace {
 
+/// A bound below 0 counts as 0: records can be anybody's.
+double bound_of(std::int64_t ns) {
+    return static_cast<double>(std::max<std::int64_t>(ns, 0));
+}
+
+/// Its end came by a clock or a broken connection, not by an answer.
+bool is_cut_off(Outcome outcome) {
+    return outcome == Outcome::timeout_first_byte || outcome == Outcome::timeout_idle ||
+           outcome == Outcome::timeout_total || outcome == Outcome::abandoned ||
+           outcome == Outcome::cancelled || outcome == Outcome::truncated ||
+           outcome == Outcome::send_failed;
+}
+
+/// Its request waited in this client, and it was cut off: in time, it might have been answered.
+bool may_have_been_answered(const Record& record) {
+    if (!is_cut_off(record.outcome) || !record.fired_ns || !record.ended_ns) {
+        return false;
+    }
+    constexpr double waited_min_ns = 1e6;
+    constexpr double share_min = 0.01;  // of what it lasted
+    const double lasted_ns = bound_of(*record.ended_ns - *record.fired_ns);
+    const double waited_ns = (record.wire_delay_bound_ns ? bound_of(*record.wire_delay_bound_ns)
+                                                         : lasted_ns) +  // nothing left
+                             bound_of(record.request_delay_ns.value_or(0));
+    return waited_ns > std::max(waited_min_ns, share_min * lasted_ns) ||
+           has_taint(record, taint_end_unsure);
+}
+
 /// Nobody knows what would have become of it.
 bool is_lost_whole(const Record& record) {
-    return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted;
+    return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted ||
+           may_have_been_answered(record);
 }
 
 /// Its times say nothing for sure: a part of it was lost, or it may not be there at all.
 bool is_unsure(const Record& record) {
-    return lost_in_client(record) || has_taint(record, taint_uncut);
+    return lost_in_client(record) || has_taint(record, taint_end_unsure);
 }
 
 /// What its limits ask of a row, by its own times or by those at one end of their bars.
@@ -182,6 +211,9 @@ class LimitedRow {
 
 std::optional<bool> is_good(const GoodputLimits& limits, const Record& record, TimesAt times) {
     const LimitedRow row(record, times);
+    if (times != TimesAt::measured && (is_unsure(record) || is_lost_whole(record))) {
+        return times == TimesAt::shortest;
+    }
     if (record.outcome == Outcome::abandoned) {
         return row.has_broken_one(limits) ? std::optional(false) : std::nullopt;
     }
@@ -189,9 +221,6 @@ std::optional<bool> is_good(const GoodputLimits& limits, const Record& record, T
     const bool is_lost = lost_in_client(record);
     if (times == TimesAt::measured && is_ok && is_lost) {
         return std::nullopt;  // its first or last token may be among what was lost
-    }
-    if (times != TimesAt::measured && (is_unsure(record) || is_lost_whole(record))) {
-        return times == TimesAt::shortest;
     }
     if (!is_ok || !row.is_in_time(limits)) {
         return false;
@@ -337,11 +366,6 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
 /// The kernel's stamps are off by the error of two samples of its clock.
 constexpr double stamp_error_ns = 2e3;
 
-/// A bound below 0 counts as 0: records can be anybody's.
-double bound_of(std::int64_t ns) {
-    return static_cast<double>(std::max<std::int64_t>(ns, 0));
-}
-
 /// From the fire until the server can have had the request at the latest, ns; nothing: not known.
 std::optional<double> request_late_ns(const Record& record) {
     const auto has = [&record](std::string_view reason) { return has_taint(record, reason); };
@@ -448,6 +472,7 @@ void Summary::add(const Record& record) {
 /// What should be in the sums of times, and is not: nobody knows what it would have been.
 void Summary::add_missing(const Record& record) {
     const bool gone = is_lost_whole(record);
+    figures_.lost_whole += gone ? 1 : 0;
     const bool lost = lost_in_client(record);
     if (gone || (lost && !record.ttft_ns)) {
         ttft_.add_missing();
@@ -488,7 +513,7 @@ void Summary::add_taints(const Record& record) {
     f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
     f.tainted_retried += has(taint_retried) ? 1 : 0;
     f.tainted_answered_early += has(taint_answered_early) ? 1 : 0;
-    f.tainted_uncut += has(taint_uncut) ? 1 : 0;
+    f.tainted_end_unsure += has(taint_end_unsure) ? 1 : 0;
     f.tainted_limit += has(taint_limit) ? 1 : 0;
     f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
     const bool resent = record.retransmits.value_or(0) > 0;
@@ -536,9 +561,8 @@ std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double 
     const auto waited =
         static_cast<double>(f.late_causes[static_cast<std::size_t>(LateCause::lane)]);
     const bool has_bar = f.has_bars() && !f.awaits_answers && !f.has_held() &&
-                         waited <= waited_max * static_cast<double>(f.fired) &&
-                         f.failed_here() == 0 && f.tainted_uncut == 0 &&
-                         f.timeline.duration_least_ns > 0;
+                         waited <= waited_max * static_cast<double>(f.fired) && f.lost_whole == 0 &&
+                         f.tainted_end_unsure == 0 && f.timeline.duration_least_ns > 0;
     const double longer =
         static_cast<double>(f.duration_ns) / static_cast<double>(f.timeline.duration_least_ns);
     return has_bar ? error_bar(rate, least, most * longer) : std::nullopt;

@@ -494,7 +494,8 @@ struct SummaryFigures {
     std::uint64_t tainted_lost = 0;                              ///< payload or entries dropped
     std::uint64_t tainted_limit = 0;           ///< held back by a limit of the host
     std::uint64_t tainted_client_failed = 0;   ///< failed for our own lack
-    std::uint64_t tainted_uncut = 0;           ///< read behind a limit that may have ended them
+    std::uint64_t lost_whole = 0;              ///< nobody knows what would have become of them
+    std::uint64_t tainted_end_unsure = 0;      ///< which might have ended otherwise
     std::uint64_t tainted_answered_early = 0;  ///< by bytes that were there before the request left
     std::uint64_t tainted_retransmitted = 0;   ///< lost on the way, and sent again
     std::uint64_t tainted_unacknowledged = 0;  ///< gave up before that: nobody had it for sure

@@ -279,7 +279,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     add(record.outcome == Outcome::client_failed, taint_client_failed);
     add(losses.request_lost, taint_retransmitted);
     add(losses.answered_early && record.status == 200, taint_answered_early);
-    add(losses.uncut, taint_uncut);
+    add(losses.end_unsure, taint_end_unsure);
     const auto is_over = [](std::int64_t delay_ns, std::int64_t limit_ns) {
         return limit_ns > 0 && delay_ns > limit_ns;
     };

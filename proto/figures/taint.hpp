@@ -160,7 +160,7 @@ struct RowLosses {
     std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
     bool request_lost = false;           ///< a part of the request, on the way: it was sent again
     bool answered_early = false;         ///< bytes of the answer were there before the request left
-    bool uncut = false;                  ///< bytes of it were read behind a limit
+    bool end_unsure = false;             ///< a client that is in time might see another
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A
@@ -168,7 +168,7 @@ struct RowLosses {
 /// for as long as it was held. One that a limit of this host held back is tainted whatever the
 /// limits, and so is one that failed for our own lack, or whose request was lost on the way and
 /// sent again, or whose 200 was there before it (servers may refuse a request early), or
-/// came behind a limit that may have ended it.
+/// whose end is not sure.
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

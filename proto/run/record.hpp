@@ -181,9 +181,10 @@ inline constexpr std::string_view taint_client_failed = "client_failed";  ///< i
 inline constexpr std::string_view taint_retransmitted = "retransmitted";
 /// Bytes of its answer were there before the request had left: they answer something else.
 inline constexpr std::string_view taint_answered_early = "answered_early";
-/// Read behind a limit (`--timeout-..`, `--abandon`, the run's end) while the client was late: it
-/// may have come behind it, too, and a client that runs would have cut it off.
-inline constexpr std::string_view taint_uncut = "uncut";
+/// A client that is never late might have seen another end: it was read on behind a limit
+/// (`--timeout-..`, `--abandon`, the run's end) that may have passed before its bytes came; or it
+/// was cut off after so much had waited here that its server may have had to wait.
+inline constexpr std::string_view taint_end_unsure = "end_unsure";
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {

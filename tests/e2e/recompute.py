@@ -183,9 +183,23 @@ def is_lost(record):
     return bool({"payload_dropped", "entries_dropped"} & set(record["tainted"] or []))
 
 
+CUT_OFF = {"timeout_first_byte", "timeout_idle", "timeout_total", "abandoned", "cancelled", "truncated", "send_failed"}
+
+
+def is_gone(record):
+    """Nobody knows what would have become of it: it failed here, or waited here and was cut off."""
+    if record["outcome"] in ("client_failed", "interrupted"):
+        return True
+    if record["outcome"] not in CUT_OFF or None in (record["fired_ns"], record["ended_ns"]):
+        return False
+    lasted, wire = record["ended_ns"] - record["fired_ns"], record["wire_delay_bound_ns"]
+    waited = (lasted if wire is None else wire) + (record["request_delay_ns"] or 0)
+    return waited > max(1e6, 0.01 * lasted) or "end_unsure" in (record["tainted"] or [])
+
+
 def is_unsure(record):
     """Nothing is known of its times: a part was lost, or a client that ran would have cut it off."""
-    return is_lost(record) or "uncut" in (record["tainted"] or [])
+    return is_lost(record) or "end_unsure" in (record["tainted"] or [])
 
 
 def bars(values, lower, upper, percents=PERCENTILES, possible=()):
@@ -213,6 +227,8 @@ def at_end(value, bar, end):
 
 def meets_at(record, slo, end):
     """Whether a row is good with all its times at one end of their bars; None: nobody knows."""
+    if is_unsure(record) or is_gone(record):
+        return end == 0
     sent, tokens = request_late(record), record["output_tokens"] or 0
 
     def from_fire(late):
@@ -226,8 +242,6 @@ def meets_at(record, slo, end):
                   "e2e": (waited, from_fire(0))}  # fmt: skip
         broken = any(at_end(*lasted[m], end) > bound * 1e6 for m, bound in slo.items() if m in lasted)
         return False if broken else None
-    if is_unsure(record) or record["outcome"] in ("client_failed", "interrupted"):
-        return end == 0
     if record["outcome"] != "ok":
         return False
     between = tokens - 1
@@ -293,11 +307,11 @@ def rate_errors(records, counts, warm):
 
 
 def has_no_rates(records):
-    return load_waits(records) or gone_rows(records) or any("uncut" in (r["tainted"] or []) for r in records)
+    return load_waits(records) or gone_rows(records) or any("end_unsure" in (r["tainted"] or []) for r in records)
 
 
 def gone_rows(records):
-    return [r for r in records if r["outcome"] in ("client_failed", "interrupted")]
+    return [r for r in records if is_gone(r)]
 
 
 def client_error(records, ok, given_up, whole, slo, warm, counts):
@@ -307,8 +321,7 @@ def client_error(records, ok, given_up, whole, slo, warm, counts):
                               *RATES))  # fmt: skip
 
     def missing(key):
-        gone = ("client_failed", "interrupted")
-        return sum(r["outcome"] in gone or (is_lost(r) and r[key] is None) for r in records)
+        return sum(is_gone(r) or (is_lost(r) and r[key] is None) for r in records)
 
     found = {**goodput_error(records, slo, warm), **rate_errors(records, counts, warm)}
     for metric, key, late, of in (("ttft", "ttft_ns", "first_late_ns", ok + given_up),

@@ -319,6 +319,24 @@ TEST(Watch, FirstBytesEndNothing) {
     over.loop.timers().clear(over.lane.timer);
 }
 
+// One read may hold a silence that its limit would have ended.
+TEST(Watch, ASilenceInsideTheFirstReadIsNoted) {
+    for (const bool hidden : {true, false}) {
+        Over over;
+        ExchangeState& exchange = over.lane.exchange;
+        exchange.over = false;
+        exchange.limits = {100, 1 << 20};
+        Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};
+        done.result = static_cast<std::int32_t>(done.bytes.size());
+        done.more = true;
+        done.unread_since = exchange.fired + milliseconds(5);
+        done.stamp = done.unread_since + Timeouts().idle + Duration{hidden ? 1 : 0};
+        over.exchanges.received(over.lane, done);
+        EXPECT_EQ(exchange.past_limit, hidden);
+        over.loop.timers().clear(over.lane.timer);
+    }
+}
+
 // Each deadline, and 1 ns before it.
 TEST(Watch, EndsAnExchangeAtItsDeadlines) {
     struct Case {

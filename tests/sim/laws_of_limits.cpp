@@ -261,7 +261,8 @@ void answers_past_a_limit_are_told(const SimResult& result, Breaches& breaches) 
         const std::int64_t total_ns = *record.fired_ns + result.timeouts.total.ns;
         const std::int64_t limit_ns =
             std::min(total_ns, given_up_at_ns(result, record).value_or(total_ns));
-        breaches.unless(last->second.came_ns <= limit_ns || has_taint(record, taint_uncut), record,
+        breaches.unless(last->second.came_ns <= limit_ns || has_taint(record, taint_end_unsure),
+                        record,
                         "was whole " + std::to_string(last->second.came_ns - limit_ns) +
                             " ns past its limit, and is not tainted");
     }

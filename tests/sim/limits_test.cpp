@@ -78,10 +78,10 @@ TEST(Limits, AnswersThatAPauseLetThroughAreTainted) {
     options.timeouts.idle = milliseconds(40);
     const SimResult paused = lawful(run(make_trace(7, 400), options));
     const auto of = [&](Outcome outcome) {
-        return std::count_if(paused.records.begin(), paused.records.end(),
-                             [&](const Record& record) {
-                                 return record.outcome == outcome && has_taint(record, taint_uncut);
-                             });
+        return std::count_if(
+            paused.records.begin(), paused.records.end(), [&](const Record& record) {
+                return record.outcome == outcome && has_taint(record, taint_end_unsure);
+            });
     };
     EXPECT_GT(of(Outcome::ok), 0);
     EXPECT_EQ(of(Outcome::timeout_total), 0);

@@ -113,6 +113,40 @@ TEST(AnswerWait, CountsFromTheLastLookThatFoundNothing) {
     EXPECT_EQ(lane.exchange.waited.ns, 800'000);
 }
 
+/// So many bytes that have waited for 2 ms, then some in time, 50 ms after the first look: how long
+/// these may be late.
+Duration late_behind(std::size_t bytes, std::size_t reads) {
+    EventRing ring(1 << 16, 4);
+    ReceiveCounts counts;
+    Lane lane{.state = LaneState::busy, .exchange = {.fired = Instant{100'000}}};
+    lane.exchange.limits = {100, 1'000'000};
+    const std::string blanks(bytes, '\n');
+    Completion done{.bytes = blanks};
+    done.unread_since = Instant{} + milliseconds(10);
+    done.stamp = done.unread_since + milliseconds(2);
+    done.result = static_cast<std::int32_t>(bytes);
+    for (std::size_t i = 0; i < reads; ++i) {
+        read_answer(lane, done, ring, counts, {});
+    }
+    lane.exchange.waited = {};
+    done.stamp = Instant{} + milliseconds(60);
+    done.unread_since = done.stamp - microseconds(50);
+    done.kernel_ns = done.stamp.ns - 1000;
+    done.stamps_last_byte = true;
+    done.bytes = "\n";
+    done.result = 1;
+    read_answer(lane, done, ring, counts, {});
+    EXPECT_FALSE(lane.exchange.over);
+    return lane.exchange.waited;
+}
+
+// While so much waits, the window closes: what the server sends later is late, too.
+TEST(AnswerWait, GoesOnWhereTheServerMayHaveHadToWait) {
+    EXPECT_EQ(late_behind(8 * 1024, 2), milliseconds(50));
+    EXPECT_EQ(late_behind(8 * 1024 - 1, 2), microseconds(50));
+    EXPECT_EQ(late_behind(100, 1), microseconds(50));
+}
+
 // Counts as the kernel gives them for a connection, and what they say of one exchange.
 
 TEST(ResendMeter, CountsWhatIsOfOneExchange) {

@@ -673,7 +673,7 @@ TEST(ClientError, HoldsTheFiguresWithoutARowThatALimitMayHaveEnded) {
         Record record = known_record();
         record.ttft_ns = i * ms;
         if (i == 5) {
-            record.tainted = {std::string(taint_uncut)};
+            record.tainted = {std::string(taint_end_unsure)};
         } else {
             without.add(record);
         }
@@ -690,6 +690,26 @@ TEST(ClientError, HoldsTheFiguresWithoutARowThatALimitMayHaveEnded) {
     EXPECT_EQ(f.goodput().worst.good, 9u);
     EXPECT_EQ(f.throughput_error(f.request_throughput), std::nullopt);
     EXPECT_TRUE(g.throughput_error(g.request_throughput));
+}
+
+// What waited in this client and was cut off might have been answered.
+TEST(ClientError, HoldsTheAnswersThatLateRequestsMightHaveHad) {
+    for (const std::int64_t waited_ns : {10 * ms, 10 * ms + 1}) {  // 1 % of what it lasted
+        Summary summary({{{}, "", {20 * ms, {}, {}}}});
+        summary.add(known_record());
+        Record cut = known_record();
+        cut.outcome = Outcome::timeout_total;
+        cut.ttft_ns = cut.tpot_ns = cut.e2e_ns = std::nullopt;
+        cut.ended_ns = *cut.fired_ns + 1000 * ms;
+        cut.request_delay_ns = waited_ns;
+        summary.add(cut);
+        const SummaryFigures f = summary.figures();
+        const bool is_gone = waited_ns > 10 * ms;
+        EXPECT_EQ(f.lost_whole, is_gone ? 1u : 0u);
+        EXPECT_EQ(f.goodput().best.good, f.goodput().good + f.lost_whole);
+        EXPECT_EQ(bar_of(summary, "ttft_ms", "p99") == "null", is_gone);
+        EXPECT_EQ(f.throughput_error(f.request_throughput).has_value(), !is_gone);
+    }
 }
 
 // The last bytes may have waited: the run was shorter than measured by no more than that.
