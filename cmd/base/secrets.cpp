@@ -191,7 +191,14 @@ std::size_t posted_url_at(std::string_view event) {
 
 std::string mask_event(std::string_view event) {
     const std::size_t url = posted_url_at(event);
-    return std::string(event.substr(0, url)) + mask_url(event.substr(url));
+    std::string shown = std::string(event.substr(0, url)) + mask_url(event.substr(url));
+    for (const Header& header : secret_headers(event.substr(words_of(event).what))) {
+        for (std::size_t at = shown.find(header.value); at != shown.npos;
+             at = shown.find(header.value, at + mask_text.size())) {
+            shown.replace(at, header.value.size(), mask_text);
+        }
+    }
+    return shown;
 }
 
 std::string mask_key(std::string_view key) {
@@ -277,6 +284,26 @@ std::vector<Header> secret_parameters(std::string_view url) {
         }
     }
     return parameters;
+}
+
+std::vector<Header> secret_headers(std::string_view command) {
+    constexpr std::string_view of_names =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::vector<Header> headers;
+    for (std::size_t at = command.find(':'); at != command.npos; at = command.find(':', at + 1)) {
+        const std::size_t before = command.substr(0, at).find_last_not_of(of_names);
+        const std::size_t begin = before == command.npos ? 0 : before + 1;
+        const std::string_view name = command.substr(begin, at - begin);
+        const char quote = begin > 0 ? command[begin - 1] : ' ';
+        const std::string_view rest = command.substr(at + 1);
+        const bool is_quoted = quote == '"' || quote == '\'';
+        const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
+        const std::string_view value = trim_blanks(rest.substr(0, end));
+        if (is_secret_name(name) && !value.empty() && !value.starts_with("//")) {
+            headers.push_back({std::string(name), std::string(value)});
+        }
+    }
+    return headers;
 }
 
 std::string mask_url(std::string_view text) {

@@ -44,6 +44,10 @@ std::string mask_url(std::string_view text);
 /// and where that differs without its percent-encoding.
 std::vector<Header> secret_parameters(std::string_view url);
 
+/// Headers with secret names that a shell command gives to a program, as in `curl -H 'X-Key:
+/// word'`.
+std::vector<Header> secret_headers(std::string_view command);
+
 /// Whether a part of a value of the flag may not be shown.
 bool may_hold_secret(std::string_view flag);
 

@@ -93,6 +93,11 @@ Result<double> read_bound(const FigureName& figure, std::string_view text) {
     if (!value || (figure.is_part && *value > (percent ? 100 : 1))) {
         return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
+    if (!percent && *value != 0) {
+        return remedy(
+            "needs a percent sign: 0.5 can be half of all, \"errors > 50 %\", or \"errors > 0.5 "
+            "%\"");
+    }
     return percent ? *value / 100 : *value;
 }
 
@@ -219,6 +224,9 @@ Result<Threshold> parse_threshold(std::string_view text) {
     }
     if (at > 0 && all[at - 1] == '=') {
         return remedy("is not a comparison; use >=, <=, > or <");
+    }
+    if (all.substr(0, at).find('=') != all.npos) {
+        return remedy("names a group of rows, which only --fail-if of a run takes");
     }
     Threshold out;
     out.text = std::string(text);

@@ -260,10 +260,15 @@ std::string time_left(const Progress& p, const ProgressRates& rates) {
                                  ? counted(p.inflight, "answer", "answers") + " to come"
                                  : grouped(rows) + (rows == 1 ? " row" : " rows") + " to go";
     // Users send more when answers have come, and how many more is not known.
-    if (p.rows_open || rates.ended_per_s <= 0 || (rows > 0 && !p.left_ns)) {
+    // The last few are the longest, of which the rate says nothing.
+    constexpr std::uint64_t few = 10;
+    const std::uint64_t open = p.rows - p.ended;
+    if (p.rows_open || rates.ended_per_s <= 0 || (rows > 0 && !p.left_ns) || open < few) {
         return what;
     }
-    const double seconds = static_cast<double>(p.rows - p.ended) / rates.ended_per_s;
+    const double whole_per_s = static_cast<double>(p.ended) * 1e9 /
+                               static_cast<double>(std::max<std::int64_t>(p.elapsed_ns, 1));
+    const double seconds = static_cast<double>(open) / std::min(rates.ended_per_s, whole_per_s);
     return what + ", about " + clock_text(static_cast<std::int64_t>(std::min(seconds, 1e8) * 1e9));
 }
 

@@ -137,6 +137,9 @@ int run_replay(int argc, char** argv) {
     if (!credentials) {
         return credentials.exit_code();
     }
+    for (const TypedEvent& event : line.options.events.typed) {
+        std::ranges::move(secret_headers(event.what), std::back_inserter(credentials.value().all));
+    }
     std::vector<std::string> command = mask_command(arguments);
     if (repeats_secret(command, credentials.value()) ||
         repeats_secret(mask_command(line.arguments), credentials.value())) {

@@ -300,8 +300,23 @@ void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
         lines.add(
             "", fmt::format("and {} more: driftless report RUN --certificate", reasons.size() - 1));
     }
+    const std::vector<std::string>& flags = info.run.arguments;
+    if (info.verdict == name_of(Verdict::host_noisy)) {
+        const bool is_first = std::ranges::any_of(
+            flags, [](const std::string& one) { return one.starts_with("--realtime"); });
+        lines.add("", is_first ? "others use this host: a quieter CPU, --cpu N, helps"
+                               : "others use this host: --realtime goes before them (or a quieter "
+                                 "CPU, --cpu N)");
+    }
     if (f.tainted_rows > 0) {
-        lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");
+        const std::uint64_t read_late = f.taints.read_late_only;
+        lines.add("Tainted",
+                  rows_text(f.tainted_rows) +
+                      (read_late > 0 && f.has_bounds
+                           ? fmt::format("; {} of them were only read late, and count with "
+                                         "the client's error",
+                                         grouped(read_late))
+                           : " (`tainted` in requests.jsonl says why)"));
     }
 }
 

@@ -154,7 +154,9 @@ namespace {
 std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
     const std::optional<bool> kept = kept_up(f, info);
     if (!kept) {
-        return "";
+        return may_tell_kept_up(f, info)
+                   ? "; not known whether the server kept up: rows left late, or failed"
+                   : "";
     }
     if (*kept) {
         return "; the server kept up";
@@ -175,6 +177,7 @@ std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
            some(f.short_output, "shorter than asked") + some(f.long_output, "longer than asked") +
            some(f.failed_sent(), "failed") + some(unsent, "not sent") +
            some(f.abandoned.requests, "abandoned") + some(f.censored, "cut off") +
+           (info.unfinished ? some(info.unfinished->rows, "more without a record") : "") +
            fmt::format(" in {:.2f} s", static_cast<double>(f.duration_ns) / ns_per_s) +
            kept_up_text(f, info);
 }
@@ -252,8 +255,8 @@ std::string abandoned_text(const AbandonedSums& abandoned) {
 
 const char* overtaken_remedy(const SummaryInfo& info) {
     if (info.run.trace_dependencies == 0) {
-        return "the trace does not record what they waited for, so --sessions closed is not "
-               "possible";
+        return "the trace does not record what they waited for; --users N lets each turn of a "
+               "session wait for the one before";
     }
     return info.run.sessions == "closed" ? "the trace does not record that they waited for it"
                                          : "--sessions closed lets turns wait for answers";

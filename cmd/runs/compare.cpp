@@ -501,8 +501,9 @@ void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out
     if (groups.doubt == Doubt::client) {
         out.push_back(
             {"Unsure",
-             fmt::format("{} and {} are tainted, more than 1 % of a side: the client may "
-                         "have made the difference. Repeat on a quieter client",
+             fmt::format("{} and {} left late by more than a twentieth of what they lasted, or "
+                         "lost something, more than 1 % of a side: the client may have made the "
+                         "difference. Repeat on a quieter client, or with --realtime",
                          tainted_text("A", comparison.a), tainted_text("B", comparison.b))});
     }
     switch (groups.evidence) {

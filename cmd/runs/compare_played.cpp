@@ -74,6 +74,23 @@ std::uint64_t tree_of(const Record& record) {
     return std::max<std::uint64_t>(digest.value(), 1);
 }
 
+/// It left, or was read, later than a certificate allows, and that is known: by less than a
+/// twentieth of what it lasted. The client's error holds how far that may have moved it.
+bool is_little_late(const Record& record) {
+    constexpr double part_max = 0.05;
+    const auto is_lateness = [](const std::string& why) {
+        return why == taint_late || why == taint_wire_late || why == taint_sent_late ||
+               why == taint_read_late;
+    };
+    if (!std::ranges::all_of(record.tainted, is_lateness) || !record.last_late_ns ||
+        !record.e2e_ns || !record.drift_ns || !record.wire_delay_bound_ns) {
+        return false;
+    }
+    const std::int64_t late_ns =
+        *record.drift_ns + *record.wire_delay_bound_ns + record.request_delay_ns.value_or(0);
+    return static_cast<double>(late_ns) <= part_max * static_cast<double>(*record.e2e_ns);
+}
+
 ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     ReadRow out;
     ComparedRequest& request = out.request;
@@ -82,7 +99,7 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     request.tree = tree_of(record);
     request.ok = record.outcome == Outcome::ok;
     request.failed = is_servers_failure(record);
-    request.tainted = !record.tainted.empty() && !stays_in(record);
+    request.tainted = !record.tainted.empty() && !stays_in(record) && !is_little_late(record);
     request.held = is_wish(record.late_cause) || (lane_cap && record.late_cause == LateCause::lane);
     request.fired_ns = record.fired_ns;
     put_slo(slo, record, request);

@@ -365,7 +365,8 @@ int Finder::estimate_start() {
     if (const Result<std::string> cut = set_aside(folder_, loop_folder); !cut) {
         return fail_host(loop_folder, cut.error());
     }
-    say("closed loop of " + std::to_string(loop_open) + " requests, for a first load");
+    say("closed loop of " + std::to_string(loop_open) +
+        " requests, for a first load: up to a minute");
     const CellEnd end = run_cell({arguments, folder});
     if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
         return end_with("interrupted", "interrupted before the first probe", exit_interrupted);

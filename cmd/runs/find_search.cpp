@@ -262,19 +262,26 @@ std::string stability_text(const StabilityFinding& found) {
     return text;
 }
 
-/// The tightest time that decides an SLO: its bound, or of good rows those of --goodput. Endless
-/// where no time does.
-double tightest_ns(const Threshold& slo, JsonValue goodput) {
+/// The least time against which a late row counts in an SLO: its bound, or of good rows those of
+/// --goodput; of a time between tokens, what half of the answers last. Endless where no time does.
+double tightest_ns(const Threshold& slo, JsonValue summary) {
     constexpr double ns_per_ms = 1e6;
+    constexpr double endless = std::numeric_limits<double>::infinity();
+    const double lasted = ns_per_ms * summary.find("median_e2el_ms").as_double().value_or(0);
     if (slo.figure->unit == FigureUnit::time) {
-        return slo.bound;
+        const bool is_whole = slo.figure->name.starts_with("ttft") || slo.figure->name == "e2e";
+        return is_whole ? slo.bound : std::max(slo.bound, lasted);
     }
-    double least = std::numeric_limits<double>::infinity();
-    const auto look_at = [&least](JsonValue limits) {
-        for (const char* name : {"ttft_ms", "ttft_due_ms", "tpot_ms", "e2el_ms"}) {
-            least = std::min(least, ns_per_ms * limits.find(name).as_double().value_or(least));
+    double least = endless;
+    const auto look_at = [&](JsonValue limits) {
+        for (const char* name : {"ttft_ms", "ttft_due_ms", "e2el_ms"}) {
+            least = std::min(least, ns_per_ms * limits.find(name).as_double().value_or(endless));
+        }
+        if (limits.find("tpot_ms").as_double()) {
+            least = std::min(least, lasted);
         }
     };
+    const JsonValue goodput = summary.find("goodput");
     look_at(goodput);
     for (JsonValue one = goodput.find("groups").first(); one.present(); one = one.next()) {
         look_at(one);
@@ -282,24 +289,8 @@ double tightest_ns(const Threshold& slo, JsonValue goodput) {
     return least;
 }
 
-/// Whether nothing that the client was blamed for can have changed what becomes of the SLOs: it
-/// lost nothing, its rows left nearly in time, the true figures lie on the same side of their
-/// bounds, and whether the server kept up is the same without its part.
-bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
-                        SentRows rows) {
-    std::vector<std::int64_t>& late_ns = rows.late_ns;
-    constexpr double worst_part = 0.1;  // of the tightest bound, for one row
-    constexpr double late_part = 0.05;  // for a hundredth of them
-    const JsonValue client = end.summary->root().find("client");
-    const bool lost = client.find("dropped_payloads").as_i64() != 0 ||
-                      client.find("dropped_entries").as_i64() != 0 ||
-                      end.summary->root().find("outcomes").find("client_failed").as_i64() > 0;
-    if (lost || end.exit_code == exit_not_certified || late_ns.empty() ||
-        probe.verdict == name_of(Verdict::network_limited) ||
-        probe.stability.stability != judge_stability(std::move(rows.as_sent)).stability) {
-        return false;
-    }
-    double tightest = std::numeric_limits<double>::infinity();
+/// What the client may have changed of the figures that an SLO asks; empty: nothing.
+std::string moved_across(const CellEnd& end, const Slos& slos, const JudgedProbe& probe) {
     for (std::size_t i = 0; i < slos.list.size(); ++i) {
         const Threshold& threshold = slos.list[i].threshold;
         const auto bar = end.summary->error_bar(threshold);
@@ -309,25 +300,61 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
         }
         if (!bar || !value || crosses(threshold, *value - bar->below) != probe.findings[i].fails ||
             crosses(threshold, *value + bar->above) != probe.findings[i].fails) {
-            return false;
+            return "the client may have moved " + slos.list[i].text + " across its bound";
         }
-        tightest = std::min(tightest, tightest_ns(threshold, end.summary->root().find("goodput")));
+    }
+    return "";
+}
+
+/// What the client was blamed for, where that may have changed what becomes of the SLOs. Empty: it
+/// lost nothing, its rows left nearly in time, the true figures lie on the same side of their
+/// bounds, and whether the server kept up is the same without its part.
+std::string why_spoiled(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
+                        SentRows rows) {
+    std::vector<std::int64_t>& late_ns = rows.late_ns;
+    constexpr double worst_part = 0.1;  // of the tightest bound, for one row
+    constexpr double late_part = 0.05;  // for a hundredth of them
+    const JsonValue summary = end.summary->root();
+    const JsonValue client = summary.find("client");
+    const bool lost = client.find("dropped_payloads").as_i64() != 0 ||
+                      client.find("dropped_entries").as_i64() != 0 ||
+                      summary.find("outcomes").find("client_failed").as_i64() > 0;
+    if (lost || end.exit_code == exit_not_certified || late_ns.empty() ||
+        probe.verdict == name_of(Verdict::network_limited)) {
+        const auto reason = summary.find("verdict").find("reasons").first().as_string();
+        return std::string(reason.value_or("it lost a part of the run"));
+    }
+    if (probe.stability.stability != judge_stability(std::move(rows.as_sent)).stability) {
+        return "whether the server kept up depends on how late rows left";
+    }
+    if (std::string moved = moved_across(end, slos, probe); !moved.empty()) {
+        return moved;
+    }
+    double tightest = std::numeric_limits<double>::infinity();
+    for (const Slo& slo : slos.list) {
+        tightest = std::min(tightest, tightest_ns(slo.threshold, summary));
     }
     std::sort(late_ns.begin(), late_ns.end());
     const std::size_t p99 = nearest_rank(late_ns.size(), 990) - 1;
-    return std::isfinite(tightest) &&
-           static_cast<double>(late_ns.back()) <= worst_part * tightest &&
-           static_cast<double>(late_ns[p99]) <= late_part * tightest;
+    if (!std::isfinite(tightest) || static_cast<double>(late_ns.back()) > worst_part * tightest ||
+        static_cast<double>(late_ns[p99]) > late_part * tightest) {
+        return fmt::format("rows left late: p99 {}, worst {}; allowed {} and {}",
+                           milliseconds_text(late_ns[p99]), milliseconds_text(late_ns.back()),
+                           milliseconds_text(std::llround(late_part * tightest)),
+                           milliseconds_text(std::llround(worst_part * tightest)));
+    }
+    return "";
 }
 
 void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& probe) {
     const Slo* fails = worst(slos, probe);
     const bool unstable = probe.stability.stability == Stability::unstable;
     const bool blamed = end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict);
-    if (blamed && !holds_all_the_same(end, slos, probe, std::move(rows))) {
+    const std::string spoiled =
+        blamed ? why_spoiled(end, slos, probe, std::move(rows)) : std::string();
+    if (!spoiled.empty()) {
         probe.outcome = ProbeOutcome::spoiled;
-        const auto reason = end.summary->root().find("verdict").find("reasons").first().as_string();
-        probe.why = probe.verdict + (reason ? ": " + std::string(*reason) : "");
+        probe.why = probe.verdict + ": " + spoiled;
     } else if (probe.rows < slos.rows_min) {
         probe.outcome = ProbeOutcome::too_short;
         probe.why = std::to_string(probe.rows) + " requests of the " +

@@ -631,12 +631,16 @@ bool Exchanges::is_stale(const Lane& lane) const {
            exchange.row->tries < stale_retries_max;
 }
 
-bool Exchanges::is_end_unsure(const ExchangeState& exchange) {
+bool Exchanges::is_end_unsure(const ExchangeState& exchange, Instant now) {
     const Outcome outcome = exchange.outcome;
     const bool is_cut = exchange.limit_passed != never || outcome == Outcome::cancelled ||
                         outcome == Outcome::truncated || outcome == Outcome::send_failed;
     const bool is_counted = outcome == Outcome::ok || outcome == Outcome::abandoned;
-    return (exchange.past_limit && is_counted) || (exchange.stalled_since != never && is_cut);
+    // By then it may have seemed to be without an answer for longer than another limit allows.
+    const bool is_late_cut = outcome == Outcome::abandoned &&
+                             now - exchange.limit_passed > Duration{abandoned_late_max_ns};
+    return (exchange.past_limit && is_counted) || (exchange.stalled_since != never && is_cut) ||
+           is_late_cut;
 }
 
 void Exchanges::push_end(Lane& lane) {
@@ -661,7 +665,7 @@ void Exchanges::push_end(Lane& lane) {
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
         event.flags |= event_censored;
     }
-    event.flags |= is_end_unsure(exchange) ? event_end_unsure : std::uint8_t{0};
+    event.flags |= is_end_unsure(exchange, now) ? event_end_unsure : std::uint8_t{0};
     event.flags |= exchange.host_slept ? event_host_slept : std::uint8_t{0};
     event.end = end_info(*exchange.row, exchange.outcome, exchange.sys_errno);
     event.end.bytes_sent = exchange.accepted;
@@ -671,8 +675,6 @@ void Exchanges::push_end(Lane& lane) {
     event.end.status = status_of(lane);
     if (exchange.outcome == Outcome::ok) {
         event.stamp_ns = exchange.last_byte.ns;  // the read that completed the answer
-    } else if (exchange.limit_passed != never) {
-        event.stamp_ns = std::max(exchange.limit_passed, exchange.last_byte).ns;
     }
     if (event.end.status == status_429) {
         exchange.row->is_429 = true;

@@ -173,7 +173,7 @@ class Exchanges {
     bool is_stale(const Lane& lane) const;
     bool may_go_on(Lane& lane);
     void push_sent(const Lane& lane, Instant stamp, std::uint8_t flags);
-    static bool is_end_unsure(const ExchangeState& exchange);
+    static bool is_end_unsure(const ExchangeState& exchange, Instant now);
     void push_end(Lane& lane);
 
     LaneParts& parts_;

@@ -171,7 +171,7 @@ class LimitedRow {
         const OptionalNs& ended = record_.ended_ns;
         const std::int64_t waited_ns = left && ended ? *ended - *left : 0;
         const std::int64_t since_due_ns = ended ? *ended - record_.due_ns : 0;
-        const auto ended_bar = error_from_fire(record_, 0);
+        const auto ended_bar = error_from_fire(record_, abandoned_late_max_ns);
         const auto first_bar =
             record_.ttft_ns ? error_from_fire(record_, record_.first_late_ns) : ended_bar;
         return !within(limits.ttft_ns, record_.ttft_ns.value_or(waited_ns), first_bar) ||
@@ -801,9 +801,13 @@ bool is_late_by_little(const SummaryFigures& f) {
 
 }  // namespace
 
+bool may_tell_kept_up(const SummaryFigures& f, const SummaryInfo& info) {
+    return is_open_load(f, info) && f.timeline.stability.stability != Stability::unknown;
+}
+
 std::optional<bool> kept_up(const SummaryFigures& f, const SummaryInfo& info) {
     const Stability stability = f.timeline.stability.stability;
-    if (!is_open_load(f, info) || stability == Stability::unknown) {
+    if (!may_tell_kept_up(f, info)) {
         return std::nullopt;
     }
     const auto all = static_cast<double>(f.fired);

@@ -682,6 +682,8 @@ bool has_lane_cap(const std::vector<std::string>& arguments);
 /// open one: it was to rise, it waited for answers or caps, or two sides or several segments had
 /// it.
 std::optional<bool> kept_up(const SummaryFigures& figures, const SummaryInfo& info);
+/// The load was an open one, of enough rows: were they in time and answered, it would be known.
+bool may_tell_kept_up(const SummaryFigures& figures, const SummaryInfo& info);
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.
 std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info);

@@ -222,7 +222,8 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
             "others used the CPU" +
             (client.engines.size() > 1 ? " of " + engine_text(client, blame.taken_engine) : "") +
             " for " + milliseconds_text(blame.taken_ns) + " of a second (" +
-            percent_text(blame.taken_share) + "; a quieter CPU, --cpu N, avoids that)";
+            percent_text(blame.taken_share) +
+            "; --realtime or a quieter CPU, --cpu N, avoids that)";
     }
     // Where the thread waits for its CPU, that is taken time; where it is stopped, it is not.
     const bool stopped = client.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;

@@ -185,6 +185,8 @@ inline constexpr std::string_view taint_answered_early = "answered_early";
 /// (`--timeout-..`, `--abandon`, the run's end) that may have passed before its bytes came; or it
 /// was cut off after so much had waited here that its server may have had to wait.
 inline constexpr std::string_view taint_end_unsure = "end_unsure";
+/// So late at most a row is abandoned that is not `end_unsure`.
+inline constexpr std::int64_t abandoned_late_max_ns = 1'000'000;
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {

@@ -238,8 +238,8 @@ def meets_at(record, slo, end):
     if record["outcome"] == "abandoned":
         waited = record["ended_ns"] - record["fired_ns"]
         seen = record["ttft_ns"] is not None
-        lasted = {"ttft": (record["ttft_ns"], from_fire(first)) if seen else (waited, from_fire(0)),
-                  "e2e": (waited, from_fire(0))}  # fmt: skip
+        lasted = {"ttft": (record["ttft_ns"], from_fire(first)) if seen else (waited, from_fire(1e6)),
+                  "e2e": (waited, from_fire(1e6))}  # fmt: skip
         broken = any(at_end(*lasted[m], end) > bound * 1e6 for m, bound in slo.items() if m in lasted)
         return False if broken else None
     if record["outcome"] != "ok":
