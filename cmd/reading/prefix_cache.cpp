@@ -1,8 +1,8 @@
 #include "cmd/reading/prefix_cache.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "cmd/reading/view.hpp"
 #include "engine/plan/forecast.hpp"
 #include "proto/core/errors.hpp"
 
@@ -389,18 +389,15 @@ std::string hit_loss_text(const HitLossTokens& loss) {
     if (loss.lost == 0) {
         return "none of " + std::to_string(loss.expected) + " expected tokens";
     }
-    const auto share = [](std::uint64_t part, std::uint64_t whole, const char* form) {
-        char text[32];
-        (void)std::snprintf(text, sizeof text, form,
-                            100.0 * static_cast<double>(part) / static_cast<double>(whole));
-        return std::string(text);
+    const auto percent = [](std::uint64_t part, std::uint64_t whole, int decimals) {
+        return fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), decimals);
     };
     std::string text = std::to_string(loss.lost) + " of " + std::to_string(loss.expected) +
                        " expected tokens (" +
-                       share(loss.lost, std::max<std::uint64_t>(loss.expected, 1), "%.2f %%") + ")";
+                       percent(loss.lost, std::max<std::uint64_t>(loss.expected, 1), 2) + " %)";
     for (const HitLossCause& cause : hit_loss_causes) {
         if (loss.*cause.tokens > 0) {
-            text += "; " + share(loss.*cause.tokens, loss.lost, "%.1f %% ") + cause.words;
+            text += "; " + percent(loss.*cause.tokens, loss.lost, 1) + " % " + cause.words;
         }
     }
     if (loss.gained > 0) {

@@ -336,8 +336,7 @@ std::string fixed(double value, int decimals) {
     return std::string(text, static_cast<std::size_t>(std::max(length, 0)));
 }
 
-std::string with_commas(double value, int decimals) {
-    std::string digits = fixed(value, decimals);
+std::string with_commas(std::string digits) {
     const std::size_t begin = digits.front() == '-' ? 1 : 0;
     std::size_t at = std::min(digits.find('.'), digits.size());
     while (at > begin + 3) {  // bounded by the digits
@@ -362,12 +361,10 @@ std::string centred(std::string_view text, std::size_t width, char filler) {
     return std::string(room / 2, filler) + std::string(text) + std::string(room - room / 2, filler);
 }
 
-void add_pair(std::string& screen, std::string_view label, std::string_view value) {
-    screen += pad_right(label, 40) + " " + pad_right(value, 10) + "\n";
-}
-
-void add_pair(std::string& screen, std::string_view label, double value) {
-    add_pair(screen, label, fixed(value, 2));
+void add_pairs(std::string& screen, std::initializer_list<ScreenPair> pairs) {
+    for (const auto& [label, value] : pairs) {
+        screen += pad_right(label, 40) + " " + pad_right(value, 10) + "\n";
+    }
 }
 
 namespace {
@@ -403,26 +400,22 @@ std::string ViewTable::text(std::size_t left, bool is_last_left) const {
     return out;
 }
 
-JsonWriter& put_number(JsonWriter& json, std::string_view key, double value) {
-    return json.key(key).number(value);
-}
-JsonWriter& put_integer(JsonWriter& json, std::string_view key, std::int64_t value) {
-    return json.key(key).integer(value);
-}
-JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view value) {
-    return json.key(key).string(value);
+void put_statistics(JsonWriter& json, const ValueList& values, StatisticNames names,
+                    std::string_view ending) {
+    for (const std::string_view name : names) {
+        json.key(std::string(name).append(ending));
+        name == "count" ? json.unsigned_integer(values.count())
+                        : json.number(statistic_of(values, name));
+    }
 }
 
-void put_statistics(JsonWriter& json, const ValueList& values,
-                    std::initializer_list<const char*> names, std::string_view ending) {
-    for (const std::string_view name : names) {
-        const std::string key = std::string(name).append(ending);
-        if (name == "count") {
-            put_integer(json, key, static_cast<std::int64_t>(values.count()));
-        } else {
-            put_number(json, key, statistic_of(values, name));
-        }
+void StatisticsObject::operator()(JsonWriter& json) const {
+    json.begin_object();
+    if (!unit_key.empty()) {
+        put(json, {{unit_key, unit}});
     }
+    put_statistics(json, values, names);
+    json.end_object();
 }
 
 std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "proto/json/write.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -89,14 +90,6 @@ struct ViewedRequest {
 /// Of a record that was fired and whose end is known; else nothing.
 std::optional<ViewedRequest> viewed_request(const Record& record);
 
-/// Limits of `--goodput`, ns.
-struct ViewLimits {
-    OptionalNs ttft_ns;
-    OptionalNs tpot_ns;
-    OptionalNs e2e_ns;
-    bool set() const { return ttft_ns || tpot_ns || e2e_ns; }
-};
-
 /// A run, as a view is given it.
 struct ViewedRun {
     std::vector<ViewedRequest>
@@ -105,7 +98,7 @@ struct ViewedRun {
     std::int64_t duration_ns = 0;  ///< from the start to the last end
     bool has_chunks = true;        ///< false: `--chunks none`
     bool has_events = true;  ///< false: its records do not know when answers began and finished
-    ViewLimits limits;
+    GoodputLimits limits;    ///< no tool has one from the due instant
     std::int64_t zero_utc_ns = 0;  ///< time 0 on the wall clock
     std::string run_id;
     std::string date;
@@ -114,7 +107,6 @@ struct ViewedRun {
     std::string tokenizer;  ///< empty: none
     std::optional<std::uint64_t> max_concurrency;
     std::optional<double> hit_rate_ceiling;  ///< of prompt tokens, by an infinite cache
-    std::optional<std::string> url;          ///< where there is one alone
 };
 
 struct ViewResult {
@@ -241,16 +233,32 @@ inline double ratio(double value, double by) {
 
 /// With so many decimals, "1234.50".
 std::string fixed(double value, int decimals);
-/// The same with commas between thousands.
-std::string with_commas(double value, int decimals);
+/// Digits with commas between thousands.
+std::string with_commas(std::string digits);
+inline std::string with_commas(double value, int decimals) {
+    return with_commas(fixed(value, decimals));
+}
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 /// In the middle of `width` fillers, as Python's "{:=^50}".
 std::string centred(std::string_view text, std::size_t width, char filler);
 
-/// Label and value in the two columns of vLLM's and SGLang's screens.
-void add_pair(std::string& screen, std::string_view label, std::string_view value);
-void add_pair(std::string& screen, std::string_view label, double value);
+/// Label and value in the two columns of vLLM's and SGLang's screens; fractions have two decimals.
+struct ScreenPair {
+    template <typename Value>
+    ScreenPair(std::string_view what, const Value& of) : label(what) {
+        if constexpr (std::is_integral_v<Value>) {
+            value = std::to_string(of);
+        } else if constexpr (std::is_floating_point_v<Value>) {
+            value = fixed(of, 2);
+        } else {
+            value = of;
+        }
+    }
+    std::string_view label;
+    std::string value;
+};
+void add_pairs(std::string& screen, std::initializer_list<ScreenPair> pairs);
 
 /// A table without lines, each column as wide as its widest cell. Width is that of code points.
 class ViewTable {
@@ -274,13 +282,30 @@ class ViewTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-JsonWriter& put_number(JsonWriter& json, std::string_view key, double value);
-JsonWriter& put_integer(JsonWriter& json, std::string_view key, std::int64_t value);
-JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view value);
+/// A tool's file: one object, whose members `write` puts.
+template <typename Write>
+std::string file_of(const Write& write) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write(json);
+    json.end_object();
+    return text + "\n";
+}
 
+/// "p50" and the like, or another name that `statistic_of` knows, or "count".
+using StatisticNames = std::span<const char* const>;
 /// Statistics of a list under these names, with `ending` behind each.
-void put_statistics(JsonWriter& json, const ValueList& values,
-                    std::initializer_list<const char*> names, std::string_view ending = "");
+void put_statistics(JsonWriter& json, const ValueList& values, StatisticNames names,
+                    std::string_view ending = "");
+/// An object of them, for `put`; `unit_key` with the unit stands before them, unless it is empty.
+struct StatisticsObject {
+    const ValueList& values;
+    StatisticNames names;
+    std::string_view unit_key = "";
+    std::string_view unit = "";
+    void operator()(JsonWriter& json) const;
+};
 /// From the first begin to the last end.
 struct ViewSpan {
     std::int64_t first_ns = INT64_MAX;
@@ -319,48 +344,38 @@ struct ServedRequest {
 
     /// (E2E - TTFT) / (tokens - 1), ms; 0 for one token or none.
     double tpot_ms() const;
+    /// One token or none has a TPOT of 0, which passes.
+    bool meets(const GoodputLimits& limits) const;
 };
 
-/// Both by bins of one second from the first start: each event counts for one token, and a request
-/// for every second that it touches, so that two one after the other count as two at once.
-struct ServingPeaks {
-    std::int64_t tokens_per_s = 0;
-    std::int64_t concurrent = 0;
-};
-ServingPeaks serving_peaks(const std::vector<ServedRequest>& served);
-
-struct ServingSums {
+struct ServingFigures {
+    std::vector<ServedRequest> served;
+    double duration_s = 0;
+    std::int64_t completed = 0;
+    std::int64_t failed = 0;
+    std::int64_t good = 0;
     std::int64_t input = 0;
     std::int64_t output = 0;
     ValueList ttft;  ///< ms, as the others
     ValueList tpot;
     ValueList itl;
     ValueList e2e;
-};
-ServingSums serving_sums(const std::vector<ServedRequest>& served);
+    // Both by bins of one second from the first start: each event counts for one token, and a
+    // request for every second that it touches, so that two one after the other count as two at
+    // once.
+    std::int64_t peak_tokens_per_s = 0;
+    std::int64_t peak_concurrent = 0;
 
-/// Whether it meets the limits; one token or none has a TPOT of 0, which passes.
-bool serves_goodput(const ViewLimits& limits, const ServedRequest& request);
+    double per_second(std::int64_t count) const { return ratio(as_double(count), duration_s); }
+    std::int64_t tokens() const { return input + output; }
+};
+/// Of the requests whose stream was read, what the tool takes one for; nothing: it failed.
+ServingFigures serving_figures(const ViewedRun& run,
+                               std::optional<ServedRequest> (*served_of)(const ViewedRequest&));
 
 /// A title between dashes, and mean, median, p90, p95 and p99.
 void add_metric_block(std::string& screen, std::string_view title, std::string_view name,
                       const ValueList& values);
-
-// vLLM's figures, which llm-d's report is made of, too. Internal to the room.
-
-struct VllmFigures {
-    std::int64_t duration_ns = 0;
-    std::int64_t completed = 0;
-    std::int64_t failed = 0;
-    std::int64_t good = 0;
-    std::int64_t prompt_all = 0;  ///< recorded prompts of all, the failed ones too
-    ServingSums sums;
-    ServingPeaks peaks;
-
-    double per_second(std::int64_t count) const {
-        return ratio(as_double(count), in_s(duration_ns));
-    }
-};
 
 // AIPerf's record of a request, which InferenceX's aggregate is made of, too. Internal to the
 // room.

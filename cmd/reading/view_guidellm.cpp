@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -169,14 +170,13 @@ std::vector<WeightedValue> output_timings(const GuideStats& one) {
     return timings;
 }
 
-enum class GuideStatus : std::uint8_t { successful, errored, total };
+/// The columns of a metric; `incomplete` is always empty here.
+enum GuideStatus : std::size_t { guide_ok, guide_incomplete, guide_errored, guide_all };
+constexpr std::array status_names{"successful", "incomplete", "errored", "total"};
 
-/// One metric in its columns; `incomplete` is always empty here.
 struct GuideMetric {
     const char* name;
-    WeightedFigures successful;
-    WeightedFigures errored;
-    WeightedFigures total;
+    std::array<WeightedFigures, status_names.size()> columns;  ///< [GuideStatus]
 };
 
 struct GuideRun {
@@ -190,149 +190,147 @@ using Values = std::vector<WeightedValue>;
 /// Of the requests of each column, what `make` makes of the values that `take` has of them.
 template <typename Take, typename Make>
 GuideMetric metric(const char* name, const GuideRun& run, Take take, Make make) {
-    const auto column = [&](GuideStatus status) {
+    GuideMetric out{name, {}};
+    for (const GuideStatus status : {guide_ok, guide_errored, guide_all}) {
         Values values;
         for (const GuideStats& one : run.all) {
-            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
+            if (status == guide_all || one.ok == (status == guide_ok)) {
                 take(one, values);
             }
         }
-        return make(std::move(values));
-    };
-    return {name, column(GuideStatus::successful), column(GuideStatus::errored),
-            column(GuideStatus::total)};
+        out.columns[status] = make(std::move(values));
+    }
+    return out;
+}
+
+void add_prompt(const GuideStats& one, Values& out) {
+    const double at = one.first_ns ? in_s(one.fired_ns + *one.first_ns) : one.end;
+    out.emplace_back(at, as_double(one.prompt));
+}
+
+void add_output(const GuideStats& one, Values& out) {
+    const Values timings = output_timings(one);
+    out.insert(out.end(), timings.begin(), timings.end());
 }
 
 std::vector<GuideMetric> rates_of(const GuideRun& run) {
-    std::vector<GuideMetric> all;
-    const auto add = [&all, &run](const char* name, auto take) {
-        all.push_back(metric(name, run, take, [&run](Values times) {
+    const auto rate = [&run](const char* name, void (*take)(const GuideStats&, Values&)) {
+        return metric(name, run, take, [&run](Values times) {
             return rate_distribution(std::move(times), 0, run.end);
-        }));
+        });
     };
-    add("requests_per_second",
-        [](const GuideStats& one, Values& out) { out.emplace_back(one.end, 1); });
-    all.push_back(metric(
-        "request_concurrency", run,
-        [](const GuideStats& one, Values& out) { out.emplace_back(one.start, one.end); },
-        [&run](const Values& open) { return concurrency_distribution(open, 0, run.end); }));
-    const auto add_prompt = [](const GuideStats& one, Values& out) {
-        const double at = one.first_ns ? in_s(one.fired_ns + *one.first_ns) : one.end;
-        out.emplace_back(at, as_double(one.prompt));
-    };
-    const auto add_output = [](const GuideStats& one, Values& out) {
-        const Values timings = output_timings(one);
-        out.insert(out.end(), timings.begin(), timings.end());
-    };
-    add("prompt_tokens_per_second", add_prompt);
-    add("output_tokens_per_second", add_output);
-    add("tokens_per_second", [&](const GuideStats& one, Values& out) {
-        add_prompt(one, out);
-        add_output(one, out);
-    });
-    return all;
+    return {rate("requests_per_second",
+                 [](const GuideStats& one, Values& out) { out.emplace_back(one.end, 1); }),
+            metric(
+                "request_concurrency", run,
+                [](const GuideStats& one, Values& out) { out.emplace_back(one.start, one.end); },
+                [&run](const Values& open) { return concurrency_distribution(open, 0, run.end); }),
+            rate("prompt_tokens_per_second", add_prompt),
+            rate("output_tokens_per_second", add_output),
+            rate("tokens_per_second", [](const GuideStats& one, Values& out) {
+                add_prompt(one, out);
+                add_output(one, out);
+            })};
 }
 
-std::vector<GuideMetric> latencies_of(const GuideRun& run) {
-    std::vector<GuideMetric> all;
-    const auto add = [&all, &run](const char* name, auto take) {
+using Weighted = std::optional<WeightedValue>;
+
+Weighted once(double value) {
+    return WeightedValue(value, 1);
+}
+
+/// Nothing: the request has none.
+constexpr std::pair<const char*, Weighted (*)(const GuideStats&)> guide_latencies[] = {
+    {"request_latency", [](const GuideStats& one) { return once(one.latency()); }},
+    {"request_dispatch_delay", [](const GuideStats& one) { return once(one.start - one.due); }},
+    {"request_scheduled_latency",
+     [](const GuideStats& one) { return one.ok ? once(one.end - one.due) : std::nullopt; }},
+    {"prompt_token_count", [](const GuideStats& one) { return once(as_double(one.prompt)); }},
+    {"output_token_count", [](const GuideStats& one) { return once(as_double(one.output)); }},
+    {"total_token_count",
+     [](const GuideStats& one) { return once(as_double(one.prompt + one.output)); }},
+    {"time_to_first_token_ms",
+     [](const GuideStats& one) {
+         return one.first_ns ? once(in_ms(*one.first_ns)) : std::nullopt;
+     }},
+    {"time_to_first_output_token_ms",
+     [](const GuideStats& one) {
+         return one.first_output_ns ? once(in_ms(*one.first_output_ns)) : std::nullopt;
+     }},
+    {"time_per_output_token_ms",
+     [](const GuideStats& one) -> Weighted {
+         const double tokens = as_double(one.output);
+         return WeightedValue(ratio(in_ms(one.last_ns), tokens), tokens);
+     }},
+    {"inter_token_latency_ms",
+     [](const GuideStats& one) -> Weighted {
+         const double gaps = std::max(as_double(one.output - 1), 0.0);
+         return one.first_ns
+                    ? Weighted(WeightedValue(ratio(in_ms(one.last_ns - *one.first_ns), gaps), gaps))
+                    : std::nullopt;
+     }},
+};
+
+std::vector<GuideMetric> metrics_of(const GuideRun& run) {
+    std::vector<GuideMetric> all = rates_of(run);
+    for (const auto& [name, of] : guide_latencies) {
+        const auto take = [of = of](const GuideStats& one, Values& out) {
+            if (const Weighted value = of(one)) {
+                out.push_back(*value);
+            }
+        };
         all.push_back(metric(name, run, take,
                              [](Values values) { return weighted_figures(std::move(values)); }));
-    };
-    add("request_latency",
-        [](const GuideStats& one, Values& out) { out.emplace_back(one.latency(), 1); });
-    add("request_dispatch_delay",
-        [](const GuideStats& one, Values& out) { out.emplace_back(one.start - one.due, 1); });
-    add("request_scheduled_latency", [](const GuideStats& one, Values& out) {
-        if (one.ok) {
-            out.emplace_back(one.end - one.due, 1);
-        }
-    });
-    add("prompt_token_count",
-        [](const GuideStats& one, Values& out) { out.emplace_back(as_double(one.prompt), 1); });
-    add("output_token_count",
-        [](const GuideStats& one, Values& out) { out.emplace_back(as_double(one.output), 1); });
-    add("total_token_count", [](const GuideStats& one, Values& out) {
-        out.emplace_back(as_double(one.prompt + one.output), 1);
-    });
-    add("time_to_first_token_ms", [](const GuideStats& one, Values& out) {
-        if (one.first_ns) {
-            out.emplace_back(in_ms(*one.first_ns), 1);
-        }
-    });
-    add("time_to_first_output_token_ms", [](const GuideStats& one, Values& out) {
-        if (one.first_output_ns) {
-            out.emplace_back(in_ms(*one.first_output_ns), 1);
-        }
-    });
-    add("time_per_output_token_ms", [](const GuideStats& one, Values& out) {
-        const double tokens = as_double(one.output);
-        out.emplace_back(ratio(in_ms(one.last_ns), tokens), tokens);
-    });
-    add("inter_token_latency_ms", [](const GuideStats& one, Values& out) {
-        if (one.first_ns) {
-            const double gaps = std::max(as_double(one.output - 1), 0.0);
-            out.emplace_back(ratio(in_ms(one.last_ns - *one.first_ns), gaps), gaps);
-        }
-    });
+    }
     return all;
 }
 
-void write_column(JsonWriter& json, const char* name, const WeightedFigures& figures) {
-    json.key(name).begin_object();
-    put_number(json, "mean", figures.mean);
-    put_number(json, "median", figures.median);
-    put_number(json, "mode", figures.mode);
-    put_number(json, "variance", figures.variance);
-    put_number(json, "std_dev", figures.std_dev);
-    put_number(json, "min", figures.min);
-    put_number(json, "max", figures.max);
-    put_integer(json, "count", figures.count);
-    put_number(json, "total_sum", figures.total_sum);
-    json.key("percentiles").begin_object();
-    constexpr const char* names[] = {"p001", "p01", "p05", "p10", "p25", "p50",
-                                     "p75",  "p90", "p95", "p99", "p999"};
-    for (std::size_t i = 0; i < 11; ++i) {
-        put_number(json, names[i], figures.percentiles[i]);
-    }
-    json.end_object();
-    json.end_object();
+void put_column(JsonWriter& json, const WeightedFigures& figures) {
+    const auto put_percentiles = [&figures](JsonWriter& to) {
+        constexpr const char* names[] = {"p001", "p01", "p05", "p10", "p25", "p50",
+                                         "p75",  "p90", "p95", "p99", "p999"};
+        to.begin_object();
+        for (std::size_t i = 0; i < 11; ++i) {
+            put(to, {{names[i], figures.percentiles[i]}});
+        }
+        to.end_object();
+    };
+    put_object(json, {{"mean", figures.mean},
+                      {"median", figures.median},
+                      {"mode", figures.mode},
+                      {"variance", figures.variance},
+                      {"std_dev", figures.std_dev},
+                      {"min", figures.min},
+                      {"max", figures.max},
+                      {"count", figures.count},
+                      {"total_sum", figures.total_sum},
+                      {"percentiles", put_percentiles}});
 }
 
-std::string json_of(const ViewedRun& viewed, const GuideRun& run,
-                    const std::vector<GuideMetric>& metrics) {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("metadata").begin_object();
-    put_text(json, "guidellm_version", "0.8.1");
-    json.end_object();
-    json.key("benchmarks").begin_array().begin_object();
-    put_number(json, "start_time", in_s(viewed.zero_utc_ns));
-    put_number(json, "end_time", in_s(viewed.zero_utc_ns) + run.end);
-    put_number(json, "duration", run.end);
-    put_number(json, "warmup_duration", 0);
-    put_number(json, "cooldown_duration", 0);
-    json.key("metrics").begin_object();
+void put_file(JsonWriter& json, const ViewedRun& viewed, const GuideRun& run,
+              const std::vector<GuideMetric>& metrics) {
     const auto all = static_cast<std::int64_t>(run.all.size());
-    json.key("request_totals").begin_object();
-    put_integer(json, "successful", run.ok);
-    put_integer(json, "incomplete", 0);
-    put_integer(json, "errored", all - run.ok);
-    put_integer(json, "total", all);
-    json.end_object();
+    const double start = in_s(viewed.zero_utc_ns);
+    put(json, {{"metadata", JsonPairs{{"guidellm_version", "0.8.1"}}}});
+    json.key("benchmarks").begin_array().begin_object();
+    put(json, {{"start_time", start},
+               {"end_time", start + run.end},
+               {"duration", run.end},
+               {"warmup_duration", 0},
+               {"cooldown_duration", 0}});
+    json.key("metrics").begin_object();
+    put(json, {{"request_totals", JsonPairs{{"successful", run.ok},
+                                            {"incomplete", 0},
+                                            {"errored", all - run.ok},
+                                            {"total", all}}}});
     for (const GuideMetric& one : metrics) {
         json.key(one.name).begin_object();
-        write_column(json, "successful", one.successful);
-        write_column(json, "incomplete", WeightedFigures());
-        write_column(json, "errored", one.errored);
-        write_column(json, "total", one.total);
+        for (std::size_t i = 0; i < status_names.size(); ++i) {
+            put_column(json.key(status_names[i]), one.columns[i]);
+        }
         json.end_object();
     }
-    json.end_object();
-    json.end_object().end_array();
-    json.end_object();
-    return out + "\n";
+    json.end_object().end_object().end_array();
 }
 
 const GuideMetric& named(const std::vector<GuideMetric>& metrics, std::string_view name) {
@@ -342,19 +340,19 @@ const GuideMetric& named(const std::vector<GuideMetric>& metrics, std::string_vi
 
 std::string screen_of(const std::vector<GuideMetric>& metrics) {
     ViewTable latency({"Request Latency Statistics (Completed)", "Mean", "Mdn", "p95"});
-    constexpr std::pair<const char*, const char*> latencies[] = {
+    constexpr std::pair<const char*, const char*> shown[] = {
         {"Request Latency (s)", "request_latency"},
         {"TTFT (ms)", "time_to_first_token_ms"},
         {"TTFOT (ms)", "time_to_first_output_token_ms"},
         {"ITL (ms)", "inter_token_latency_ms"},
         {"TPOT (ms)", "time_per_output_token_ms"}};
-    for (const auto& [label, name] : latencies) {
-        const WeightedFigures& one = named(metrics, name).successful;
+    for (const auto& [label, name] : shown) {
+        const WeightedFigures& one = named(metrics, name).columns[guide_ok];
         latency.add(
             {label, fixed(one.mean, 1), fixed(one.median, 1), fixed(one.percentiles[8], 1)});
     }
     ViewTable rates({"Server Throughput Statistics (All Requests)", "Mdn", "Mean"});
-    const WeightedFigures& open = named(metrics, "request_concurrency").total;
+    const WeightedFigures& open = named(metrics, "request_concurrency").columns[guide_all];
     rates.add({"Request Concurrency", fixed(open.median, 1), fixed(open.mean, 1)});
     constexpr std::pair<const char*, const char*> per_second[] = {
         {"Requests Per Sec", "requests_per_second"},
@@ -362,7 +360,7 @@ std::string screen_of(const std::vector<GuideMetric>& metrics) {
         {"Output Tok Per Sec", "output_tokens_per_second"},
         {"Total Tok Per Sec", "tokens_per_second"}};
     for (const auto& [label, name] : per_second) {
-        rates.add({label, "", fixed(named(metrics, name).total.mean, 1)});
+        rates.add({label, "", fixed(named(metrics, name).columns[guide_all].mean, 1)});
     }
     return latency.text() + "\n" + rates.text();
 }
@@ -376,13 +374,10 @@ ViewResult guidellm_view(const ViewedRun& viewed) {
         run.all.push_back(stats_of(request));
         run.ok += run.all.back().ok ? 1 : 0;
     }
-    std::vector<GuideMetric> metrics = rates_of(run);
-    for (GuideMetric& one : latencies_of(run)) {
-        metrics.push_back(std::move(one));
-    }
+    const std::vector<GuideMetric> metrics = metrics_of(run);
     ViewResult result;
     result.screen = screen_of(metrics);
-    result.json = json_of(viewed, run, metrics);
+    result.json = file_of([&](JsonWriter& json) { put_file(json, viewed, run, metrics); });
     result.notes = notes_on(
         viewed, {true, true, false},
         {"TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by "

@@ -99,77 +99,58 @@ double shown_value(std::string_view name, const ValueList& times, const ValueLis
     return name == "std" ? rates->std() : ratio(1, statistic_of(times, name));
 }
 
-void write_values(JsonWriter& json, const ValueList& times, const ValueList* rates = nullptr) {
+void put_values(JsonWriter& json, const ValueList& times, const ValueList* rates = nullptr) {
     for (const char* const name : shown) {
         if (!times.empty()) {
-            put_number(json, name, five_decimals(shown_value(name, times, rates)));
+            put(json, {{name, five_decimals(shown_value(name, times, rates))}});
         }
     }
 }
 
-void write_list(JsonWriter& json, const char* name, const ValueList& times,
-                const ValueList* rates = nullptr) {
-    json.key(name).begin_object();
-    write_values(json, times, rates);
+void put_file(JsonWriter& json, const ViewedRun& run, const AgenticFigures& f) {
+    const auto ok = static_cast<std::int64_t>(f.ttft_s.count());
+    const auto values = [](const ValueList& times, const ValueList* rates = nullptr) {
+        return [&times, rates](JsonWriter& to) {
+            to.begin_object();
+            put_values(to, times, rates);
+            to.end_object();
+        };
+    };
+    const auto rate = [&f](std::int64_t tokens) {
+        return [&f, tokens](JsonWriter& to) {
+            put_object(to, {{"tokens_per_second", five_decimals(f.per_second(tokens))}});
+        };
+    };
+    put(json, {{"request_accounting", JsonPairs{{"records_total", ok + f.failed},
+                                                {"records_profiled", ok},
+                                                {"records_dropped_total", f.failed},
+                                                {"records_warmup_dropped", 0},
+                                                {"records_error_dropped", f.failed}}}});
+    json.key("request_metrics").begin_object().key("qps").begin_object();
+    put(json, {{"window_seconds", 1}, {"samples", f.qps.count()}});
+    put_values(json, f.qps);
     json.end_object();
-}
-
-void write_rate(JsonWriter& json, const char* name, double value) {
-    json.key(name).begin_object();
-    put_number(json, "tokens_per_second", five_decimals(value));
+    put(json, {{"latency", JsonPairs{{"ttft", values(f.ttft_s)},
+                                     {"e2el", values(f.e2e_s)},
+                                     {"itl", values(f.itl_s)},
+                                     {"tpot", values(f.itl_s)},
+                                     {"intvty", values(f.itl_s, &f.rate)},
+                                     {"e2e_norm_intvty", values(f.e2e_per_token_s, &f.e2e_rate)},
+                                     {"full_response_itl", JsonPairs{}},
+                                     {"full_response_intvty", JsonPairs{}}}},
+               {"tokens", JsonPairs{{"input", values(f.input)},
+                                    {"output_actual", values(f.output)},
+                                    {"output_expected", JsonPairs{}}}},
+               {"throughput", JsonPairs{{"input", rate(f.input_sum)},
+                                        {"output", rate(f.output_sum)},
+                                        {"total", rate(f.input_sum + f.output_sum)},
+                                        {"duration_seconds", five_decimals(f.duration_s)},
+                                        {"per_gpu", JsonPairs{}}}},
+               {"cache", JsonPairs{{"theoretical_cache_hit_rate",
+                                    run.hit_rate_ceiling
+                                        ? std::optional(five_decimals(*run.hit_rate_ceiling))
+                                        : std::nullopt}}}});
     json.end_object();
-}
-
-void write_accounting(JsonWriter& json, const AgenticFigures& figures) {
-    const auto ok = static_cast<std::int64_t>(figures.ttft_s.count());
-    json.key("request_accounting").begin_object();
-    put_integer(json, "records_total", ok + figures.failed);
-    put_integer(json, "records_profiled", ok);
-    put_integer(json, "records_dropped_total", figures.failed);
-    put_integer(json, "records_warmup_dropped", 0);
-    put_integer(json, "records_error_dropped", figures.failed);
-    json.end_object();
-}
-
-std::string json_of(const ViewedRun& run, const AgenticFigures& figures) {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object();
-    write_accounting(json, figures);
-    json.key("request_metrics").begin_object();
-    json.key("qps").begin_object();
-    put_integer(json, "window_seconds", 1);
-    put_integer(json, "samples", static_cast<std::int64_t>(figures.qps.count()));
-    write_values(json, figures.qps);
-    json.end_object();
-    json.key("latency").begin_object();
-    write_list(json, "ttft", figures.ttft_s);
-    write_list(json, "e2el", figures.e2e_s);
-    write_list(json, "itl", figures.itl_s);
-    write_list(json, "tpot", figures.itl_s);
-    write_list(json, "intvty", figures.itl_s, &figures.rate);
-    write_list(json, "e2e_norm_intvty", figures.e2e_per_token_s, &figures.e2e_rate);
-    json.key("full_response_itl").begin_object().end_object();
-    json.key("full_response_intvty").begin_object().end_object();
-    json.end_object();
-    json.key("tokens").begin_object();
-    write_list(json, "input", figures.input);
-    write_list(json, "output_actual", figures.output);
-    json.key("output_expected").begin_object().end_object();
-    json.end_object();
-    json.key("throughput").begin_object();
-    write_rate(json, "input", figures.per_second(figures.input_sum));
-    write_rate(json, "output", figures.per_second(figures.output_sum));
-    write_rate(json, "total", figures.per_second(figures.input_sum + figures.output_sum));
-    put_number(json, "duration_seconds", five_decimals(figures.duration_s));
-    json.key("per_gpu").begin_object().end_object();
-    json.end_object();
-    json.key("cache").begin_object().key("theoretical_cache_hit_rate");
-    run.hit_rate_ceiling ? json.number(five_decimals(*run.hit_rate_ceiling)) : json.null();
-    json.end_object();
-    json.end_object();
-    json.end_object();
-    return out + "\n";
 }
 
 std::string screen_of(const AgenticFigures& figures) {
@@ -198,15 +179,12 @@ std::string screen_of(const AgenticFigures& figures) {
 
 ViewResult inferencex_view(const ViewedRun& run) {
     const AgenticFigures figures = agentic_figures(run);
-    ViewResult result;
-    result.screen = screen_of(figures);
-    result.json = json_of(run, figures);
-    result.notes = notes_on(
-        run, {true, false, true},
-        {"interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean is harmonic, "
-         "while only std uses the plain rates",
-         "not computable: figures per GPU and watts, because the run does not know the GPUs"});
-    return result;
+    return {screen_of(figures), file_of([&](JsonWriter& json) { put_file(json, run, figures); }),
+            notes_on(run, {true, false, true},
+                     {"interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean is "
+                      "harmonic, while only std uses the plain rates",
+                      "not computable: figures per GPU and watts, because the run does not know "
+                      "the GPUs"})};
 }
 
 // InferenceX's runs of fixed length: its fork of vLLM's benchmark (utils/bench_serving) and what
@@ -214,95 +192,71 @@ ViewResult inferencex_view(const ViewedRun& run) {
 
 namespace {
 
-struct FixedFigures {
-    std::int64_t completed = 0;
-    std::int64_t failed = 0;
-    double duration_s = 0;
-    ServingSums sums;
-
-    double per_second(std::int64_t count) const { return ratio(as_double(count), duration_s); }
-};
-
-FixedFigures fixed_figures(const ViewedRun& run) {
-    FixedFigures figures;
-    figures.duration_s = in_s(run.duration_ns);
-    std::vector<ServedRequest> served;
-    for (const ViewedRequest& request : run.requests) {
-        if (!request.stream_read()) {
-            ++figures.failed;
-            continue;
-        }
-        ServedRequest& one = served.emplace_back();
-        one.events_ns = request.choice_events();
-        std::int64_t last = one.events_ns.empty() ? request.fired_ns : one.events_ns.back();
-        last = std::max({last, request.usage_ns.value_or(last), request.error_ns.value_or(last)});
-        one.fired_ns = request.fired_ns;
-        one.ttft_ns = one.events_ns.empty() ? 0 : one.events_ns.front() - request.fired_ns;
-        one.e2e_ns = last - request.fired_ns;
-        one.prompt_tokens = request.prompt_recorded;
-        one.output_tokens = request.output_usage.value_or(0);
-    }
-    figures.completed = static_cast<std::int64_t>(served.size());
-    figures.sums = serving_sums(served);
-    return figures;
+std::optional<ServedRequest> fixed_served(const ViewedRequest& request) {
+    ServedRequest one;
+    one.events_ns = request.choice_events();
+    std::int64_t last = one.events_ns.empty() ? request.fired_ns : one.events_ns.back();
+    last = std::max({last, request.usage_ns.value_or(last), request.error_ns.value_or(last)});
+    one.fired_ns = request.fired_ns;
+    one.ttft_ns = one.events_ns.empty() ? 0 : one.events_ns.front() - request.fired_ns;
+    one.e2e_ns = last - request.fired_ns;
+    one.prompt_tokens = request.prompt_recorded;
+    one.output_tokens = request.output_usage.value_or(0);
+    return one;
 }
 
-void write_metric(JsonWriter& json, const std::string& name, const ValueList& values) {
-    for (const char* const statistic : {"mean", "median", "std", "p90", "p99", "p99.9"}) {
-        const double value = statistic_of(values, statistic);
-        put_number(json, std::string(statistic) + "_" + name, value / 1000);
-        if (name == "tpot") {  // `std_intvty` is 1000 / std(TPOT), and means nothing
-            put_number(json, std::string(statistic) + "_intvty", ratio(1000, value));
+constexpr const char* fixed_statistics[] = {"mean", "median", "std", "p90", "p99", "p99.9"};
+
+void put_fixed(JsonWriter& json, const ViewedRun& run, const ServingFigures& f) {
+    put(json, {{"model", run.model},
+               {"completed", f.completed},
+               {"duration", f.duration_s},
+               {"total_input_tokens", f.input},
+               {"total_output_tokens", f.output},
+               {"request_throughput", f.per_second(f.completed)},
+               {"output_throughput", f.per_second(f.output)},
+               {"total_token_throughput", f.per_second(f.tokens())}});
+    for (const auto& [ending, values] : {std::pair("_ttft", &f.ttft), std::pair("_tpot", &f.tpot),
+                                         std::pair("_itl", &f.itl), std::pair("_e2el", &f.e2e)}) {
+        for (const std::string statistic : fixed_statistics) {
+            const double value = statistic_of(*values, statistic);
+            put(json, {{statistic + ending, value / 1000}});
+            if (values == &f.tpot) {  // `std_intvty` is 1000 / std(TPOT), and means nothing
+                put(json, {{statistic + "_intvty", ratio(1000, value)}});
+            }
         }
     }
 }
 
-}  // namespace
-
-ViewResult inferencex_fixed_view(const ViewedRun& run) {
-    const FixedFigures figures = fixed_figures(run);
-    const ServingSums& sums = figures.sums;
-    ViewResult result;
-    JsonWriter json(result.json);
-    json.begin_object();
-    put_text(json, "model", run.model);
-    put_integer(json, "completed", figures.completed);
-    put_number(json, "duration", figures.duration_s);
-    put_integer(json, "total_input_tokens", sums.input);
-    put_integer(json, "total_output_tokens", sums.output);
-    put_number(json, "request_throughput", figures.per_second(figures.completed));
-    put_number(json, "output_throughput", figures.per_second(sums.output));
-    put_number(json, "total_token_throughput", figures.per_second(sums.input + sums.output));
-    write_metric(json, "ttft", sums.ttft);
-    write_metric(json, "tpot", sums.tpot);
-    write_metric(json, "itl", sums.itl);
-    write_metric(json, "e2el", sums.e2e);
-    json.end_object();
-    result.json += "\n";
-
+std::string screen_of(const ServingFigures& f) {
     ViewTable table({"", "mean", "median", "std", "p90", "p99", "p99.9"});
     const auto add = [&table](const char* name, const ValueList& values, bool inverse) {
         table.add_statistics(name, values, [inverse](double value) {
             return fixed(inverse ? ratio(1000, value) : value, 2);
         });
     };
-    add("ttft (ms)", sums.ttft, false);
-    add("tpot (ms)", sums.tpot, false);
-    add("intvty (tok/s/user)", sums.tpot, true);
-    add("itl (ms)", sums.itl, false);
-    add("e2el (ms)", sums.e2e, false);
-    result.screen = table.text() + "completed " + std::to_string(figures.completed) + " of " +
-                    std::to_string(figures.completed + figures.failed) + ", output " +
-                    fixed(figures.per_second(sums.output), 2) + " tok/s, total " +
-                    fixed(figures.per_second(sums.input + sums.output), 2) + " tok/s\n";
-    result.notes = notes_on(
-        run, {true, true, false},
-        {"E2E ends at the last JSON event, usage and errors included",
-         "an answer without usage counts as no tokens, and one without any event as a success",
-         "wrong in the tool: std_intvty is 1000 / std(TPOT), which has no meaning; its figure is "
-         "shown",
-         "not computable: figures per GPU, because the run does not know the GPUs"});
-    return result;
+    add("ttft (ms)", f.ttft, false);
+    add("tpot (ms)", f.tpot, false);
+    add("intvty (tok/s/user)", f.tpot, true);
+    add("itl (ms)", f.itl, false);
+    add("e2el (ms)", f.e2e, false);
+    return table.text() + "completed " + std::to_string(f.completed) + " of " +
+           std::to_string(f.completed + f.failed) + ", output " + fixed(f.per_second(f.output), 2) +
+           " tok/s, total " + fixed(f.per_second(f.tokens()), 2) + " tok/s\n";
+}
+
+}  // namespace
+
+ViewResult inferencex_fixed_view(const ViewedRun& run) {
+    const ServingFigures figures = serving_figures(run, fixed_served);
+    return {screen_of(figures), file_of([&](JsonWriter& json) { put_fixed(json, run, figures); }),
+            notes_on(run, {true, true, false},
+                     {"E2E ends at the last JSON event, usage and errors included",
+                      "an answer without usage counts as no tokens, and one without any event as a "
+                      "success",
+                      "wrong in the tool: std_intvty is 1000 / std(TPOT), which has no meaning; "
+                      "its figure is shown",
+                      "not computable: figures per GPU, because the run does not know the GPUs"})};
 }
 
 }  // namespace driftless

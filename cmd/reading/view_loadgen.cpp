@@ -1,6 +1,5 @@
 // MLPerf LoadGen, Server scenario with token latencies (loadgen/results.cc, logging.cc).
 
-#include <algorithm>
 
 #include "cmd/reading/view.hpp"
 
@@ -60,13 +59,9 @@ constexpr LoadgenPercentile percentiles_shown[] = {{500, "50.00"}, {900, "90.00"
                                                    {970, "97.00"}, {990, "99.00"}, {999, "99.90"}};
 
 /// Integers of ns, as the tool has them.
-std::string whole_ns(double ns) {
-    return fixed(ns, 0);
-}
-
 void add_block(std::string& screen, const std::string& what, const ValueList& values) {
     const auto line = [&screen](const std::string& label, double value) {
-        screen += pad_right(label, 48) + ": " + whole_ns(value) + "\n";
+        screen += pad_right(label, 48) + ": " + fixed(value, 0) + "\n";
     };
     line("Min " + what + " (ns)", values.min());
     line("Max " + what + " (ns)", values.max());
@@ -93,14 +88,15 @@ std::string screen_of(const LoadgenFigures& figures) {
     return screen;
 }
 
-void write_block(JsonWriter& json, const std::string& prefix, const char* suffix,
-                 const ValueList& values) {
-    put_integer(json, prefix + "min" + suffix, static_cast<std::int64_t>(values.min()));
-    put_integer(json, prefix + "max" + suffix, static_cast<std::int64_t>(values.max()));
-    put_integer(json, prefix + "mean" + suffix, static_cast<std::int64_t>(values.mean()));
+void put_block(JsonWriter& json, const std::string& prefix, const char* suffix,
+               const ValueList& values) {
+    const auto whole = [](double ns) { return static_cast<std::int64_t>(ns); };
+    put(json, {{prefix + "min" + suffix, whole(values.min())},
+               {prefix + "max" + suffix, whole(values.max())},
+               {prefix + "mean" + suffix, whole(values.mean())}});
     for (const LoadgenPercentile& one : percentiles_shown) {
-        put_integer(json, prefix + one.name + "_percentile" + suffix,
-                    static_cast<std::int64_t>(values.floor_rank(one.per_mille)));
+        put(json, {{prefix + one.name + "_percentile" + suffix,
+                    whole(values.floor_rank(one.per_mille))}});
     }
 }
 
@@ -110,16 +106,14 @@ ViewResult loadgen_view(const ViewedRun& run) {
     const LoadgenFigures figures = loadgen_figures(run);
     ViewResult result;
     result.screen = screen_of(figures);
-    JsonWriter json(result.json);
-    json.begin_object();
-    put_number(json, "result_completed_samples_per_sec", figures.completed_per_s());
-    put_number(json, "result_scheduled_samples_per_sec", figures.scheduled_per_s());
-    put_number(json, "result_completed_tokens_per_second", figures.tokens_per_s());
-    write_block(json, "result_", "_latency_ns", figures.latency);
-    write_block(json, "result_first_token_", "_latency_ns", figures.first_token);
-    write_block(json, "result_time_per_output_token_", "_ns", figures.tpot);
-    json.end_object();
-    result.json += "\n";
+    result.json = file_of([&figures](JsonWriter& json) {
+        put(json, {{"result_completed_samples_per_sec", figures.completed_per_s()},
+                   {"result_scheduled_samples_per_sec", figures.scheduled_per_s()},
+                   {"result_completed_tokens_per_second", figures.tokens_per_s()}});
+        put_block(json, "result_", "_latency_ns", figures.latency);
+        put_block(json, "result_first_token_", "_latency_ns", figures.first_token);
+        put_block(json, "result_time_per_output_token_", "_ns", figures.tpot);
+    });
     result.notes = notes_on(
         run, {false, false, false},
         {"every latency starts at the due instant; a request without an answer would hang the tool "
@@ -220,14 +214,12 @@ std::vector<std::pair<std::string, std::string>> lines_of(const ReplayerFigures&
 ViewResult trace_replayer_view(const ViewedRun& run) {
     const auto lines = lines_of(replayer_figures(run));
     ViewResult result;
-    JsonWriter json(result.json);
-    json.begin_object();
-    for (const auto& [name, value] : lines) {
-        result.screen += pad_right(name, 24) + value + "\n";
-        json.key(name).raw(value);
-    }
-    json.end_object();
-    result.json += "\n";
+    result.json = file_of([&](JsonWriter& json) {
+        for (const auto& [name, value] : lines) {
+            result.screen += pad_right(name, 24) + value + "\n";
+            json.key(name).raw(value);
+        }
+    });
     result.notes = notes_on(
         run, {true, false, false},
         {"TTFT starts at the response headers: a server that sends them with the first event has 0",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "cmd/reading/view.hpp"
 
@@ -10,22 +12,7 @@ namespace driftless {
 
 namespace {
 
-struct SglangFigures {
-    std::vector<ServedRequest> served;
-    ServingSums sums;
-    ServingPeaks peaks;
-    double duration_s = 0;
-    std::int64_t sent = 0;
-    std::int64_t retokenized = 0;
-    std::int64_t good = 0;
-    std::array<std::int64_t, 3> met{};  ///< ttft, tpot, e2e
-    double e2e_sum_s = 0;
-
-    double per_second(std::int64_t count) const { return ratio(as_double(count), duration_s); }
-    double share(std::int64_t count) const { return ratio(as_double(count), as_double(sent)); }
-};
-
-ServedRequest served_of(const ViewedRequest& request) {
+std::optional<ServedRequest> sglang_served(const ViewedRequest& request) {
     ServedRequest one;
     one.fired_ns = request.fired_ns;
     one.events_ns = request.stamps_of(said_kinds);
@@ -39,175 +26,198 @@ ServedRequest served_of(const ViewedRequest& request) {
     return one;
 }
 
+/// A limit that was given, by the tool's name of it, and how many requests met it.
+struct MetLimit {
+    const char* key;
+    const char* label;
+    std::int64_t limit_ns;
+    std::int64_t met;
+};
+
+struct SglangFigures : ServingFigures {
+    std::int64_t sent = 0;
+    std::int64_t retokenized = 0;
+    std::vector<MetLimit> limits;
+    double e2e_sum_s = 0;
+
+    double share(std::int64_t count) const { return ratio(as_double(count), as_double(sent)); }
+    double concurrency() const { return ratio(e2e_sum_s, duration_s); }
+};
+
 SglangFigures sglang_figures(const ViewedRun& run) {
-    SglangFigures figures;
-    figures.duration_s = in_s(run.duration_ns);
-    figures.sent = static_cast<std::int64_t>(run.requests.size());
+    const auto sent = static_cast<std::int64_t>(run.requests.size());
+    SglangFigures figures{serving_figures(run, sglang_served), sent, 0, {}, 0};
     for (const ViewedRequest& request : run.requests) {
-        if (!request.stream_read()) {
-            continue;
-        }
-        const ServedRequest& one = figures.served.emplace_back(served_of(request));
-        figures.retokenized += tokens_or_usage(request, said_kinds);
-        figures.e2e_sum_s += in_s(one.e2e_ns);
-        figures.good += serves_goodput(run.limits, one) ? 1 : 0;
-        figures.met[0] += serves_goodput({run.limits.ttft_ns, {}, {}}, one) ? 1 : 0;
-        figures.met[1] += serves_goodput({{}, run.limits.tpot_ns, {}}, one) ? 1 : 0;
-        figures.met[2] += serves_goodput({{}, {}, run.limits.e2e_ns}, one) ? 1 : 0;
+        figures.retokenized += request.stream_read() ? tokens_or_usage(request, said_kinds) : 0;
     }
-    figures.sums = serving_sums(figures.served);
-    figures.peaks = serving_peaks(figures.served);
+    for (const ServedRequest& one : figures.served) {
+        figures.e2e_sum_s += in_s(one.e2e_ns);
+    }
+    const auto add = [&figures](const char* key, const char* label, OptionalNs GoodputLimits::* of,
+                                const OptionalNs& limit_ns) {
+        if (!limit_ns) {
+            return;
+        }
+        GoodputLimits alone;
+        alone.*of = limit_ns;
+        const auto met = std::count_if(figures.served.begin(), figures.served.end(),
+                                       [&](const ServedRequest& one) { return one.meets(alone); });
+        figures.limits.push_back({key, label, *limit_ns, met});
+    };
+    add("ttft", "TTFT", &GoodputLimits::ttft_ns, run.limits.ttft_ns);
+    add("tpot", "TPOT", &GoodputLimits::tpot_ns, run.limits.tpot_ns);
+    add("e2el", "E2EL", &GoodputLimits::e2e_ns, run.limits.e2e_ns);
     return figures;
 }
 
-struct NamedLimit {
-    const char* name;
-    OptionalNs limit_ns;
-};
-
-std::array<NamedLimit, 3> named_limits(const ViewLimits& limits) {
-    return {NamedLimit{"ttft", limits.ttft_ns}, NamedLimit{"tpot", limits.tpot_ns},
-            NamedLimit{"e2el", limits.e2e_ns}};
-}
-
-void add_goodput(std::string& screen, const ViewedRun& run, const SglangFigures& figures) {
-    screen += centred("Goodput", 50, '-') + "\n";
+void add_goodput(std::string& screen, const SglangFigures& f) {
     std::string words;
     std::string by_metric;
-    const auto limits = named_limits(run.limits);
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-        if (limits[i].limit_ns) {
-            words += (words.empty() ? "" : " ") + std::string(limits[i].name) + ":" +
-                     fixed(in_ms(*limits[i].limit_ns), 0);
-            std::string label = limits[i].name;
-            for (char& letter : label) {
-                letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 32 : letter);
-            }
-            add_pair(by_metric,
-                     label + " SLO attainment (%):", figures.share(figures.met[i]) * 100);
-        }
+    for (const MetLimit& one : f.limits) {
+        words +=
+            (words.empty() ? "" : " ") + std::string(one.key) + ":" + fixed(in_ms(one.limit_ns), 0);
+        const std::string label = std::string(one.label) + " SLO attainment (%):";
+        add_pairs(by_metric, {{label, f.share(one.met) * 100}});
     }
-    add_pair(screen, "SLOs (ms):", words);
-    add_pair(screen, "Request goodput (req/s):", figures.per_second(figures.good));
-    add_pair(screen, "SLO attainment (%):", figures.share(figures.good) * 100);
+    screen += centred("Goodput", 50, '-') + "\n";
+    add_pairs(screen, {{"SLOs (ms):", words},
+                       {"Request goodput (req/s):", f.per_second(f.good)},
+                       {"SLO attainment (%):", f.share(f.good) * 100}});
     screen += by_metric;
 }
 
-std::string screen_of(const ViewedRun& run, const SglangFigures& figures) {
-    const ServingSums& sums = figures.sums;
+std::string screen_of(const ViewedRun& run, const SglangFigures& f) {
     std::string screen = "\n" + centred(" Serving Benchmark Result ", 50, '=') + "\n";
-    add_pair(screen, "Backend:", run.backend);
-    add_pair(screen, "Traffic request rate:", "trace");
-    add_pair(screen, "Max request concurrency:",
-             run.max_concurrency ? std::to_string(*run.max_concurrency) : "not set");
-    add_pair(screen, "Successful requests:", std::to_string(figures.served.size()));
-    add_pair(screen, "Benchmark duration (s):", figures.duration_s);
-    add_pair(screen, "Total input tokens:", std::to_string(sums.input));
-    add_pair(screen, "Total input text tokens:", std::to_string(sums.input));
-    add_pair(screen, "Total generated tokens:", std::to_string(sums.output));
-    add_pair(screen, "Total generated tokens (retokenized):", std::to_string(figures.retokenized));
-    add_pair(screen, "Request throughput (req/s):",
-             figures.per_second(static_cast<std::int64_t>(figures.served.size())));
-    add_pair(screen, "Input token throughput (tok/s):", figures.per_second(sums.input));
-    add_pair(screen, "Output token throughput (tok/s):", figures.per_second(sums.output));
-    add_pair(screen,
-             "Peak output token throughput (tok/s):", as_double(figures.peaks.tokens_per_s));
-    add_pair(screen, "Peak concurrent requests:", std::to_string(figures.peaks.concurrent));
-    add_pair(screen,
-             "Total token throughput (tok/s):", figures.per_second(sums.input + sums.output));
-    add_pair(screen, "Concurrency:", ratio(figures.e2e_sum_s, figures.duration_s));
+    add_pairs(screen, {{"Backend:", run.backend},
+                       {"Traffic request rate:", "trace"},
+                       {"Max request concurrency:",
+                        run.max_concurrency ? std::to_string(*run.max_concurrency) : "not set"},
+                       {"Successful requests:", f.completed},
+                       {"Benchmark duration (s):", f.duration_s},
+                       {"Total input tokens:", f.input},
+                       {"Total input text tokens:", f.input},
+                       {"Total generated tokens:", f.output},
+                       {"Total generated tokens (retokenized):", f.retokenized},
+                       {"Request throughput (req/s):", f.per_second(f.completed)},
+                       {"Input token throughput (tok/s):", f.per_second(f.input)},
+                       {"Output token throughput (tok/s):", f.per_second(f.output)},
+                       {"Peak output token throughput (tok/s):", as_double(f.peak_tokens_per_s)},
+                       {"Peak concurrent requests:", f.peak_concurrent},
+                       {"Total token throughput (tok/s):", f.per_second(f.tokens())},
+                       {"Concurrency:", f.concurrency()}});
     if (run.limits.set()) {
-        add_goodput(screen, run, figures);
+        add_goodput(screen, f);
     }
-    add_metric_block(screen, "End-to-End Latency", "E2E Latency", sums.e2e);
-    add_metric_block(screen, "Time to First Token", "TTFT", sums.ttft);
-    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", sums.tpot);
-    add_metric_block(screen, "Inter-Token Latency", "ITL", sums.itl);
-    add_pair(screen, "Max ITL (ms):", sums.itl.max());
+    add_metric_block(screen, "End-to-End Latency", "E2E Latency", f.e2e);
+    add_metric_block(screen, "Time to First Token", "TTFT", f.ttft);
+    add_metric_block(screen, "Time per Output Token (excl. 1st token)", "TPOT", f.tpot);
+    add_metric_block(screen, "Inter-Token Latency", "ITL", f.itl);
+    add_pairs(screen, {{"Max ITL (ms):", f.itl.max()}});
     return screen + std::string(50, '=') + "\n";
 }
 
-void write_goodput(JsonWriter& json, const ViewedRun& run, const SglangFigures& figures) {
-    const auto limits = named_limits(run.limits);
+void put_goodput(JsonWriter& json, const SglangFigures& f) {
     json.key("goodput_slos_ms").begin_object();
-    for (const NamedLimit& one : limits) {
-        if (one.limit_ns) {
-            put_number(json, one.name, in_ms(*one.limit_ns));
-        }
+    for (const MetLimit& one : f.limits) {
+        put(json, {{one.key, in_ms(one.limit_ns)}});
     }
     json.end_object();
-    put_number(json, "request_goodput", figures.per_second(figures.good));
-    put_number(json, "slo_attainment", figures.share(figures.good));
+    put(json, {{"request_goodput", f.per_second(f.good)}, {"slo_attainment", f.share(f.good)}});
     json.key("slo_attainment_by_metric").begin_object();
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-        if (limits[i].limit_ns) {
-            put_number(json, limits[i].name, figures.share(figures.met[i]));
-        }
+    for (const MetLimit& one : f.limits) {
+        put(json, {{one.key, f.share(one.met)}});
     }
     json.end_object();
 }
 
-std::string json_of(const ViewedRun& run, const SglangFigures& figures) {
-    const ServingSums& sums = figures.sums;
-    const auto completed = static_cast<std::int64_t>(figures.served.size());
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object();
-    put_text(json, "backend", run.backend);
-    put_number(json, "duration", figures.duration_s);
-    put_integer(json, "completed", completed);
-    put_integer(json, "total_input_tokens", sums.input);
-    put_integer(json, "total_input_text_tokens", sums.input);
-    put_integer(json, "total_input_vision_tokens", 0);
-    put_integer(json, "total_output_tokens", sums.output);
-    put_integer(json, "total_output_tokens_retokenized", figures.retokenized);
-    put_number(json, "request_throughput", figures.per_second(completed));
-    put_number(json, "input_throughput", figures.per_second(sums.input));
-    put_number(json, "output_throughput", figures.per_second(sums.output));
-    put_number(json, "total_throughput", figures.per_second(sums.input + sums.output));
-    for (const auto& [ending, values] :
-         {std::pair("_e2e_latency_ms", &sums.e2e), std::pair("_ttft_ms", &sums.ttft),
-          std::pair("_tpot_ms", &sums.tpot), std::pair("_itl_ms", &sums.itl)}) {
-        put_statistics(json, *values, {"mean", "median", "std", "p90", "p95", "p99"}, ending);
-    }
-    put_number(json, "concurrency", ratio(figures.e2e_sum_s, figures.duration_s));
-    json.key("accept_length").null();
-    put_number(json, "max_output_tokens_per_s", as_double(figures.peaks.tokens_per_s));
-    put_integer(json, "max_concurrent_requests", figures.peaks.concurrent);
+constexpr const char* sglang_statistics[] = {"mean", "median", "std", "p90", "p95", "p99"};
+
+void put_file(JsonWriter& json, const ViewedRun& run, const SglangFigures& f) {
+    put(json, {{"backend", run.backend},
+               {"duration", f.duration_s},
+               {"completed", f.completed},
+               {"total_input_tokens", f.input},
+               {"total_input_text_tokens", f.input},
+               {"total_input_vision_tokens", 0},
+               {"total_output_tokens", f.output},
+               {"total_output_tokens_retokenized", f.retokenized},
+               {"request_throughput", f.per_second(f.completed)},
+               {"input_throughput", f.per_second(f.input)},
+               {"output_throughput", f.per_second(f.output)},
+               {"total_throughput", f.per_second(f.tokens())}});
+    put_statistics(json, f.e2e, sglang_statistics, "_e2e_latency_ms");
+    put_statistics(json, f.ttft, sglang_statistics, "_ttft_ms");
+    put_statistics(json, f.tpot, sglang_statistics, "_tpot_ms");
+    put_statistics(json, f.itl, sglang_statistics, "_itl_ms");
+    put(json, {{"concurrency", f.concurrency()},
+               {"accept_length", nullptr},
+               {"max_output_tokens_per_s", as_double(f.peak_tokens_per_s)},
+               {"max_concurrent_requests", f.peak_concurrent}});
     if (run.limits.set()) {
-        write_goodput(json, run, figures);
+        put_goodput(json, f);
     }
-    json.end_object();
-    return out + "\n";
 }
 
 }  // namespace
 
 ViewResult sglang_view(const ViewedRun& run) {
     const SglangFigures figures = sglang_figures(run);
-    ViewResult result;
-    result.screen = screen_of(run, figures);
-    result.json = json_of(run, figures);
-    result.notes = notes_on(
-        run, {true, true, true},
-        {"E2E and TPOT end at the last line of the stream, usage and [DONE] included",
-         "the output of a success without usage counts with its requested length, not its real one",
-         "not computable: Accept length, which the tool asks the server for, and requests that the "
-         "tool would fail because of a comment line in their stream"});
-    return result;
+    return {screen_of(run, figures),
+            file_of([&](JsonWriter& json) { put_file(json, run, figures); }),
+            notes_on(run, {true, true, true},
+                     {"E2E and TPOT end at the last line of the stream, usage and [DONE] included",
+                      "the output of a success without usage counts with its requested length, not "
+                      "its real one",
+                      "not computable: Accept length, which the tool asks the server for, and "
+                      "requests that the tool would fail because of a comment line in their "
+                      "stream"})};
 }
 
 // genai-bench (genai_bench/user/openai_user.py, metrics).
 
 namespace {
 
-struct BenchMetric {
-    const char* name;
-    ValueList values;
+/// Of a request that the tool counts, s.
+struct BenchRequest {
+    double ttft = 0;
+    double e2e = 0;
+    std::int64_t prompt = 0;
+    std::int64_t tokens = 0;
+
+    double output() const { return e2e - ttft; }
+    std::optional<double> tpot() const {
+        return tokens > 1 && output() >= 0.001 ? std::optional(output() / as_double(tokens - 1))
+                                               : std::nullopt;
+    }
+};
+
+using Known = std::optional<double>;
+/// Nothing: the request has none.
+constexpr std::pair<const char*, Known (*)(const BenchRequest&)> bench_metrics[] = {
+    {"ttft", [](const BenchRequest& one) -> Known { return one.ttft; }},
+    {"tpot", [](const BenchRequest& one) { return one.tpot(); }},
+    {"e2e_latency", [](const BenchRequest& one) -> Known { return one.e2e; }},
+    {"output_latency", [](const BenchRequest& one) -> Known { return one.output(); }},
+    {"output_inference_speed",
+     [](const BenchRequest& one) {
+         return one.tpot() ? Known(ratio(1, *one.tpot())) : std::nullopt;
+     }},
+    {"num_input_tokens", [](const BenchRequest& one) -> Known { return as_double(one.prompt); }},
+    {"num_output_tokens", [](const BenchRequest& one) -> Known { return as_double(one.tokens); }},
+    {"total_tokens",
+     [](const BenchRequest& one) -> Known {
+         return as_double(one.prompt) + as_double(one.tokens);
+     }},
+    {"input_throughput",
+     [](const BenchRequest& one) -> Known { return ratio(as_double(one.prompt), one.ttft); }},
+    {"output_throughput",
+     [](const BenchRequest& one) {
+         return one.tpot() ? Known(as_double(one.tokens - 1) / one.output()) : std::nullopt;
+     }},
 };
 
 struct BenchFigures {
-    std::vector<BenchMetric> metrics;
+    std::array<ValueList, std::size(bench_metrics)> values;
     std::int64_t completed = 0;
     std::int64_t errors = 0;
     std::map<std::string, std::int64_t> codes;
@@ -218,44 +228,23 @@ struct BenchFigures {
     double per_second(std::int64_t count) const { return ratio(as_double(count), duration_s); }
 };
 
-void add_request(BenchFigures& figures, const ViewedRequest& request,
-                 const std::vector<std::int64_t>& stamps) {
-    const std::int64_t tokens = request.output_usage.value_or(tokens_or_usage(request, said_kinds));
-    const double ttft = in_s(stamps.front() - request.fired_ns);
+void add_request(BenchFigures& figures, const ViewedRequest& request, std::int64_t first_ns) {
     const std::int64_t end = request.usage_ns.value_or(request.last_line_ns());
-    const double e2e = in_s(end - request.fired_ns);
-    const double prompt = as_double(request.prompt_tokens());
+    const BenchRequest one{in_s(first_ns - request.fired_ns), in_s(end - request.fired_ns),
+                           request.prompt_tokens(),
+                           request.output_usage.value_or(tokens_or_usage(request, said_kinds))};
     ++figures.completed;
-    figures.input += request.prompt_tokens();
-    figures.output += tokens;
-    auto& metrics = figures.metrics;
-    metrics[0].values.add(ttft);
-    metrics[2].values.add(e2e);
-    metrics[3].values.add(e2e - ttft);
-    if (tokens > 1 && e2e - ttft >= 0.001) {
-        const double tpot = (e2e - ttft) / as_double(tokens - 1);
-        metrics[1].values.add(tpot);
-        metrics[4].values.add(ratio(1, tpot));
-        metrics[9].values.add(as_double(tokens - 1) / (e2e - ttft));
+    figures.input += one.prompt;
+    figures.output += one.tokens;
+    for (std::size_t i = 0; i < figures.values.size(); ++i) {
+        if (const Known value = bench_metrics[i].second(one)) {
+            figures.values[i].add(*value);
+        }
     }
-    metrics[5].values.add(prompt);
-    metrics[6].values.add(as_double(tokens));
-    metrics[7].values.add(prompt + as_double(tokens));
-    metrics[8].values.add(ratio(prompt, ttft));
 }
 
 BenchFigures bench_figures(const ViewedRun& run) {
     BenchFigures figures;
-    figures.metrics = {{"ttft", {}},
-                       {"tpot", {}},
-                       {"e2e_latency", {}},
-                       {"output_latency", {}},
-                       {"output_inference_speed", {}},
-                       {"num_input_tokens", {}},
-                       {"num_output_tokens", {}},
-                       {"total_tokens", {}},
-                       {"input_throughput", {}},
-                       {"output_throughput", {}}};
     figures.duration_s = in_s(run.duration_ns);
     for (const ViewedRequest& request : run.requests) {
         const std::vector<std::int64_t> stamps = request.stamps_of(said_kinds);
@@ -266,50 +255,49 @@ BenchFigures bench_figures(const ViewedRun& run) {
             ++figures.codes[std::to_string(code)];
             continue;
         }
-        add_request(figures, request, stamps);
+        add_request(figures, request, stamps.front());
     }
     return figures;
 }
 
-std::string json_of(const BenchFigures& figures) {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("aggregated_metrics").begin_object();
-    put_number(json, "run_duration", figures.duration_s);
-    put_number(json, "mean_output_throughput_tokens_per_s", figures.per_second(figures.output));
-    put_number(json, "mean_input_throughput_tokens_per_s", figures.per_second(figures.input));
-    put_number(json, "mean_total_tokens_throughput_tokens_per_s",
-               figures.per_second(figures.input + figures.output));
-    put_number(json, "requests_per_second", figures.per_second(figures.completed));
-    json.key("error_codes_frequency").begin_object();
-    for (const auto& [code, count] : figures.codes) {
-        put_integer(json, code, count);
-    }
-    json.end_object();
-    put_integer(json, "error_rate", 0);
-    put_integer(json, "num_error_requests", figures.errors);
-    put_integer(json, "num_completed_requests", figures.completed);
-    put_integer(json, "num_requests", figures.completed + figures.errors);
-    json.key("stats").begin_object();
-    for (const BenchMetric& metric : figures.metrics) {
-        json.key(metric.name).begin_object();
-        put_statistics(
-            json, metric.values,
-            {"min", "max", "mean", "stddev", "sum", "p25", "p50", "p75", "p90", "p95", "p99"});
-        json.end_object();
-    }
-    json.end_object();
-    json.end_object();
-    put_text(json, "_time_unit", "s");
-    json.end_object();
-    return out + "\n";
+constexpr const char* bench_statistics[] = {"min", "max", "mean", "stddev", "sum", "p25",
+                                            "p50", "p75", "p90",  "p95",    "p99"};
+
+void put_file(JsonWriter& json, const BenchFigures& f) {
+    const auto put_codes = [&f](JsonWriter& to) {
+        to.begin_object();
+        for (const auto& [code, count] : f.codes) {
+            put(to, {{code, count}});
+        }
+        to.end_object();
+    };
+    const auto put_stats = [&f](JsonWriter& to) {
+        to.begin_object();
+        for (std::size_t i = 0; i < f.values.size(); ++i) {
+            put(to, {{bench_metrics[i].first, StatisticsObject{f.values[i], bench_statistics}}});
+        }
+        to.end_object();
+    };
+    put(json,
+        {{"aggregated_metrics",
+          JsonPairs{{"run_duration", f.duration_s},
+                    {"mean_output_throughput_tokens_per_s", f.per_second(f.output)},
+                    {"mean_input_throughput_tokens_per_s", f.per_second(f.input)},
+                    {"mean_total_tokens_throughput_tokens_per_s", f.per_second(f.input + f.output)},
+                    {"requests_per_second", f.per_second(f.completed)},
+                    {"error_codes_frequency", put_codes},
+                    {"error_rate", 0},
+                    {"num_error_requests", f.errors},
+                    {"num_completed_requests", f.completed},
+                    {"num_requests", f.completed + f.errors},
+                    {"stats", put_stats}}},
+         {"_time_unit", "s"}});
 }
 
 std::string screen_of(const BenchFigures& figures) {
     ViewTable table({"stats (s, tokens/s)", "mean", "stddev", "min", "max", "p50", "p90", "p99"});
-    for (const BenchMetric& metric : figures.metrics) {
-        table.add_statistics(metric.name, metric.values,
+    for (std::size_t i = 0; i < figures.values.size(); ++i) {
+        table.add_statistics(bench_metrics[i].first, figures.values[i],
                              [](double value) { return fixed(value, 4); });
     }
     return table.text() + "requests_per_second " + fixed(figures.per_second(figures.completed), 4) +
@@ -321,11 +309,9 @@ std::string screen_of(const BenchFigures& figures) {
 
 ViewResult genai_bench_view(const ViewedRun& run) {
     const BenchFigures figures = bench_figures(run);
-    ViewResult result;
-    result.screen = screen_of(figures);
-    result.json = json_of(figures);
-    result.notes =
-        notes_on(run, {true, false, false}, {"E2E and TPOT end at the final usage event"});
+    ViewResult result{
+        screen_of(figures), file_of([&](JsonWriter& json) { put_file(json, figures); }),
+        notes_on(run, {true, false, false}, {"E2E and TPOT end at the final usage event"})};
     result.notes.emplace_back(
         "wrong in the tool: error_rate is always 0; " + std::to_string(figures.errors) + " of " +
         std::to_string(figures.completed + figures.errors) + " requests failed");
