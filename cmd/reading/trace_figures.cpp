@@ -268,12 +268,43 @@ class Pass {
     }
 
     /// Gives the row's path.
-    PrefixTree::Path add(const Planned& planned);
-    void finish();
+    PrefixTree::Path add(const Planned& planned) {
+        const TraceRow& row = trace_.rows[planned.row];
+        const PrefixTree::Path path = tree_.enter(row);
+        add_to_file(row, path);
+        if (trace_.block_size > 0) {
+            ids_.add(trace_, row, path);
+            Timeline& timeline = figures_.timeline;
+            timeline.blocks_new[static_cast<std::size_t>(planned.due_ns / timeline.bucket_ns)] +=
+                path.blocks - path.known;
+        }
+        return path;
+    }
+    void finish() {
+        figures_.has_blocks = trace_.block_size > 0;
+        figures_.blocks = figures_.has_blocks ? ids_.figures() : BlockFigures();
+    }
 
   private:
-    std::size_t file_of(const TraceRow& row) const;
-    void add_to_file(const TraceRow& row, const PrefixTree::Path& path);
+    void add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
+        if (trace_.files.empty()) {
+            return;
+        }
+        const auto after = std::upper_bound(
+            trace_.files.begin(), trace_.files.end(), row.index,
+            [](std::uint32_t index, const TraceFilePart& file) { return index < file.first_row; });
+        const auto at = static_cast<std::size_t>(after - trace_.files.begin()) - 1;
+        FileFigures& file = figures_.files[at];
+        first_at_[at] = file.rows == 0 ? row.at_ns : first_at_[at];
+        ++file.rows;
+        file.span_ns = row.at_ns - first_at_[at];
+        file.input_tokens += row.input_length;
+        file.output_tokens += row.output_length;
+        file.references += path.blocks;
+        file.hit_blocks += path.known;
+        file.hit_tokens += std::min<std::uint64_t>(std::uint64_t{path.known} * trace_.block_size,
+                                                   row.input_length);
+    }
 
     const Trace& trace_;
     InspectFigures& figures_;
@@ -281,50 +312,6 @@ class Pass {
     BlockIdCounter ids_;
     std::vector<std::int64_t> first_at_;  ///< [file] its first selected row
 };
-
-std::size_t Pass::file_of(const TraceRow& row) const {
-    const auto after = std::upper_bound(
-        trace_.files.begin(), trace_.files.end(), row.index,
-        [](std::uint32_t index, const TraceFilePart& file) { return index < file.first_row; });
-    return static_cast<std::size_t>(after - trace_.files.begin()) - 1;
-}
-
-void Pass::add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
-    if (trace_.files.empty()) {
-        return;
-    }
-    const std::size_t at = file_of(row);
-    FileFigures& file = figures_.files[at];
-    first_at_[at] = file.rows == 0 ? row.at_ns : first_at_[at];
-    ++file.rows;
-    file.span_ns = row.at_ns - first_at_[at];
-    file.input_tokens += row.input_length;
-    file.output_tokens += row.output_length;
-    file.references += path.blocks;
-    file.hit_blocks += path.known;
-    file.hit_tokens +=
-        std::min<std::uint64_t>(std::uint64_t{path.known} * trace_.block_size, row.input_length);
-}
-
-PrefixTree::Path Pass::add(const Planned& planned) {
-    const TraceRow& row = trace_.rows[planned.row];
-    const PrefixTree::Path path = tree_.enter(row);
-    add_to_file(row, path);
-    if (trace_.block_size > 0) {
-        ids_.add(trace_, row, path);
-        const auto bucket = static_cast<std::size_t>(planned.due_ns / figures_.timeline.bucket_ns);
-        figures_.timeline.blocks_new[bucket] += path.blocks - path.known;
-    }
-    return path;
-}
-
-void Pass::finish() {
-    if (trace_.block_size == 0) {
-        return;
-    }
-    figures_.has_blocks = true;
-    figures_.blocks = ids_.figures();
-}
 
 static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
 
