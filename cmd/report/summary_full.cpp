@@ -10,7 +10,6 @@
 #include "cmd/reading/view.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
-#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -21,12 +20,7 @@ constexpr std::size_t errors_shown = 5;
 /// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
 class Table {
   public:
-    void title(std::string_view text, char fill = '-') {
-        const std::string padded =
-            fill == '=' && !text.empty() ? fmt::format(" {} ", text) : std::string(text);
-        const std::size_t room = padded.size() < 50 ? 50 - padded.size() : 0;
-        text_.append(room / 2, fill).append(padded).append(room - room / 2, fill) += '\n';
-    }
+    void title(std::string_view text, char fill = '-') { text_ += centred(text, 50, fill) + '\n'; }
     void line(std::string_view label, std::string_view value) {
         fmt::format_to(std::back_inserter(text_), "{:<40} {}\n", label, value);
     }
@@ -276,7 +270,7 @@ void add_unfinished(Table& table, const Unfinished& unfinished) {
 
 std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     Table table;
-    table.title("Serving Benchmark Result", '=');
+    table.title(" Serving Benchmark Result ", '=');
     add_totals(table, f, info);
     add_times(table, "Time to First Token", "TTFT", "ttft", f);
     add_times(table, "Time per Output Token (excl. 1st token)", "TPOT", "tpot", f);

@@ -139,6 +139,57 @@ std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo
 
 namespace {
 
+/// What the cached tokens that a server reports can be compared with.
+enum class CacheAnswer : std::uint8_t {
+    none,          ///< it reports none
+    not_foretold,  ///< it reports some, and nothing is expected: the prompts are recorded text
+    only_zeros,    ///< it reports 0 for every row although hits are expected: no rate of misses
+    by_trace_blocks,
+    by_server_blocks,  ///< its own blocks are known, and explain as many rows as the trace's or
+                       ///< more
+};
+
+/// Whether both kinds of blocks say the same.
+bool same_cache_forecasts(const SummaryFigures& f) {
+    return f.server_cache_rows == f.cache_rows_compared() &&
+           f.server_cache_expected == f.expected_cached_tokens_reported &&
+           f.server_cache_rows_equal == f.cache_rows_equal;
+}
+
+CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
+    if (f.cache_rows_reported == 0) {
+        return CacheAnswer::none;
+    }
+    if (f.cache_rows_compared() == 0) {
+        return CacheAnswer::not_foretold;
+    }
+    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_compared();
+    const std::uint64_t expected =
+        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    if (f.cached_tokens_compared() == 0 && expected > 0) {
+        return CacheAnswer::only_zeros;
+    }
+    return blocks_known && !same_cache_forecasts(f) &&
+                   f.server_cache_rows_equal >= f.cache_rows_equal
+               ? CacheAnswer::by_server_blocks
+               : CacheAnswer::by_trace_blocks;
+}
+
+/// Why hits of recorded text are compared with nothing.
+constexpr const char* why_not_foretold = "not forecast: the prompts are recorded text";
+
+/// What may be the reason of `only_zeros`.
+constexpr const char* why_only_zeros = "it may not count hits, or its cache is off or too small";
+
+/// Why there are no hits, whose loss that is, and what was expected: the line of `none`.
+std::string no_hits_text(const SummaryFigures& f) {
+    const std::string hits = f.tainted_lost == 0 ? "hits not reported by the server"
+                                                 : "hits not known: " + rows_text(f.tainted_lost) +
+                                                       " lost a part of the answer in this client";
+    return f.foretells_hits() ? grouped(f.expected_cached_tokens) + " tokens expected, " + hits
+                              : hits + ", and " + why_not_foretold;
+}
+
 /// The real hit rate first: what of the prompts was hit, and what could be. Then how much of that.
 std::vector<std::string> hit_lines(const SummaryFigures& f, std::uint64_t expected,
                                    std::uint64_t equal, std::string_view in_blocks) {
@@ -218,8 +269,7 @@ std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
                                                      : "");
 }
 
-}  // namespace
-
+/// "ttft:200 tpot:50", in ms; empty where none is set.
 std::string limits_text(const GoodputLimits& limits) {
     std::string text;
     const auto add = [&text](std::string_view name, const OptionalNs& value) {
@@ -234,6 +284,8 @@ std::string limits_text(const GoodputLimits& limits) {
     add("e2e", limits.e2e_ns);
     return text;
 }
+
+}  // namespace
 
 std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     std::vector<std::string> lines;

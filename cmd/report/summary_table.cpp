@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -62,11 +61,7 @@ void add_errors(Lines& lines, const SummaryFigures& f) {
     for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
         std::string line = fmt::format("{}, {}", rows_text(errors[i].rows), errors[i].text);
         if (line.size() > room && !errors[i].is_ours) {
-            std::size_t cut = room - 3;
-            while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
-                --cut;  // never inside a character
-            }
-            line = line.substr(0, cut) + "...";
+            line = std::string(cut_at_code_point(line, room - 3)) + "...";
         }
         lines.add("", line);
     }
@@ -159,6 +154,40 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
                             trees || f.sides ? "requests " : "");
     }
     lines.add("Rate", text);
+}
+
+/// ", peak 1,234/s", the best whole second; empty where the run is shorter than one. In a short run
+/// it can lie below the mean.
+std::string peak_text(const SummaryFigures& f) {
+    if (f.duration_ns < 1'000'000'000) {
+        return "";
+    }
+    const std::optional<std::uint64_t> best = shown_peak(f);
+    if (!best) {
+        return ", peak not known";
+    }
+    const bool is_below = static_cast<double>(*best) < f.output_throughput.value_or(0);
+    return ", peak " + grouped(*best) + "/s" +
+           (is_below ? " (of whole seconds; the run is too short for it)" : "");
+}
+
+/// Lengths of answers against those recorded; empty where all are as recorded.
+std::string outputs_text(const SummaryFigures& f) {
+    const std::uint64_t uncounted = f.outputs_unknown - f.outputs_unrecorded;
+    const std::uint64_t compared = f.outputs_exact + f.outputs_short + f.outputs_long;
+    if (f.outputs_short + f.outputs_long + f.outputs_unknown == 0) {
+        return "";
+    }
+    if (compared + uncounted == 0) {
+        return "no recorded length to compare with";
+    }
+    std::string text =
+        fmt::format("{} of the recorded length, {} shorter, {} longer, {} not counted",
+                    grouped(f.outputs_exact), grouped(f.outputs_short), grouped(f.outputs_long),
+                    grouped(uncounted));
+    return f.outputs_unrecorded == 0 ? text
+                                     : text + fmt::format(", {} without a recorded length",
+                                                          grouped(f.outputs_unrecorded));
 }
 
 void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
@@ -329,8 +358,8 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_urls(lines, f);
     add_prompts(lines, f, info);
     const std::vector<std::string> server = server_lines(f, info);
-    for (std::size_t i = 0; i < server.size(); ++i) {
-        lines.add(i == 0 ? "Metrics" : "", server[i]);
+    for (const std::string& line : server) {
+        lines.add(&line == &server.front() ? "Metrics" : "", line);
     }
     add_sent(lines, f, info);
     add_trust(lines, f, info);

@@ -2,7 +2,6 @@
 /// out; it computes nothing and prints nothing.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,9 +37,6 @@ std::vector<std::string> server_lines(const SummaryFigures& figures, const Summa
 std::vector<std::string> cache_lines(const SummaryFigures& figures, const SummaryInfo& info);
 
 // How many requests were good (`--goodput`), as a few lines for people. Pure.
-
-/// "ttft:200 tpot:50", in ms; empty where none is set.
-std::string limits_text(const GoodputLimits& limits);
 
 /// Of all rows, then of each group that has limits of its own. Empty without --goodput.
 std::vector<std::string> goodput_lines(const SummaryFigures& figures);

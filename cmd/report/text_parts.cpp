@@ -54,15 +54,7 @@ std::vector<std::string> columns(std::span<const std::uint64_t> values, std::siz
 }
 
 std::string grouped(std::uint64_t value) {
-    const std::string digits = std::to_string(value);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) {
-            text += ',';
-        }
-        text += digits[i];
-    }
-    return text;
+    return with_commas(std::to_string(value));
 }
 
 std::string grouped_sum(std::uint64_t sum, bool is_whole) {
@@ -77,44 +69,6 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 
 std::string rows_text(std::uint64_t rows) {
     return grouped(rows) + (rows == 1 ? " row" : " rows");
-}
-
-bool can_count_chunk_tokens(std::string_view backend) {
-    const Dialect* dialect = find_dialect(backend);
-    return dialect != nullptr && dialect->has_stream_options;
-}
-
-bool same_cache_forecasts(const SummaryFigures& f) {
-    return f.server_cache_rows == f.cache_rows_compared() &&
-           f.server_cache_expected == f.expected_cached_tokens_reported &&
-           f.server_cache_rows_equal == f.cache_rows_equal;
-}
-
-CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
-    if (f.cache_rows_reported == 0) {
-        return CacheAnswer::none;
-    }
-    if (f.cache_rows_compared() == 0) {
-        return CacheAnswer::not_foretold;
-    }
-    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_compared();
-    const std::uint64_t expected =
-        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
-    if (f.cached_tokens_compared() == 0 && expected > 0) {
-        return CacheAnswer::only_zeros;
-    }
-    return blocks_known && !same_cache_forecasts(f) &&
-                   f.server_cache_rows_equal >= f.cache_rows_equal
-               ? CacheAnswer::by_server_blocks
-               : CacheAnswer::by_trace_blocks;
-}
-
-std::string no_hits_text(const SummaryFigures& f) {
-    const std::string hits = f.tainted_lost == 0 ? "hits not reported by the server"
-                                                 : "hits not known: " + rows_text(f.tainted_lost) +
-                                                       " lost a part of the answer in this client";
-    return f.foretells_hits() ? grouped(f.expected_cached_tokens) + " tokens expected, " + hits
-                              : hits + ", and " + why_not_foretold;
 }
 
 namespace {
@@ -183,6 +137,13 @@ std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 namespace {
+
+/// Whether `--continuous-usage`, a wish of OpenAI's APIs, can count the tokens of each chunk there.
+/// `backend` is the name of the dialect.
+bool can_count_chunk_tokens(std::string_view backend) {
+    const Dialect* dialect = find_dialect(backend);
+    return dialect != nullptr && dialect->has_stream_options;
+}
 
 /// Of so many rows at most.
 void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
@@ -263,29 +224,21 @@ const char* overtaken_remedy(const SummaryInfo& info) {
 }
 
 std::string failure_text(Outcome outcome, const std::string& said) {
-    if (!said.empty()) {
-        return printable(said);
+    constexpr std::pair<Outcome, const char*> texts[] = {
+        {Outcome::timeout_connect, "no connection in time (--timeout-connect)"},
+        {Outcome::timeout_first_byte, "no answer in time (--timeout-first-byte)"},
+        {Outcome::timeout_idle, "no more bytes came in time (--timeout-idle)"},
+        {Outcome::timeout_total, "the answer took too long (--timeout-total)"},
+        {Outcome::truncated, "the server closed the connection inside the answer"},
+        {Outcome::no_tokens, "the answer had no token"},
+        {Outcome::cancelled, "in flight when the run was ended"},
+        {Outcome::interrupted, "in flight when the run was killed"}};
+    for (const auto& [of, text] : texts) {
+        if (said.empty() && of == outcome) {
+            return text;
+        }
     }
-    switch (outcome) {
-        case Outcome::timeout_connect:
-            return "no connection in time (--timeout-connect)";
-        case Outcome::timeout_first_byte:
-            return "no answer in time (--timeout-first-byte)";
-        case Outcome::timeout_idle:
-            return "no more bytes came in time (--timeout-idle)";
-        case Outcome::timeout_total:
-            return "the answer took too long (--timeout-total)";
-        case Outcome::truncated:
-            return "the server closed the connection inside the answer";
-        case Outcome::no_tokens:
-            return "the answer had no token";
-        case Outcome::cancelled:
-            return "in flight when the run was ended";
-        case Outcome::interrupted:
-            return "in flight when the run was killed";
-        default:
-            return "no error text";
-    }
+    return said.empty() ? "no error text" : printable(said);
 }
 
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
@@ -301,46 +254,8 @@ std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcome
     return text;
 }
 
-namespace {
-
-constexpr std::int64_t second_ns = 1'000'000'000;
-
-}  // namespace
-
 std::optional<std::uint64_t> shown_peak(const SummaryFigures& f) {
-    return f.duration_ns < second_ns ? std::nullopt : f.timeline.max_output_tokens_per_s;
-}
-
-// In a short run the best whole second can lie below the mean.
-std::string peak_text(const SummaryFigures& f) {
-    if (f.duration_ns < second_ns) {
-        return "";
-    }
-    const std::optional<std::uint64_t> best = shown_peak(f);
-    if (!best) {
-        return ", peak not known";
-    }
-    const bool is_below = static_cast<double>(*best) < f.output_throughput.value_or(0);
-    return ", peak " + grouped(*best) + "/s" +
-           (is_below ? " (of whole seconds; the run is too short for it)" : "");
-}
-
-std::string outputs_text(const SummaryFigures& f) {
-    const std::uint64_t uncounted = f.outputs_unknown - f.outputs_unrecorded;
-    const std::uint64_t compared = f.outputs_exact + f.outputs_short + f.outputs_long;
-    if (f.outputs_short + f.outputs_long + f.outputs_unknown == 0) {
-        return "";
-    }
-    if (compared + uncounted == 0) {
-        return "no recorded length to compare with";
-    }
-    std::string text =
-        fmt::format("{} of the recorded length, {} shorter, {} longer, {} not counted",
-                    grouped(f.outputs_exact), grouped(f.outputs_short), grouped(f.outputs_long),
-                    grouped(uncounted));
-    return f.outputs_unrecorded == 0 ? text
-                                     : text + fmt::format(", {} without a recorded length",
-                                                          grouped(f.outputs_unrecorded));
+    return f.duration_ns < 1'000'000'000 ? std::nullopt : f.timeline.max_output_tokens_per_s;
 }
 
 }  // namespace driftless
