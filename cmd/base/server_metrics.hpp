@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/history/run_lines.hpp"
+#include "proto/json/document.hpp"
 #include "proto/metrics/server_figure.hpp"
+#include "proto/run/server_log.hpp"
 
 namespace driftless {
 
@@ -32,6 +35,26 @@ struct ShippedMapping {
 std::span<const ShippedMapping> shipped_mappings();
 
 // What the servers measured of themselves over a run, from its server.jsonl.
+
+/// Gives every line of server.jsonl to `take`. Errors: of reading it; `why` says it.
+template <typename Take>
+Result<void> each_server_line(const std::string& path, std::string& why, Take take) {
+    Result<RunLines> lines = RunLines::open(path, why);
+    if (!lines) {
+        return lines.error();
+    }
+    JsonDocument document;
+    while (const std::optional<std::string_view> text = lines.value().next()) {
+        const Result<ServerLine> line = read_server_line(document, *text);
+        if (!line) {
+            why = describe_line(path, lines.value().number(), line.error());
+            return line.error();
+        }
+        take(line.value());
+    }
+    why = lines.value().why();
+    return lines.value().error() ? Result<void>(*lines.value().error()) : Result<void>();
+}
 
 /// Empty if the run has no such file, or no page in it. Lines after one that cannot be read are
 /// left out, and `why` names file and line; otherwise `why` is empty.

@@ -475,37 +475,42 @@ void WhyRecords::add_place_questions(WhyQuestions& out) const {
     }
 }
 
+void WhyRecords::set_servers(std::vector<ServerInstant> servers) {
+    servers_ = std::move(servers);
+    std::stable_sort(servers_.begin(), servers_.end(),
+                     [](const auto& a, const auto& b) { return a.t_ns < b.t_ns; });
+}
+
 void WhyRecords::add_server_questions(WhyQuestions& out) const {
     if (servers_.empty()) {
         return;
     }
-    std::vector<double> waiting, running, kv_usage, preempted;
+    std::array<std::vector<double>, server_figures> numbers;
     for (const double fired : fired_ns_) {
         const auto behind = std::upper_bound(
             servers_.begin(), servers_.end(), fired,
-            [](double at, const WhyServer& one) { return at < static_cast<double>(one.t_ns); });
+            [](double at, const ServerInstant& one) { return at < static_cast<double>(one.t_ns); });
         const bool known = behind != servers_.begin() &&
                            fired - static_cast<double>((behind - 1)->t_ns) <= server_age_max_ns;
-        const WhyServer* const now = known ? &*(behind - 1) : nullptr;
-        const auto value = [now](std::optional<double> WhyServer::* of) {
-            return now == nullptr ? unknown : (now->*of).value_or(unknown);
-        };
-        waiting.push_back(value(&WhyServer::waiting));
-        running.push_back(value(&WhyServer::running));
-        kv_usage.push_back(value(&WhyServer::kv_usage));
-        // What was counted between the two pages around the fire.
-        const double later =
-            behind == servers_.end() ? unknown : behind->preemptions.value_or(unknown);
-        preempted.push_back(later - value(&WhyServer::preemptions));
+        for (std::size_t i = 0; i < server_figures; ++i) {
+            const double now = known ? (behind - 1)->figures[i].value_or(unknown) : unknown;
+            const double later =
+                behind == servers_.end() ? unknown : behind->figures[i].value_or(unknown);
+            // What was counted between the two pages around the fire.
+            const bool is_counted = static_cast<ServerFigure>(i) == ServerFigure::preemptions;
+            numbers[i].push_back(is_counted ? later - now : now);
+        }
     }
-    add_number_questions(out, "requests that waited at the servers",
-                         "were sent while {} or more requests waited at the servers", waiting);
-    add_number_questions(out, "requests that ran at the servers",
-                         "were sent while {} or more requests ran at the servers", running);
-    add_number_questions(out, "the KV usage", "were sent while the KV usage was {} or more",
-                         kv_usage);
-    add_number_questions(out, "preemptions of its period",
-                         "were sent in a period of {} or more preemptions", preempted);
+    const auto ask = [&](ServerFigure figure, const char* name, const char* mark) {
+        add_number_questions(out, name, mark, numbers[static_cast<std::size_t>(figure)]);
+    };
+    ask(ServerFigure::waiting, "requests that waited at the servers",
+        "were sent while {} or more requests waited at the servers");
+    ask(ServerFigure::running, "requests that ran at the servers",
+        "were sent while {} or more requests ran at the servers");
+    ask(ServerFigure::kv_usage, "the KV usage", "were sent while the KV usage was {} or more");
+    ask(ServerFigure::preemptions, "preemptions of its period",
+        "were sent in a period of {} or more preemptions");
 }
 
 void WhyRecords::add_own_questions(WhyQuestions& out) const {

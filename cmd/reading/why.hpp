@@ -5,15 +5,17 @@
 /// statement. A statement says what goes with slowness; it does not prove a cause. Pure.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "proto/figures/criteria.hpp"
+#include "proto/metrics/server_figure.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -119,21 +121,20 @@ struct WhyWish {
     std::optional<double> share;  ///< nothing: as `ask_why` chooses
 };
 
-/// What servers said of themselves at an instant.
-struct WhyServer {
+/// What all servers together said of themselves once one more page of them was read.
+struct ServerInstant {
     std::int64_t t_ns = 0;
-    std::optional<double> waiting;      ///< requests in the queue
-    std::optional<double> running;      ///< requests in the batch
-    std::optional<double> kv_usage;     ///< 0 to 1
-    std::optional<double> preemptions;  ///< counted so far
+    std::uint32_t segment = 0;
+    /// [ServerFigure] Counters are what they grew by since the first page of the segment.
+    std::array<std::optional<double>, server_figures> figures{};
 };
 
 class WhyRecords {
   public:
     explicit WhyRecords(const WhyWish& wish = {}) : wish_(wish) {}
     void add(const Record& record);
-    /// By time. A row is asked about the last one before its fire, at most 5 s old.
-    void set_servers(std::vector<WhyServer> servers) { servers_ = std::move(servers); }
+    /// In any order. A row is asked about the last one before its fire, at most 5 s old.
+    void set_servers(std::vector<ServerInstant> servers);
     /// Asks once. Its places are those of the records in the order in which they
     /// were added, from 0, whether or not they were asked about.
     WhyFinding finding();
@@ -147,7 +148,7 @@ class WhyRecords {
     std::vector<double> burst_places() const;
 
     WhyWish wish_;
-    std::vector<WhyServer> servers_;
+    std::vector<ServerInstant> servers_;  ///< by time
     std::uint32_t added_ = 0;
     std::vector<std::uint32_t> place_;  ///< among all that were added
     std::vector<double> ns_;            ///< of the figure

@@ -16,6 +16,7 @@
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -24,6 +25,27 @@ namespace {
 std::string digest_text(std::optional<std::uint64_t> digest) {
     return digest ? fmt::format("{:016x}", *digest) : "unknown";
 }
+
+struct WorkCertificate {
+    std::uint64_t digest = 0;  ///< of all that follows, down to `clamped`
+    std::uint64_t trace_digest = 0;
+    std::uint64_t schedule_digest = 0;
+    std::optional<std::uint64_t> prompts_digest;
+    std::uint64_t selected = 0;  ///< rows of the plan
+    std::uint64_t sent = 0;
+    std::uint64_t dropped = 0;  ///< not sent: a row that they waited for failed
+    std::uint64_t clamped = 0;  ///< not longer than the template: sent with one word
+
+    std::uint64_t unsent = 0;             ///< for any reason
+    std::optional<double> ceiling;        ///< share of prompt tokens that an endless cache holds
+    std::optional<double> observed;       ///< share that the servers reported
+    std::uint64_t first_turns = 0;        ///< first of their session, or without one
+    std::uint64_t first_turn_prompt = 0;  ///< tokens of those that reported their hits
+    std::uint64_t first_turn_cached = 0;
+    std::uint64_t first_turn_expected = 0;
+    std::uint64_t first_turns_unforetold = 0;  ///< that reported: recorded text
+    HitLossTokens loss;
+};
 
 std::uint64_t digest_of(const WorkCertificate& certificate) {
     Digest digest;
@@ -65,8 +87,6 @@ void add_first_turn(const Record& record, WorkCertificate& out) {
         out.first_turns_unforetold += record.expected_cached_tokens ? 0 : 1;
     }
 }
-
-}  // namespace
 
 std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
     const SummaryFigures& f = run.figures;
@@ -135,51 +155,74 @@ std::string certificate_screen(const ReportedRun& run, const WorkCertificate& ce
     return lines.take();
 }
 
-void write_certificate(JsonWriter& json, const ReportedRun& run,
-                       const WorkCertificate& certificate) {
-    const auto digest = [&json](const char* key, std::optional<std::uint64_t> value) {
-        json.key(key);
-        value ? json.string(digest_text(value)) : json.null();
-    };
-    const auto count = [&json](const char* key, std::uint64_t value) {
-        json.key(key).unsigned_integer(value);
+void write_certificate(JsonWriter& json, const ReportedRun& run, const WorkCertificate& c) {
+    const auto digest = [](std::optional<std::uint64_t> value) {
+        return value ? std::optional(digest_text(value)) : std::nullopt;
     };
     json.begin_object();
-    digest("digest", certificate.digest);
-    digest("trace_digest", certificate.trace_digest);
-    digest("schedule_digest", certificate.schedule_digest);
-    digest("prompts_digest", certificate.prompts_digest);
-    count("selected", certificate.selected);
-    count("sent", certificate.sent);
-    count("dropped", certificate.dropped);
-    count("clamped", certificate.clamped);
-    count("not_sent", certificate.unsent);
-    count("rules_met", rules_in(run, RuleState::met));
-    count("rules_violated", rules_in(run, RuleState::violated));
-    count("rules_unknown", rules_in(run, RuleState::unknown));
-    json.key("ceiling_hit_rate").optional(certificate.ceiling);
-    json.key("observed_hit_rate").optional(certificate.observed);
-    json.key("first_turns").begin_object();
-    count("sent", certificate.first_turns);
-    count("prompt_tokens", certificate.first_turn_prompt);
-    count("cached_tokens", certificate.first_turn_cached);
-    json.key("expected_cached_tokens");
-    certificate.first_turns_unforetold == 0 ? json.unsigned_integer(certificate.first_turn_expected)
-                                            : json.null();
-    json.end_object();
+    put(json, {{"digest", digest(c.digest)},
+               {"trace_digest", digest(c.trace_digest)},
+               {"schedule_digest", digest(c.schedule_digest)},
+               {"prompts_digest", digest(c.prompts_digest)},
+               {"selected", c.selected},
+               {"sent", c.sent},
+               {"dropped", c.dropped},
+               {"clamped", c.clamped},
+               {"not_sent", c.unsent},
+               {"rules_met", rules_in(run, RuleState::met)},
+               {"rules_violated", rules_in(run, RuleState::violated)},
+               {"rules_unknown", rules_in(run, RuleState::unknown)},
+               {"ceiling_hit_rate", c.ceiling},
+               {"observed_hit_rate", c.observed},
+               {"first_turns",
+                JsonPairs{{"sent", c.first_turns},
+                          {"prompt_tokens", c.first_turn_prompt},
+                          {"cached_tokens", c.first_turn_cached},
+                          {"expected_cached_tokens", c.first_turns_unforetold == 0
+                                                         ? std::optional(c.first_turn_expected)
+                                                         : std::nullopt}}}});
     json.key("hits_lost").begin_object();
-    count("rows", certificate.loss.rows);
-    count("expected_tokens", certificate.loss.expected);
-    count("tokens", certificate.loss.lost);
-    count("gained_tokens", certificate.loss.gained);
+    put(json, {{"rows", c.loss.rows},
+               {"expected_tokens", c.loss.expected},
+               {"tokens", c.loss.lost},
+               {"gained_tokens", c.loss.gained}});
     for (const HitLossCause& cause : hit_loss_causes) {
-        count(cause.key, certificate.loss.*cause.tokens);
+        put(json, {{cause.key, c.loss.*cause.tokens}});
     }
-    json.end_object();
-    json.end_object();
+    json.end_object().end_object();
+}
+
+}  // namespace
+
+std::string take_certificate(const ReportedRun& run, ReadingTexts& out) {
+    WorkCertificate certificate;
+    std::string why = read_certificate(run, certificate);
+    out.add("certificate", printable_lines(certificate_screen(run, certificate)),
+            [&](JsonWriter& json) { write_certificate(json, run, certificate); });
+    return why;
 }
 
 namespace {
+
+/// One figure on both sides; nothing: not known.
+struct FidelityLine {
+    std::string name;
+    const char* unit = "";
+    std::optional<double> recorded;
+    std::optional<double> replayed;
+    int decimals = 0;
+};
+
+struct FidelityReading {
+    double speed = 1;         ///< recorded time over replayed time, by which the former is divided
+    bool rows_match = false;  ///< the run's rows are rows of this trace, one by one
+    std::uint64_t rows_sent = 0;
+    std::vector<FidelityLine> lines;
+    // Where rows match; ms.
+    std::vector<FidelityLine> by_row;
+    /// Largest distance of the two cumulative curves (Kolmogorov and Smirnov), 0 to 1.
+    std::vector<FidelityLine> distances;
+};
 
 /// What was recorded, or replayed: what is compared of its requests, in the order in which they
 /// came.
@@ -246,22 +289,20 @@ Distribution distribution_of(const std::vector<double>& values) {
     return sample.distribution();
 }
 
-std::optional<double> known_in(const Distribution& of, double value) {
-    return of.count == 0 ? std::nullopt : std::optional(value);
-}
-
 void add_distributions(std::vector<FidelityLine>& lines, const std::string& name, const char* unit,
                        const std::vector<double>& recorded, const std::vector<double>& replayed,
                        double scale, int decimals) {
     const Distribution a = distribution_of(recorded);
     const Distribution b = distribution_of(replayed);
-    const auto add = [&](const char* what, double left, double right) {
-        lines.push_back({name + " " + what, unit, known_in(a, left * scale),
-                         known_in(b, right * scale), decimals});
-    };
-    add("mean", a.mean, b.mean);
-    add("p50", a.median(), b.median());
-    add("p99", a.at[p99_index], b.at[p99_index]);
+    for (const ShownStatistic& one : shown_statistics) {
+        const std::string_view statistic = one.name;
+        const auto value = [&](const Distribution& of) {
+            return of.count == 0 ? std::nullopt : std::optional(one.of(of) * scale);
+        };
+        if (statistic == "mean" || statistic == "p50" || statistic == "p99") {
+            lines.push_back({name + " " + one.name, unit, value(a), value(b), decimals});
+        }
+    }
 }
 
 std::optional<double> variation(const std::vector<double>& gaps) {
@@ -389,8 +430,7 @@ std::optional<double> distance_of(std::vector<double> a, std::vector<double> b) 
                : std::optional<double>(greatest_distance(std::move(a), std::move(b)));
 }
 
-}  // namespace
-
+/// Reads the trace and the records. Returns why one of them cannot be read, or the empty text.
 std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out) {
     TraceFiles files;
     files.paths = {path};
@@ -482,26 +522,29 @@ std::string fidelity_screen(const std::string& path, const FidelityReading& read
     return lines.take() + table.text();
 }
 
-void write_fidelity(JsonWriter& json, const FidelityReading& reading) {
-    json.begin_object();
-    json.key("speed").number(reading.speed);
-    json.key("rows_match").boolean(reading.rows_match);
-    json.key("rows_sent").unsigned_integer(reading.rows_sent);
-    for (const auto& [name, lines] :
-         {std::pair{"figures", &reading.lines}, std::pair{"by_row", &reading.by_row},
-          std::pair{"distances", &reading.distances}}) {
-        json.key(name).begin_array();
-        for (const FidelityLine& line : *lines) {
-            json.begin_object();
-            json.key("figure").string(line.name);
-            json.key("unit").string(line.unit);
-            json.key("recorded").optional(line.recorded);
-            json.key("replayed").optional(line.replayed);
-            json.end_object();
-        }
-        json.end_array();
-    }
-    json.end_object();
+}  // namespace
+
+static void put_value(JsonWriter& json, const FidelityLine& line) {
+    put_object(json, {{"figure", line.name},
+                      {"unit", line.unit},
+                      {"recorded", line.recorded},
+                      {"replayed", line.replayed}});
+}
+
+static void put_value(JsonWriter& json, const FidelityReading& reading) {
+    put_object(json, {{"speed", reading.speed},
+                      {"rows_match", reading.rows_match},
+                      {"rows_sent", reading.rows_sent},
+                      {"figures", reading.lines},
+                      {"by_row", reading.by_row},
+                      {"distances", reading.distances}});
+}
+
+std::string take_fidelity(const ReportedRun& run, const std::string& trace, ReadingTexts& out) {
+    FidelityReading reading;
+    std::string why = read_fidelity(run, trace, reading);
+    out.add("fidelity", fidelity_screen(trace, reading), reading);
+    return why;
 }
 
 }  // namespace driftless

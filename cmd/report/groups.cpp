@@ -13,6 +13,7 @@
 #include "cmd/report/text_parts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -218,6 +219,8 @@ const std::vector<GroupColumn>& group_columns() {
     return columns;
 }
 
+namespace {
+
 std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
                          const GoodputRules& slos, std::vector<GroupTable>& out) {
     std::vector<Grouping> groupings;
@@ -265,6 +268,8 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     return why;
 }
 
+}  // namespace
+
 GroupCells group_cells(const GroupTable& table) {
     GroupCells cells{{"by " + table.key}, {}};
     for (const GroupRow& row : table.rows) {
@@ -295,6 +300,8 @@ GroupCells group_cells(const GroupTable& table) {
     return cells;
 }
 
+namespace {
+
 std::string group_screen(const std::vector<GroupTable>& tables) {
     std::string screen;
     for (const GroupTable& table : tables) {
@@ -308,29 +315,31 @@ std::string group_screen(const std::vector<GroupTable>& tables) {
     return screen + (tables.empty() ? "" : std::string(group_units) + "\n");
 }
 
-void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
-    json.begin_array();
-    for (const GroupTable& table : tables) {
-        json.begin_object();
-        json.key("key").string(table.key);
-        json.key("groups").begin_array();
-        for (const GroupRow& row : table.rows) {
-            json.begin_object();
-            json.key("value").string(row.value);
-            for (std::size_t i = 0; i < row.figures.size(); ++i) {
-                json.key(group_columns()[i].name).optional(row.figures[i].value);
-            }
-            json.key("client_error").begin_object();
-            for (std::size_t i = 0; i < row.figures.size(); ++i) {
-                if (group_columns()[i].has_error) {
-                    write_error(json, group_columns()[i].name, row.figures[i].error);
-                }
-            }
-            json.end_object().end_object();
-        }
-        json.end_array().end_object();
+}  // namespace
+
+static void put_value(JsonWriter& json, const GroupRow& row) {
+    json.begin_object();
+    put(json, {{"value", row.value}});
+    for (std::size_t i = 0; i < row.figures.size(); ++i) {
+        put(json, {{group_columns()[i].name, row.figures[i].value}});
     }
-    json.end_array();
+    json.key("client_error").begin_object();
+    for (std::size_t i = 0; i < row.figures.size(); ++i) {
+        if (group_columns()[i].has_error) {
+            write_error(json, group_columns()[i].name, row.figures[i].error);
+        }
+    }
+    json.end_object().end_object();
+}
+
+static void put_value(JsonWriter& json, const GroupTable& table) {
+    put_object(json, {{"key", table.key}, {"groups", table.rows}});
+}
+
+std::string take_groups(const ReportReadings& readings, ReportedRun& run, ReadingTexts& out) {
+    std::string why = group_tables(run, readings.by, readings.slos, run.groups);
+    out.add("by", group_screen(run.groups), run.groups);
+    return why;
 }
 
 std::string group_csv(const std::vector<GroupTable>& tables) {
@@ -385,18 +394,6 @@ constexpr std::array tree_figure_names{
     TreeFigureName{"output_tokens", "output tokens", 0, &TreeTotals::output},
 };
 
-}  // namespace
-
-std::string read_trees(const ReportedRun& run, TreeTotals& out) {
-    TreeFigures trees;
-    std::string why = each_record(run, [&trees](const Record& record) { trees.add(record); });
-    out = trees.totals(run.figures.duration_ns);
-    if (run.info.server && run.info.server->joules && out.finished > 0) {
-        out.joules_per_tree = *run.info.server->joules / static_cast<double>(out.finished);
-    }
-    return why;
-}
-
 std::string tree_screen(const TreeTotals& totals) {
     Lines lines;
     lines.blank();
@@ -431,31 +428,41 @@ std::string tree_screen(const TreeTotals& totals) {
     return lines.take() + table.text();
 }
 
-void write_trees(JsonWriter& json, const TreeTotals& totals) {
+}  // namespace
+
+static void put_value(JsonWriter& json, const TreeTotals& totals) {
     json.begin_object();
-    json.key("trees").unsigned_integer(totals.trees);
-    json.key("finished").unsigned_integer(totals.finished);
-    json.key("failed").unsigned_integer(totals.failed);
-    json.key("unfinished").unsigned_integer(totals.unfinished);
-    json.key("requests_alone").unsigned_integer(totals.rows_alone);
-    json.key("users").unsigned_integer(totals.users);
-    json.key("jobs_per_hour").optional(totals.jobs_per_hour);
-    json.key("jobs_per_hour_per_user").optional(totals.jobs_per_hour_per_user);
-    json.key("joules_per_tree").optional(totals.joules_per_tree);
+    put(json, {{"trees", totals.trees},
+               {"finished", totals.finished},
+               {"failed", totals.failed},
+               {"unfinished", totals.unfinished},
+               {"requests_alone", totals.rows_alone},
+               {"users", totals.users},
+               {"jobs_per_hour", totals.jobs_per_hour},
+               {"jobs_per_hour_per_user", totals.jobs_per_hour_per_user},
+               {"joules_per_tree", totals.joules_per_tree}});
     for (const TreeFigureName& name : tree_figure_names) {
         const Distribution& of = totals.*name.figure;
-        json.key(name.key).begin_object();
-        for (const auto& [key, value] :
-             {std::pair{"mean", of.mean}, std::pair{"p50", of.median()},
-              std::pair{"p90", of.at[p90_index]}, std::pair{"p99", of.at[p99_index]},
-              std::pair{"max", of.max},
-              std::pair{"sum", of.mean * static_cast<double>(of.count)}}) {
-            json.key(key);
-            of.count == 0 ? json.null() : json.number(value);
-        }
-        json.end_object();
+        const auto value = [&of](double measured) { return known(of.count > 0, measured); };
+        put(json, {{name.key, JsonPairs{{"mean", value(of.mean)},
+                                        {"p50", value(of.median())},
+                                        {"p90", value(of.at[p90_index])},
+                                        {"p99", value(of.at[p99_index])},
+                                        {"max", value(of.max)},
+                                        {"sum", value(of.mean * static_cast<double>(of.count))}}}});
     }
     json.end_object();
+}
+
+std::string take_trees(const ReportedRun& run, ReadingTexts& out) {
+    TreeFigures trees;
+    std::string why = each_record(run, [&trees](const Record& record) { trees.add(record); });
+    TreeTotals totals = trees.totals(run.figures.duration_ns);
+    if (run.info.server && run.info.server->joules && totals.finished > 0) {
+        totals.joules_per_tree = *run.info.server->joules / static_cast<double>(totals.finished);
+    }
+    out.add("trees", tree_screen(totals), totals);
+    return why;
 }
 
 namespace {

@@ -28,7 +28,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -80,9 +80,8 @@ const PageColumn* named(const std::vector<PageColumn>& columns, std::string_view
     return nullptr;
 }
 
-std::uint64_t or_zero(const PageColumn* column, const std::vector<OptionalNs>* values,
-                      std::size_t row) {
-    return column == nullptr ? 0 : static_cast<std::uint64_t>((*values)[row].value_or(0));
+std::uint64_t or_zero(const PageColumn* column, std::size_t row) {
+    return column == nullptr ? 0 : static_cast<std::uint64_t>(column->integer(row).value_or(0));
 }
 
 /// 0, -1, 1, -2, .. as 1, 2, 3, 4, ..: 0 is left for null.
@@ -208,8 +207,7 @@ void PageColumn::write_integers(JsonWriter& json, const PageColumn* plus,
     }
     std::vector<std::uint64_t> codes;
     for (std::size_t row = 0; row < integers_.size(); ++row) {
-        const std::uint64_t base = or_zero(plus, plus ? &plus->integers_ : nullptr, row) -
-                                   or_zero(minus, minus ? &minus->integers_ : nullptr, row);
+        const std::uint64_t base = or_zero(plus, row) - or_zero(minus, row);
         codes.push_back(integers_[row] ? code_of(static_cast<std::uint64_t>(*integers_[row]) - base)
                                        : 0);
     }
@@ -327,48 +325,38 @@ std::string page_text(std::string_view title, std::span<const std::string_view> 
 
 // The page of a run: its readings, and all that its scripts draw from.
 
-// What the page of a run says beside its tables and charts, by the readings of `report`: why its
-// slow rows were slow, its steady part, and the size of the servers' caches. Reads the run's
-// files, prints nothing.
+namespace {
 
-/// Gets every record while the page reads them for its tables.
-class PageReadings {
-  public:
-    /// Before the first record. Returns why a file cannot be read, or the empty text.
-    std::string begin(const ReportedRun& run);
-    /// The record may lack its chunks.
-    void add(const Record& record);
-    /// After the last record. Returns as `begin` does.
-    std::string end(const ReportedRun& run);
-    /// Writes the keys `why`, `why_rows`, `steady_state`, `hits_lost` and `cache_size` of the
-    /// object that is open. `why_rows` has a table with the column `row` for the slowest rows, then
-    /// one for those of each statement; rows count on a page that has every `stride`-th record.
-    void write(JsonWriter& json, std::uint64_t stride) const;
+/// A table of the run's files, or as many of its rows as the page has.
+struct PageTable {
+    std::vector<PageColumn> columns;
+    std::uint64_t kept = 0;
+    std::uint64_t read = 0;
 
-  private:
-    WhyRecords slow_;
-    WhyFinding why_;
-    SteadyRun steady_;
-    HitLoss loss_;
-    ServerCacheSize cache_size_;
+    const PageColumn* find(std::string_view name) const {
+        return named(columns, name, columns.size());
+    }
 };
 
-namespace {
+void put_value(JsonWriter& json, const PageTable& table) {
+    json.begin_object();
+    put(json, {{"rows", table.kept}, {"of", table.read}});
+    json.key("columns");
+    write_page_columns(json, table.columns);
+    json.end_object();
+}
 
 /// Of all places those that the page has, as its rows.
 void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
                   std::uint64_t stride) {
-    std::vector<PageColumn> columns{{"row", ""}};
+    PageTable table{{{"row", ""}}};
     for (const std::uint32_t place : places) {
         if (place % stride == 0) {
-            columns.front().add_integer(static_cast<std::int64_t>(place / stride));
+            table.columns.front().add_integer(static_cast<std::int64_t>(place / stride));
         }
     }
-    const std::uint64_t rows = columns.front().rows();
-    json.begin_object().key("rows").unsigned_integer(rows).key("of").unsigned_integer(rows);
-    json.key("columns");
-    write_page_columns(json, columns);
-    json.end_object();
+    table.kept = table.read = table.columns.front().rows();
+    put_value(json, table);
 }
 
 /// The text of the certificate, and by cause tokens and the rows that it cost most.
@@ -390,47 +378,62 @@ void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t strid
     json.end_array().end_object();
 }
 
-}  // namespace
+// What the page of a run says beside its tables and charts, by the readings of `report`: why its
+// slow rows were slow, its steady part, and the size of the servers' caches. Reads the run's
+// files, prints nothing.
 
-std::string PageReadings::begin(const ReportedRun& run) {
-    std::string why;
-    const Result<ServerCacheSize> size = read_server_cache_size(run.folder + "/server.jsonl", why);
-    if (!size) {
-        return why;
+/// Gets every record while the page reads them for its tables.
+class PageReadings {
+  public:
+    /// Before the first record. Returns why a file cannot be read, or the empty text.
+    std::string begin(const ReportedRun& run) {
+        std::string why;
+        const Result<ServerCacheSize> size =
+            read_server_cache_size(run.folder + "/server.jsonl", why);
+        if (!size) {
+            return why;
+        }
+        cache_size_ = size.value();
+        return set_servers(run, slow_);
     }
-    cache_size_ = size.value();
-    return set_servers(run, slow_);
-}
-
-void PageReadings::add(const Record& record) {
-    slow_.add(record);
-    steady_.add(record);
-    loss_.add(record);
-}
-
-std::string PageReadings::end(const ReportedRun& run) {
-    why_ = slow_.finding();
-    return each_record_at(run, steady_.find(),
-                          [this](const Record& record) { steady_.add_again(record); });
-}
-
-void PageReadings::write(JsonWriter& json, std::uint64_t stride) const {
-    json.key("why");
-    write_why(json, why_, {});
-    json.key("why_rows").begin_array();
-    write_places(json, why_.slow_rows, stride);
-    for (const WhyStatement& statement : why_.statements) {
-        write_places(json, statement.rows, stride);
+    /// The record may lack its chunks.
+    void add(const Record& record) {
+        slow_.add(record);
+        steady_.add(record);
+        loss_.add(record);
     }
-    json.end_array().key("steady_state");
-    write_steady(json, steady_.reading());
-    json.key("hits_lost");
-    write_loss(json, loss_.tokens(), stride);
-    json.key("cache_size");
-    write_server_cache_size(json, cache_size_);
-}
+    /// After the last record. Returns as `begin` does.
+    std::string end(const ReportedRun& run) {
+        why_ = slow_.finding();
+        return each_record_at(run, steady_.find(),
+                              [this](const Record& record) { steady_.add_again(record); });
+    }
+    /// Writes the keys `why`, `why_rows`, `steady_state`, `hits_lost` and `cache_size` of the
+    /// object that is open. `why_rows` has a table with the column `row` for the slowest rows, then
+    /// one for those of each statement; rows count on a page that has every `stride`-th record.
+    void write(JsonWriter& json, std::uint64_t stride) const {
+        json.key("why");
+        write_why(json, why_, {});
+        json.key("why_rows").begin_array();
+        write_places(json, why_.slow_rows, stride);
+        for (const WhyStatement& statement : why_.statements) {
+            write_places(json, statement.rows, stride);
+        }
+        json.end_array().key("steady_state");
+        write_steady(json, steady_.reading());
+        json.key("hits_lost");
+        write_loss(json, loss_.tokens(), stride);
+        json.key("cache_size");
+        write_server_cache_size(json, cache_size_);
+    }
 
-namespace {
+  private:
+    WhyRecords slow_;
+    WhyFinding why_;
+    SteadyRun steady_;
+    HitLoss loss_;
+    ServerCacheSize cache_size_;
+};
 
 /// Of this page alone, in the order in which they need each other.
 constexpr std::array<std::string_view, 14> run_scripts{
@@ -439,17 +442,6 @@ constexpr std::array<std::string_view, 14> run_scripts{
 };
 constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
                                  RunTable::events};
-
-/// A table of the run's files, or as many of its rows as the page has.
-struct PageTable {
-    std::vector<PageColumn> columns;
-    std::uint64_t kept = 0;
-    std::uint64_t read = 0;
-
-    const PageColumn* find(std::string_view name) const {
-        return named(columns, name, columns.size());
-    }
-};
 
 /// Columns of a table of this run: only records of a merged run have a shard.
 std::vector<Figure> columns_of(const ReportedRun& run, RunTable which) {
@@ -476,7 +468,7 @@ void keep_row(const TableRow& row, PageTable& table) {
 }
 
 std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::string& why) {
-    const std::string path = run.folder + "/" + std::string(name_of(which)) + ".jsonl";
+    const std::string path = run.folder + "/" + name_of(which) + ".jsonl";
     Result<JsonlRows> rows = JsonlRows::open(path, columns_of(run, which), why);
     if (!rows) {
         return {};
@@ -507,14 +499,6 @@ std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t str
         }
     });
     return why.empty() ? std::optional(std::move(table)) : std::nullopt;
-}
-
-void add_table(JsonWriter& json, const char* name, const PageTable& table) {
-    json.key(name).begin_object();
-    json.key("rows").unsigned_integer(table.kept).key("of").unsigned_integer(table.read);
-    json.key("columns");
-    write_page_columns(json, table.columns);
-    json.end_object();
 }
 
 /// Of the requests of one pass through the trace, all of which are on the page.
@@ -560,54 +544,45 @@ bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
     Result<std::vector<PageColumn>> columns = read_server_table(run.folder + "/server.jsonl", why);
     if (columns) {
         const std::uint64_t rows = columns.value().front().rows();
-        add_table(json, "server", {std::move(columns).value(), rows, rows});
+        put_value(json.key("server"), PageTable{std::move(columns).value(), rows, rows});
     }
     return static_cast<bool>(columns);
 }
 
-void add_run(JsonWriter& json, const ReportedRun& run) {
+void put_run(JsonWriter& json, const ReportedRun& run) {
     const RunFacts& facts = run.facts;
-    json.key("run").begin_object();
-    json.key("program").string(std::string("driftless ") + version());
-    json.key("kernel").string(facts.kernel).key("cpu").string(facts.cpu_model);
-    json.key("zero_utc_ms").integer(facts.segments.front().clock.zero_utc_ns / 1'000'000);
-    json.key("segments").unsigned_integer(facts.segments.size());
-    json.key("ended").boolean(facts.ended);
-    json.key("calibration");
-    json.string(facts.calibration.why_not.empty() ? how_calibrated(facts.calibration)
-                                                  : "not calibrated: " + facts.calibration.why_not);
-    json.end_object();
+    put(json, {{"run",
+                JsonPairs{{"program", std::string("driftless ") + version()},
+                          {"kernel", facts.kernel},
+                          {"cpu", facts.cpu_model},
+                          {"zero_utc_ms", facts.segments.front().clock.zero_utc_ns / 1'000'000},
+                          {"segments", facts.segments.size()},
+                          {"ended", facts.ended},
+                          {"calibration", facts.calibration.why_not.empty()
+                                              ? how_calibrated(facts.calibration)
+                                              : "not calibrated: " + facts.calibration.why_not}}}});
 }
 
-void add_definitions(JsonWriter& json) {
-    json.key("definitions").begin_array();
+void put_definitions(JsonWriter& json) {
+    std::vector<std::vector<std::string>> lines;
     for (const RunTable table : {RunTable::summary, RunTable::requests, RunTable::periods,
                                  RunTable::client, RunTable::events}) {
         for (const Figure& figure : figures_of(table)) {
-            json.begin_array().string(name_of(table)).string(figure.name).string(figure.unit);
-            json.string(figure.definition).end_array();
+            lines.push_back({name_of(table), figure.name, figure.unit, figure.definition});
         }
     }
-    json.end_array();
+    put(json, {{"definitions", lines}});
 }
 
 /// Head and lines of each table, as people see them.
-void add_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
-    json.key("groups").begin_array();
+void put_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
+    std::vector<std::vector<std::vector<std::string>>> groups;
     for (const GroupTable& table : tables) {
         GroupCells cells = group_cells(table);
         cells.lines.insert(cells.lines.begin(), std::move(cells.head));
-        json.begin_array();
-        for (const std::vector<std::string>& line : cells.lines) {
-            json.begin_array();
-            for (const std::string& cell : line) {
-                json.string(cell);
-            }
-            json.end_array();
-        }
-        json.end_array();
+        groups.push_back(std::move(cells.lines));
     }
-    json.end_array().key("group_units").string(group_units);
+    put(json, {{"groups", groups}, {"group_units", group_units}});
 }
 
 /// Of so many records the page has every so many-th.
@@ -626,14 +601,14 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     std::string text;
     JsonWriter json(text);
     json.begin_object().key("format").integer(1);
-    add_run(json, run);
+    put_run(json, run);
     json.key("summary").raw(run.summary);
     json.key("said").begin_array().string(requests_text(run.figures, run.info));
     for (const std::string& line : goodput_lines(run.figures)) {
         json.string("Goodput " + line);
     }
     json.end_array();
-    add_definitions(json);
+    put_definitions(json);
     json.key("tables").begin_object();
     PrefixForecast forecast;
     for (const RunTable which : page_tables) {
@@ -644,7 +619,7 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
         if (!table) {
             return {};
         }
-        add_table(json, name_of(which), *table);
+        put_value(json.key(name_of(which)), *table);
         if (is_requests) {
             forecast = forecast_of(run, *table);
         }
@@ -658,7 +633,7 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
         return {};
     }
     readings.write(json, stride_of(records, records_max));
-    add_groups(json, run.groups);
+    put_groups(json, run.groups);
     json.end_object();
     return text;
 }

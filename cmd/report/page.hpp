@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +12,12 @@
 #include <vector>
 
 #include "cmd/reading/prefix_cache.hpp"
+#include "cmd/reading/why.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/json/write.hpp"
-#include "proto/metrics/server_figure.hpp"
 #include "proto/run/record.hpp"
-#include "proto/run/server_log.hpp"
 
 namespace driftless {
 
@@ -108,15 +105,8 @@ Result<std::string> page_of(const ReportedRun& run, std::string& why,
 /// wider.
 inline constexpr std::size_t server_instants_max = 4000;
 
-/// What all servers together said of themselves once one more page of them was read.
-struct ServerInstant {
-    std::int64_t t_ns = 0;
-    std::uint32_t segment = 0;
-    std::array<std::optional<double>, server_figures> figures;  ///< [ServerFigure]
-};
-
-/// An instant for each page that was read, in the order of the file; none without a file. Counters
-/// are what they grew by since the first page of the segment. Errors: of reading it; `why` says it.
+/// An instant for each page that was read, in the order of the file; none without a file. Errors:
+/// of reading it; `why` says it.
 Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why);
 
 /// `t_ns`, `segment`, and a column for each figure of ServerFigure, under its name: of all pages
@@ -142,27 +132,6 @@ struct ServerCacheSize {
     std::uint64_t tokens = 0;  ///< of all caches together; 0: no server says it
     std::uint64_t caches = 0;  ///< that hold them, each for itself; 0: nobody says how many
     std::string metric;        ///< that says it, as served
-};
-
-/// Fed with the lines of a file in their order. Keeps only series that tell a size.
-class ServerCacheSizes {
-  public:
-    void add(const ServerLine& line);
-    /// Of the last segment that tells one, by the last values.
-    ServerCacheSize size() const;
-
-    struct Known {
-        ServerSeries line;
-        double value = 0;
-        bool present = false;  ///< on the latest page
-    };
-
-  private:
-    void begin(std::uint32_t segment);
-
-    std::uint32_t segment_ = 0;
-    std::vector<Known> known_;
-    ServerCacheSize before_;  ///< of segments before this one
 };
 
 /// Without a file: no size. Errors: of reading it; `why` says it.

@@ -13,9 +13,9 @@
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/reading/view.hpp"
 #include "cmd/report/page.hpp"
-#include "engine/history/run_lines.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/trace_file.hpp"
+#include "proto/json/put.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "proto/run/server_log.hpp"
 
@@ -57,26 +57,6 @@ std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     return columns;
 }
 
-/// Gives every line of server.jsonl to `take`. Errors: of reading it; `why` says it.
-template <typename Take>
-Result<void> each_server_line(const std::string& path, std::string& why, Take take) {
-    Result<RunLines> lines = RunLines::open(path, why);
-    if (!lines) {
-        return lines.error();
-    }
-    JsonDocument document;
-    while (const std::optional<std::string_view> text = lines.value().next()) {
-        const Result<ServerLine> line = read_server_line(document, *text);
-        if (!line) {
-            why = describe_line(path, lines.value().number(), line.error());
-            return line.error();
-        }
-        take(line.value());
-    }
-    why = lines.value().why();
-    return lines.value().error() ? Result<void>(*lines.value().error()) : Result<void>();
-}
-
 }  // namespace
 
 Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
@@ -112,7 +92,12 @@ Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::
 
 namespace {
 
-using Known = ServerCacheSizes::Known;
+/// A series that tells a size.
+struct Known {
+    ServerSeries line;
+    double value = 0;
+    bool present = false;  ///< on the latest page
+};
 
 constexpr std::string_view vllm_config = "vllm:cache_config_info";
 constexpr std::string_view sglang_tokens = "sglang:max_total_num_tokens";
@@ -231,42 +216,51 @@ ServerCacheSize size_of(const std::vector<Known>& known) {
     return {};
 }
 
-}  // namespace
-
-void ServerCacheSizes::begin(std::uint32_t segment) {
-    if (segment != segment_) {
-        before_ = size();
-        segment_ = segment;
-        known_.clear();
-    }
-}
-
-void ServerCacheSizes::add(const ServerLine& line) {
-    if (const auto* const series = std::get_if<ServerSeries>(&line)) {
-        begin(series->segment);
-        if (std::any_of(telling.begin(), telling.end(), [series](std::string_view name) {
-                return same_metric_name(series->name, name);
-            })) {
-            known_.push_back({*series, 0, false});
+/// Fed with the lines of a file in their order.
+class ServerCacheSizes {
+  public:
+    void add(const ServerLine& line) {
+        if (const auto* const series = std::get_if<ServerSeries>(&line)) {
+            begin(series->segment);
+            if (std::any_of(telling.begin(), telling.end(), [series](std::string_view name) {
+                    return same_metric_name(series->name, name);
+                })) {
+                known_.push_back({*series, 0, false});
+            }
+            return;
         }
-        return;
-    }
-    const auto& scrape = std::get<ServerScrape>(line);
-    begin(scrape.segment);
-    for (const ServerValue& one : scrape.changed) {
-        for (Known& known : known_) {
-            if (known.line.series == one.series) {
-                known.present = one.value.has_value();
-                known.value = one.value.value_or(0);
+        const auto& scrape = std::get<ServerScrape>(line);
+        begin(scrape.segment);
+        for (const ServerValue& one : scrape.changed) {
+            for (Known& known : known_) {
+                if (known.line.series == one.series) {
+                    known.present = one.value.has_value();
+                    known.value = one.value.value_or(0);
+                }
             }
         }
     }
-}
+    /// Of the last segment that tells one, by the last values.
+    ServerCacheSize size() const {
+        const ServerCacheSize now = size_of(known_);
+        return now.tokens > 0 ? now : before_;
+    }
 
-ServerCacheSize ServerCacheSizes::size() const {
-    const ServerCacheSize now = size_of(known_);
-    return now.tokens > 0 ? now : before_;
-}
+  private:
+    void begin(std::uint32_t segment) {
+        if (segment != segment_) {
+            before_ = size();
+            segment_ = segment;
+            known_.clear();
+        }
+    }
+
+    std::uint32_t segment_ = 0;
+    std::vector<Known> known_;
+    ServerCacheSize before_;  ///< of segments before this one
+};
+
+}  // namespace
 
 Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::string& why) {
     ServerCacheSizes sizes;
@@ -280,10 +274,9 @@ void write_server_cache_size(JsonWriter& json, const ServerCacheSize& size) {
         json.null();
         return;
     }
-    json.begin_object().key("tokens").unsigned_integer(size.tokens);
-    json.key("caches");
-    size.caches == 0 ? json.null() : json.unsigned_integer(size.caches);
-    json.key("metric").string(size.metric).end_object();
+    put_object(json, {{"tokens", size.tokens},
+                      {"caches", size.caches == 0 ? std::nullopt : std::optional(size.caches)},
+                      {"metric", size.metric}});
 }
 
 namespace {
@@ -424,17 +417,17 @@ PrefixForecast forecast_prefixes(const ReportedRun& run, const std::vector<SentP
 }
 
 void write_forecast(JsonWriter& json, const PrefixForecast& forecast) {
-    json.begin_object();
     if (!forecast.why_not.empty()) {
-        json.key("why_not").string(forecast.why_not).end_object();
+        put_object(json, {{"why_not", forecast.why_not}});
         return;
     }
     const CapacityFigures& capacity = forecast.capacity;
-    json.key("block_size").unsigned_integer(capacity.block_size);
-    json.key("input_tokens").unsigned_integer(capacity.input_tokens);
-    json.key("cached_tokens").unsigned_integer(forecast.cached_tokens);
-    json.key("reported_tokens").unsigned_integer(forecast.reported_tokens);
-    json.key("shown_from").unsigned_integer(forecast.shown_from);
+    json.begin_object();
+    put(json, {{"block_size", capacity.block_size},
+               {"input_tokens", capacity.input_tokens},
+               {"cached_tokens", forecast.cached_tokens},
+               {"reported_tokens", forecast.reported_tokens},
+               {"shown_from", forecast.shown_from}});
     json.key("curve").begin_array();
     for (const CapacityPoint& point : capacity.curve) {
         json.begin_array().unsigned_integer(point.blocks);

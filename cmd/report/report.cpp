@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
@@ -21,15 +20,6 @@
 namespace driftless {
 
 namespace {
-
-/// One reading: its screen, and its member of the JSON object, which `write` sets.
-template <typename Write>
-void add(ReadingTexts& out, const char* name, const std::string& screen, Write write) {
-    out.screen += screen;
-    out.members += std::string(",\"") + name + "\":";
-    JsonWriter json(out.members);
-    write(json);
-}
 
 std::string take_view(const View& view, const ReportedRun& run, bool json, ReadingTexts& out) {
     ViewedRun viewed;
@@ -51,15 +41,7 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
     return "";
 }
 
-std::string take_groups(const ReportReadings& readings, ReportedRun& run, ReadingTexts& out) {
-    std::string why = group_tables(run, readings.by, readings.slos, run.groups);
-    add(out, "by", group_screen(run.groups),
-        [&](JsonWriter& json) { write_groups(json, run.groups); });
-    return why;
-}
-
-}  // namespace
-
+/// Groups are in `run`, too.
 std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
                           ReadingTexts& out) {
     if (readings.view != nullptr) {
@@ -70,44 +52,32 @@ std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool
         why = take_groups(readings, run, out);
     }
     if (why.empty() && readings.steady) {
-        SteadyReading reading;
-        why = read_steady(run, reading);
-        add(out, "steady_state", steady_screen(reading),
-            [&](JsonWriter& writer) { write_steady(writer, reading); });
+        why = take_steady(run, out);
     }
     if (why.empty() && readings.why) {
-        WhyFinding finding;
-        why = read_why(run, *readings.why, finding);
-        add(out, "why", printable_lines(why_screen(finding, *readings.why)),
-            [&](JsonWriter& writer) { write_why(writer, finding, *readings.why); });
+        why = take_why(run, *readings.why, out);
     }
     if (why.empty() && readings.trees) {
-        TreeTotals totals;
-        why = read_trees(run, totals);
-        add(out, "trees", tree_screen(totals),
-            [&](JsonWriter& writer) { write_trees(writer, totals); });
+        why = take_trees(run, out);
     }
     if (why.empty() && readings.certificate) {
-        WorkCertificate certificate;
-        why = read_certificate(run, certificate);
-        add(out, "certificate", printable_lines(certificate_screen(run, certificate)),
-            [&](JsonWriter& writer) { write_certificate(writer, run, certificate); });
+        why = take_certificate(run, out);
     }
     if (why.empty() && !readings.against.empty()) {
-        FidelityReading reading;
-        why = read_fidelity(run, readings.against, reading);
-        add(out, "fidelity", fidelity_screen(readings.against, reading),
-            [&](JsonWriter& writer) { write_fidelity(writer, reading); });
+        why = take_fidelity(run, readings.against, out);
     }
     return why;
 }
 
+/// The summary's JSON with further members.
 std::string with_members(const std::string& summary, const std::string& members) {
     const std::size_t end = summary.rfind('}');
     return end == summary.npos || members.empty()
                ? summary
                : summary.substr(0, end) + members + summary.substr(end);
 }
+
+}  // namespace
 
 std::string view_names() {
     std::string names;

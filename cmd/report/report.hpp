@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +23,7 @@
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/summary.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 
@@ -49,11 +48,6 @@ inline constexpr std::string_view group_units =
 
 const std::vector<GroupColumn>& group_columns();
 
-/// A table for each key, and where none is given for each key of the limits (`slos`; those of `run`
-/// are judged by). Returns why the records cannot be read, or the empty text.
-std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
-                         const GoodputRules& slos, std::vector<GroupTable>& out);
-
 /// What people see of a group: a head, then lines of as many cells. Behind a figure stands in
 /// parentheses how far the client may have moved it.
 struct GroupCells {
@@ -62,9 +56,6 @@ struct GroupCells {
 };
 GroupCells group_cells(const GroupTable& table);
 
-std::string group_screen(const std::vector<GroupTable>& tables);
-/// An array of objects: key, groups.
-void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables);
 /// Lines of CSV, head first.
 std::string group_csv(const std::vector<GroupTable>& tables);
 
@@ -97,14 +88,36 @@ struct ReadingTexts {
     std::string members;  ///< of the JSON object, each with a comma before it
     std::string notes;    ///< lines for standard error
     bool own_screen = false;
+
+    /// One reading: its screen, and its member of the JSON object, which `put_value` writes.
+    template <typename Value>
+    void add(const char* name, const std::string& text, const Value& value) {
+        screen += text;
+        members += std::string(",\"") + name + "\":";
+        JsonWriter json(members);
+        put_value(json, value);
+    }
 };
 
-/// Errors: a line for standard error, else the empty text. Groups are in `run`, too.
-std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
-                          ReadingTexts& out);
+// Each adds its texts. They return why a file cannot be read, a line for standard error, or the
+// empty text.
 
-/// The summary's JSON with further members.
-std::string with_members(const std::string& summary, const std::string& members);
+/// `report --by`: a table for each key, and where none is given for each key of the limits (`slos`;
+/// those of `run` are judged by). An array of objects: key, groups; they are in `run`, too.
+std::string take_groups(const ReportReadings& readings, ReportedRun& run, ReadingTexts& out);
+/// `report --trees`: figures of the sessions that wait for each other, as jobs.
+std::string take_trees(const ReportedRun& run, ReadingTexts& out);
+/// `report --steady`: the steady part of a run beside the whole of it. A pass over the records, and
+/// a second one for few of them.
+std::string take_steady(const ReportedRun& run, ReadingTexts& out);
+/// `report --why`: what sets the slowest rows apart, in words.
+std::string take_why(const ReportedRun& run, const WhyWish& wish, ReadingTexts& out);
+/// `report --certificate`: what was admitted and really sent. Two runs with the same certificate
+/// played the same work. What the servers made of it is shown beside it, and is not part of it.
+std::string take_certificate(const ReportedRun& run, ReadingTexts& out);
+/// `report --against TRACE`: how faithful a run is to a trace: arrivals, lengths, sharing and gaps
+/// as recorded beside those that were replayed.
+std::string take_fidelity(const ReportedRun& run, const std::string& trace, ReadingTexts& out);
 
 /// The names of `--view`, for its help and its error.
 std::string view_names();
@@ -116,13 +129,6 @@ Result<const View*> parse_view(std::string_view text);
 /// Of the measurement, by row. Memory: 16 bytes a chunk and about 250 a request. Returns why its
 /// records cannot be read, or the empty text.
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out);
-
-// `report --trees`: figures of the sessions that wait for each other, as jobs.
-
-/// Returns why the records cannot be read, or the empty text.
-std::string read_trees(const ReportedRun& run, TreeTotals& out);
-std::string tree_screen(const TreeTotals& totals);
-void write_trees(JsonWriter& json, const TreeTotals& totals);
 
 // SteadyRun: finds the steady part of a run from its records, and the figures of that part and of
 // the whole. Owns about 100 bytes a request; reads no file.
@@ -190,15 +196,7 @@ class SteadyRun {
     Side window_;
 };
 
-// `report --steady`: the steady part of a run beside the whole of it.
-
-/// A pass over the records, and a second one for few of them. Returns why they cannot be read, or
-/// the empty text.
-std::string read_steady(const ReportedRun& run, SteadyReading& out);
-std::string steady_screen(const SteadyReading& reading);
 void write_steady(JsonWriter& json, const SteadyReading& reading);
-
-// `report --why`: what sets the slowest rows apart, in words.
 
 /// "tpot", "10%", "tpot:10%". Errors: invalid.
 Result<WhyWish> parse_why(std::string_view text);
@@ -206,68 +204,7 @@ Result<WhyWish> parse_why(std::string_view text);
 /// Gives `records` what the servers of the run said of themselves. Returns why their file cannot be
 /// read, or the empty text.
 std::string set_servers(const ReportedRun& run, WhyRecords& records);
-/// Returns why the records cannot be read, or the empty text.
-std::string read_why(const ReportedRun& run, const WhyWish& wish, WhyFinding& out);
-std::string why_screen(const WhyFinding& finding, const WhyWish& wish);
 void write_why(JsonWriter& json, const WhyFinding& finding, const WhyWish& wish);
-
-// `report --certificate`: what was admitted and really sent. Two runs with the same certificate
-// played the same work. What the servers made of it is shown beside it, and is not part of it.
-
-struct WorkCertificate {
-    std::uint64_t digest = 0;  ///< of all that follows, down to `clamped`
-    std::uint64_t trace_digest = 0;
-    std::uint64_t schedule_digest = 0;
-    std::optional<std::uint64_t> prompts_digest;
-    std::uint64_t selected = 0;  ///< rows of the plan
-    std::uint64_t sent = 0;
-    std::uint64_t dropped = 0;  ///< not sent: a row that they waited for failed
-    std::uint64_t clamped = 0;  ///< not longer than the template: sent with one word
-
-    std::uint64_t unsent = 0;             ///< for any reason
-    std::optional<double> ceiling;        ///< share of prompt tokens that an endless cache holds
-    std::optional<double> observed;       ///< share that the servers reported
-    std::uint64_t first_turns = 0;        ///< first of their session, or without one
-    std::uint64_t first_turn_prompt = 0;  ///< tokens of those that reported their hits
-    std::uint64_t first_turn_cached = 0;
-    std::uint64_t first_turn_expected = 0;
-    std::uint64_t first_turns_unforetold = 0;  ///< that reported: recorded text
-    HitLossTokens loss;
-};
-
-/// Returns why the records cannot be read, or the empty text.
-std::string read_certificate(const ReportedRun& run, WorkCertificate& out);
-std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate);
-void write_certificate(JsonWriter& json, const ReportedRun& run,
-                       const WorkCertificate& certificate);
-
-// `report --against TRACE`: how faithful a run is to a trace: arrivals, lengths, sharing and gaps
-// as recorded beside those that were replayed.
-
-/// One figure on both sides; nothing: not known.
-struct FidelityLine {
-    std::string name;
-    const char* unit = "";
-    std::optional<double> recorded;
-    std::optional<double> replayed;
-    int decimals = 0;
-};
-
-struct FidelityReading {
-    double speed = 1;         ///< recorded time over replayed time, by which the former is divided
-    bool rows_match = false;  ///< the run's rows are rows of this trace, one by one
-    std::uint64_t rows_sent = 0;
-    std::vector<FidelityLine> lines;
-    // Where rows match; ms.
-    std::vector<FidelityLine> by_row;
-    /// Largest distance of the two cumulative curves (Kolmogorov and Smirnov), 0 to 1.
-    std::vector<FidelityLine> distances;
-};
-
-/// Reads the trace and the records. Returns why one of them cannot be read, or the empty text.
-std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out);
-std::string fidelity_screen(const std::string& path, const FidelityReading& reading);
-void write_fidelity(JsonWriter& json, const FidelityReading& reading);
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_report(int argc, char** argv);

@@ -12,6 +12,7 @@
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/report/text_parts.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -155,50 +156,38 @@ void add_lines(ViewTable& table, const char* name, const Distribution& whole,
     }
 }
 
-void write_shown(JsonWriter& json, const char* name, const Distribution& of) {
-    json.key(name).begin_object();
-    for (const ShownStatistic& statistic : shown_statistics) {
-        json.key(statistic.name);
-        of.count == 0 ? json.null() : json.number(statistic.of(of) / ns_per_ms);
-    }
-    json.end_object();
-}
-
-void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
-    json.key(name).begin_object();
-    json.key("requests").unsigned_integer(side.requests);
-    json.key("seconds").number(side.seconds);
-    json.key("request_throughput").number(side.requests_per_s);
-    json.key("output_throughput").optional(side.tokens_per_s);
-    write_shown(json, "ttft_ms", side.ttft);
-    write_shown(json, "ttft_due_ms", side.ttft_due);
-    write_shown(json, "tpot_ms", side.tpot);
-    write_shown(json, "e2e_ms", side.e2e);
-    json.end_object();
-}
-
-void write_trend(JsonWriter& json, const char* name, const TrendFinding& trend) {
-    json.key(name).begin_object();
-    json.key("z");
-    trend.known ? json.number(trend.z) : json.null();
-    json.key("p");
-    trend.known ? json.number(trend.p) : json.null();
-    json.end_object();
+/// For `put`: an object of what tables show of times, ms.
+auto shown_ms(const Distribution& of) {
+    return [&of](JsonWriter& json) {
+        json.begin_object();
+        for (const ShownStatistic& statistic : shown_statistics) {
+            put(json,
+                {{statistic.name,
+                  of.count == 0 ? std::nullopt : std::optional(statistic.of(of) / ns_per_ms)}});
+        }
+        json.end_object();
+    };
 }
 
 }  // namespace
 
-std::string read_steady(const ReportedRun& run, SteadyReading& out) {
-    SteadyRun steady;
-    std::string why = each_record(run, [&steady](const Record& record) { steady.add(record); });
-    if (!why.empty()) {
-        return why;
-    }
-    why = each_record_at(run, steady.find(),
-                         [&steady](const Record& record) { steady.add_again(record); });
-    out = steady.reading();
-    return why;
+static void put_value(JsonWriter& json, const SteadySide& side) {
+    put_object(json, {{"requests", side.requests},
+                      {"seconds", side.seconds},
+                      {"request_throughput", side.requests_per_s},
+                      {"output_throughput", side.tokens_per_s},
+                      {"ttft_ms", shown_ms(side.ttft)},
+                      {"ttft_due_ms", shown_ms(side.ttft_due)},
+                      {"tpot_ms", shown_ms(side.tpot)},
+                      {"e2e_ms", shown_ms(side.e2e)}});
 }
+
+static void put_value(JsonWriter& json, const TrendFinding& trend) {
+    put_object(json, {{"z", trend.known ? std::optional(trend.z) : std::nullopt},
+                      {"p", trend.known ? std::optional(trend.p) : std::nullopt}});
+}
+
+namespace {
 
 std::string steady_screen(const SteadyReading& reading) {
     const SteadyState& state = reading.state;
@@ -236,29 +225,40 @@ std::string steady_screen(const SteadyReading& reading) {
     return lines.take() + table.text();
 }
 
+}  // namespace
+
 void write_steady(JsonWriter& json, const SteadyReading& reading) {
     const SteadyState& state = reading.state;
-    json.begin_object();
-    json.key("found").boolean(state.found);
-    json.key("steady").boolean(state.is_steady());
-    json.key("begin_ns").integer(state.begin_ns);
-    json.key("end_ns").integer(state.end_ns);
-    json.key("ramp_ns").integer(state.begin_ns - state.first_ns);
-    json.key("drain_ns").integer(state.last_ns - state.end_ns);
-    write_trend(json, "in_flight_trend", state.in_flight_trend);
-    write_trend(json, "ttft_trend", state.ttft_trend);
-    json.key("little").begin_object();
-    json.key("in_flight").number(state.in_flight);
-    json.key("rate").number(state.rate);
-    json.key("time_s").number(state.time_s);
-    json.key("difference").number(state.little_difference());
-    json.key("holds").boolean(state.little_holds());
-    json.end_object();
-    json.key("ttfts").unsigned_integer(state.ttfts);
-    json.key("effective_ttfts").number(state.effective);
-    write_side(json, "whole", reading.whole);
-    write_side(json, "window", reading.window);
-    json.end_object();
+    put_object(json, {{"found", state.found},
+                      {"steady", state.is_steady()},
+                      {"begin_ns", state.begin_ns},
+                      {"end_ns", state.end_ns},
+                      {"ramp_ns", state.begin_ns - state.first_ns},
+                      {"drain_ns", state.last_ns - state.end_ns},
+                      {"in_flight_trend", state.in_flight_trend},
+                      {"ttft_trend", state.ttft_trend},
+                      {"little", JsonPairs{{"in_flight", state.in_flight},
+                                           {"rate", state.rate},
+                                           {"time_s", state.time_s},
+                                           {"difference", state.little_difference()},
+                                           {"holds", state.little_holds()}}},
+                      {"ttfts", state.ttfts},
+                      {"effective_ttfts", state.effective},
+                      {"whole", reading.whole},
+                      {"window", reading.window}});
+}
+
+std::string take_steady(const ReportedRun& run, ReadingTexts& out) {
+    SteadyRun steady;
+    std::string why = each_record(run, [&steady](const Record& record) { steady.add(record); });
+    if (why.empty()) {
+        why = each_record_at(run, steady.find(),
+                             [&steady](const Record& record) { steady.add_again(record); });
+    }
+    const SteadyReading reading = steady.reading();
+    out.add("steady_state", steady_screen(reading),
+            [&reading](JsonWriter& json) { write_steady(json, reading); });
+    return why;
 }
 
 namespace {
@@ -298,20 +298,6 @@ std::string nothing_found(const WhyFinding& finding) {
         percent <= 100 * share_max ? fmt::format(", or use --why {:.0f}%", percent) : "");
 }
 
-std::vector<WhyServer> servers_of(const std::vector<ServerInstant>& instants) {
-    std::vector<WhyServer> servers;
-    for (const ServerInstant& one : instants) {
-        const auto figure = [&one](ServerFigure of) {
-            return one.figures[static_cast<std::size_t>(of)];
-        };
-        servers.push_back({one.t_ns, figure(ServerFigure::waiting), figure(ServerFigure::running),
-                           figure(ServerFigure::kv_usage), figure(ServerFigure::preemptions)});
-    }
-    std::stable_sort(servers.begin(), servers.end(),
-                     [](const WhyServer& a, const WhyServer& b) { return a.t_ns < b.t_ns; });
-    return servers;
-}
-
 Result<double> parse_slow_share(std::string_view text) {
     const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
     const auto percent = read_number<double>(digits, std::chars_format::fixed);
@@ -343,24 +329,15 @@ Result<WhyWish> parse_why(std::string_view text) {
 
 std::string set_servers(const ReportedRun& run, WhyRecords& records) {
     std::string why;
-    const Result<std::vector<ServerInstant>> instants =
+    Result<std::vector<ServerInstant>> instants =
         read_server_instants(run.folder + "/server.jsonl", why);
     if (instants) {
-        records.set_servers(servers_of(instants.value()));
+        records.set_servers(std::move(instants).value());
     }
     return why;
 }
 
-std::string read_why(const ReportedRun& run, const WhyWish& wish, WhyFinding& out) {
-    WhyRecords records(wish);
-    std::string why = set_servers(run, records);
-    if (!why.empty()) {
-        return why;
-    }
-    why = each_record(run, [&records](const Record& record) { records.add(record); });
-    out = records.finding();
-    return why;
-}
+namespace {
 
 std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     Lines lines;
@@ -392,36 +369,47 @@ std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     return lines.take();
 }
 
+}  // namespace
+
+static void put_value(JsonWriter& json, const WhyStatement& one) {
+    put_object(json, {{"mark", one.mark},
+                      {"slow_with_mark", one.overlap.hits},
+                      {"rows_with_mark", one.overlap.marked},
+                      {"log10_chance", one.log10_chance},
+                      {"echo", one.is_echo}});
+}
+
+static void put_value(JsonWriter& json, const WhyCorrelation& one) {
+    put_object(json, {{"with", one.name},
+                      {"rank_correlation", one.rank_correlation},
+                      {"log10_chance", one.log10_chance}});
+}
+
 void write_why(JsonWriter& json, const WhyFinding& finding, const WhyWish& wish) {
-    json.begin_object();
-    json.key("metric").string(wish.figure->name);
-    json.key("rows").unsigned_integer(finding.rows);
-    json.key("rows_needed");
-    finding.rows_needed > 0 ? json.unsigned_integer(finding.rows_needed) : json.null();
-    json.key("slow").unsigned_integer(finding.slow);
-    json.key("slow_from_ms").number(finding.slow_from / ns_per_ms);
-    json.key("questions").unsigned_integer(finding.questions);
-    json.key("nothing_found");
-    finding.statements.empty() ? json.string(nothing_found(finding)) : json.null();
-    json.key("statements").begin_array();
-    for (const WhyStatement& statement : finding.statements) {
-        json.begin_object();
-        json.key("mark").string(statement.mark);
-        json.key("slow_with_mark").unsigned_integer(statement.overlap.hits);
-        json.key("rows_with_mark").unsigned_integer(statement.overlap.marked);
-        json.key("log10_chance").number(statement.log10_chance);
-        json.key("echo").boolean(statement.is_echo);
-        json.end_object();
+    put_object(json,
+               {{"metric", wish.figure->name},
+                {"rows", finding.rows},
+                {"rows_needed",
+                 finding.rows_needed > 0 ? std::optional(finding.rows_needed) : std::nullopt},
+                {"slow", finding.slow},
+                {"slow_from_ms", finding.slow_from / ns_per_ms},
+                {"questions", finding.questions},
+                {"nothing_found",
+                 finding.statements.empty() ? std::optional(nothing_found(finding)) : std::nullopt},
+                {"statements", finding.statements},
+                {"correlations", finding.correlations}});
+}
+
+std::string take_why(const ReportedRun& run, const WhyWish& wish, ReadingTexts& out) {
+    WhyRecords records(wish);
+    std::string why = set_servers(run, records);
+    if (why.empty()) {
+        why = each_record(run, [&records](const Record& record) { records.add(record); });
     }
-    json.end_array().key("correlations").begin_array();
-    for (const WhyCorrelation& one : finding.correlations) {
-        json.begin_object();
-        json.key("with").string(one.name);
-        json.key("rank_correlation").number(one.rank_correlation);
-        json.key("log10_chance").number(one.log10_chance);
-        json.end_object();
-    }
-    json.end_array().end_object();
+    const WhyFinding finding = records.finding();
+    out.add("why", printable_lines(why_screen(finding, wish)),
+            [&](JsonWriter& json) { write_why(json, finding, wish); });
+    return why;
 }
 
 }  // namespace driftless

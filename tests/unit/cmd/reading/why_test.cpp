@@ -161,11 +161,14 @@ TEST(Why, NamesALateBurstFirst) {
 TEST(Why, NamesTheServersQueueFirst) {
     std::vector<Record> records = made_records(5);
     WhyRecords why;
-    std::vector<WhyServer> servers;
+    std::vector<ServerInstant> servers;
     const std::int64_t last = records.back().due_ns;
     for (std::int64_t t = -1'000'000'000; t < last + 1'000'000'000; t += 1'000'000'000) {
         const bool full = (t / 1'000'000'000) % 23 == 7;
-        servers.push_back({t, full ? 40.0 : 0.0, 8.0, 0.5, std::nullopt});
+        auto& figures = servers.emplace_back(ServerInstant{t, 0, {}}).figures;
+        figures[static_cast<std::size_t>(ServerFigure::waiting)] = full ? 40.0 : 0.0;
+        figures[static_cast<std::size_t>(ServerFigure::running)] = 8.0;
+        figures[static_cast<std::size_t>(ServerFigure::kv_usage)] = 0.5;
     }
     for (Record& record : records) {
         // The last page before the fire is that of its whole second.

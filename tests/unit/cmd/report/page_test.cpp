@@ -7,6 +7,7 @@
 #include "cmd/reading/trace_figures.hpp"
 #include "cmd/report/report.hpp"
 #include "proto/run/period.hpp"
+#include "proto/run/server_log.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
