@@ -309,6 +309,8 @@ bool begins_noncharacter(std::string_view text) {
 }
 
 void append_xml_text(std::string& out, std::string_view text) {
+    constexpr std::string_view marks = "&<>\"";
+    constexpr const char* escapes[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
     const std::string shown = printable(text);
     for (std::size_t i = 0; i < shown.size(); ++i) {
         if (begins_noncharacter(std::string_view(shown).substr(i))) {
@@ -316,22 +318,8 @@ void append_xml_text(std::string& out, std::string_view text) {
             i += 2;
             continue;
         }
-        switch (shown[i]) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += shown[i];
-        }
+        const std::size_t mark = marks.find(shown[i]);
+        mark == marks.npos ? out += shown[i] : out += escapes[mark];
     }
 }
 

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,99 +20,90 @@
 #include "cmd/report/report.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
-#include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/core/text.hpp"
 #include "proto/figures/verdict.hpp"
 
 namespace driftless {
 
+ExportFile::ExportFile(const char* flag, std::string path) : flag_(flag), path_(std::move(path)) {
+    Result<OutputSink> sink = OutputSink::create(path_);
+    code_ = sink ? exit_done : fail_new_file(flag_, path_, sink.error());
+    if (sink) {
+        sink_.emplace(std::move(sink).value());
+    }
+}
+
+int ExportFile::finish() {
+    flush();
+    if (code_ == exit_done) {
+        keep(sink_->finish());
+    }
+    return code_;
+}
+
+void ExportFile::flush() {
+    if (code_ == exit_done) {
+        keep(sink_->write(text));
+    }
+    text.clear();
+}
+
+void ExportFile::keep(const Result<void>& done) {
+    code_ = done ? code_ : fail_new_file(flag_, path_, done.error());
+}
+
+Result<JsonlRows> rows_of(const ReportedRun& run, RunTable table, std::string& why) {
+    const std::string path = table == RunTable::requests
+                                 ? run.records_path()
+                                 : run.folder + "/" + name_of(table) + ".jsonl";
+    return JsonlRows::open(path, figures_of(table), why);
+}
+
 namespace {
 
-constexpr std::size_t write_bytes = std::size_t{256} << 10;
-
-/// One CSV file. It remembers its first error and writes nothing more then.
-class CsvFile {
-  public:
-    explicit CsvFile(std::string path) : path_(std::move(path)) {}
-
-    /// Makes the file, with its first line.
-    void begin(std::span<const std::string_view> columns) {
-        Result<OutputSink> sink = OutputSink::create(path_);
-        if (!sink) {
-            code_ = fail_new_file("--csv", path_, sink.error());
-            return;
-        }
-        sink_.emplace(std::move(sink).value());
+/// A file of CSV, with its first line.
+struct CsvFile {
+    CsvFile(const std::string& path, std::span<const std::string_view> columns)
+        : file("--csv", path) {
         for (const std::string_view column : columns) {
-            lines_.add(column);
+            lines.add(column);
         }
-        end_line();
+        lines.end();
     }
     void add(const TableRow& row) {
         for (const TableCell& cell : row) {
-            lines_.add(cell.text);
+            lines.add(cell.text);
         }
-        end_line();
+        lines.end();
+        file.drain();
     }
-    /// The exit code; what failed has been printed.
-    int finish() {
-        flush();
-        if (code_ == exit_done) {
-            keep(sink_->finish());
-        }
-        return code_;
-    }
-
-  private:
-    void end_line() {
-        lines_.end();
-        if (text_.size() >= write_bytes) {
-            flush();
-        }
-    }
-    void flush() {
-        if (code_ == exit_done) {
-            keep(sink_->write(text_));
-        }
-        text_.clear();
-    }
-    void keep(const Result<void>& done) {
-        code_ = done ? code_ : fail_new_file("--csv", path_, done.error());
-    }
-
-    std::string path_;
-    std::optional<OutputSink> sink_;
-    std::string text_;
-    CsvLines lines_{text_};
-    int code_ = exit_done;
+    ExportFile file;
+    CsvLines lines{file.text};
 };
 
-int write_jsonl(const std::string& from, RunTable table, const std::string& to) {
+int write_jsonl(const ReportedRun& run, RunTable table, const std::string& to) {
     std::string why;
-    Result<JsonlRows> rows = JsonlRows::open(from, figures_of(table), why);
+    Result<JsonlRows> rows = rows_of(run, table, why);
     if (!rows) {
         return refuse_report(why);
     }
-    CsvFile file(to);
-    file.begin(rows.value().names());
+    CsvFile csv(to, rows.value().names());
     while (const TableRow* row = rows.value().next()) {
-        file.add(*row);
+        csv.add(*row);
     }
     if (!rows.value().why().empty()) {
         return refuse_report(rows.value().why());
     }
-    return file.finish();
+    return csv.file.finish();
 }
 
 int write_rows(const std::vector<TableRow>& rows, std::span<const std::string_view> columns,
                const std::string& to) {
-    CsvFile file(to);
-    file.begin(columns);
+    CsvFile csv(to, columns);
     for (const TableRow& row : rows) {
-        file.add(row);
+        csv.add(row);
     }
-    return file.finish();
+    return csv.file.finish();
 }
 
 }  // namespace
@@ -128,12 +116,10 @@ int write_csv_folder(const ReportedRun& run, const std::string& folder, bool for
     const auto write = [&](const char* name, const std::function<int(const std::string&)>& make) {
         code = code == exit_done ? write_export("--csv", folder + name, force, make) : code;
     };
-    write("/requests.csv", [&](const std::string& to) {
-        return write_jsonl(run.records_path(), RunTable::requests, to);
-    });
-    write("/periods.csv", [&](const std::string& to) {
-        return write_jsonl(run.periods_path(), RunTable::periods, to);
-    });
+    write("/requests.csv",
+          [&](const std::string& to) { return write_jsonl(run, RunTable::requests, to); });
+    write("/periods.csv",
+          [&](const std::string& to) { return write_jsonl(run, RunTable::periods, to); });
     write("/summary.csv", [&](const std::string& to) {
         return write_rows(summary_rows(run.summary), summary_columns, to);
     });
@@ -311,8 +297,6 @@ void add_groups(Page& page, const std::vector<GroupTable>& tables) {
     page.text += tables.empty() ? "" : "\n" + markdown_text(group_units) + "\n";
 }
 
-}  // namespace
-
 std::string markdown_summary(const ReportedRun& run) {
     Page page(run.summary);
     add_outcome(page, run);
@@ -325,8 +309,6 @@ std::string markdown_summary(const ReportedRun& run) {
     add_groups(page, run.groups);
     return page.text;
 }
-
-namespace {
 
 TestCase verdict_case(const SummaryInfo& info) {
     TestCase one{"verdict", "the run is trustworthy", CaseEnd::failed, info.verdict, ""};
@@ -373,7 +355,9 @@ int write_texts(const CiFiles& files, const std::string& markdown, const std::st
 
 int write_ci_files(const CiFiles& files, const ReportedRun& run) {
     return write_texts(files, files.markdown.empty() ? "" : markdown_summary(run),
-                       files.junit.empty() ? "" : junit_report(run));
+                       files.junit.empty() ? ""
+                                           : junit_text(run.info.trace, cases_of(run.info),
+                                                        run.figures.duration_ns, run.info.date));
 }
 
 int write_ci_failure(const CiFiles& files, const std::string& suite, const std::string& why) {
@@ -384,10 +368,6 @@ int write_ci_failure(const CiFiles& files, const std::string& suite, const std::
                        fmt::format("{}: the run failed before its first request\n\n{}\n",
                                    markdown_begins, markdown_text(why)),
                        junit_text(suite, {one}, 0, ""));
-}
-
-std::string junit_report(const ReportedRun& run) {
-    return junit_text(run.info.trace, cases_of(run.info), run.figures.duration_ns, run.info.date);
 }
 
 }  // namespace driftless

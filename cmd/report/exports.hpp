@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
+#include "engine/plan/files.hpp"
 
 namespace driftless {
 
@@ -35,6 +36,34 @@ struct ReportExports {
 /// errors are printed.
 int write_exports(const ReportExports& exports, const ReportedRun& run);
 
+/// A new file that a flag names, written in pieces. It remembers its first error and writes nothing
+/// more then.
+class ExportFile {
+  public:
+    /// Makes the file.
+    ExportFile(const char* flag, std::string path);
+    /// Writes `text`, once it is long enough.
+    void drain() { text.size() >= write_bytes ? flush() : void(); }
+    /// Writes the rest. The exit code; what failed has been printed.
+    int finish();
+    int code() const { return code_; }
+
+    std::string text;  ///< that is not in the file yet; the caller appends to it
+
+  private:
+    static constexpr std::size_t write_bytes = std::size_t{256} << 10;
+    void flush();
+    void keep(const Result<void>& done);
+
+    const char* flag_;
+    std::string path_;
+    std::optional<OutputSink> sink_;
+    int code_;
+};
+
+/// The lines of a file of the run. Errors: of opening it; `why` says it.
+Result<JsonlRows> rows_of(const ReportedRun& run, RunTable table, std::string& why);
+
 // `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
 
 /// Makes the folder if it does not exist; `force` overwrites files. Returns the exit code; errors
@@ -44,10 +73,9 @@ int write_csv_folder(const ReportedRun& run, const std::string& folder, bool for
 // `--markdown FILE`: a run on one page of Markdown, for the summary of a CI job: verdict and
 // outcome, then load, latencies, cache and drift, each threshold with pass or fail, and groups.
 
-std::string markdown_summary(const ReportedRun& run);
-
 // `--junit FILE`: a run as a test report that CI systems read: a case for the verdict, and one for
-// each threshold of `--fail-if`.
+// each threshold of `--fail-if`. The verdict fails if the run is not trustworthy or rows have no
+// record; it is skipped if there is no calibration to judge by.
 //
 // The elements are those that Ant's JUnit task writes and CI systems have agreed on: `testsuites`,
 // `testsuite`, `testcase`, `failure`, `skipped` (github.com/testmoapp/junitxml lists them).
@@ -59,59 +87,13 @@ int write_ci_files(const CiFiles& files, const ReportedRun& run);
 /// `suite` is the trace's name, `why` one line.
 int write_ci_failure(const CiFiles& files, const std::string& suite, const std::string& why);
 
-/// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
-/// if there is no calibration to judge by.
-std::string junit_report(const ReportedRun& run);
-
-// PerfettoTrace: a trace of Perfetto's TrackEvent packets, appended to a string: tracks, slices,
-// instants.
+// PerfettoTrace: records and events of a run as a trace of Perfetto's TrackEvent packets, appended
+// to a string. Rows in, packets out; it holds the ends of what is on each track, and no records.
 //
 // A trace is a sequence of packets, each complete by itself: a truncated file opens up to its last
 // whole packet, and two traces one after the other are one trace. Fields and their numbers:
 // perfetto.dev/docs/reference/synthetic-track-event and
 // perfetto.dev/docs/reference/trace-packet-proto.
-
-enum class ArgumentKind : std::uint8_t { integer, number, boolean, text };
-
-/// What a slice or an instant says of itself (a debug annotation).
-struct TraceArgument {
-    std::uint32_t name = 0;  ///< index among the names that `begin` was given
-    ArgumentKind kind = ArgumentKind::integer;
-    std::int64_t integer = 0;  ///< a boolean: 0 or 1
-    double number = 0;
-    std::string_view text{};
-};
-
-class PerfettoTrace {
-  public:
-    /// `sequence`, not 0, tells traces apart that are put one behind the other. The caller owns
-    /// `out` and may empty it between the calls.
-    PerfettoTrace(std::string& out, std::uint32_t sequence) : out_(out), sequence_(sequence) {}
-
-    /// The first packet: the names of all arguments, which packets then refer to by number.
-    void begin(std::span<const std::string_view> argument_names);
-    /// Tells of a track before anything is on it. `uuid` is unique among all traces that are put
-    /// together; `parent` 0: none. Tracks of one name and parent are shown as one.
-    void track(std::uint64_t uuid, std::uint64_t parent, std::string_view name);
-
-    // `at_ns` is never negative. Slices of a track must nest, and begin and end in the order of
-    // time; of equal times the order of the calls counts.
-    void slice_begin(std::uint64_t track, std::int64_t at_ns, std::string_view name,
-                     std::span<const TraceArgument> arguments = {});
-    void slice_end(std::uint64_t track, std::int64_t at_ns);
-    void instant(std::uint64_t track, std::int64_t at_ns, std::string_view name,
-                 std::span<const TraceArgument> arguments = {});
-
-  private:
-    void event(std::uint32_t type, std::uint64_t track, std::int64_t at_ns, std::string_view name,
-               std::span<const TraceArgument> arguments);
-
-    std::string& out_;
-    std::uint32_t sequence_;
-};
-
-// LaneSlices: records become slices on the tracks of lanes. Rows in, packets out; it holds the
-// ends of what is on each track, and no records.
 
 /// What the tracks of one run have in common.
 struct RunOfTracks {
@@ -120,12 +102,13 @@ struct RunOfTracks {
     std::string_view name;       ///< for people
 };
 
-class LaneSlices {
+class PerfettoTrace {
   public:
-    /// The columns of records and of events are the names of arguments, in this order. Makes the
-    /// first tracks.
-    LaneSlices(PerfettoTrace& trace, const std::vector<Figure>& columns,
-               const std::vector<Figure>& event_columns, const RunOfTracks& run);
+    /// The columns of records and of events are the names of arguments, which packets refer to by
+    /// number, in this order. Makes the first tracks. The caller owns `out` and may empty it
+    /// between the calls.
+    PerfettoTrace(std::string& out, const std::vector<Figure>& columns,
+                  const std::vector<Figure>& event_columns, const RunOfTracks& run);
 
     /// One record. It becomes one slice, from its due instant to its end, with its stages inside;
     /// a row that was never sent becomes an instant.
@@ -138,6 +121,9 @@ class LaneSlices {
     struct Columns {
         std::size_t row, segment, connection, reused, due, fired, connect, wire, sent, first_token,
             last_token, done, ended, shard;
+    };
+    struct EventColumns {
+        std::size_t first_name, what, at, begin;
     };
     /// Stamps of a record, ns from time 0. Each is at or behind the one before it, as slices must
     /// be; what the record says itself is among the arguments.
@@ -154,19 +140,27 @@ class LaneSlices {
         std::uint64_t uuid = 0;
         std::int64_t end_ns = 0;
     };
-
-    struct EventColumns {
-        std::size_t first_name, what, at, begin;
+    /// What an event tells of itself (its debug annotations): all that is known of a row.
+    struct Arguments {
+        const TableRow* row = nullptr;
+        std::size_t first_name = 0;  ///< number of the name of its first column
     };
 
     static Columns columns_of(const std::vector<Figure>& columns);
     static std::optional<Stages> stages_of(const TableRow& row, const Columns& at);
+    /// The first packet.
+    void begin(std::initializer_list<const std::vector<Figure>*> columns);
     std::uint64_t track_for(const TableRow& row, const Stages& stages);
+    /// Tells of a track before anything is on it; `parent` 0: none. Tracks of one name and parent
+    /// are shown as one.
     std::uint64_t new_track(std::uint64_t parent, std::string_view name);
+    /// `type` is a TrackEvent.Type, `ns` from time 0. Slices of a track must nest, and begin and
+    /// end in the order of time; of equal times the order of the calls counts.
+    void event(std::uint32_t type, std::uint64_t track, std::int64_t ns, std::string_view name,
+               const Arguments& arguments);
     void slice(std::uint64_t track, std::string_view name, std::int64_t from, std::int64_t to);
-    std::int64_t utc(std::int64_t ns) const { return zero_ns_ + ns; }
 
-    PerfettoTrace& trace_;
+    std::string& out_;
     Columns at_;
     EventColumns event_at_;
     std::int64_t zero_ns_;

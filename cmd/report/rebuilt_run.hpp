@@ -77,8 +77,6 @@ struct ReportedRun {
     std::vector<GroupTable> groups = {};  ///< that were asked for
 
     std::string records_path() const { return facts.records_in(folder); }
-    std::string periods_path() const { return folder + "/periods.jsonl"; }
-    std::string events_path() const { return folder + "/events.jsonl"; }
 };
 
 /// Prints why `report` cannot go on; returns `code`.

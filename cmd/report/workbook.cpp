@@ -19,7 +19,9 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/report/export_cells.hpp"
+#include "cmd/report/exports.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -31,12 +33,7 @@ constexpr double exact_max = 9007199254740992.0;
 constexpr std::size_t cell_max = 32767;
 
 std::string cut(std::string_view text) {
-    std::size_t size = std::min(text.size(), cell_max);
-    while (size < text.size() && size > 0 &&
-           (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
-        --size;  // never inside a character
-    }
-    std::string out(text.substr(0, size));
+    std::string out(cut_at_code_point(text, cell_max));
     // A workbook is XML, which has no U+FFFE and U+FFFF; U+FFFD stands for them.
     for (std::size_t at = out.find('\xEF'); at != out.npos; at = out.find('\xEF', at + 1)) {
         if (begins_noncharacter(std::string_view(out).substr(at))) {
@@ -144,61 +141,36 @@ constexpr const char* plain = "General";
 
 struct Axis {
     const char* title;
-    const char* column;
     const char* format;
+    const char* column = nullptr;  ///< of the axis across
 };
+constexpr Axis by_end{"s", ns_as_s, "end_ns"};
+constexpr Axis by_due{"s", ns_as_s, "due_ns"};
+constexpr Axis by_input{"tokens", plain, "input_length"};
+constexpr Axis axis_ms{"ms", ns_as_ms};
+constexpr Axis axis_requests{"requests", plain};
 
 /// A chart of a table: columns over one column.
 struct ChartSpec {
     const char* title;
+    RunTable table;
     lxw_chart_type type;
     Axis across;
-    const char* up_title;
-    const char* up_format;
-    std::vector<const char*> columns;
+    Axis up;
+    std::string_view columns;  ///< with blanks between them
 };
-
-const std::vector<ChartSpec>& period_charts() {
-    static const std::vector<ChartSpec> charts{
-        {"TTFT by period",
-         LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS,
-         {"s", "end_ns", ns_as_s},
-         "ms",
-         ns_as_ms,
-         {"ttft_p50_ns", "ttft_p90_ns", "ttft_p99_ns"}},
-        {"Requests by period",
-         LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS,
-         {"s", "end_ns", ns_as_s},
-         "requests",
-         plain,
-         {"released", "ended", "failed", "in_flight"}},
-    };
-    return charts;
-}
-
-const std::vector<ChartSpec>& request_charts() {
-    static const std::vector<ChartSpec> charts{
-        {"TTFT and E2E by due instant",
-         LXW_CHART_SCATTER,
-         {"s", "due_ns", ns_as_s},
-         "ms",
-         ns_as_ms,
-         {"ttft_ns", "e2e_ns"}},
-        {"TTFT by input length",
-         LXW_CHART_SCATTER,
-         {"tokens", "input_length", plain},
-         "ms",
-         ns_as_ms,
-         {"ttft_ns"}},
-        {"Drift by due instant",
-         LXW_CHART_SCATTER,
-         {"s", "due_ns", ns_as_s},
-         "ms",
-         ns_as_ms,
-         {"drift_ns"}},
-    };
-    return charts;
-}
+constexpr lxw_chart_type line_chart = LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS;
+constexpr lxw_chart_type dots_chart = LXW_CHART_SCATTER;
+constexpr ChartSpec chart_specs[] = {
+    {"TTFT by period", RunTable::periods, line_chart, by_end, axis_ms,
+     "ttft_p50_ns ttft_p90_ns ttft_p99_ns"},
+    {"Requests by period", RunTable::periods, line_chart, by_end, axis_requests,
+     "released ended failed in_flight"},
+    {"TTFT and E2E by due instant", RunTable::requests, dots_chart, by_due, axis_ms,
+     "ttft_ns e2e_ns"},
+    {"TTFT by input length", RunTable::requests, dots_chart, by_input, axis_ms, "ttft_ns"},
+    {"Drift by due instant", RunTable::requests, dots_chart, by_due, axis_ms, "drift_ns"},
+};
 
 /// Charts below each other on a sheet of their own.
 class ChartSheet {
@@ -217,9 +189,11 @@ class ChartSheet {
         chart_title_set_name(chart, spec.title);
         chart_axis_set_name(chart->x_axis, spec.across.title);
         chart_axis_set_num_format(chart->x_axis, spec.across.format);
-        chart_axis_set_name(chart->y_axis, spec.up_title);
-        chart_axis_set_num_format(chart->y_axis, spec.up_format);
-        for (const char* column : spec.columns) {
+        chart_axis_set_name(chart->y_axis, spec.up.title);
+        chart_axis_set_num_format(chart->y_axis, spec.up.format);
+        for (std::string_view left = spec.columns; !left.empty();) {
+            const std::string_view column = left.substr(0, left.find(' '));
+            left.remove_prefix(std::min(column.size() + 1, left.size()));
             add_series(chart, table, spec, column);
         }
         lxw_chart_options options{};
@@ -233,7 +207,7 @@ class ChartSheet {
     static constexpr lxw_row_t rows_a_chart = 22;
 
     static void add_series(lxw_chart* chart, const Sheet& table, const ChartSpec& spec,
-                           const char* column) {
+                           std::string_view column) {
         lxw_chart_series* const series = chart_add_series(chart, nullptr, nullptr);
         const char* const sheet = table.name().c_str();
         const std::uint16_t across = table.place_of(spec.across.column);
@@ -241,7 +215,7 @@ class ChartSheet {
         chart_series_set_categories(series, sheet, 1, across, table.rows(), across);
         chart_series_set_values(series, sheet, 1, up, table.rows(), up);
         chart_series_set_name_range(series, sheet, 0, up);
-        if (spec.type == LXW_CHART_SCATTER) {
+        if (spec.type == dots_chart) {
             chart_series_set_marker_type(series, LXW_CHART_MARKER_CIRCLE);
             chart_series_set_marker_size(series, 3);
         }
@@ -283,11 +257,8 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
     if (std::string why = fill(period_sheet, periods); !why.empty()) {
         return why;
     }
-    for (const ChartSpec& chart : period_charts()) {
-        charts.add(period_sheet, chart);
-    }
-    for (const ChartSpec& chart : request_charts()) {
-        charts.add(request_sheet, chart);
+    for (const ChartSpec& chart : chart_specs) {
+        charts.add(chart.table == RunTable::periods ? period_sheet : request_sheet, chart);
     }
     Sheet definitions(workbook, "definitions", definition_columns);
     fill(definitions, definition_rows());
@@ -333,10 +304,8 @@ std::string folder_of(const std::string& path) {
 
 int write_workbook(const ReportedRun& run, const std::string& path) {
     std::string why;
-    Result<JsonlRows> requests =
-        JsonlRows::open(run.records_path(), figures_of(RunTable::requests), why);
-    Result<JsonlRows> periods =
-        JsonlRows::open(run.periods_path(), figures_of(RunTable::periods), why);
+    Result<JsonlRows> requests = rows_of(run, RunTable::requests, why);
+    Result<JsonlRows> periods = rows_of(run, RunTable::periods, why);
     if (!requests || !periods) {
         return refuse_report(why);
     }

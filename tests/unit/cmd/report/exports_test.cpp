@@ -415,16 +415,8 @@ TableRow row_of(const std::string& line, const std::vector<Figure>& columns) {
 std::string trace_of(const std::vector<Record>& records) {
     const std::vector<Figure> columns = figures_of(RunTable::requests);
     const std::vector<Figure> event_columns = figures_of(RunTable::events);
-    std::vector<std::string_view> names;
-    for (const std::vector<Figure>* some : {&columns, &event_columns}) {
-        for (const Figure& one : *some) {
-            names.push_back(one.name);
-        }
-    }
     std::string packets;
-    PerfettoTrace trace(packets, 7);
-    trace.begin(names);
-    LaneSlices slices(trace, columns, event_columns, {zero_ns, 99, "a run"});
+    PerfettoTrace slices(packets, columns, event_columns, {zero_ns, 99, "a run"});
     for (const Record& record : records) {
         slices.add(row_of(jsonl_of(record), columns));
     }
@@ -445,7 +437,7 @@ std::vector<Slice> requests_in(const ReadTrace& read) {
     return requests;
 }
 
-TEST(LaneSlices, ARecordIsASliceWithItsStages) {
+TEST(PerfettoTrace, ARecordIsASliceWithItsStages) {
     const ReadTrace read = Reader().read(trace_of({record_of(4, 2, 100, 110, 200)}));
     EXPECT_EQ(read.wrong, std::vector<std::string>());
     ASSERT_EQ(read.slices.size(), 5u);
@@ -476,7 +468,7 @@ TEST(LaneSlices, ARecordIsASliceWithItsStages) {
 }
 
 // Rows of one lane whose waits overlap, that touch, that take no time, and that are cut off.
-TEST(LaneSlices, SlicesNest) {
+TEST(PerfettoTrace, SlicesNest) {
     std::vector<Record> records{record_of(0, 0, 0, 10, 100), record_of(1, 0, 50, 100, 200),
                                 record_of(2, 0, 60, 200, 300), record_of(3, 0, 300, 300, 400),
                                 record_of(4, 1, 0, 0, 30)};
@@ -508,7 +500,7 @@ TEST(LaneSlices, SlicesNest) {
 }
 
 // Of a trace that ends anywhere, all packets before that place are read.
-TEST(LaneSlices, WhatIsCutOffOpens) {
+TEST(PerfettoTrace, WhatIsCutOffOpens) {
     const std::string trace =
         trace_of({record_of(0, 0, 0, 10, 100), record_of(1, 0, 150, 160, 200)});
     std::size_t slices = 0;
@@ -521,7 +513,7 @@ TEST(LaneSlices, WhatIsCutOffOpens) {
 }
 
 // Two traces one behind the other are one.
-TEST(LaneSlices, TracesConcatenate) {
+TEST(PerfettoTrace, TracesConcatenate) {
     const std::string trace = trace_of({record_of(0, 0, 0, 10, 100)});
     const std::string later = trace_of({record_of(1, 0, 150, 160, 200)});
     const ReadTrace read = Reader().read(trace + later);
