@@ -135,8 +135,7 @@ PairedRows pair_rows(std::span<const ComparedRun> a, std::span<const ComparedRun
             slot = slot == nullptr ? &request : slot;
         }
         paired.runs.push_back(std::move(requests));
-        paired.durations_ns.push_back(run.duration_ns);
-        paired.least_durations_ns.push_back(run.least_duration_ns);
+        paired.whole_runs.push_back(&run);
     };
     std::for_each(a.begin(), a.end(), place);
     std::for_each(b.begin(), b.end(), place);
@@ -303,10 +302,10 @@ void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
     terms.pairs = paired.rows;
     for (std::size_t run = 0; run < paired.runs.size(); ++run) {
         const std::vector<std::uint32_t> rows = ended_rows(paired.runs[run]);
-        const std::int64_t least_ns = paired.least_durations_ns[run];
+        const auto& [all, duration_ns, least_ns] = *paired.whole_runs[run];
         add_rate(terms.runs[run], paired.runs[run], rows,
-                 end == End::upper && least_ns > 0 ? least_ns : paired.durations_ns[run],
-                 terms.metric.figure, end);
+                 end == End::upper && least_ns > 0 ? least_ns : duration_ns, terms.metric.figure,
+                 end);
         terms.pairs = std::min<std::uint64_t>(terms.pairs, rows.size());
     }
 }

@@ -25,9 +25,8 @@ struct PairedRows {
     std::size_t runs_a = 0;
     /// [runs, those of A first][rows]; null where the run lacks the key.
     std::vector<std::vector<const ComparedRequest*>> runs;
-    std::vector<std::int64_t> durations_ns;        ///< [runs]
-    std::vector<std::int64_t> least_durations_ns;  ///< [runs]
-    RowUnits trees;                                ///< a unit is a tree, or a row without one
+    std::vector<const ComparedRun*> whole_runs;  ///< [runs]
+    RowUnits trees;                              ///< a unit is a tree, or a row without one
 
     bool is_a(std::size_t run) const { return run < runs_a; }
 };
