@@ -299,7 +299,8 @@ std::vector<Header> secret_headers(std::string_view command) {
         const bool is_quoted = quote == '"' || quote == '\'';
         const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
         const std::string_view value = trim_blanks(rest.substr(0, end));
-        if (is_secret_name(name) && !value.empty() && !value.starts_with("//")) {
+        const bool begins = is_quoted || quote == ' ' || quote == '\t';
+        if (begins && is_secret_name(name) && !value.empty()) {
             headers.push_back({std::string(name), std::string(value)});
         }
     }

@@ -267,7 +267,7 @@ std::string stability_text(const StabilityFinding& found) {
 double tightest_ns(const Threshold& slo, JsonValue summary) {
     constexpr double ns_per_ms = 1e6;
     constexpr double endless = std::numeric_limits<double>::infinity();
-    const double lasted = ns_per_ms * summary.find("median_e2el_ms").as_double().value_or(0);
+    const double lasted = ns_per_ms * summary.find("median_e2el_ms").as_double().value_or(endless);
     if (slo.figure->unit == FigureUnit::time) {
         const bool is_whole = slo.figure->name.starts_with("ttft") || slo.figure->name == "e2e";
         return is_whole ? slo.bound : std::max(slo.bound, lasted);

@@ -109,6 +109,19 @@ TEST(Secrets, KnowHeadersThatCarryThem) {
     }
 }
 
+// A hook's command may give a program its key.
+TEST(Secrets, AreFoundInShellCommands) {
+    const auto masked = [](const char* command) {
+        return mask_value("--event", "+1s run " + std::string(command)).substr(8);
+    };
+    EXPECT_EQ(masked("curl -H 'Authorization: Bearer sk-1' http://h:80/x"),
+              "curl -H 'Authorization: ***' http://h:80/x");
+    EXPECT_EQ(masked("curl -H \"X-Api-Key: a b\" -H X-Token:c;true"),
+              "curl -H \"X-Api-Key: ***\" -H X-Token:***;true");
+    EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
+              "curl -H 'Content-Type: text' http://token:80");
+}
+
 // A server may repeat the bare token without its scheme; very short values would mask plain words.
 // The longest comes first: of two that begin alike, the rest of the longer one would stay.
 TEST(Secrets, AreListedForMasking) {

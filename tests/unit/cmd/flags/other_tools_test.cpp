@@ -161,7 +161,7 @@ TEST(ForeignRates, SharegptIsATrace) {
 
 // Good requests are those within limits, which must be said.
 TEST(ForeignRates, GoodNeedsGoodput) {
-    const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
+    const Words line{"t", "--url", "h", "--fail-if", "good < 100 %"};
     EXPECT_TRUE(says(parse_replay_options(line, "").text, "add --goodput"));
     Words limited = line;
     limited.insert(limited.end(), {"--goodput", "ttft:200"});

@@ -47,7 +47,7 @@ TEST(Thresholds, ErrorsAreAShareOfWhatWasSent) {
     EXPECT_DOUBLE_EQ(*judge("errors > 5 %").value, 8.0 / 198);
     EXPECT_FALSE(judge("errors > 5 %").fails);
     EXPECT_TRUE(judge("errors > 4%").fails);
-    EXPECT_TRUE(judge("errors > 0.04").fails);
+    EXPECT_TRUE(judge("errors > 4 %").fails);
 }
 
 TEST(Thresholds, WhatNobodyMeasuredFails) {
@@ -114,7 +114,7 @@ TEST(Thresholds, RefuseWhatNeverHoldsWhereItIsTyped) {
         ASSERT_FALSE(typed) << text;
         EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("always holds")) << text;
     }
-    for (const char* text : {"errors >= 1", "good < 1", "errors > 99.9 %", "completed > 1"}) {
+    for (const char* text : {"errors >= 1", "good < 100 %", "errors > 99.9 %", "completed > 1"}) {
         EXPECT_TRUE(parse_fail_if(text)) << text;
     }
 }
@@ -143,6 +143,8 @@ TEST(Thresholds, RefuseWhatTheyCannotJudge) {
         {"ttft:p99 > +5 %", "another run"},
         {"errors > -1 %", "a share"},
         {"errors > 5", "a share"},
+        {"errors > 0.5", "a percent sign"},
+        {"kept.tenant=gold ttft:p50 > 1s", "only --fail-if"},
         {"errors > 101 %", "a share"},
         {"errors > nan", "a share"},
         {"errors > ", "a share"},
@@ -274,7 +276,7 @@ std::pair<int, int> bars_and_misses(const std::string& text, std::uint32_t runs)
 
 TEST(ClientError, HoldsTheTrueFigure) {
     constexpr int runs = 200;
-    for (const char* text : {"good < 1", "ttft:p50 > 1s", "e2e:p25 > 1s", "tpot:p50 > 1s"}) {
+    for (const char* text : {"good < 100 %", "ttft:p50 > 1s", "e2e:p25 > 1s", "tpot:p50 > 1s"}) {
         const auto [bars, misses] = bars_and_misses(text, runs);
         EXPECT_EQ(misses, 0) << text;
         EXPECT_EQ(bars, runs) << text;
