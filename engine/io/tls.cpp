@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "proto/core/errors.hpp"
@@ -116,7 +118,44 @@ std::string describe(TlsFailure failure) {
            std::string(reason_remedy(reason));
 }
 
+std::string authorities_elsewhere(const std::string& root, const char* own_file,
+                                  const char* own_folder) {
+    const auto holds_something = [&root](const char* place) {
+        std::error_code lack;  // not there, or not for us to read
+        const bool is_empty = std::filesystem::is_empty(root + place, lack);
+        return !lack && !is_empty;
+    };
+    if (holds_something(own_file) || holds_something(own_folder)) {
+        return "";
+    }
+    constexpr const char* places[] = {
+        "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Ubuntu, Arch
+        "/etc/pki/tls/certs/ca-bundle.crt",                   // RHEL up to 9, older Fedora
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // RHEL, Fedora
+        "/etc/ssl/ca-bundle.pem",                             // openSUSE
+        "/etc/ssl/cert.pem",                                  // Alpine
+    };
+    const auto found = std::find_if(std::begin(places), std::end(places), holds_something);
+    return found == std::end(places) ? "" : root + *found;
+}
+
 namespace {
+
+/// Those of SSL_CERT_FILE and SSL_CERT_DIR, else this host's. A file that OpenSSL cannot read is
+/// left out, as OpenSSL leaves out its own.
+bool trust_this_host(SSL_CTX* context) {
+    if (SSL_CTX_set_default_verify_paths(context) != 1) {
+        return false;
+    }
+    if (std::getenv(X509_get_default_cert_file_env()) == nullptr &&
+        std::getenv(X509_get_default_cert_dir_env()) == nullptr) {
+        const std::string file =
+            authorities_elsewhere("", X509_get_default_cert_file(), X509_get_default_cert_dir());
+        (void)(file.empty() || SSL_CTX_load_verify_file(context, file.c_str()) == 1);
+        ERR_clear_error();
+    }
+    return true;
+}
 
 // ALPN's wire form: a length, then the name (RFC 7301, 3.1).
 constexpr unsigned char http_1_1[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
@@ -208,7 +247,7 @@ Result<TlsContext> TlsContext::client(const TlsClientOptions& options, std::stri
     SSL_CTX_sess_set_new_cb(context, keep_session);
     ERR_clear_error();
     const bool trusts = options.ca_file.empty()
-                            ? SSL_CTX_set_default_verify_paths(context) == 1
+                            ? trust_this_host(context)
                             : SSL_CTX_load_verify_file(context, options.ca_file.c_str()) == 1;
     if (!trusts) {
         return wrong_file("--ca", options.ca_file, why);

@@ -65,6 +65,12 @@ namespace driftless {
 /// called before OpenSSL is used.
 void end_tls_without_memory();
 
+/// The file of trusted authorities to take on a host of another distribution than the one OpenSSL
+/// was built for: empty where OpenSSL's own file or folder holds something, or no usual place does.
+/// `root` stands before every path; empty: this host's.
+std::string authorities_elsewhere(const std::string& root, const char* own_file,
+                                  const char* own_folder);
+
 struct TlsClientOptions {
     bool verify = true;     ///< chain and host name
     std::string ca_file;    ///< PEM, instead of the system's store; empty: that

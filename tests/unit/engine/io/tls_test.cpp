@@ -7,6 +7,9 @@
 #include <openssl/ssl.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -44,6 +47,40 @@ TEST(TlsContext, AsksNobodyForAPassPhrase) {
     EXPECT_FALSE(TlsContext::server({"/no/such.pem", key}, why));
     EXPECT_TRUE(why.starts_with("--tls-cert /no/such.pem: ")) << why;
     std::remove(key.c_str());
+}
+
+// A host of each distribution, made in a folder: its own place comes first, an empty one is passed
+// over.
+TEST(TlsContext, FindsTheAuthoritiesOfOtherDistributions) {
+    namespace fs = std::filesystem;
+    const std::string root =
+        testing::TempDir() + "driftless-authorities-" + std::to_string(::getpid());
+    const auto found = [&root] {
+        return authorities_elsewhere(root, "/usr/lib/ssl/cert.pem", "/usr/lib/ssl/certs");
+    };
+    const auto write = [&root](const std::string& path, const char* text) {
+        fs::create_directories(fs::path(root + path).parent_path());
+        std::ofstream(root + path) << text;
+        return root + path;
+    };
+    EXPECT_EQ(found(), "");
+    for (const char* place :
+         {"/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+          "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/pki/tls/certs/ca-bundle.crt",
+          "/etc/ssl/certs/ca-certificates.crt"}) {
+        EXPECT_EQ(found(), write(place, "PEM"));
+        fs::remove(root + place);
+    }
+    write("/etc/ssl/ca-bundle.pem", "");
+    const std::string alpine = write("/etc/ssl/cert.pem", "PEM");
+    fs::create_directories(root + "/usr/lib/ssl/certs");
+    EXPECT_EQ(found(), alpine);  // neither the empty file nor the empty folder
+    write("/usr/lib/ssl/certs/0a1b2c3d.0", "PEM");
+    EXPECT_EQ(found(), "");
+    fs::remove_all(root + "/usr/lib/ssl/certs");
+    write("/usr/lib/ssl/cert.pem", "PEM");
+    EXPECT_EQ(found(), "");
+    fs::remove_all(root);
 }
 
 // RFC 7301, 3.2: a server may go on without a protocol where it knows none of those offered.
