@@ -188,6 +188,13 @@ Result<void> try_place(const std::string& path) {
     return {};
 }
 
+std::string without_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') {
+        path.pop_back();
+    }
+    return path;
+}
+
 bool make_folders_above(const std::string& path) {
     for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
         if (::mkdir(path.substr(0, at).c_str(), 0755) != 0 && errno != EEXIST) {

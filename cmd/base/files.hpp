@@ -63,6 +63,9 @@ int fail_folder(const std::string& folder, const Error& error);
 /// above it that is there, and removes it again. Errors: those of mkdir.
 Result<void> try_place(const std::string& path);
 
+/// A path as it was typed, without slashes at its end.
+std::string without_slashes(std::string path);
+
 /// Makes the folders above a path that are missing. errno says why not.
 bool make_folders_above(const std::string& path);
 

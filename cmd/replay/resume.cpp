@@ -114,10 +114,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
         return take_config(api_key, line);
     }
     const std::string flag = resumes ? "--resume" : "--from";
-    std::string folder = resumes ? again.resume : again.from;
-    while (folder.size() > 1 && folder.back() == '/') {
-        folder.pop_back();
-    }
+    const std::string folder = without_slashes(resumes ? again.resume : again.from);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);

@@ -204,10 +204,7 @@ void print_run(const ReportCommand& command, const ReportedRun& run, const Readi
 }
 
 int report(const ReportCommand& command) {
-    std::string folder = command.folder;
-    while (folder.size() > 1 && folder.back() == '/') {
-        folder.pop_back();
-    }
+    const std::string folder = without_slashes(command.folder);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse_report(why, exit_usage);

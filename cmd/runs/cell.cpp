@@ -28,6 +28,7 @@
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
 #include "proto/figures/verdict.hpp"
 
 namespace driftless {
@@ -102,15 +103,10 @@ std::optional<double> read_errors(JsonValue root) {
 
 Result<CellSummary> CellSummary::read(const std::string& text) {
     CellSummary summary;
-    summary.document_ = std::make_unique<JsonDocument>();
-    const Result<JsonValue> root = summary.document_->parse(text);
-    if (!root) {
-        return root.error();
-    }
-    if (!root.value().is(JsonType::object)) {
+    summary.json_ = ParsedJson(text);
+    if (!summary.root().is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "read summary.json"};
     }
-    summary.root_ = root.value();
     return summary;
 }
 
@@ -118,41 +114,42 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
     CHECK(which.figure != nullptr);
     const std::string_view name = which.figure->name;
     if (which.figure->unit == FigureUnit::time) {
-        return read_time(root_, which);
+        return read_time(root(), which);
     }
     if (which.figure->is_inverse) {  // tokens/s, of a TPOT in ms
         const std::optional<double> ms =
-            root_.find(name_of_statistic(which) + "_tpot_ms").as_double();
+            root().find(name_of_statistic(which) + "_tpot_ms").as_double();
         return ms && *ms > 0 ? std::optional(1000 / *ms) : std::nullopt;
     }
     if (name == "errors") {
-        return read_errors(root_);
+        return read_errors(root());
     }
     if (name == "hits") {
-        return read_hits(root_);
+        return read_hits(root());
     }
     if (name == "input_throughput") {
-        return share(root_.find("total_input_tokens").as_double(),
-                     root_.find("duration").as_double());
+        return share(root().find("total_input_tokens").as_double(),
+                     root().find("duration").as_double());
     }
     if (name == "good") {
-        if (root_.find("request_goodput").is(JsonType::null)) {
+        if (root().find("request_goodput").is(JsonType::null)) {
             return std::nullopt;  // some rows could not be judged, or no limits are set
         }
-        const JsonValue goodput = root_.find("goodput");
+        const JsonValue goodput = root().find("goodput");
         const JsonValue decided = goodput.find("decided");  // absent before schema 19
-        return share(goodput.find("good").as_double(), decided.present()
-                                                           ? decided.as_double()
-                                                           : root_.find("num_prompts").as_double());
+        return share(
+            goodput.find("good").as_double(),
+            decided.present() ? decided.as_double() : root().find("num_prompts").as_double());
     }
     if (name == "tainted") {
-        return share(root_.find("tainted_rows").as_double(), root_.find("num_prompts").as_double());
+        return share(root().find("tainted_rows").as_double(),
+                     root().find("num_prompts").as_double());
     }
     if (name == "overtaken") {
-        return share(root_.find("overtaken_turns").as_double(),
-                     root_.find("follow_up_turns").as_double());
+        return share(root().find("overtaken_turns").as_double(),
+                     root().find("follow_up_turns").as_double());
     }
-    return root_.find(name).as_double();
+    return root().find(name).as_double();
 }
 
 std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
@@ -161,7 +158,7 @@ std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
     const std::string_view figure =
         which.figure->name == "ttft_due" ? "ttft" : key_of(*which.figure);
     const bool is_time = which.figure->unit == FigureUnit::time;
-    const JsonValue errors = root_.find("client_error");
+    const JsonValue errors = root().find("client_error");
     const JsonValue bar =
         is_time ? errors.find(std::string(figure) + "_ms").find(name_of_statistic(which))
                 : errors.find(figure);
@@ -172,21 +169,16 @@ std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
 }
 
 std::optional<bool> CellSummary::warm() const {
-    const JsonValue warm = root_.find("warm_cache");
+    const JsonValue warm = root().find("warm_cache");
     return warm.is(JsonType::object) ? warm.find("warm").as_bool() : warm.as_bool();
 }
 
 std::string CellSummary::verdict() const {
-    return std::string(root_.find("verdict").find("name").as_string().value_or(""));
+    return kept_text(root().find("verdict").find("name"));
 }
 
 std::string CellSummary::verdict_reasons() const {
-    std::string reasons;
-    const JsonValue all = root_.find("verdict").find("reasons");
-    for (JsonValue one = all.first(); one.present(); one = one.next()) {
-        reasons += (reasons.empty() ? "" : "; ") + std::string(one.as_string().value_or(""));
-    }
-    return reasons;
+    return joined(texts_of(root().find("verdict").find("reasons")), "; ");
 }
 
 namespace {
@@ -250,19 +242,18 @@ std::optional<CellSummary> read_summary(const std::string& folder) {
 
 /// The condition of --stop-when that ended the run, and those of --fail-if that hold.
 std::string crossed_thresholds(const CellSummary& summary) {
-    std::string crossed;
+    std::vector<std::string> crossed;
     const JsonValue stopped = summary.root().find("stopped_when").find("cond");
     if (stopped.present()) {
-        crossed = "stopped when " + std::string(stopped.as_string().value_or(""));
+        crossed.push_back("stopped when " + kept_text(stopped));
     }
     const JsonValue all = summary.root().find("thresholds");
     for (JsonValue one = all.first(); one.present(); one = one.next()) {
         if (one.find("fails").as_bool().value_or(false)) {
-            crossed += (crossed.empty() ? "" : "; ") +
-                       std::string(one.find("fail_if").as_string().value_or(""));
+            crossed.push_back(kept_text(one.find("fail_if")));
         }
     }
-    return crossed;
+    return joined(crossed, "; ");
 }
 
 /// A run that ended by itself and has a summary.
@@ -320,19 +311,7 @@ bool is_spoiled(const std::string& verdict) {
 }
 
 const char* name_of(CellOutcome outcome) {
-    switch (outcome) {
-        case CellOutcome::completed:
-            return "completed";
-        case CellOutcome::threshold:
-            return "threshold";
-        case CellOutcome::spoiled:
-            return "spoiled";
-        case CellOutcome::failed:
-            return "failed";
-        case CellOutcome::interrupted:
-            return "interrupted";
-    }
-    return "";
+    return cell_outcomes.name_of(outcome);
 }
 
 CellEnd run_cell(const Cell& cell) {
@@ -561,18 +540,6 @@ bool pause_ns(std::int64_t ns, int stops) {
     return false;
 }
 
-std::string kept_text(JsonValue value) {
-    return std::string(value.as_string().value_or(""));
-}
-
-std::vector<std::string> texts_of(JsonValue array) {
-    std::vector<std::string> texts;
-    for (JsonValue one = array.first(); one.present(); one = one.next()) {
-        texts.push_back(kept_text(one));
-    }
-    return texts;
-}
-
 namespace {
 
 /// Whatever is no regular file would be used up by reading it; it adds nothing.
@@ -692,6 +659,45 @@ std::string go_home(const std::string& home, const std::vector<KeptTrace>& trace
                ? ""
                : changed +
                      " has changed since the start; restore the original trace, or start again";
+}
+
+int refuse_cells(const std::string& command, const std::string& why, int code) {
+    complain("driftless %s: %s", command.c_str(), why.c_str());
+    return code;
+}
+
+OrExit<FolderLock> lock_folder(const std::string& command, const std::string& folder) {
+    Result<FolderLock> lock = FolderLock::take(folder);
+    if (lock) {
+        return std::move(lock).value();
+    }
+    return lock.error().code == ErrorCode::exists
+               ? refuse_cells(command,
+                              folder + ": another driftless " + command +
+                                  " is running there; wait until it ends",
+                              exit_usage)
+               : fail_host(folder.c_str(), lock.error());
+}
+
+OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what,
+                                    const std::string& folder) {
+    const std::string path = folder + "/" + command + ".json";
+    if (struct stat facts{}; ::stat(path.c_str(), &facts) != 0) {
+        return refuse_cells(command,
+                            "--resume " + folder + ": not the folder of " + what + ": it has no " +
+                                command + ".json; name one that has",
+                            exit_usage);
+    }
+    OrExit<FolderLock> lock = lock_folder(command, folder);
+    if (!lock) {
+        return lock.exit_code();
+    }
+    Result<std::string> text = read_whole_file(path);
+    if (!text) {
+        return refuse_cells(command, path + " cannot be read: " + reason_of(text.error()),
+                            exit_input);
+    }
+    return KeptFolder{std::move(lock).value(), std::move(text).value()};
 }
 
 OrphanEnd wait_for_orphan(const std::string& run_folder) {

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/run_folder.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/replay/invocation.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/json/document.hpp"
@@ -29,7 +31,7 @@ class CellSummary {
     static Result<CellSummary> read(const std::string& text);
 
     /// Valid as long as this is, also when it is moved. Keys: proto/figures/README.md.
-    JsonValue root() const { return root_; }
+    JsonValue root() const { return json_.root; }
 
     /// What `which` asks for: ns for a time, a share from 0 to 1, a number. Nothing where nobody
     /// measured it. The bound of `which` does not count.
@@ -46,8 +48,7 @@ class CellSummary {
     std::string verdict_reasons() const;
 
   private:
-    std::unique_ptr<JsonDocument> document_;  ///< never null
-    JsonValue root_;
+    ParsedJson json_;
 };
 
 // One cell: an ordinary `driftless replay` as a child process, with a run folder of its own, from
@@ -75,6 +76,12 @@ enum class CellOutcome : std::uint8_t {
     failed,       ///< any other exit code, or a signal
     interrupted,  ///< exit code 130, or the user asked to stop
 };
+/// Their names in files and on the screen.
+inline constexpr Choices<CellOutcome> cell_outcomes({{"completed", CellOutcome::completed},
+                                                     {"threshold", CellOutcome::threshold},
+                                                     {"spoiled", CellOutcome::spoiled},
+                                                     {"failed", CellOutcome::failed},
+                                                     {"interrupted", CellOutcome::interrupted}});
 const char* name_of(CellOutcome outcome);
 
 /// Whether a verdict, by its name, blames somebody else than the server.
@@ -183,6 +190,21 @@ std::string absolute_path(const std::string& path);
 /// or the empty text.
 std::string go_home(const std::string& home, const std::vector<KeptTrace>& traces);
 
+/// The folder of a sweep or a search that is to go on, ours as long as this lives.
+struct KeptFolder {
+    FolderLock lock;
+    std::string text;  ///< of its file, find.json or sweep.json
+};
+/// Takes a folder for `command`, "find" or "sweep", which goes on with `what`, "a search". Prints
+/// why it cannot.
+OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what,
+                                    const std::string& folder);
+/// The lock alone.
+OrExit<FolderLock> lock_folder(const std::string& command, const std::string& folder);
+
+/// Prints why a command cannot begin or go on, and returns the exit code.
+int refuse_cells(const std::string& command, const std::string& why, int code);
+
 enum class OrphanEnd : std::uint8_t {
     gone,     ///< nobody writes the run
     runs,     ///< its replay still does, after 10 s
@@ -201,11 +223,5 @@ std::vector<std::string> cuts_of(const std::string& folder, const std::string& n
 /// Frees the shared memory (engine/history/fired_marks.hpp) of unfinished tries, once another try
 /// has taken their place and has ended. Their files stay.
 void forget_marks(const std::string& folder, const std::vector<std::string>& cuts);
-
-// Texts and lists of texts in the files that a sweep and a search write and read back. Pure.
-
-/// Empty where `value` is not a text.
-std::string kept_text(JsonValue value);
-std::vector<std::string> texts_of(JsonValue array);
 
 }  // namespace driftless

@@ -193,21 +193,11 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
     }
     run.why_no_verdict =
         "no verdict, " + path + " has none (driftless report " + folder + " rebuilds it)";
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(text ? text.value() : "");
-    if (!root) {
-        return;
-    }
-    const JsonValue verdict = root.value().find("verdict");
-    run.verdict = verdict.find("name").as_string().value_or("");
-    const JsonValue reasons = verdict.find("reasons");
-    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
-        run.verdict_reasons.emplace_back(one.as_string().value_or(""));
-    }
-    const JsonValue warnings = verdict.find("warnings");
-    for (JsonValue one = warnings.first(); one.present(); one = one.next()) {
-        run.warnings.emplace_back(one.as_string().value_or(""));
-    }
+    const ParsedJson summary(text);
+    const JsonValue verdict = summary.root.find("verdict");
+    run.verdict = kept_text(verdict.find("name"));
+    run.verdict_reasons = texts_of(verdict.find("reasons"));
+    run.warnings = texts_of(verdict.find("warnings"));
 }
 
 using Sides = std::array<SideRead, side_count>;
@@ -273,10 +263,7 @@ std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
 int read_played(const std::string& folder, const GoodputRules& slo, std::vector<PlayedRun>& out,
                 std::string& why) {
     PlayedRun run;
-    run.folder = folder;
-    while (run.folder.size() > 1 && run.folder.back() == '/') {
-        run.folder.pop_back();
-    }
+    run.folder = without_slashes(folder);
     if (why = read_run(run.folder, run.facts); !why.empty()) {
         return exit_usage;
     }

@@ -36,9 +36,6 @@ namespace driftless {
 // Finder: a search from its first probe to its last, or from where it was cut off: plays what
 // `next_step` asks for, and keeps `find.json`. One process at a time has the folder.
 
-/// Prints why a search cannot begin or go on, and returns the exit code.
-int refuse_find(const std::string& why, int code);
-
 class Finder {
   public:
     /// `folder` is ours, and locked.
@@ -48,7 +45,7 @@ class Finder {
     int begin();
     /// The search that has left `kept` in the folder. Its probes count as they were; the one that
     /// was cut off is played anew.
-    int resume(KeptSearch kept);
+    int resume(SearchReport kept);
 
   private:
     int run();
@@ -58,6 +55,7 @@ class Finder {
     int estimate_start();
     int take_estimate(const std::string& folder, const ReplayOptions& of_loop);
     int stop_after(const std::string& run, const CellEnd& end);
+    int stop(const std::string& why, int code);
     int lengthen_as_before();
     std::string free_dry_run_folder() const;
     OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder);
@@ -65,7 +63,6 @@ class Finder {
     int clear_place(JudgedProbe& probe);
     int judge(JudgedProbe judged, const CellEnd& end, const std::string& folder);
     int lengthen(double value, std::uint64_t rows);
-    void count(const JudgedProbe& judged);
     int end_with(const char* state, const std::string& why, int code);
     int keep();
     std::vector<std::string> with_server(const std::vector<std::string>& flags) const;
@@ -84,10 +81,18 @@ class Finder {
     SearchReport report_;
     double short_at_ = 0;           ///< load of the last probe that was too short
     std::uint64_t short_rows_ = 0;  ///< its rows
-    std::vector<ProbeDone> done_;   ///< those that count, and those that were spoiled
 };
 
 namespace {
+
+int refuse_find(const std::string& why, int code) {
+    return refuse_cells("find", why, code);
+}
+
+/// Of a replay that ended the search.
+int code_of(const CellEnd& end) {
+    return end.exit_code > 0 ? end.exit_code : exit_host;
+}
 
 constexpr double spare = 1.2;
 constexpr std::int64_t ns_per_second = 1'000'000'000;
@@ -181,11 +186,6 @@ KneeProbe first_probe(const FindOptions& options) {
 
 }  // namespace
 
-int refuse_find(const std::string& why, int code) {
-    complain("driftless find: %s", printable(why).c_str());
-    return code;
-}
-
 Finder::Finder(FindOptions options, std::vector<std::string> command, std::string folder)
     : options_(std::move(options)),
       folder_(std::move(folder)),
@@ -271,8 +271,7 @@ int Finder::lengthen(double value, std::uint64_t rows) {
                             " requests; the probe at " + load_text(value) + " has " +
                             std::to_string(rows) + ": use a longer part of the trace, " + more +
                             ", or choose a lower percentile";
-    (void)refuse_find(why, exit_usage);
-    return end_with("stopped", why, exit_usage);
+    return stop(why, exit_usage);
 }
 
 /// Rows of the first probe, without a server; nothing where only a run can tell.
@@ -284,16 +283,11 @@ OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folde
         return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
     }
     if (end.exit_code != exit_done) {
-        const std::string why = "the first probe cannot run: " + end.why;
-        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
-        (void)refuse_find(why, code);
-        return end_with("stopped", why, code);
+        return stop("the first probe cannot run: " + end.why, code_of(end));
     }
-    const Result<std::string> text = read_whole_file(folder + "/run.json");
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(text ? text.value() : "");
+    const ParsedJson run(read_whole_file(folder + "/run.json"));
     const bool recycles = has_flag(options_.replay_flags, "--recycle");
-    return root && !recycles ? root.value().find("plan").find("rows").as_u64() : std::nullopt;
+    return recycles ? std::nullopt : run.root.find("plan").find("rows").as_u64();
 }
 
 /// A search that is resumed counts again: the folder behind those that are there.
@@ -393,17 +387,14 @@ int Finder::take_estimate(const std::string& folder, const ReplayOptions& of_loo
 
 int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
     if (const Result<void> read = judge_probe(end, folder, options_.slos, judged); !read) {
-        const std::string why =
-            folder + ": " + read.error().doing + " is " + reason_of(read.error());
-        (void)refuse_find(why, exit_host);
-        return end_with("stopped", why, exit_host);
+        return stop(folder + ": " + read.error().doing + " is " + reason_of(read.error()),
+                    exit_host);
     }
-    count(judged);
     const std::uint64_t rows = judged.rows;
     const double value = judged.probe.value;
     const bool too_short = judged.outcome == ProbeOutcome::too_short;
     report_.probes.push_back(std::move(judged));
-    const SearchStep step = next_step(options_.rules, done_);
+    const SearchStep step = next_step(options_.rules, report_.probes);
     report_.knee = step.knee;
     say(probe_line(report_, report_.probes.back(), step.next));
     forget_marks(folder_, report_.probes.back().cut_folders);
@@ -411,19 +402,12 @@ int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& fol
     return kept == exit_done && too_short ? lengthen(value, rows) : kept;
 }
 
-void Finder::count(const JudgedProbe& judged) {
-    if (judged.outcome != ProbeOutcome::too_short) {
-        const ProbeResult result = judged.outcome == ProbeOutcome::meets   ? ProbeResult::meets
-                                   : judged.outcome == ProbeOutcome::fails ? ProbeResult::fails
-                                                                           : ProbeResult::spoiled;
-        done_.push_back({judged.probe, result});
-    }
-}
-
 /// A run that says nothing of its load, and that the next one would not, either.
 int Finder::stop_after(const std::string& run, const CellEnd& end) {
-    const std::string why = "the probe of " + run + " ended: " + end.why;
-    const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+    return stop("the probe of " + run + " ended: " + end.why, code_of(end));
+}
+
+int Finder::stop(const std::string& why, int code) {
     (void)refuse_find(why, code);
     return end_with("stopped", why, code);
 }
@@ -460,14 +444,14 @@ int Finder::begin() {
 
 int Finder::run() {
     report_.state = name_of(SearchState::searching);
-    report_.knee = next_step(options_.rules, done_).knee;
+    report_.knee = next_step(options_.rules, report_.probes).knee;
     int code = keep();
     const bool plays_all = !window_.can_grow();  // whatever the load: it is checked at any
-    if (plays_all && next_step(options_.rules, done_).next && code == exit_done) {
+    if (plays_all && next_step(options_.rules, report_.probes).next && code == exit_done) {
         code = check_input();
     }
     code = code == exit_done ? estimate_start() : code;
-    const std::optional<KneeProbe> first = next_step(options_.rules, done_).next;
+    const std::optional<KneeProbe> first = next_step(options_.rules, report_.probes).next;
     if (first && !plays_all && code == exit_done) {
         code = check_input();
     }
@@ -477,7 +461,7 @@ int Finder::run() {
     }
     // Bounded by `probes_max`, and by how often a window can grow.
     while (code == exit_done && report_.state == name_of(SearchState::searching)) {
-        const SearchStep step = next_step(options_.rules, done_);
+        const SearchStep step = next_step(options_.rules, report_.probes);
         report_.knee = step.knee;
         if (step.next && stop_requests().load() > 0) {
             return end_with("interrupted", "interrupted between two probes", exit_interrupted);
@@ -496,7 +480,7 @@ int Finder::run() {
 
 // How a search goes on after it was killed.
 
-int Finder::resume(KeptSearch kept) {
+int Finder::resume(SearchReport kept) {
     report_.home = std::move(kept.home);
     report_.traces = std::move(kept.traces);
     report_.probes = std::move(kept.probes);
@@ -515,14 +499,15 @@ int Finder::resume(KeptSearch kept) {
 /// The probes of the file are those that the search asked for: it asks again, from its beginning.
 /// Returns what is wrong with them, or the empty text.
 std::string Finder::recall() {
-    for (JudgedProbe& one : report_.probes) {
-        const std::optional<KneeProbe> asked = next_step(options_.rules, done_).next;
+    for (std::size_t i = 0; i < report_.probes.size(); ++i) {
+        JudgedProbe& one = report_.probes[i];
+        const std::optional<KneeProbe> asked =
+            next_step(options_.rules, std::span(report_.probes).first(i)).next;
         if (!asked || load_text(asked->value) != load_text(one.probe.value) ||
             asked->seed != one.probe.seed) {
             return "has probes that do not match its command; start a new search";
         }
         one.probe = *asked;
-        count(one);
         forget_marks(folder_, one.cut_folders);
     }
     return "";
@@ -572,7 +557,7 @@ int begin(const FindOptions& options, const std::vector<std::string>& command) {
 }
 
 /// All that a search is to do is in its command, which find.json has.
-int go_on(const std::string& shown, const std::string& folder, KeptSearch kept) {
+int go_on(const std::string& shown, const std::string& folder, SearchReport kept) {
     const FindCommandLine line = parse_find_options(kept.command);
     if (line.kind != FindCommandLine::Kind::run || !line.options.resume.empty()) {
         return refuse_find(shown + "/find.json has an invalid command: " + line.text, exit_input);
@@ -585,33 +570,14 @@ int go_on(const std::string& shown, const std::string& folder, KeptSearch kept) 
     return Finder(line.options, command, folder).resume(std::move(kept));
 }
 
-int resume(std::string folder) {
-    while (folder.size() > 1 && folder.back() == '/') {
-        folder.pop_back();
+int resume(const std::string& folder) {
+    OrExit<KeptFolder> taken = take_kept_folder("find", "a search", folder);
+    if (!taken) {
+        return taken.exit_code();
     }
-    const std::string path = folder + "/find.json";
-    struct stat facts{};
-    if (::stat(path.c_str(), &facts) != 0) {
-        return refuse_find(
-            "--resume " + folder +
-                ": not the folder of a search: it has no find.json; name one that has",
-            exit_usage);
-    }
-    const Result<FolderLock> lock = FolderLock::take(folder);
-    if (!lock) {
-        return lock.error().code == ErrorCode::exists
-                   ? refuse_find(
-                         folder + ": another driftless find is running there; wait until it ends",
-                         exit_usage)
-                   : fail_host(folder.c_str(), lock.error());
-    }
-    const Result<std::string> text = read_whole_file(path);
-    if (!text) {
-        return refuse_find(path + " cannot be read: " + reason_of(text.error()), exit_input);
-    }
-    KeptSearch kept;
-    if (const std::string why = read_search(text.value(), kept); !why.empty()) {
-        return refuse_find(path + " " + why, exit_input);
+    SearchReport kept;
+    if (const std::string why = read_search(taken.value().text, kept); !why.empty()) {
+        return refuse_find(folder + "/find.json " + why, exit_input);
     }
     return go_on(folder, absolute_path(folder), std::move(kept));
 }
@@ -627,7 +593,7 @@ int run_find(int argc, char** argv) {
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     return line.options.resume.empty() ? begin(line.options, arguments)
-                                       : resume(line.options.resume);
+                                       : resume(without_slashes(line.options.resume));
 }
 
 }  // namespace driftless

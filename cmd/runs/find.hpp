@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,13 +49,6 @@ struct KneeProbe {
     Purpose purpose = Purpose::bracket;
 };
 
-enum class ProbeResult : std::uint8_t { meets, fails, spoiled };
-
-struct ProbeDone {
-    KneeProbe probe;
-    ProbeResult result = ProbeResult::spoiled;
-};
-
 enum class SearchState : std::uint8_t {
     searching,
     found,           ///< between `pass` and `fail`
@@ -83,13 +77,15 @@ struct SearchStep {
 };
 
 /// A search ends by then, whatever comes.
-inline constexpr std::size_t probes_max = 100;
+inline constexpr std::ptrdiff_t probes_max = 100;
 
 /// Whether `rules` can be searched. Errors: out_of_range; `doing` says what is wrong.
 Result<void> check_rules(const SearchRules& rules);
 
-/// The next step after `done`, in their order. Same input, same step.
-SearchStep next_step(const SearchRules& rules, const std::vector<ProbeDone>& done);
+struct JudgedProbe;
+/// The next step after `done`, in their order; those that were too short count for nothing. Same
+/// input, same step.
+SearchStep next_step(const SearchRules& rules, std::span<const JudgedProbe> done);
 
 /// Requests per second of a server that always had enough to do, by when its answers ended, ns from
 /// the first request: the highest rate up to any end in the second half, where neither the first
@@ -239,6 +235,16 @@ struct JudgedProbe {
     std::vector<ThresholdFinding> findings;  ///< one per SLO, in their order
     StabilityFinding stability;
     std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
+
+    bool is_at(double load, std::uint32_t seed) const {
+        return probe.value == load && probe.seed == seed;
+    }
+    /// It says something about its load.
+    bool is_judged() const {
+        return outcome == ProbeOutcome::meets || outcome == ProbeOutcome::fails;
+    }
+    /// It is a try of its load.
+    bool counts() const { return outcome != ProbeOutcome::too_short; }
 };
 
 /// What `binds` says if the load was not stable.
@@ -297,19 +303,9 @@ inline constexpr int find_schema = 3;  ///< 2 had neither `saturated` nor bars
 /// The text of `find.json` (find.schema.json).
 std::string find_json(const SearchReport& report);
 
-/// What `--resume` needs of it.
-struct KeptSearch {
-    std::vector<std::string> command;  ///< of the search: it has all flags
-    std::string home;
-    std::vector<KeptTrace> traces;
-    double seconds = 0;
-    std::optional<double> saturated;
-    /// In order. Their loads have the digits of the file, and their purposes are not told: the
-    /// search says again what it asked for.
-    std::vector<JudgedProbe> probes;
-};
-
-/// Reads the text of a `find.json`. Returns what is wrong with it, or the empty text.
-std::string read_search(const std::string& text, KeptSearch& out);
+/// Reads from the text of a `find.json` what `--resume` needs: command, home, traces, seconds,
+/// saturated, and the probes. Their loads have the digits of the file, and their purposes are not
+/// told: the search says again what it asked for. Returns what is wrong with it, or the empty text.
+std::string read_search(const std::string& text, SearchReport& out);
 
 }  // namespace driftless

@@ -32,15 +32,14 @@ double rounded(const SearchRules& rules, double value, double width) {
 /// What is asked at each step, over all probes that are done.
 class Asked {
   public:
-    Asked(const SearchRules& rules, const std::vector<ProbeDone>& done)
+    Asked(const SearchRules& rules, std::span<const JudgedProbe> done)
         : rules_(rules), done_(done) {}
 
     /// Nothing where it was not tried, or spoiled.
     std::optional<bool> met(double value, std::uint32_t seed) const {
-        for (const ProbeDone& one : done_) {
-            if (one.probe.value == value && one.probe.seed == seed &&
-                one.result != ProbeResult::spoiled) {
-                return one.result == ProbeResult::meets;
+        for (const JudgedProbe& one : done_) {
+            if (one.is_at(value, seed) && one.is_judged()) {
+                return one.outcome == ProbeOutcome::meets;
             }
         }
         return std::nullopt;
@@ -49,8 +48,8 @@ class Asked {
     /// A probe, with the number of its tries so far.
     KneeProbe probe(double value, std::uint32_t seed, Purpose purpose) const {
         KneeProbe next{value, seed, 0, purpose};
-        for (const ProbeDone& one : done_) {
-            next.attempt += one.probe.value == value && one.probe.seed == seed ? 1 : 0;
+        for (const JudgedProbe& one : done_) {
+            next.attempt += one.is_at(value, seed) && one.counts() ? 1 : 0;
         }
         return next;
     }
@@ -58,9 +57,8 @@ class Asked {
     /// Loads that were probed to find the boundary, ascending. Replicates do not move it.
     std::vector<double> searched() const {
         std::vector<double> values;
-        for (const ProbeDone& one : done_) {
-            if (one.probe.purpose != Purpose::replicate && one.probe.seed == 0 &&
-                one.result != ProbeResult::spoiled) {
+        for (const JudgedProbe& one : done_) {
+            if (one.probe.purpose != Purpose::replicate && one.probe.seed == 0 && one.is_judged()) {
                 values.push_back(one.probe.value);
             }
         }
@@ -72,7 +70,7 @@ class Asked {
 
   private:
     const SearchRules& rules_;
-    const std::vector<ProbeDone>& done_;
+    std::span<const JudgedProbe> done_;
 };
 
 /// Pass and fail by the probes so far. A failure below a load that passed counts when a second
@@ -199,35 +197,14 @@ void find_interval(const Asked& asked, SearchStep& step) {
 }  // namespace
 
 const char* name_of(Purpose purpose) {
-    switch (purpose) {
-        case Purpose::bracket:
-            return "bracket";
-        case Purpose::bisect:
-            return "bisect";
-        case Purpose::below:
-            return "below";
-        case Purpose::replicate:
-            return "replicate";
-    }
-    return "";
+    constexpr std::array names{"bracket", "bisect", "below", "replicate"};
+    return names[static_cast<std::size_t>(purpose)];
 }
 
 const char* name_of(SearchState state) {
-    switch (state) {
-        case SearchState::searching:
-            return "searching";
-        case SearchState::found:
-            return "found";
-        case SearchState::lowest_fails:
-            return "lowest-fails";
-        case SearchState::highest_passes:
-            return "highest-passes";
-        case SearchState::spoiled:
-            return "spoiled";
-        case SearchState::too_many:
-            return "too-many-probes";
-    }
-    return "";
+    constexpr std::array names{"searching",      "found",   "lowest-fails",
+                               "highest-passes", "spoiled", "too-many-probes"};
+    return names[static_cast<std::size_t>(state)];
 }
 
 std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns) {
@@ -258,7 +235,7 @@ Result<void> check_rules(const SearchRules& rules) {
     return {};
 }
 
-SearchStep next_step(const SearchRules& rules, const std::vector<ProbeDone>& done) {
+SearchStep next_step(const SearchRules& rules, std::span<const JudgedProbe> done) {
     const Asked asked(rules, done);
     SearchStep step = boundary(asked);
     if (!step.next) {
@@ -277,7 +254,7 @@ SearchStep next_step(const SearchRules& rules, const std::vector<ProbeDone>& don
     if (step.next && step.next->attempt >= rules.tries_max) {
         step.knee.state = SearchState::spoiled;
         step.next.reset();
-    } else if (step.next && done.size() >= probes_max) {
+    } else if (step.next && std::ranges::count_if(done, &JudgedProbe::counts) >= probes_max) {
         step.knee.state = SearchState::too_many;
         step.next.reset();
     }

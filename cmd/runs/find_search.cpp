@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
+#include "cmd/base/values.hpp"
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/text_parts.hpp"
@@ -26,6 +27,14 @@
 namespace driftless {
 
 namespace {
+
+constexpr Choices<ProbeOutcome> outcome_names({{"meets", ProbeOutcome::meets},
+                                               {"fails", ProbeOutcome::fails},
+                                               {"spoiled", ProbeOutcome::spoiled},
+                                               {"too short", ProbeOutcome::too_short}});
+constexpr Choices<Stability> stability_names({{"unknown", Stability::unknown},
+                                              {"stable", Stability::stable},
+                                              {"unstable", Stability::unstable}});
 
 Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
@@ -367,9 +376,7 @@ void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& pr
         probe.outcome = ProbeOutcome::meets;
         probe.why = figures_text(probe);
     }
-    const bool judged =
-        probe.outcome == ProbeOutcome::meets || probe.outcome == ProbeOutcome::fails;
-    if (blamed && judged) {
+    if (blamed && probe.is_judged()) {
         probe.why += "; " + probe.verdict + ", which cannot have changed that";
     }
 }
@@ -377,17 +384,7 @@ void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& pr
 }  // namespace
 
 const char* name_of(ProbeOutcome outcome) {
-    switch (outcome) {
-        case ProbeOutcome::meets:
-            return "meets";
-        case ProbeOutcome::fails:
-            return "fails";
-        case ProbeOutcome::spoiled:
-            return "spoiled";
-        case ProbeOutcome::too_short:
-            return "too short";
-    }
-    return "";
+    return outcome_names.name_of(outcome);
 }
 
 bool can_be_judged(const CellEnd& end) {
@@ -513,7 +510,7 @@ std::vector<std::pair<std::string, std::string>> result_facts(const SearchReport
     }
     std::size_t thrown = 0;
     for (const JudgedProbe& one : report.probes) {
-        thrown += one.outcome == ProbeOutcome::meets || one.outcome == ProbeOutcome::fails ? 0 : 1;
+        thrown += one.is_judged() ? 0 : 1;
     }
     facts.emplace_back("Probes", fmt::format("{} in {:.1f} s, {} of them discarded",
                                              report.probes.size(), report.seconds, thrown));
@@ -543,18 +540,6 @@ std::string result_lines(const SearchReport& report) {
 
 namespace {
 
-const char* stability_name(Stability stability) {
-    switch (stability) {
-        case Stability::unknown:
-            return "unknown";
-        case Stability::stable:
-            return "stable";
-        case Stability::unstable:
-            return "unstable";
-    }
-    return "";
-}
-
 void write_load(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
     json.key(key);
     value ? json.raw(load_text(*value)) : json.null();
@@ -565,9 +550,7 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     json.key("value").raw(load_text(one.probe.value));
     json.key("run").string(one.run);
     json.key("meets");
-    one.outcome == ProbeOutcome::meets   ? json.boolean(true)
-    : one.outcome == ProbeOutcome::fails ? json.boolean(false)
-                                         : json.null();
+    one.is_judged() ? json.boolean(one.outcome == ProbeOutcome::meets) : json.null();
     json.key("verdict").string(one.verdict);
     json.key("why").string(one.why);
     json.key("outcome").string(name_of(one.outcome));
@@ -576,7 +559,7 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     json.key("seed").unsigned_integer(one.probe.seed);
     json.key("rows").unsigned_integer(one.rows);
     json.key("seconds").number(one.seconds);
-    json.key("stability").string(stability_name(one.stability.stability));
+    json.key("stability").string(stability_names.name_of(one.stability.stability));
     json.key("slos").begin_array();
     for (const ThresholdFinding& finding : one.findings) {
         const std::optional<ErrorBar>& bar = finding.error;
@@ -591,28 +574,6 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     json.end_array();
     write_texts(json, "cut", one.cut_folders);
     json.end_object();
-}
-
-/// False: an outcome of another version.
-bool read_outcome(const std::string& name, ProbeOutcome& out) {
-    for (const ProbeOutcome one : {ProbeOutcome::meets, ProbeOutcome::fails, ProbeOutcome::spoiled,
-                                   ProbeOutcome::too_short}) {
-        if (name == name_of(one)) {
-            out = one;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool read_stability(const std::string& name, Stability& out) {
-    for (const Stability one : {Stability::unknown, Stability::stable, Stability::unstable}) {
-        if (name == stability_name(one)) {
-            out = one;
-            return true;
-        }
-    }
-    return false;
 }
 
 std::vector<ThresholdFinding> read_findings(JsonValue slos) {
@@ -649,8 +610,14 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
     out.binds = kept_text(json.find("binds"));
     out.findings = read_findings(json.find("slos"));
     out.cut_folders = texts_of(json.find("cut"));
-    return read_outcome(kept_text(json.find("outcome")), out.outcome) &&
-           read_stability(kept_text(json.find("stability")), out.stability.stability);
+    const Result<ProbeOutcome> outcome = outcome_names(kept_text(json.find("outcome")));
+    const Result<Stability> stability = stability_names(kept_text(json.find("stability")));
+    if (!outcome || !stability) {
+        return false;  // of another version
+    }
+    out.outcome = outcome.value();
+    out.stability.stability = stability.value();
+    return true;
 }
 
 }  // namespace
@@ -695,7 +662,7 @@ std::string find_json(const SearchReport& report) {
     return text;
 }
 
-std::string read_search(const std::string& text, KeptSearch& out) {
+std::string read_search(const std::string& text, SearchReport& out) {
     JsonDocument document;
     const Result<JsonValue> read = document.parse(text);
     if (!read) {

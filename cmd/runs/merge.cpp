@@ -33,20 +33,10 @@
 
 namespace driftless {
 
-// The run.json of a merged run: that of its first shard, except for what all shards make up
-// together. Pure.
-
-/// A run with shards that are missing or were killed has no `end`.
-std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
-                            std::uint64_t records, const Judgement& verdict);
-
 namespace {
 
 int read_shard_run(const std::string& given, ShardRun& out, std::string& why) {
-    out.folder = given;
-    while (out.folder.size() > 1 && out.folder.back() == '/') {
-        out.folder.pop_back();
-    }
+    out.folder = without_slashes(given);
     if (struct stat there{}; ::stat(out.folder.c_str(), &there) != 0 && errno == ENOENT) {
         why = mask_url(out.folder) +
               ": does not exist; correct the name, or leave it out (a shard that is not given is "
@@ -67,12 +57,12 @@ int read_shard_run(const std::string& given, ShardRun& out, std::string& why) {
               out.folder;
         return exit_usage;
     }
-    Result<std::string> text = read_regular_file(out.path("run.json"));
+    const Result<std::string> text = read_regular_file(out.path("run.json"));
     if (!text) {
         why = out.path("run.json") + ": " + why_unreadable(text.error());
         return exit_input;
     }
-    out.run_json = std::move(text).value();
+    out.run = ParsedJson(text);
     Result<FolderLock> lock = FolderLock::take(out.folder);
     if (!lock && lock.error().code == ErrorCode::exists) {
         why = out.folder + ": the run has not ended; wait for its end";
@@ -167,127 +157,102 @@ namespace {
 constexpr std::array<std::string_view, 5> shard_flags{
     "--shard=", "--start-at=", "--meet=", "--meet-timeout=", "--clock-error-max="};
 
-/// The shards' run.json, parsed.
-struct Texts {
-    std::vector<JsonDocument> documents;
-    std::vector<JsonValue> roots;
+/// Of a number in an object of each run.json.
+std::uint64_t sum_of(const std::vector<ShardRun>& shards, std::string_view object,
+                     std::string_view key) {
+    std::uint64_t total = 0;
+    for (const ShardRun& shard : shards) {
+        total += shard.run.root.find(object).find(key).as_u64().value_or(0);
+    }
+    return total;
+}
 
-    explicit Texts(const std::vector<ShardRun>& shards) : documents(shards.size()) {
-        for (std::size_t i = 0; i < shards.size(); ++i) {
-            const Result<JsonValue> root = documents[i].parse(shards[i].run_json);
-            CHECK(root);  // it was read before
-            roots.push_back(root.value());
-        }
-    }
-    std::uint64_t sum(std::string_view object, std::string_view key) const {
-        std::uint64_t total = 0;
-        for (const JsonValue& root : roots) {
-            total += root.find(object).find(key).as_u64().value_or(0);
-        }
-        return total;
-    }
-    std::int64_t most(std::string_view object, std::string_view key) const {
-        std::int64_t most = 0;
-        for (const JsonValue& root : roots) {
-            most = std::max(most, root.find(object).find(key).as_i64().value_or(0));
-        }
-        return most;
-    }
-};
-
-void write_arguments(JsonWriter& json, const ShardRun& first) {
+std::string arguments_text(const ShardRun& first) {
+    std::string text;
+    JsonWriter json(text);
     json.begin_array();
     for (const std::string& argument : first.facts.arguments) {
-        const bool is_shards =
-            std::any_of(shard_flags.begin(), shard_flags.end(),
-                        [&argument](std::string_view flag) { return argument.starts_with(flag); });
+        const bool is_shards = std::ranges::any_of(
+            shard_flags, [&argument](std::string_view flag) { return argument.starts_with(flag); });
         if (!is_shards) {
             json.string(argument);
         }
     }
     json.end_array();
+    return text;
 }
 
-void write_segments(JsonWriter& json, const ShardRun& first, std::uint64_t rows,
-                    std::uint64_t interrupted, JsonValue segments) {
-    json.begin_array().begin_object();
-    for (JsonValue one = segments.first().first(); one.present(); one = one.next()) {
-        json.key(one.key());
-        if (one.key() == "rows") {
-            json.unsigned_integer(rows);
-        } else if (one.key() == "rows_interrupted") {
-            json.unsigned_integer(interrupted);
-        } else if (one.key() == "first_due_ns") {
-            json.integer(first.facts.segments.front().first_due_ns);
-        } else {
-            json.raw(one.raw());
+std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
+    std::uint64_t interrupted = 0;
+    for (const ShardRun& shard : shards) {
+        for (const RunSegment& segment : shard.facts.segments) {
+            interrupted += segment.rows_interrupted;
         }
     }
-    json.end_object().end_array();
+    const ShardRun& first = shards.front();
+    return "[" +
+           with_members(
+               first.run.root.find("segments").first(),
+               {{"rows", std::to_string(merged.rows)},
+                {"rows_interrupted", std::to_string(interrupted)},
+                {"first_due_ns", std::to_string(first.facts.segments.front().first_due_ns)}}) +
+           "]";
 }
 
 /// Sums of 64 bits that wrap: of no order, so that those of all shards are that of the whole run.
-void write_digest(JsonWriter& json, const std::vector<ShardRun>& shards, const MergedRun& merged) {
+std::string digest_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
     std::uint64_t sum = 0;
     bool known = merged.rows_missing == 0 && shards.size() == merged.count;
     for (const ShardRun& shard : shards) {
         known = known && shard.facts.prompts_digest.has_value();
         sum += shard.facts.prompts_digest.value_or(0);
     }
-    known ? json.string(hex_text(sum)) : json.null();
+    return known ? '"' + hex_text(sum) + '"' : "null";
 }
 
 /// All of it is of the whole plan, but for rows, prompts and how many of them were cut.
-void write_plan(JsonWriter& json, const std::vector<ShardRun>& shards, const MergedRun& merged,
-                const Texts& texts) {
-    json.begin_object();
-    const JsonValue plan = texts.roots.front().find("plan");
-    for (JsonValue one = plan.first(); one.present(); one = one.next()) {
-        const std::string_view key = one.key();
-        json.key(key);
-        if (key == "rows") {
-            json.unsigned_integer(merged.rows);
-        } else if (key == "prompts_digest") {
-            write_digest(json, shards, merged);
-        } else if (key == "side_digests") {
-            json.null();
-        } else if (key == "clamped_rows" && one.is(JsonType::number)) {
-            json.unsigned_integer(texts.sum("plan", key));
-        } else {
-            json.raw(one.raw());
-        }
+std::string plan_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
+    const JsonValue plan = shards.front().run.root.find("plan");
+    std::vector<JsonMember> changed{{"rows", std::to_string(merged.rows)},
+                                    {"prompts_digest", digest_text(shards, merged)},
+                                    {"side_digests", "null"}};
+    if (plan.find("clamped_rows").is(JsonType::number)) {
+        changed.emplace_back("clamped_rows",
+                             std::to_string(sum_of(shards, "plan", "clamped_rows")));
     }
-    json.end_object();
+    return with_members(plan, changed);
 }
 
 /// The widest limit of any shard: nothing that is not tainted lies beyond it.
-void write_calibration(JsonWriter& json, const Texts& texts) {
-    JsonValue whose = texts.roots.front().find("calibration");
-    for (const JsonValue& root : texts.roots) {  // the first that has none
-        const JsonValue one = root.find("calibration");
+std::string calibration_text(const std::vector<ShardRun>& shards) {
+    JsonValue whose = shards.front().run.root.find("calibration");
+    for (const ShardRun& shard : shards) {  // the first that has none
+        const JsonValue one = shard.run.root.find("calibration");
         if (whose.find("why_not").is(JsonType::null) && one.find("why_not").is(JsonType::string)) {
             whose = one;
         }
     }
-    json.begin_object();
+    std::vector<JsonMember> changed;
     for (JsonValue one = whose.first(); one.present(); one = one.next()) {
-        json.key(one.key());
         if (one.is(JsonType::number) && one.key().ends_with("_ns") && one.key() != "measured_ns") {
-            json.integer(texts.most("calibration", one.key()));
-        } else {
-            json.raw(one.raw());
+            std::int64_t most = 0;
+            for (const ShardRun& shard : shards) {
+                const JsonValue its = shard.run.root.find("calibration").find(one.key());
+                most = std::max(most, its.as_i64().value_or(0));
+            }
+            changed.emplace_back(one.key(), std::to_string(most));
         }
     }
-    json.end_object();
+    return with_members(whose, changed);
 }
 
-void write_end(JsonWriter& json, const Texts& texts, std::uint64_t records,
-               const Judgement& verdict) {
+std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
+                     const Judgement& verdict) {
     bool interrupted = false;
     JsonValue stopped;
     std::optional<std::int64_t> measured_ns;
-    for (const JsonValue& root : texts.roots) {
-        const JsonValue end = root.find("end");
+    for (const ShardRun& shard : shards) {
+        const JsonValue end = shard.run.root.find("end");
         interrupted = interrupted || end.find("interrupted").as_bool().value_or(false);
         const JsonValue when = end.find("stopped_when");
         stopped = !stopped.present() && when.is(JsonType::object) ? when : stopped;
@@ -295,66 +260,48 @@ void write_end(JsonWriter& json, const Texts& texts, std::uint64_t records,
             measured_ns = std::min(measured_ns.value_or(*from_ns), *from_ns);
         }
     }
+    std::string text;
+    JsonWriter json(text);
     json.begin_object();
-    json.key("rows_fired").unsigned_integer(texts.sum("end", "rows_fired"));
+    json.key("rows_fired").unsigned_integer(sum_of(shards, "end", "rows_fired"));
     json.key("records").unsigned_integer(records);
     json.key("interrupted").boolean(interrupted);
     json.key("stopped_when").raw(stopped.present() ? stopped.raw() : "null");
     json.key("measured_from_ns").optional(measured_ns);
     json.key("verdict").string(name_of(verdict.verdict));
-    json.key("verdict_reasons").begin_array();
-    for (const std::string& reason : verdict.reasons) {
-        json.string(reason);
-    }
-    json.end_array().end_object();
+    write_texts(json, "verdict_reasons", verdict.reasons);
+    json.end_object();
+    return text;
 }
 
-}  // namespace
-
+/// The run.json of a merged run: that of its first shard, except for what all shards make up
+/// together. A run with shards that are missing or were killed has no `end`.
 std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
                             std::uint64_t records, const Judgement& verdict) {
-    const Texts texts(shards);
-    std::uint64_t interrupted = 0;
-    bool all_ended = shards.size() == merged.count;
-    for (const ShardRun& shard : shards) {
-        all_ended = all_ended && shard.facts.ended;
-        for (const RunSegment& segment : shard.facts.segments) {
-            interrupted += segment.rows_interrupted;
-        }
-    }
+    const bool all_ended =
+        shards.size() == merged.count &&
+        std::ranges::all_of(shards, [](const ShardRun& shard) { return shard.facts.ended; });
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    for (JsonValue one = texts.roots.front().first(); one.present(); one = one.next()) {
-        const std::string_view key = one.key();
-        if (key == "merged") {
-            continue;
-        }
-        json.key(key);
-        if (key == "arguments") {
-            write_arguments(json, shards.front());
-        } else if (key == "records" || key == "shard" || key == "meeting") {
-            json.null();
-        } else if (key == "segments") {
-            write_segments(json, shards.front(), merged.rows, interrupted, one);
-        } else if (key == "plan") {
-            write_plan(json, shards, merged, texts);
-        } else if (key == "calibration") {
-            write_calibration(json, texts);
-        } else if (key == "end" && all_ended) {
-            write_end(json, texts, records, verdict);
-        } else if (key == "end") {
-            json.null();
-        } else {
-            json.raw(one.raw());
-        }
-    }
+    copy_members(json, shards.front().run.root,
+                 {{"arguments", arguments_text(shards.front())},
+                  {"records", "null"},
+                  {"shard", "null"},
+                  {"meeting", "null"},
+                  {"segments", segments_text(shards, merged)},
+                  {"plan", plan_text(shards, merged)},
+                  {"calibration", calibration_text(shards)},
+                  {"end", all_ended ? end_text(shards, records, verdict) : "null"},
+                  {"merged", ""}});
     write_merged(json, merged);
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';
     return text;
 }
+
+}  // namespace
 
 namespace {
 
@@ -368,16 +315,11 @@ int refuse(const std::string& why, int code) {
 
 /// A shard whose books say what it did: nothing of it is missing.
 void take_from_books(const ShardRun& shard, MergedShard& out) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(shard.run_json);
-    const JsonValue end = root ? root.value().find("end") : JsonValue();
+    const JsonValue end = shard.run.root.find("end");
     out.verdict = end.find("verdict").as_string().value_or("uncalibrated");
     out.interrupted = end.find("interrupted").as_bool().value_or(false);
     out.stopped_when = end.find("stopped_when").find("cond").as_string().value_or("");
-    const JsonValue reasons = end.find("verdict_reasons");
-    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
-        out.reasons.emplace_back(one.as_string().value_or(""));
-    }
+    out.reasons = texts_of(end.find("verdict_reasons"));
 }
 
 /// A shard that was killed, or could not write all: as `report` sums it up.
@@ -507,10 +449,7 @@ int merge(const MergeCommand& command) {
     if (const int code = read_shards(command.folders, shards, why); code != exit_done) {
         return refuse(why, code);
     }
-    std::string path = command.out;
-    while (path.size() > 1 && path.back() == '/') {
-        path.pop_back();
-    }
+    const std::string path = without_slashes(command.out);
     if (why = why_inside_a_shard(command.folders, path); !why.empty()) {
         return refuse(why, exit_usage);
     }

@@ -14,6 +14,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "engine/history/run_facts.hpp"
+#include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
 
 namespace driftless {
@@ -47,8 +48,8 @@ MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments);
 
 struct ShardRun {
     std::string folder;
-    std::string run_json;  ///< its text
-    RunFacts facts;        ///< `shard` is there
+    ParsedJson run;  ///< its run.json
+    RunFacts facts;  ///< `shard` is there
     FolderLock lock;
 
     std::uint32_t index() const { return facts.shard->index; }

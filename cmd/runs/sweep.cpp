@@ -81,14 +81,11 @@ struct Estimate {
 
 /// Of a closed loop: what --for says, else the least that its gaps allow.
 std::optional<Estimate> read_estimate(const std::string& folder) {
-    const Result<std::string> text = read_whole_file(folder + "/run.json");
-    JsonDocument document;
-    const Result<JsonValue> root =
-        text ? document.parse(text.value()) : Result<JsonValue>(text.error());
-    if (!root) {
+    const ParsedJson run(read_whole_file(folder + "/run.json"));
+    if (!run.root.present()) {
         return std::nullopt;
     }
-    const JsonValue plan = root.value().find("plan");
+    const JsonValue plan = run.root.find("plan");
     Estimate estimate;
     estimate.rows = plan.find("rows").as_u64().value_or(0);
     const std::optional<double> least = plan.find("least_ns").as_double();
@@ -151,8 +148,7 @@ int dry_run_sweep(const Ledger& ledger) {
 namespace {
 
 int refuse(const std::string& why, int code = exit_usage) {
-    complain("driftless sweep: %s", why.c_str());
-    return code;
+    return refuse_cells("sweep", why, code);
 }
 
 std::string default_sweep_folder() {
@@ -216,22 +212,16 @@ void print_plan(const Ledger& ledger, const std::string& folder) {
     }
 }
 
-/// A folder that is ours from now on.
-OrExit<FolderLock> take_folder(const std::string& folder, bool is_new) {
-    if (is_new && !make_folder(folder)) {
+/// A new folder that is ours from now on.
+OrExit<FolderLock> take_folder(const std::string& folder) {
+    if (!make_folder(folder)) {
         return errno == EEXIST
                    ? refuse("--out " + folder +
                             ": already exists; name a new folder, or use --resume " + folder +
                             " to continue the sweep there")
                    : fail_host(folder.c_str(), error_from_errno(errno, "make a folder"));
     }
-    Result<FolderLock> lock = FolderLock::take(folder);
-    if (lock) {
-        return std::move(lock).value();
-    }
-    return lock.error().code == ErrorCode::exists
-               ? refuse(folder + ": another driftless sweep is running there; wait until it ends")
-               : fail_host(folder.c_str(), lock.error());
+    return lock_folder("sweep", folder);
 }
 
 /// Each cell that was cut off is nobody's any more.
@@ -271,7 +261,7 @@ int begin(const SweepCommand& command, const std::string& key) {
     ledger.plan.home = absolute_path(".");
     ledger.plan.traces = std::move(traces).value();
     const std::string folder = command.out.empty() ? default_sweep_folder() : command.out;
-    const OrExit<FolderLock> lock = take_folder(folder, true);
+    const OrExit<FolderLock> lock = take_folder(folder);
     if (!lock) {
         return lock.exit_code();
     }
@@ -279,30 +269,16 @@ int begin(const SweepCommand& command, const std::string& key) {
     return play_sweep(ledger, folder, key);
 }
 
-int resume(std::string folder, const std::string& key) {
-    while (folder.size() > 1 && folder.back() == '/') {
-        folder.pop_back();
-    }
-    const std::string path = folder + "/sweep.json";
-    struct stat facts{};
-    if (::stat(path.c_str(), &facts) != 0) {
-        return refuse("--resume " + folder +
-                      ": not the folder of a sweep: it has no sweep.json; name one that has");
-    }
-    const OrExit<FolderLock> lock = take_folder(folder, false);
-    if (!lock) {
-        return lock.exit_code();
-    }
-    const Result<std::string> text = read_whole_file(path);
-    if (!text) {
-        return refuse(path + " cannot be read: " + reason_of(text.error()), exit_input);
+int resume(const std::string& shown, const std::string& key) {
+    const OrExit<KeptFolder> kept = take_kept_folder("sweep", "a sweep", shown);
+    if (!kept) {
+        return kept.exit_code();
     }
     Ledger ledger;
-    if (const std::string why = read_ledger(text.value(), ledger); !why.empty()) {
-        return refuse(path + " " + why, exit_input);
+    if (const std::string why = read_ledger(kept.value().text, ledger); !why.empty()) {
+        return refuse(shown + "/sweep.json " + why, exit_input);
     }
-    const std::string shown = folder;
-    folder = absolute_path(folder);
+    const std::string folder = absolute_path(shown);
     if (const std::string why = go_home(ledger.plan.home, ledger.plan.traces); !why.empty()) {
         return refuse("--resume " + shown + ": " + why, exit_input);
     }
@@ -330,7 +306,7 @@ int run_sweep(int argc, char** argv) {
     count_stop_requests();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     return line.command.resume.empty() ? begin(line.command, key)
-                                       : resume(line.command.resume, key);
+                                       : resume(without_slashes(line.command.resume), key);
 }
 
 namespace {

@@ -119,15 +119,8 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     cell.state = state == "pending"   ? CellState::pending
                  : state == "running" ? CellState::running
                                       : CellState::ended;
-    bool known = cell.state != CellState::ended;
-    for (const CellOutcome one :
-         {CellOutcome::completed, CellOutcome::threshold, CellOutcome::spoiled, CellOutcome::failed,
-          CellOutcome::interrupted}) {
-        if (state == name_of(one)) {
-            cell.outcome = one;
-            known = true;
-        }
-    }
+    const Result<CellOutcome> outcome = cell_outcomes(state);
+    cell.outcome = outcome ? outcome.value() : cell.outcome;
     cell.why = kept_text(json.find("why"));
     cell.note = kept_text(json.find("note"));
     cell.hook_failed = kept_text(json.find("hook_failed"));
@@ -140,6 +133,7 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     const JsonValue summary = json.find("summary");
     cell.summary = summary.is(JsonType::object) ? std::string(summary.raw()) : "";
     cell.cut_folders = texts_of(json.find("cut"));
+    const bool known = outcome || cell.state != CellState::ended;
     return known && kept_text(json.find("run")) == cell.planned.folder;
 }
 
@@ -227,11 +221,8 @@ std::string number(std::optional<double> value) {
 }
 
 std::string key_figures(const LedgerCell& cell) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(cell.summary.empty() ? "{}" : cell.summary);
-    const auto of = [&root](std::string_view key) {
-        return root ? root.value().find(key).as_double() : std::nullopt;
-    };
+    const ParsedJson summary(cell.summary);
+    const auto of = [&summary](std::string_view key) { return summary.root.find(key).as_double(); };
     const std::optional<double> due = of("p99_ttft_due_ms");
     const bool is_longer = due && is_longer_from_due(*due, of("p99_ttft_ms").value_or(0));
     return cell.summary.empty()

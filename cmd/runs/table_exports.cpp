@@ -338,37 +338,22 @@ void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
 }
 
 /// As the view has it, with what only labels know.
-void write_throughput(JsonWriter& json, const TableRun& run, JsonValue throughput) {
+std::string throughput_text(const TableRun& run, JsonValue throughput) {
+    const std::optional<double> gpus = gpus_of(run);
+    if (!gpus) {
+        return std::string(throughput.raw());
+    }
+    std::string per_gpu;
+    JsonWriter json(per_gpu);
     json.begin_object();
-    for (JsonValue one = throughput.first(); one.present(); one = one.next()) {
-        const std::optional<double> gpus = gpus_of(run);
-        if (one.key() != "per_gpu" || !gpus) {
-            json.key(one.key()).raw(one.raw());
-            continue;
-        }
-        json.key("per_gpu").begin_object();
-        for (const char* side : {"total", "output", "input"}) {
-            const std::optional<double> rate =
-                throughput.find(side).find("tokens_per_second").as_double();
-            json.key((std::string(side) + "_tput_tps"))
-                .optional(rate ? std::optional(*rate / *gpus) : std::nullopt);
-        }
-        json.end_object();
+    for (const char* side : {"total", "output", "input"}) {
+        const std::optional<double> rate =
+            throughput.find(side).find("tokens_per_second").as_double();
+        json.key((std::string(side) + "_tput_tps"))
+            .optional(rate ? std::optional(*rate / *gpus) : std::nullopt);
     }
     json.end_object();
-}
-
-void write_request_metrics(JsonWriter& json, const TableRun& run, JsonValue metrics) {
-    json.key("request_metrics").begin_object();
-    for (JsonValue one = metrics.first(); one.present(); one = one.next()) {
-        json.key(one.key());
-        if (one.key() == "throughput") {
-            write_throughput(json, run, one);
-        } else {
-            json.raw(one.raw());
-        }
-    }
-    json.end_object();
+    return with_members(throughput, {{"per_gpu", per_gpu}});
 }
 
 std::optional<double> quotient(JsonValue server, const char* part, const char* whole) {
@@ -403,10 +388,9 @@ void write_server_metrics(JsonWriter& json, JsonValue server) {
 }  // namespace
 
 std::string inferencex_row(const TableRun& run, const std::string& view) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(view);
-    CHECK(root);
-    const JsonValue accounting = root.value().find("request_accounting");
+    const ParsedJson seen(view);
+    CHECK(seen.root.present());
+    const JsonValue accounting = seen.root.find("request_accounting");
     std::string text;
     JsonWriter json(text);
     json.begin_object();
@@ -419,7 +403,10 @@ std::string inferencex_row(const TableRun& run, const std::string& view) {
     for (const Provenance& one : shape) {
         write_one(json, run, one);
     }
-    write_request_metrics(json, run, root.value().find("request_metrics"));
+    const JsonValue metrics = seen.root.find("request_metrics");
+    json.key("request_metrics")
+        .raw(with_members(metrics,
+                          {{"throughput", throughput_text(run, metrics.find("throughput"))}}));
     write_server_metrics(json, run.summary->root().find("server"));
     json.end_object();
     return text;
@@ -459,8 +446,10 @@ void write_keywords(JsonWriter& json, const TableRun& run) {
 }
 
 /// Who the run was: `eid` is the experiment, `description` the cell.
-void write_run(JsonWriter& json, const TableRun& run, JsonValue seen) {
-    json.key("run").begin_object();
+std::string run_text(const TableRun& run, JsonValue seen) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
     json.key("uid").raw(seen.find("uid").raw());
     if (!run.sweep.empty()) {
         json.key("eid").string(run.sweep.substr(run.sweep.rfind('/') + 1));
@@ -469,26 +458,15 @@ void write_run(JsonWriter& json, const TableRun& run, JsonValue seen) {
     json.key("description").string(run.cell.empty() ? run.name : run.cell);
     write_keywords(json, run);
     json.end_object();
+    return text;
 }
 
 }  // namespace
 
 std::string llmd_report(const TableRun& run, const std::string& view) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(view);
-    CHECK(root);
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    for (JsonValue one = root.value().first(); one.present(); one = one.next()) {
-        if (one.key() == "run") {
-            write_run(json, run, one);
-        } else {
-            json.key(one.key()).raw(one.raw());
-        }
-    }
-    json.end_object();
-    return text;
+    const ParsedJson seen(view);
+    CHECK(seen.root.present());
+    return with_members(seen.root, {{"run", run_text(run, seen.root.find("run"))}});
 }
 
 std::string llmd_reports(const ManyRuns& table, std::string& why) {

@@ -153,13 +153,6 @@ std::string last_part(const std::string& path) {
     return at == path.npos || at + 1 == path.size() ? path : path.substr(at + 1);
 }
 
-std::string without_slashes(std::string path) {
-    while (path.size() > 1 && path.back() == '/') {
-        path.pop_back();
-    }
-    return path;
-}
-
 /// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
 std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
     const std::string path = folder + "/summary.json";
@@ -182,14 +175,9 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
 
 /// What only run.json has: the digest of all prompts that were sent, and whose run it is.
 void add_run_json(TableRun& run) {
-    const Result<std::string> text = read_regular_file(run.folder + "/run.json");
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(text ? text.value() : "null");
-    if (root) {
-        const JsonValue digest = root.value().find("plan").find("prompts_digest");
-        run.prompts_digest = digest.as_string().value_or("");
-        run.run_id = root.value().find("run_id").as_string().value_or("");
-    }
+    const ParsedJson json(read_regular_file(run.folder + "/run.json"));
+    run.prompts_digest = kept_text(json.root.find("plan").find("prompts_digest"));
+    run.run_id = kept_text(json.root.find("run_id"));
 }
 
 std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
@@ -210,8 +198,7 @@ void judge_by_summary(TableRun& run) {
         run.left_out = "its verdict is " + summary.verdict() + ": " + summary.verdict_reasons();
     } else if (stopped.is(JsonType::object)) {
         run.outcome = "stopped";
-        run.left_out =
-            "stopped early: " + std::string(stopped.find("cond").as_string().value_or(""));
+        run.left_out = "stopped early: " + kept_text(stopped.find("cond"));
     } else if (cut > 0 || root.find("unfinished").is(JsonType::object)) {
         run.outcome = "interrupted";
         run.left_out = "interrupted: the run is incomplete";

@@ -346,10 +346,8 @@ bool is_run_folder(const std::string& path) {
 /// be read any more or is another one, rows have only lengths and sessions, and a note says so.
 /// Rows that users sent several times become a session of their own for each pass. Returns the exit
 /// code; errors are printed.
-int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& notes) {
-    while (folder.size() > 1 && folder.back() == '/') {
-        folder.pop_back();
-    }
+int read_run_trace(const std::string& given, Trace& out, std::vector<std::string>& notes) {
+    const std::string folder = without_slashes(given);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         complain("driftless convert: %s", why.c_str());

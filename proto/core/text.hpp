@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,17 @@ inline std::string percent_text(double share) {
     char text[32];
     (void)std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
     return text;
+}
+
+/// What `text_of` says of each of them, with `between` from one text to the next.
+template <typename Range, typename TextOf = std::identity>
+std::string joined(const Range& range, std::string_view between, TextOf text_of = {}) {
+    std::string all;
+    for (const auto& one : range) {
+        all += all.empty() ? "" : between;
+        all += std::invoke(text_of, one);
+    }
+    return all;
 }
 
 // The name that somebody may have meant. Pure.

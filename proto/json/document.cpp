@@ -9,6 +9,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/nodes.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -73,6 +74,44 @@ JsonDocument::JsonDocument(JsonArrays arrays) : state_(std::make_unique<State>()
 }
 JsonDocument::~JsonDocument() = default;
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+
+ParsedJson::ParsedJson(const Result<std::string>& text) {
+    const Result<JsonValue> parsed = document.parse(text ? text.value() : "");
+    root = parsed ? parsed.value() : JsonValue();
+}
+
+void copy_members(JsonWriter& json, JsonValue object, const std::vector<JsonMember>& changed) {
+    for (JsonValue one = object.first(); one.present(); one = one.next()) {
+        const auto found = std::ranges::find(changed, one.key(), &JsonMember::first);
+        if (found == changed.end()) {
+            json.key(one.key()).raw(one.raw());
+        } else if (!found->second.empty()) {
+            json.key(one.key()).raw(found->second);
+        }
+    }
+}
+
+std::string with_members(JsonValue object, const std::vector<JsonMember>& changed) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    copy_members(json, object, changed);
+    json.end_object();
+    return text;
+}
+
+std::string kept_text(JsonValue value) {
+    return std::string(value.as_string().value_or(""));
+}
+
+std::vector<std::string> texts_of(JsonValue array) {
+    std::vector<std::string> texts;
+    for (JsonValue one = array.first(); one.present(); one = one.next()) {
+        texts.push_back(kept_text(one));
+    }
+    return texts;
+}
 
 Result<JsonValue> JsonDocument::parse(std::string_view text) {
     State& state = *state_;

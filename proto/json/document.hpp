@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "proto/core/errors.hpp"
@@ -31,6 +32,7 @@ inline constexpr unsigned json_depth_max = 256;
 
 enum class JsonType : std::uint8_t { null, boolean, number, string, array, object };
 
+class JsonWriter;
 struct JsonNodes;  // nodes.hpp, internal
 
 /// A handle to one value of a parsed document. A default-made one is "absent": every read of it
@@ -95,6 +97,7 @@ class JsonDocument {
     explicit JsonDocument(JsonArrays arrays = JsonArrays::values);
     ~JsonDocument();
     JsonDocument(JsonDocument&&) noexcept;
+    JsonDocument& operator=(JsonDocument&&) noexcept;
     JsonDocument(const JsonDocument&) = delete;
     JsonDocument& operator=(const JsonDocument&) = delete;
 
@@ -110,6 +113,29 @@ class JsonDocument {
     struct State;
     std::unique_ptr<State> state_;
 };
+
+/// A text with the values in it; of what is not JSON, or could not be read, the root is absent.
+struct ParsedJson {
+    ParsedJson() = default;
+    explicit ParsedJson(const Result<std::string>& text);
+
+    JsonDocument document;
+    JsonValue root;
+};
+
+/// A member that stands in the place of another one: its key, and its value as JSON; of no text,
+/// the other one is left out.
+using JsonMember = std::pair<std::string, std::string>;
+/// Copies members of `object` into the one that is open: these in the places of theirs, all others
+/// as they stand.
+void copy_members(JsonWriter& json, JsonValue object, const std::vector<JsonMember>& changed);
+/// The text of an object of them.
+std::string with_members(JsonValue object, const std::vector<JsonMember>& changed);
+
+/// The texts of an array; of an element that is not a text, the empty one.
+std::vector<std::string> texts_of(JsonValue array);
+/// Empty where the value is not a text.
+std::string kept_text(JsonValue value);
 
 /// JsonPointer: the way to one value of a JSON text (RFC 6901), cut into its steps once.
 ///

@@ -7,7 +7,7 @@
 #include "tests/fuzz/shared/any_bytes.hpp"
 
 void driftless::fuzz(std::string_view bytes) {
-    KeptSearch kept;
+    SearchReport kept;
     const std::string text(bytes);
     if (!read_search(text, kept).empty()) {
         return;
@@ -22,7 +22,7 @@ void driftless::fuzz(std::string_view bytes) {
                         .state = "searching",
                         .probes = kept.probes};
     const std::string written = find_json(report);
-    KeptSearch again;
+    SearchReport again;
     CHECK(read_search(written, again).empty());
     CHECK(again.command == kept.command && again.probes.size() == kept.probes.size());
     report.probes = again.probes;

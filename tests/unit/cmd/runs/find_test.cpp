@@ -268,7 +268,7 @@ TEST(SearchFile, IsReadBack) {
                                    probe_of(ProbeOutcome::spoiled, Stability::unknown),
                                    probe_of(ProbeOutcome::too_short, Stability::unknown)}};
     const std::string text = find_json(report);
-    KeptSearch kept;
+    SearchReport kept;
     ASSERT_EQ(read_search(text, kept), "");
     EXPECT_EQ(kept.command, report.command);
     EXPECT_EQ(kept.home, "/home");
@@ -290,7 +290,7 @@ TEST(SearchFile, IsReadBack) {
 }
 
 TEST(SearchFile, SaysWhatIsWrong) {
-    KeptSearch kept;
+    SearchReport kept;
     EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
     EXPECT_EQ(read_search("{\"schema\":1}", kept),
               "was written by another version of driftless; use that one");
@@ -432,11 +432,11 @@ TEST(Slo, RefusesWhatSaysNothing) {
 
 // The search for the knee, against servers whose knee is known.
 
-using Server = std::function<ProbeResult(const KneeProbe&)>;
+using Server = std::function<ProbeOutcome(const KneeProbe&)>;
 
 struct Played {
     Knee knee;
-    std::vector<ProbeDone> done;
+    std::vector<JudgedProbe> done;
 };
 
 Played play(const SearchRules& rules, const Server& server) {
@@ -461,7 +461,7 @@ Played play(const SearchRules& rules, const Server& server) {
 
 Server knee_at(double knee) {
     return [knee](const KneeProbe& probe) {
-        return probe.value <= knee ? ProbeResult::meets : ProbeResult::fails;
+        return probe.value <= knee ? ProbeOutcome::meets : ProbeOutcome::fails;
     };
 }
 
@@ -510,7 +510,7 @@ TEST(KneeSearch, FindsRealKneesWithFewDigits) {
 TEST(KneeSearch, ProbesInOrder) {
     const Played played = play(whole(1000), knee_at(11));
     std::string said;
-    for (const ProbeDone& one : played.done) {
+    for (const JudgedProbe& one : played.done) {
         said += std::to_string(static_cast<int>(one.probe.value)) + ":" +
                 std::to_string(one.probe.seed) + " " + name_of(one.probe.purpose) + ", ";
     }
@@ -523,10 +523,10 @@ TEST(KneeSearch, ProbesInOrder) {
 
 TEST(KneeSearch, ProbesOnceBelowTheBoundary) {
     const Played played = play(whole(1000, 100), [](const KneeProbe& probe) {
-        return probe.value < 101 ? ProbeResult::meets : ProbeResult::fails;
+        return probe.value < 101 ? ProbeOutcome::meets : ProbeOutcome::fails;
     });
     EXPECT_EQ(std::count_if(played.done.begin(), played.done.end(),
-                            [](const ProbeDone& one) {
+                            [](const JudgedProbe& one) {
                                 return one.probe.purpose == Purpose::below && one.probe.value == 85;
                             }),
               1);
@@ -551,14 +551,14 @@ TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
     const Played played = play(whole(64), [&](const KneeProbe& probe) {
         const bool first = probe.attempt < 2;
         spoiled += first ? 1 : 0;
-        return first ? ProbeResult::spoiled : knee_at(9)(probe);
+        return first ? ProbeOutcome::spoiled : knee_at(9)(probe);
     });
     EXPECT_EQ(played.knee.pass, 9);
     EXPECT_EQ(played.knee.fail, 10);
     EXPECT_EQ(spoiled * 3, played.done.size() * 2);
 
     const Played given_up = play(whole(64), [](const KneeProbe& probe) {
-        return probe.value > 4 ? ProbeResult::spoiled : ProbeResult::meets;
+        return probe.value > 4 ? ProbeOutcome::spoiled : ProbeOutcome::meets;
     });
     EXPECT_EQ(given_up.knee.state, SearchState::spoiled);
     EXPECT_EQ(given_up.knee.pass, 4);
@@ -570,7 +570,7 @@ TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
 TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
     const auto dip = [](const KneeProbe& probe) {
         const bool meets = probe.value <= 24 && !(probe.value >= 19 && probe.value <= 21);
-        return meets ? ProbeResult::meets : ProbeResult::fails;
+        return meets ? ProbeOutcome::meets : ProbeOutcome::fails;
     };
     const Played played = play(whole(64, 24), dip);
     EXPECT_EQ(played.knee.state, SearchState::found);
@@ -612,9 +612,9 @@ TEST(KneeSearch, AlwaysEnds) {
         const Played played =
             play(i % 2 == 0 ? whole(500, 20) : real(0.1, 500, 20), [&](const KneeProbe&) {
                 const auto draw = random() % 10;
-                return draw < 5   ? ProbeResult::meets
-                       : draw < 8 ? ProbeResult::fails
-                                  : ProbeResult::spoiled;
+                return draw < 5   ? ProbeOutcome::meets
+                       : draw < 8 ? ProbeOutcome::fails
+                                  : ProbeOutcome::spoiled;
             });
         if (played.knee.pass && played.knee.fail) {
             EXPECT_LT(*played.knee.pass, *played.knee.fail);
