@@ -35,45 +35,39 @@ namespace driftless {
 
 namespace {
 
-int read_shard_run(const std::string& given, ShardRun& out, std::string& why) {
+MergeRefusal read_shard_run(const std::string& given, ShardRun& out) {
     out.folder = without_slashes(given);
     if (struct stat there{}; ::stat(out.folder.c_str(), &there) != 0 && errno == ENOENT) {
-        why = mask_url(out.folder) +
-              ": does not exist; correct the name, or leave it out (a shard that is not given is "
-              "counted as missing)";
-        return exit_usage;
+        return {exit_usage, mask_url(out.folder) +
+                                ": does not exist; correct the name, or leave it out (a shard that "
+                                "is not given is counted as missing)"};
     }
-    if (why = read_run(out.folder, out.facts); !why.empty()) {
-        return exit_usage;
+    if (std::string why = read_run(out.folder, out.facts); !why.empty()) {
+        return {exit_usage, std::move(why)};
     }
     if (out.facts.info.merged) {
-        why = out.folder + ": is already a merged run; give the folders of its shards";
-        return exit_usage;
+        return {exit_usage,
+                out.folder + ": is already a merged run; give the folders of its shards"};
     }
     if (!out.facts.shard) {
-        why = out.folder +
-              ": is not a shard: it was played without --shard and holds all rows; use "
-              "driftless report " +
-              out.folder;
-        return exit_usage;
+        return {exit_usage, out.folder +
+                                ": is not a shard: it was played without --shard and holds all "
+                                "rows; use driftless report " +
+                                out.folder};
     }
     const Result<std::string> text = read_regular_file(out.path("run.json"));
     if (!text) {
-        why = out.path("run.json") + ": " + why_unreadable(text.error());
-        return exit_input;
+        return {exit_input, out.path("run.json") + ": " + why_unreadable(text.error())};
     }
     out.run = ParsedJson(text);
     Result<FolderLock> lock = FolderLock::take(out.folder);
-    if (!lock && lock.error().code == ErrorCode::exists) {
-        why = out.folder + ": the run has not ended; wait for its end";
-        return exit_input;
-    }
     if (!lock) {
-        why = out.folder + ": cannot be read: " + reason_of(lock.error());
-        return exit_input;
+        return {exit_input, out.folder + (lock.error().code == ErrorCode::exists
+                                              ? ": the run has not ended; wait for its end"
+                                              : ": cannot be read: " + reason_of(lock.error()))};
     }
     out.lock = std::move(lock).value();
-    return exit_done;
+    return {};
 }
 
 /// What differs between shards that should be of one replay; the empty text: nothing does.
@@ -109,8 +103,7 @@ std::string why_given_twice(const std::vector<std::string>& folders) {
     return "";
 }
 
-}  // namespace
-
+/// Why the merged run cannot be made at `out`: it would lie in one of these folders. Empty: it can.
 std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out) {
     while (!out.empty()) {  // ends: each turn takes a component away
         const std::size_t slash = out.find_last_not_of('/', out.rfind('/'));
@@ -135,23 +128,21 @@ std::string why_inside_a_shard(const std::vector<std::string>& folders, std::str
     return "";
 }
 
-int read_shards(const std::vector<std::string>& folders, std::vector<ShardRun>& out,
-                std::string& why) {
-    if (why = why_given_twice(folders); !why.empty()) {
-        return exit_usage;
+/// Reads run.json of each folder, and sorts them by index. Refused: no shard, shards of different
+/// replays, or one that still goes on.
+MergeRefusal read_shards(const std::vector<std::string>& folders, std::vector<ShardRun>& out) {
+    if (std::string why = why_given_twice(folders); !why.empty()) {
+        return {exit_usage, std::move(why)};
     }
     for (const std::string& folder : folders) {
-        if (const int code = read_shard_run(folder, out.emplace_back(), why); code != exit_done) {
-            return code;
+        if (MergeRefusal refusal = read_shard_run(folder, out.emplace_back())) {
+            return refusal;
         }
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const ShardRun& a, const ShardRun& b) { return a.index() < b.index(); });
-    why = why_not_one_replay(out);
-    return why.empty() ? exit_done : exit_input;
+    std::ranges::stable_sort(out, {}, &ShardRun::index);
+    std::string why = why_not_one_replay(out);
+    return why.empty() ? MergeRefusal() : MergeRefusal{exit_input, std::move(why)};
 }
-
-namespace {
 
 /// Flags by which a shard differs from the whole run, which `replay --from` repeats.
 constexpr std::array<std::string_view, 5> shard_flags{
@@ -301,16 +292,12 @@ std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun
     return text;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the year 2116: differences of two fit.
 constexpr std::int64_t utc_ns_max = INT64_MAX / 2;
 
-int refuse(const std::string& why, int code) {
-    complain("driftless merge: %s", printable_lines(why).c_str());
-    return code;
+int refuse(const MergeRefusal& refusal) {
+    complain("driftless merge: %s", printable_lines(refusal.why).c_str());
+    return refusal.code;
 }
 
 /// A shard whose books say what it did: nothing of it is missing.
@@ -323,16 +310,16 @@ void take_from_books(const ShardRun& shard, MergedShard& out) {
 }
 
 /// A shard that was killed, or could not write all: as `report` sums it up.
-int rebuild_shard(ShardRun& shard, MergedShard& out, std::string& why) {
+MergeRefusal rebuild_shard(ShardRun& shard, MergedShard& out) {
     shard.lock = FolderLock();  // who holds it counts as the run itself
     RebuiltRun run(shard.facts);
-    if (const int code = rebuild(shard.folder, {}, run, why); code != exit_done) {
-        return code;
+    MergeRefusal refusal;
+    if (refusal.code = rebuild(shard.folder, {}, run, refusal.why); refusal) {
+        return refusal;
     }
     Result<FolderLock> lock = FolderLock::take(shard.folder);
     if (!lock) {
-        why = shard.folder + ": was resumed during the merge; wait for its end";
-        return exit_input;
+        return {exit_input, shard.folder + ": was resumed during the merge; wait for its end"};
     }
     shard.lock = std::move(lock).value();
     out.verdict = run.info.verdict;
@@ -340,12 +327,11 @@ int rebuild_shard(ShardRun& shard, MergedShard& out, std::string& why) {
     out.not_reported = run.info.unfinished ? run.info.unfinished->rows : 0;
     out.rows_left = run.lost.rows;
     out.all_known = run.lost.all_known;
-    return exit_done;
+    return {};
 }
 
 /// What is there of each shard, by its books and its records.
-int describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRun& out,
-             std::string& why) {
+MergeRefusal describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRun& out) {
     const ShardFacts& plan = *shards.front().facts.shard;
     out.count = plan.count;
     out.rows = plan.plan_rows;
@@ -359,19 +345,19 @@ int describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRu
         ShardRun& shard = shards[place];
         MergedShard& one = out.shards[shard.index()];
         if (!one.is_missing()) {
-            why = shard.folder + " and " + one.folder + " are both shard " +
-                  std::to_string(one.index) + "; leave one of them out";
-            return exit_input;
+            return {exit_input, shard.folder + " and " + one.folder + " are both shard " +
+                                    std::to_string(one.index) + "; leave one of them out"};
         }
+        const RunSegment& first = shard.facts.segments.front();
         one.folder = shard.folder;
-        one.run_id = shard.facts.segments.front().run_id;
+        one.run_id = first.run_id;
         one.ended = shard.facts.ended;
         one.rows = shard.facts.rows;
         one.probes = shard.facts.probes;
-        one.zero_utc_ns = shard.facts.segments.front().clock.zero_utc_ns;
+        one.zero_utc_ns = first.clock.zero_utc_ns;
         if (one.zero_utc_ns < 0 || one.zero_utc_ns > utc_ns_max) {
-            why = shard.path("run.json") + ": zero_utc_ns is out of range; restore the file";
-            return exit_input;
+            return {exit_input,
+                    shard.path("run.json") + ": zero_utc_ns is out of range; restore the file"};
         }
         one.clock = shard.facts.shard->clock;
         for (std::size_t later = 1; later < shard.facts.segments.size(); ++later) {
@@ -382,54 +368,45 @@ int describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRu
             shard.facts.ended && (shard.facts.has_users || records.rows(place) >= shard.facts.rows);
         if (whole) {
             take_from_books(shard, one);
-        } else if (const int code = rebuild_shard(shard, one, why); code != exit_done) {
-            return code;
+        } else if (MergeRefusal refusal = rebuild_shard(shard, one)) {
+            return refusal;
         }
     }
     if (planned > out.rows || (planned < out.rows && shards.size() == plan.count)) {
-        why = "the shards were to send " + std::to_string(planned) + " rows, but their plan has " +
-              std::to_string(out.rows) +
-              "; leave out the run that does not belong here, or restore its run.json";
-        return exit_input;
+        return {exit_input,
+                "the shards were to send " + std::to_string(planned) +
+                    " rows, but their plan has " + std::to_string(out.rows) +
+                    "; leave out the run that does not belong here, or restore its run.json"};
     }
     out.rows_missing = shards.size() < plan.count ? out.rows - planned : 0;
-    return exit_done;
-}
-
-/// Every file of it but those that follow from the others.
-int write_files(MergedFolder& folder, const std::vector<ShardRun>& shards,
-                const RecordLines& records, std::string& why) {
-    int code = folder.write_records(shards, records, why);
-    code = code == exit_done ? folder.write_fired(shards, records, why) : code;
-    return code == exit_done ? folder.write_others(shards, why) : code;
+    return {};
 }
 
 /// As `driftless report` will make it again.
-int sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged, std::string& why) {
+MergeRefusal sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged) {
+    MergeRefusal refusal;
     RunFacts facts;
-    if (why = read_run(folder.path(), facts); !why.empty()) {
-        return exit_input;
+    if (refusal.why = read_run(folder.path(), facts); !refusal.why.empty()) {
+        return {exit_input, refusal.why};
     }
     RebuiltRun rebuilt(std::move(facts));
-    int code = rebuild(folder.path(), {}, rebuilt, why);
-    if (code != exit_done) {
-        return code;
+    if (refusal.code = rebuild(folder.path(), {}, rebuilt, refusal.why); refusal) {
+        return refusal;
     }
     judged = rebuilt.judged;
     const ReportedRun run{folder.path(), rebuilt.facts, rebuilt.figures, rebuilt.info,
                           summary_json(rebuilt.figures, rebuilt.info)};
-    if (code = folder.write_text("summary.json", run.summary, why); code != exit_done) {
-        return code;
+    refusal = folder.write_text("summary.json", run.summary);
+    if (!refusal && command.page) {
+        const Result<std::string> page = page_of(run, refusal.why);
+        refusal = page ? folder.write_text("report.html", page.value())
+                       : MergeRefusal{exit_input, refusal.why};
     }
-    if (command.page) {
-        const Result<std::string> page = page_of(run, why);
-        code = page ? folder.write_text("report.html", page.value(), why) : exit_input;
-    }
-    if (code == exit_done) {
+    if (!refusal) {
         std::fputs(printable_lines(summary_table(run.figures, run.info, command.table)).c_str(),
                    stdout);
     }
-    return code;
+    return refusal;
 }
 
 void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
@@ -445,44 +422,45 @@ void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
 
 int merge(const MergeCommand& command) {
     std::vector<ShardRun> shards;
-    std::string why;
-    if (const int code = read_shards(command.folders, shards, why); code != exit_done) {
-        return refuse(why, code);
+    if (const MergeRefusal refusal = read_shards(command.folders, shards)) {
+        return refuse(refusal);
     }
     const std::string path = without_slashes(command.out);
-    if (why = why_inside_a_shard(command.folders, path); !why.empty()) {
-        return refuse(why, exit_usage);
+    if (const std::string why = why_inside_a_shard(command.folders, path); !why.empty()) {
+        return refuse({exit_usage, why});
     }
     MergedFolder folder(path);
     if (const int code = folder.take(); code != exit_done) {
         return code;
     }
     RecordLines records;
-    if (why = records.find(shards); !why.empty()) {
-        return refuse(why, exit_input);
+    if (const std::string why = records.find(shards); !why.empty()) {
+        return refuse({exit_input, why});
     }
     MergedRun merged;
     merged.clock_error_max_ns = command.clock_error_max_ns;
-    int code = describe(shards, records, merged, why);
-    code = code == exit_done ? write_files(folder, shards, records, why) : code;
     // The verdict is known when all records are summed up, for which run.json must be there.
     Judgement judged;
     const auto write_run = [&] {
-        return folder.write_text(
-            "run.json", merged_run_json(shards, merged, records.lines().size(), judged), why);
+        return folder.write_text("run.json",
+                                 merged_run_json(shards, merged, records.lines().size(), judged));
     };
-    code = code == exit_done ? write_run() : code;
-    if (code == exit_done) {
-        code = sum_up(folder, command, judged, why);
-        code = code == exit_done ? write_run() : code;
+    MergeRefusal refusal = describe(shards, records, merged);
+    refusal = refusal ? refusal : folder.write_records(shards, records);
+    refusal = refusal ? refusal : folder.write_fired(shards, records);
+    refusal = refusal ? refusal : folder.write_others(shards);
+    refusal = refusal ? refusal : write_run();
+    if (!refusal) {
+        refusal = sum_up(folder, command, judged);
+        refusal = refusal ? refusal : write_run();
         if (const std::string whose =
-                code == exit_input ? records.first_unreadable(shards) : std::string();
+                refusal.code == exit_input ? records.first_unreadable(shards) : std::string();
             !whose.empty()) {
-            why = whose;
+            refusal.why = whose;
         }
     }
-    if (code != exit_done) {
-        return refuse(why, code);
+    if (refusal) {
+        return refuse(refusal);
     }
     folder.keep();
     say_torn(shards, records);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/report/summary_table.hpp"
@@ -18,8 +19,6 @@
 #include "proto/run/record_lines.hpp"
 
 namespace driftless {
-
-// `driftless merge`: the runs of the shards of one replay become one run.
 
 /// Exit codes: 0 done, 2 usage, 3 the runs cannot be merged, 7 the host fails.
 int run_merge(int argc, char** argv);
@@ -40,11 +39,16 @@ struct MergeCommandLine : CommandLine {
 
 MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments);
 
-// Shards on their way into one folder: their runs, the lines of their records in order, and the
-// folder that takes them.
-
 // ShardRuns: the shards of one replay as their folders tell of them, before a record is read: by
 // index, of one replay, and kept from being resumed while they are merged.
+
+/// Why it cannot go on, and the exit code for that.
+struct MergeRefusal {
+    int code = exit_done;  ///< exit_done: it can
+    std::string why;
+
+    explicit operator bool() const { return code != exit_done; }
+};
 
 struct ShardRun {
     std::string folder;
@@ -58,14 +62,6 @@ struct ShardRun {
         return facts.records_path.empty() ? path("requests.jsonl") : facts.records_path;
     }
 };
-
-/// Reads run.json of each folder, and sorts them by index. Returns the exit code; `why` says what
-/// is wrong: no shard, shards of different replays, or one that still goes on.
-int read_shards(const std::vector<std::string>& folders, std::vector<ShardRun>& out,
-                std::string& why);
-
-/// Why the merged run cannot be made at `out`: it would lie in one of these folders. Empty: it can.
-std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out);
 
 // RecordLines: the lines of the shards' requests.jsonl in the order in which their rows were due.
 //
@@ -136,20 +132,20 @@ class MergedFolder {
     /// What is in it stays.
     void keep() { is_kept_ = true; }
 
-    // Each returns the exit code, and in `why` what cannot be read or written.
-    int write_records(const std::vector<ShardRun>& shards, const RecordLines& records,
-                      std::string& why);
+    // Each says what cannot be read or written.
+    MergeRefusal write_records(const std::vector<ShardRun>& shards, const RecordLines& records);
     /// Of rows that left and have no record; the records tell of all others.
-    int write_fired(const std::vector<ShardRun>& shards, const RecordLines& records,
-                    std::string& why);
+    MergeRefusal write_fired(const std::vector<ShardRun>& shards, const RecordLines& records);
     /// client.jsonl, events.jsonl, responses.jsonl: the lines of all shards, by their instants
     /// where they have any; server.jsonl: that of the first shard that read metrics.
-    int write_others(const std::vector<ShardRun>& shards, std::string& why);
-    int write_text(const char* name, const std::string& text, std::string& why);
+    MergeRefusal write_others(const std::vector<ShardRun>& shards);
+    MergeRefusal write_text(const char* name, const std::string& text);
 
   private:
-    int write_server(const std::vector<ShardRun>& shards, std::string& why);
-    std::string file(const char* name);
+    MergeRefusal write_server(const std::vector<ShardRun>& shards);
+    /// A file of the lines that `fill` puts into the sink; it returns what it cannot read.
+    template <typename Fill>
+    MergeRefusal write_lines(const char* name, Fill fill);
 
     std::string path_;
     std::optional<NewFolder> folder_;

@@ -113,7 +113,7 @@ std::string RecordLines::find_in(const ShardRun& shard, std::size_t place) {
 
 /// Counts the rows of each shard as well.
 std::string RecordLines::check_twice(const std::vector<ShardRun>& shards) {
-    std::sort(lines_.begin(), lines_.end(), [](const RecordLine& a, const RecordLine& b) {
+    std::ranges::sort(lines_, [](const RecordLine& a, const RecordLine& b) {
         return sending_of(a) != sending_of(b) ? sending_of(a) < sending_of(b) : a.place < b.place;
     });
     rows_.assign(shards.size(), 0);
@@ -150,7 +150,7 @@ std::string RecordLines::find(const std::vector<ShardRun>& shards) {
     if (std::string why = check_twice(shards); !why.empty()) {
         return why;
     }
-    std::sort(lines_.begin(), lines_.end(), [](const RecordLine& a, const RecordLine& b) {
+    std::ranges::sort(lines_, [](const RecordLine& a, const RecordLine& b) {
         return a.order.due_ns != b.order.due_ns ? a.order.due_ns < b.order.due_ns
                                                 : sending_of(a) < sending_of(b);
     });
@@ -196,14 +196,9 @@ void append_line(std::string& out, std::string_view line, std::uint32_t shard) {
     out.append(",\"shard\":").append(std::to_string(shard)).append("}\n");
 }
 
-int why_unwritten(const std::string& path, const Error& error, std::string& why) {
-    why = path + ": cannot " + error.doing + ": " + reason_of(error) + host_remedy(error.sys_errno);
-    return exit_host;
-}
-
-int finish(LineSink& sink, std::string& why) {
-    sink.flush();
-    return sink.error() ? why_unwritten(sink.path(), *sink.error(), why) : exit_done;
+MergeRefusal why_unwritten(const std::string& path, const Error& error) {
+    return {exit_host, path + ": cannot " + error.doing + ": " + reason_of(error) +
+                           host_remedy(error.sys_errno)};
 }
 
 /// The next line of a shard's file, and what orders it.
@@ -296,7 +291,7 @@ std::string copy_open(const std::string& path, std::uint32_t shard,
 /// The servers were read until all shards had ended.
 bool saw_all_end(const std::vector<ShardRun>& shards, const ShardRun& reader) {
     return shards.size() == reader.facts.shard->count &&
-           std::all_of(shards.begin(), shards.end(), [&reader](const ShardRun& shard) {
+           std::ranges::all_of(shards, [&reader](const ShardRun& shard) {
                return &shard == &reader || shard.facts.shard->met_after;
            });
 }
@@ -324,103 +319,98 @@ int MergedFolder::take() {
     return exit_done;
 }
 
-std::string MergedFolder::file(const char* name) {
-    return names_.emplace_back(path_ + "/" + name);
-}
-
-int MergedFolder::write_records(const std::vector<ShardRun>& shards, const RecordLines& records,
-                                std::string& why) {
-    const std::string path = file("requests.jsonl");
+template <typename Fill>
+MergeRefusal MergedFolder::write_lines(const char* name, Fill fill) {
+    const std::string& path = names_.emplace_back(path_ + "/" + name);
     Result<LineSink> sink = LineSink::create(path);
     if (!sink) {
-        return why_unwritten(path, sink.error(), why);
+        return why_unwritten(path, sink.error());
     }
-    std::size_t kept = 0;
-    for (const RecordLine& line : records.lines()) {
-        append_line(sink.value().buffer(), records.text(line), shards[line.place].index());
-        sink.value().commit();
-        kept += line.bytes;
-        if (kept > kept_bytes) {
-            kept = 0;
-            records.give_back();
-        }
-        if (sink.value().error()) {
-            break;
-        }
+    if (std::string why = fill(sink.value()); !why.empty()) {
+        return {exit_input, std::move(why)};
     }
-    records.give_back();
-    return finish(sink.value(), why);
+    sink.value().flush();
+    return sink.value().error() ? why_unwritten(path, *sink.value().error()) : MergeRefusal();
 }
 
-int MergedFolder::write_fired(const std::vector<ShardRun>& shards, const RecordLines& records,
-                              std::string& why) {
-    const std::string path = file("fired.jsonl");
-    Result<LineSink> sink = LineSink::create(path);
-    if (!sink) {
-        return why_unwritten(path, sink.error(), why);
-    }
-    for (std::size_t place = 0; place < shards.size(); ++place) {
-        const ShardRun& shard = shards[place];
-        if (shard.facts.ended && records.rows(place) >= shard.facts.rows) {
-            continue;
-        }
-        std::unordered_set<std::uint64_t> ended;
-        for (const RecordLine& line : records.lines()) {
-            if (line.place == place) {
-                ended.insert(sending_number(line.order.row, line.order.pass, line.order.side));
+MergeRefusal MergedFolder::write_records(const std::vector<ShardRun>& shards,
+                                         const RecordLines& records) {
+    return write_lines("requests.jsonl", [&](LineSink& sink) -> std::string {
+        std::size_t kept = 0;
+        for (auto line = records.lines().begin(); line != records.lines().end() && !sink.error();
+             ++line) {
+            append_line(sink.buffer(), records.text(*line), shards[line->place].index());
+            sink.commit();
+            kept += line->bytes;
+            if (kept > kept_bytes) {
+                kept = 0;
+                records.give_back();
             }
         }
-        why = copy_open(shard.path("fired.jsonl"), shard.index(), ended, sink.value());
-        if (!why.empty()) {
-            return exit_input;
-        }
-    }
-    return finish(sink.value(), why);
+        records.give_back();
+        return "";
+    });
 }
 
-int MergedFolder::write_others(const std::vector<ShardRun>& shards, std::string& why) {
+MergeRefusal MergedFolder::write_fired(const std::vector<ShardRun>& shards,
+                                       const RecordLines& records) {
+    return write_lines("fired.jsonl", [&](LineSink& sink) {
+        std::string why;
+        for (std::size_t place = 0; place < shards.size() && why.empty(); ++place) {
+            const ShardRun& shard = shards[place];
+            if (shard.facts.ended && records.rows(place) >= shard.facts.rows) {
+                continue;
+            }
+            std::unordered_set<std::uint64_t> ended;
+            for (const RecordLine& line : records.lines()) {
+                if (line.place == place) {
+                    ended.insert(sending_number(line.order.row, line.order.pass, line.order.side));
+                }
+            }
+            why = copy_open(shard.path("fired.jsonl"), shard.index(), ended, sink);
+        }
+        return why;
+    });
+}
+
+MergeRefusal MergedFolder::write_others(const std::vector<ShardRun>& shards) {
     constexpr std::pair<const char*, const char*> by_instant[] = {
         {"client.jsonl", "from_ns"}, {"events.jsonl", "at_ns"}, {"responses.jsonl", nullptr}};
     for (const auto& [name, key] : by_instant) {
         std::vector<Head> heads;
         for (const ShardRun& shard : shards) {
-            Result<RunLines> lines = RunLines::open(shard.path(name), why);
+            MergeRefusal refusal{exit_input, ""};
+            Result<RunLines> lines = RunLines::open(shard.path(name), refusal.why);
             if (!lines) {
-                return exit_input;
+                return refusal;
             }
             if (has_lines(shard.path(name))) {
                 heads.push_back({std::move(lines).value(), shard.path(name), shard.index(), {}, 0});
             }
         }
-        if (heads.empty()) {
-            continue;
+        MergeRefusal refusal;
+        if (!heads.empty()) {
+            refusal = write_lines(
+                name, [&, key](LineSink& sink) { return merge_heads(heads, key, sink); });
         }
-        const std::string path = file(name);
-        Result<LineSink> sink = LineSink::create(path);
-        if (!sink) {
-            return why_unwritten(path, sink.error(), why);
-        }
-        if (why = merge_heads(heads, key, sink.value()); !why.empty()) {
-            return exit_input;
-        }
-        if (const int code = finish(sink.value(), why); code != exit_done) {
-            return code;
+        if (refusal) {
+            return refusal;
         }
     }
-    return write_server(shards, why);
+    return write_server(shards);
 }
 
-int MergedFolder::write_server(const std::vector<ShardRun>& shards, std::string& why) {
+MergeRefusal MergedFolder::write_server(const std::vector<ShardRun>& shards) {
+    MergeRefusal unread{exit_input, ""};
     for (const ShardRun& shard : shards) {
-        if (!RunLines::open(shard.path("server.jsonl"), why)) {
-            return exit_input;
+        if (!RunLines::open(shard.path("server.jsonl"), unread.why)) {
+            return unread;
         }
     }
-    const auto found = std::find_if(shards.begin(), shards.end(), [](const ShardRun& shard) {
-        return has_lines(shard.path("server.jsonl"));
-    });
+    const auto found = std::ranges::find_if(
+        shards, [](const ShardRun& shard) { return has_lines(shard.path("server.jsonl")); });
     if (found == shards.end()) {
-        return exit_done;
+        return {};
     }
     if (!saw_all_end(shards, *found)) {
         const bool met = found->facts.shard->clock.has_value();
@@ -429,31 +419,25 @@ int MergedFolder::write_server(const std::vector<ShardRun>& shards, std::string&
             met ? "shards that are missing or were killed did not tell this one when they ended"
                 : "this shard read the servers only until its own end, and other shards may "
                   "have sent longer (with --meet it waits for them)");
-        return exit_done;
+        return {};
     }
-    Result<RunLines> lines = RunLines::open(found->path("server.jsonl"), why);
+    Result<RunLines> lines = RunLines::open(found->path("server.jsonl"), unread.why);
     if (!lines) {
-        return exit_input;
+        return unread;
     }
-    const std::string path = file("server.jsonl");
-    Result<LineSink> sink = LineSink::create(path);
-    if (!sink) {
-        return why_unwritten(path, sink.error(), why);
-    }
-    while (const auto line = lines.value().next()) {
-        sink.value().buffer().append(*line).push_back('\n');
-        sink.value().commit();
-    }
-    if (why = lines.value().why(); !why.empty()) {
-        return exit_input;
-    }
-    return finish(sink.value(), why);
+    return write_lines("server.jsonl", [&](LineSink& sink) {
+        while (const auto line = lines.value().next()) {
+            sink.buffer().append(*line).push_back('\n');
+            sink.commit();
+        }
+        return lines.value().why();
+    });
 }
 
-int MergedFolder::write_text(const char* name, const std::string& text, std::string& why) {
-    const std::string path = file(name);
+MergeRefusal MergedFolder::write_text(const char* name, const std::string& text) {
+    const std::string& path = names_.emplace_back(path_ + "/" + name);
     const Result<void> written = write_whole_file(path, text, Lasting::written);
-    return written ? exit_done : why_unwritten(path, written.error(), why);
+    return written ? MergeRefusal() : why_unwritten(path, written.error());
 }
 
 }  // namespace driftless
