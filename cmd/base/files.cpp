@@ -118,6 +118,29 @@ int refuse_existing_file(const char* flag, const std::string& path, bool force,
                : refuse_old(flag, path, " and is no earlier export of this kind");
 }
 
+int refuse_existing_files(std::span<const NewText> files, bool force) {
+    int code = exit_done;
+    for (auto one = files.begin(); one != files.end() && code == exit_done; ++one) {
+        code = one->path.empty() ? code : refuse_existing_file(one->flag, one->path, force);
+    }
+    return code;
+}
+
+int write_new_files(std::span<const NewText> files, bool force) {
+    int code = exit_done;
+    for (auto one = files.begin(); one != files.end() && code == exit_done; ++one) {
+        if (!one->path.empty()) {
+            const std::string text = one->make(code);
+            code = code == exit_done ? write_new_file(one->flag, one->path, text, force) : code;
+        }
+    }
+    return code;
+}
+
+std::ptrdiff_t files_on_stdout(std::span<const NewText> files) {
+    return std::ranges::count_if(files, [](const NewText& one) { return one.path == "-"; });
+}
+
 int write_export(const char* flag, const std::string& path, bool force,
                  const std::function<int(const std::string&)>& write) {
     int code = refuse_existing_file(flag, path, force);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,20 @@ int fail_new_file(const char* flag, const std::string& path, const Error& error)
 /// The same with this text; "-": standard output.
 int write_new_file(const char* flag, const std::string& path, const std::string& text,
                    bool force = false);
+
+/// A file that a command makes when it has its result.
+struct NewText {
+    const char* flag;
+    const std::string& path;  ///< as typed; empty: not asked for; "-": standard output
+    /// Its text; where it cannot be made, that is printed, and the argument is the exit code.
+    std::function<std::string(int& code)> make;
+};
+/// As refuse_existing_file, of all of them.
+int refuse_existing_files(std::span<const NewText> files, bool force);
+/// As write_new_file, up to the first that fails.
+int write_new_files(std::span<const NewText> files, bool force);
+/// How many of them go to standard output.
+std::ptrdiff_t files_on_stdout(std::span<const NewText> files);
 
 /// What a command with a result writes for a CI system, as typed; empty: not asked for.
 struct CiFiles {

@@ -187,12 +187,6 @@ constexpr std::int64_t wait_ns = 1'000'000'000;
 constexpr std::size_t why_bytes_max = 500;
 constexpr const char* certified_flag = "--require-certified";
 
-CellEnd refused(std::string why) {
-    CellEnd end;
-    end.why = std::move(why);
-    return end;
-}
-
 /// Passes on each request to stop that has come since the last time.
 void pass_on(const Child& child, int& seen) {
     for (const int asked = stop_requests().load(); seen < asked; ++seen) {
@@ -259,8 +253,7 @@ std::string crossed_thresholds(const CellSummary& summary) {
 /// A run that ended by itself and has a summary.
 void judge_summed(const Cell& cell, CellEnd& end) {
     const std::string verdict = end.summary->verdict();
-    const bool asked = std::find(cell.arguments.begin(), cell.arguments.end(), certified_flag) !=
-                       cell.arguments.end();
+    const bool asked = std::ranges::find(cell.arguments, certified_flag) != cell.arguments.end();
     const bool uncertified =
         end.exit_code == exit_not_certified && asked && verdict != name_of(Verdict::certified);
     if (uncertified || is_spoiled(verdict)) {
@@ -317,8 +310,8 @@ const char* name_of(CellOutcome outcome) {
 CellEnd run_cell(const Cell& cell) {
     const int stops = stop_requests().load();
     if (!make_folders_above(cell.folder)) {
-        return refused(cell.folder + ": its parent folder cannot be created: " +
-                       reason_of(error_from_errno(errno, "make a folder")));
+        return {.why = cell.folder + ": its parent folder cannot be created: " +
+                       reason_of(error_from_errno(errno, "make a folder"))};
     }
     const Result<int> output = open_output(cell.folder + ".stdout");
     const Result<int> messages = open_output(cell.folder + ".stderr");
@@ -339,8 +332,8 @@ CellEnd run_cell(const Cell& cell) {
         }
     }
     if (!child) {
-        return refused(std::string("cannot ") + child.error().doing + ": " +
-                       reason_of(child.error()));
+        return {.why =
+                    std::string("cannot ") + child.error().doing + ": " + reason_of(child.error())};
     }
     const ChildEnd ended = wait_for(child.value(), stops);
     return judge(cell, ended, stop_requests().load() > stops);
@@ -351,8 +344,7 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<CellValue> set = values;
     set.push_back({"cell", folder.substr(folder.rfind('/') + 1)});
     set.push_back({"run", folder});
-    const bool varied = std::any_of(values.begin(), values.end(),
-                                    [](const CellValue& one) { return one.name == "url"; });
+    const bool varied = std::ranges::count(values, "url", &CellValue::name) > 0;
     if (!url.empty() && !varied) {
         set.push_back({"url", url});
     }
@@ -588,7 +580,7 @@ Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths
     std::vector<KeptTrace> kept;
     for (const std::string& one : paths) {
         const auto is_one = [&one](const KeptTrace& known) { return known.path == one; };
-        if (std::any_of(kept.begin(), kept.end(), is_one)) {
+        if (std::ranges::any_of(kept, is_one)) {
             continue;
         }
         Result<KeptTrace> trace = keep_trace(one);

@@ -20,9 +20,6 @@
 
 namespace driftless {
 
-// One cell of a sweep or a search: a `driftless replay` as a child process, its summary, and the
-// user's hooks around it.
-
 /// CellSummary: the figures of a cell, from the `summary.json` of its run, by the names that
 /// thresholds have ("ttft:p99"). Pure; owns the text.
 class CellSummary {
@@ -62,6 +59,8 @@ class CellSummary {
 struct CellValue {
     std::string name;
     std::string value;
+
+    std::string text() const { return name + "=" + value; }
 };
 
 struct Cell {
@@ -92,7 +91,7 @@ struct CellEnd {
     std::string why;     ///< one line; empty: completed
     int exit_code = -1;  ///< of the replay; -1: it was not started, or a signal ended it
     int signal = 0;      ///< ... this one; 0: none
-    std::optional<CellSummary> summary;  ///< none where the run wrote none
+    std::optional<CellSummary> summary = {};  ///< none where the run wrote none
 
     bool killed() const { return signal != 0; }
 };
@@ -153,9 +152,6 @@ HookEnd run_until_ready(
 
 /// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);
-
-// What `sweep` and `find` share to be resumed after a kill: the folder where they began, the
-// traces as they were, unfinished tries; and texts in the files that say so.
 
 // What a sweep or a search that is resumed must find again: the files of its traces, byte for
 // byte. Cells of two traces in one table would be compared as if they were of one.

@@ -300,8 +300,6 @@ struct ComparisonParts {
     std::uint64_t rows_listed = 0;  ///< the requests that changed most
 };
 
-std::string comparison_screen(const Comparison& comparison, const ComparisonParts& parts);
-
 /// Lines for standard error: why the two are not the same work, and what to do.
 std::string refusal_text(const Comparison& comparison);
 
@@ -322,29 +320,6 @@ std::vector<std::string> metric_cells(const MetricComparison& metric,
 /// The names of these cells.
 std::vector<std::string> metric_titles(const GroupComparison& groups);
 
-// A comparison as one JSON object; its schema is compare.schema.json. Pure.
-
-/// With a newline at the end. Of a refused comparison: `same_work`, `differences`, the runs, and no
-/// metrics.
-std::string comparison_json(const Comparison& comparison);
-
-/// An array of objects: value, by, groups.
-void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValue value);
-
-// A comparison for a CI job: the summary page in Markdown, and test cases in JUnit's XML. Pure.
-
-std::string comparison_markdown(const Comparison& comparison);
-
-/// A case for the sameness of work, and one for each `--fail-if`: what is unsure is skipped, or has
-/// failed where `unsure_fails`.
-std::string comparison_junit(const Comparison& comparison, bool unsure_fails);
-
-// A comparison as one offline page for a browser: both sides on one axis, where requests changed,
-// the table. Pure; its script is page/two_sides.js, all else is the page of a run (page_shell).
-
-/// Of a comparison that was not refused.
-std::string comparison_page(const Comparison& comparison);
-
 // The files that `compare` writes beside its screen: which were asked for, and writing them.
 
 /// Paths as typed; empty: not asked for. "-" is standard output.
@@ -352,18 +327,12 @@ struct CompareExports {
     std::string json;
     CiFiles ci;
     std::string html;  ///< a file, never "-"
-
-    /// One of them goes to standard output, which then carries nothing else.
-    bool take_stdout() const { return json == "-" || ci.markdown == "-" || ci.junit == "-"; }
 };
 
-/// `exit_done` if none of the files exists yet, or `--force` is given; otherwise prints which one
-/// does, and returns `exit_usage`.
-int check_exports(const CompareExports& exports);
-
-/// Writes what was asked for; of a refused comparison all but the page. Returns the exit code; what
-/// failed is printed.
-int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails);
+/// What was asked for, to be made of `comparison` when it is there: the page comes last, and is not
+/// made of a refused one. Refers to both.
+std::vector<NewText> export_files(const CompareExports& exports, const Comparison& comparison,
+                                  bool unsure_fails);
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_compare(int argc, char** argv);

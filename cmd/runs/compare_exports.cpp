@@ -120,8 +120,7 @@ void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thre
     json.end_array();
 }
 
-}  // namespace
-
+/// An array of objects: value, by, groups.
 void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValue value) {
     json.begin_array();
     for (const ChangeView& view : views) {
@@ -145,6 +144,8 @@ void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValu
     json.end_array();
 }
 
+/// One object, by compare.schema.json, with a newline at the end. Of a refused comparison:
+/// `same_work`, `differences`, the runs, and no metrics.
 std::string comparison_json(const Comparison& comparison) {
     std::string text;
     JsonWriter json(text);
@@ -170,8 +171,6 @@ std::string comparison_json(const Comparison& comparison) {
     escape_unprintable_json(text, 0);
     return text + "\n";
 }
-
-namespace {
 
 std::string table_row(const std::vector<std::string>& texts) {
     std::string line = "|";
@@ -214,8 +213,7 @@ TestCase work_case(const Comparison& comparison) {
     return one;
 }
 
-}  // namespace
-
+/// The summary page of a CI job.
 std::string comparison_markdown(const Comparison& comparison) {
     if (comparison.groups.metrics.empty()) {
         return std::string(markdown_begins) + " compare: not the same work\n\n```\n" +
@@ -241,6 +239,8 @@ std::string comparison_markdown(const Comparison& comparison) {
     return text + where_text(comparison);
 }
 
+/// A case for the sameness of work, and one for each `--fail-if`: what is unsure is skipped, or has
+/// failed where `unsure_fails`.
 std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     std::vector<TestCase> cases{work_case(comparison)};
     for (const JudgedThreshold& one : comparison.thresholds) {
@@ -256,8 +256,6 @@ std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     const PlayedRun& run = comparison.b.front();
     return junit_text(run.facts.info.trace, cases, run.compared.duration_ns, run.facts.info.date);
 }
-
-namespace {
 
 constexpr std::array<std::string_view, 1> scripts{"two_sides"};
 /// More would make the page too large to be fluid: it has every second request then, or third.
@@ -301,11 +299,8 @@ void write_requests(JsonWriter& json, const Comparison& comparison) {
 
 /// As they can be shown: a folder's name may hold anything.
 void write_names(JsonWriter& json, const char* key, const std::vector<PlayedRun>& runs) {
-    std::string names;
-    for (const PlayedRun& run : runs) {
-        names += (names.empty() ? "" : "; ") + printable(run.name());
-    }
-    json.key(key).string(names);
+    json.key(key).string(
+        joined(runs, "; ", [](const PlayedRun& run) { return printable(run.name()); }));
 }
 
 void write_notes(JsonWriter& json, const Comparison& comparison) {
@@ -329,8 +324,8 @@ void write_cells(JsonWriter& json, const Comparison& comparison) {
     json.end_array();
 }
 
-}  // namespace
-
+/// One offline page for a browser, of a comparison that was not refused: both sides on one axis,
+/// where requests changed, the table. Its script is page/two_sides.js.
 std::string comparison_page(const Comparison& comparison) {
     std::string data;
     JsonWriter json(data);
@@ -356,34 +351,16 @@ std::string comparison_page(const Comparison& comparison) {
         data);
 }
 
-int check_exports(const CompareExports& exports) {
-    int code = exit_done;
-    const auto check = [&](const char* flag, const std::string& path) {
-        if (code == exit_done && !path.empty()) {
-            code = refuse_existing_file(flag, path, exports.ci.force);
-        }
-    };
-    check("--json", exports.json);
-    check("--markdown", exports.ci.markdown);
-    check("--junit", exports.ci.junit);
-    check("--html", exports.html);
-    return code;
-}
+}  // namespace
 
-int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails) {
-    int code = exit_done;
-    const auto write = [&](const char* flag, const std::string& path, const auto& text) {
-        if (code == exit_done && !path.empty()) {
-            code = write_new_file(flag, path, text(), exports.ci.force);
-        }
-    };
-    write("--json", exports.json, [&] { return comparison_json(comparison); });
-    write("--markdown", exports.ci.markdown, [&] { return comparison_markdown(comparison); });
-    write("--junit", exports.ci.junit, [&] { return comparison_junit(comparison, unsure_fails); });
-    if (!comparison.groups.metrics.empty()) {
-        write("--html", exports.html, [&] { return comparison_page(comparison); });
-    }
-    return code;
+std::vector<NewText> export_files(const CompareExports& exports, const Comparison& comparison,
+                                  bool unsure_fails) {
+    return {
+        {"--json", exports.json, [&](int&) { return comparison_json(comparison); }},
+        {"--markdown", exports.ci.markdown, [&](int&) { return comparison_markdown(comparison); }},
+        {"--junit", exports.ci.junit,
+         [&, unsure_fails](int&) { return comparison_junit(comparison, unsure_fails); }},
+        {"--html", exports.html, [&](int&) { return comparison_page(comparison); }}};
 }
 
 }  // namespace driftless

@@ -157,7 +157,7 @@ void count(const ReadRow& one, PlayedCounts& counts) {
 
 /// The rows in the order of their keys, of each the last try.
 void settle(SideRead& read, PlayedRun& run) {
-    std::stable_sort(read.rows.begin(), read.rows.end(), [](const ReadRow& a, const ReadRow& b) {
+    std::ranges::stable_sort(read.rows, [](const ReadRow& a, const ReadRow& b) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
@@ -380,7 +380,7 @@ Groups by_size(const std::vector<PairedRequest>& rows) {
     const std::vector<std::uint32_t> bounds = length_bounds(lengths, size_groups);
     Groups groups;
     for (const PairedRequest& row : rows) {
-        const auto found = std::lower_bound(bounds.begin(), bounds.end(), row.input_tokens);
+        const auto found = std::ranges::lower_bound(bounds, row.input_tokens);
         Group& group = groups[found - bounds.begin()];
         group.name = "to " + with_commas(*found, 0);
         group.rows.push_back(&row);
@@ -402,8 +402,8 @@ Groups by_turn(const std::vector<PairedRequest>& rows) {
                                Turns{UINT32_MAX, "from 17"}};
     Groups groups;
     for (const PairedRequest& row : rows) {
-        const auto* const found = std::find_if(
-            turns.begin(), turns.end(), [&row](const Turns& one) { return row.turn <= one.last; });
+        const auto* const found =
+            std::ranges::find_if(turns, [&row](const Turns& one) { return row.turn <= one.last; });
         Group& group = groups[found - turns.begin()];
         group.name = found->name;
         group.rows.push_back(&row);
@@ -430,7 +430,7 @@ Groups by_time(const std::vector<PairedRequest>& rows) {
     const auto order = [](const PairedRequest& x, const PairedRequest& y) {
         return x.due_ns < y.due_ns;
     };
-    const auto [first, last] = std::minmax_element(rows.begin(), rows.end(), order);
+    const auto [first, last] = std::ranges::minmax_element(rows, order);
     const std::int64_t from = first->due_ns;
     const std::int64_t part = std::max<std::int64_t>((last->due_ns - from) / time_groups + 1, 1);
     Groups groups;

@@ -90,11 +90,7 @@ std::string salts_of(const std::vector<PlayedRun>& runs) {
     for (const PlayedRun& run : runs) {
         salts.insert(is_recorded_text(run) ? "none" : run.facts.cache_salt.value_or("none"));
     }
-    std::string text;
-    for (const std::string& salt : salts) {
-        text += (text.empty() ? "" : ", ") + salt;
-    }
-    return text;
+    return joined(salts, ", ");
 }
 
 /// Something that run.json says, by which two runs can differ. `explains`: instants or prompts
@@ -185,7 +181,7 @@ class Differences {
             add_part({"due instants", Weight::refused,
                       [](const PlayedRun& run) { return hex(run.facts.schedule_digest); }, repeat});
         }
-        const bool all_known = std::all_of(runs_.begin(), runs_.end(), [](const PlayedRun* run) {
+        const bool all_known = std::ranges::all_of(runs_, [](const PlayedRun* run) {
             return run->facts.prompts_digest.has_value() && !run->facts.is_live;
         });
         if (!prompts_explained_ && all_known) {
@@ -237,8 +233,8 @@ class Differences {
         }
     }
     std::vector<WorkDifference> take() {
-        std::stable_sort(found_.begin(), found_.end(),
-                         [](const auto& x, const auto& y) { return x.weight > y.weight; });
+        std::ranges::stable_sort(found_,
+                                 [](const auto& x, const auto& y) { return x.weight > y.weight; });
         return std::move(found_);
     }
 
@@ -585,18 +581,17 @@ std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
 }
 
 bool has_slo(const std::vector<PlayedRun>& runs) {
-    return std::any_of(runs.begin(), runs.end(), [](const PlayedRun& run) {
+    return std::ranges::any_of(runs, [](const PlayedRun& run) {
         const auto& requests = run.compared.requests;
-        return std::any_of(requests.begin(), requests.end(),
-                           [](const ComparedRequest& one) { return one.meets_slo.has_value(); });
+        return std::ranges::any_of(
+            requests, [](const ComparedRequest& one) { return one.meets_slo.has_value(); });
     });
 }
 
 /// The first time that is asked for.
 RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
-    const auto found = std::find_if(metrics.begin(), metrics.end(), [](const ComparedMetric& one) {
-        return one.unit() == MetricUnit::ns;
-    });
+    const auto found = std::ranges::find_if(
+        metrics, [](const ComparedMetric& one) { return one.unit() == MetricUnit::ns; });
     return found == metrics.end() ? RowValue::ttft : found->value;
 }
 

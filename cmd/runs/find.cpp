@@ -326,7 +326,7 @@ std::vector<std::string> Finder::loop_arguments() const {
     for (std::size_t i = 0; i < options_.replay_flags.size(); ++i) {
         const std::string& flag = options_.replay_flags[i];
         const std::string name = flag.substr(0, flag.find('='));
-        if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) {
+        if (std::ranges::find(left_out, name) == left_out.end()) {
             flags.push_back(flag);
         } else {
             i += name == flag ? 1 : 0;  // its value

@@ -93,8 +93,6 @@ SearchStep next_step(const SearchRules& rules, std::span<const JudgedProbe> done
 std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns);
 inline constexpr std::size_t saturated_min = 4;
 
-// `driftless find`: the highest load at which a server meets an SLO.
-
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_find(int argc, char** argv);
 
@@ -207,8 +205,6 @@ class Window {
     std::int64_t typed_ns_ = 0;  ///< 0: there is none
     double times_ = 1;
 };
-
-// What a search knows: its SLO, what each of its replays says of it, the screen, and `find.json`.
 
 // JudgedProbe: what one replay of a search says of its load. Reads the files of a run; prints
 // nothing.

@@ -62,7 +62,7 @@ class Asked {
                 values.push_back(one.probe.value);
             }
         }
-        std::sort(values.begin(), values.end());
+        std::ranges::sort(values);
         return values;
     }
 
@@ -209,7 +209,7 @@ const char* name_of(SearchState state) {
 
 std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns) {
     constexpr double ns_per_second = 1e9;
-    std::sort(ended_ns.begin(), ended_ns.end());
+    std::ranges::sort(ended_ns);
     double highest = 0;
     for (std::size_t i = ended_ns.size() / 2; i < ended_ns.size(); ++i) {
         const double ended = static_cast<double>(std::max<std::int64_t>(ended_ns[i], 1));

@@ -255,11 +255,9 @@ const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
 }
 
 std::string figures_text(const JudgedProbe& probe) {
-    std::string text;
-    for (const ThresholdFinding& one : probe.findings) {
-        text += (text.empty() ? "" : ", ") + one.condition + " " + value_text(one);
-    }
-    return text;
+    return joined(probe.findings, ", ", [](const ThresholdFinding& one) {
+        return one.condition + " " + value_text(one);
+    });
 }
 
 std::string stability_text(const StabilityFinding& found) {
@@ -343,7 +341,7 @@ std::string why_spoiled(const CellEnd& end, const Slos& slos, const JudgedProbe&
     for (const Slo& slo : slos.list) {
         tightest = std::min(tightest, tightest_ns(slo.threshold, summary));
     }
-    std::sort(late_ns.begin(), late_ns.end());
+    std::ranges::sort(late_ns);
     const std::size_t p99 = nearest_rank(late_ns.size(), 990) - 1;
     if (!std::isfinite(tightest) || static_cast<double>(late_ns.back()) > worst_part * tightest ||
         static_cast<double>(late_ns[p99]) > late_part * tightest) {

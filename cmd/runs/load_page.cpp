@@ -18,21 +18,15 @@ namespace driftless {
 
 namespace {
 
-/// A figure of one run: ms, a share from 0 to 1, or a number; the client may have moved it so far.
-struct LoadValue {
-    std::optional<double> value;
-    std::optional<ErrorBar> bar;
-};
-
 struct LoadPoint {
     double load = 0;
-    std::string name;                ///< "rate 12.5 seed 1"
-    std::string group;               ///< what else differs; empty: nothing
-    std::string outcome;             ///< "meets", "fails"; anything else: it says nothing
-    std::string why;                 ///< of an outcome that the figures do not show
-    std::string run;                 ///< its folder, below that of the page
-    std::vector<std::string> cells;  ///< [columns]
-    std::vector<LoadValue> figures;  ///< [limits]
+    std::string name;                  ///< "rate 12.5 seed 1"
+    std::string group;                 ///< what else differs; empty: nothing
+    std::string outcome;               ///< "meets", "fails"; anything else: it says nothing
+    std::string why;                   ///< of an outcome that the figures do not show
+    std::string run;                   ///< its folder, below that of the page
+    std::vector<std::string> cells;    ///< [columns]
+    std::vector<GroupFigure> figures;  ///< [limits]: ms, a share from 0 to 1, or a number
 };
 
 /// What one chart shows.
@@ -147,8 +141,7 @@ LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis
     for (std::size_t i = 0; i < values.size(); ++i) {
         point.cells.push_back(values[i].value);
         if (i != axis) {
-            point.group +=
-                (point.group.empty() ? "" : " ") + values[i].name + "=" + values[i].value;
+            point.group += (point.group.empty() ? "" : " ") + values[i].text();
         }
     }
     const Threshold served = parse_figure("request_throughput").value();
@@ -161,14 +154,15 @@ LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis
                                                                        : "left out";
     point.why = run.left_out;
     for (const Threshold& which : figures) {
-        LoadValue one;
+        GroupFigure one;
         if (run.summary) {
             one = {run.summary->figure(which), run.summary->error_bar(which)};
         }
         const double unit = unit_of(which);
         one.value = one.value ? std::optional(*one.value / unit) : std::nullopt;
-        one.bar = one.bar ? std::optional(ErrorBar{one.bar->below / unit, one.bar->above / unit})
-                          : std::nullopt;
+        one.error = one.error
+                        ? std::optional(ErrorBar{one.error->below / unit, one.error->above / unit})
+                        : std::nullopt;
         point.figures.push_back(one);
     }
     return point;
@@ -249,11 +243,11 @@ void write_point(JsonWriter& json, const LoadPoint& point, const std::string& fo
     const std::string link = link_to_run(folder + "/" + point.run, folder);
     write_optional_text(json, "link", link);
     json.key("figures").begin_array();
-    for (const LoadValue& one : point.figures) {
+    for (const GroupFigure& one : point.figures) {
         json.begin_object();
         json.key("value").optional(one.value);
-        json.key("below").optional(one.bar ? std::optional(one.bar->below) : std::nullopt);
-        json.key("above").optional(one.bar ? std::optional(one.bar->above) : std::nullopt);
+        json.key("below").optional(one.error ? std::optional(one.error->below) : std::nullopt);
+        json.key("above").optional(one.error ? std::optional(one.error->above) : std::nullopt);
         json.end_object();
     }
     json.end_array().end_object();

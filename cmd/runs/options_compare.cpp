@@ -79,8 +79,8 @@ const std::string separator("\0--", 3);
 
 /// Sorts the folders into the two sides. Returns what is wrong, or the empty text.
 std::string take_sides(const std::vector<std::string>& runs, CompareCommand& command) {
-    const auto bar = std::find(runs.begin(), runs.end(), separator);
-    if (std::count(runs.begin(), runs.end(), separator) > 1) {
+    const auto bar = std::ranges::find(runs, separator);
+    if (std::ranges::count(runs, separator) > 1) {
         return "-- appears twice; use it once, between A and B";
     }
     if (bar == runs.end()) {
@@ -101,7 +101,7 @@ std::string take_sides(const std::vector<std::string>& runs, CompareCommand& com
 }
 
 std::string take_table(const std::vector<std::string>& runs, TableCommand& table) {
-    if (std::find(runs.begin(), runs.end(), separator) != runs.end()) {
+    if (std::ranges::find(runs, separator) != runs.end()) {
         return "--table does not split runs into A and B; remove --";
     }
     table.runs = runs;
@@ -169,8 +169,7 @@ std::string why_not_judged(const CompareCommand& command) {
         return "";
     }
     const std::vector<ChangeThreshold>& rules = command.wish.thresholds;
-    const auto found = std::find_if(rules.begin(), rules.end(),
-                                    [](const ChangeThreshold& one) { return one.relative; });
+    const auto found = std::ranges::find_if(rules, &ChangeThreshold::relative);
     return found == rules.end()
                ? ""
                : "--fail-if: \"" + found->text +
@@ -200,7 +199,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     add_flags(flags, line.command);
     add_table_flags(flags, line.table);
     std::vector<std::string> given = arguments;
-    std::replace(given.begin(), given.end(), std::string("--"), separator);
+    std::ranges::replace(given, std::string("--"), separator);
     parser.read(given, line, [&] {
         std::string why = why_not_table(line.table, line.is_table);
         line.table.anyway = line.command.anyway;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/reading/view.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 
@@ -166,7 +166,7 @@ std::string complete(TypedSweep& typed, const std::vector<std::string>& of_repla
 }  // namespace
 
 SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) {
-    const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+    const auto separator = std::ranges::find(arguments, "--");
     const std::vector<std::string> own(arguments.begin(), separator);
     const std::vector<std::string> of_replay(
         separator == arguments.end() ? separator : separator + 1, arguments.end());
@@ -239,25 +239,19 @@ constexpr Choices<const LoadAxis*> axis_choices({{axes[0].name.data(), &axes[0]}
 constexpr double reach = 1024;
 
 Result<std::optional<double>> parse_load(std::string_view text) {
-    double value = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (!whole || !(value >= load_min && value <= load_max)) {
+    const auto value = read_number<double>(text, std::chars_format::fixed);
+    if (!value || !(*value >= load_min && *value <= load_max)) {
         return Error{ErrorCode::invalid, 0, "is not a load; use a number above 0, up to 1000000"};
     }
-    return std::optional(value);
+    return value;
 }
 
 Result<double> parse_tolerance(std::string_view text) {
     const bool percent = text.ends_with('%');
-    const std::string_view digits = percent ? text.substr(0, text.size() - 1) : text;
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
-                                              std::chars_format::fixed);
-    const bool whole = error == std::errc() && end == digits.data() + digits.size();
-    value /= percent ? 100 : 1;
-    if (!whole || !(value >= 0.001 && value <= 1)) {
+    text.remove_suffix(percent ? 1 : 0);
+    const double value =
+        read_number<double>(text, std::chars_format::fixed).value_or(0) / (percent ? 100 : 1);
+    if (!(value >= 0.001 && value <= 1)) {
         return Error{ErrorCode::invalid, 0, "is not a tolerance; use 0.1% to 100%, as in 5%"};
     }
     return value;
@@ -276,10 +270,6 @@ Result<std::uint32_t> parse_tries(std::string_view text) {
     return count && count.value() > 0
                ? count
                : Error{ErrorCode::invalid, 0, "is not a number from 1 to 20"};
-}
-
-Result<std::uint64_t> parse_seed(std::string_view text) {
-    return parse_count(text);
 }
 
 std::string check_replay_flags(const FindOptions& options) {
@@ -385,7 +375,7 @@ void add_flags(Flags& flags, FindOptions& options) {
     flags.value("--tries", "N", "tries of a spoiled probe", "3", parse_tries,
                 options.rules.tries_max);
     flags.value("--seed", "N", "seed of the replays; --replicates use the next ones", "0",
-                parse_seed, options.seed);
+                parse_count, options.seed);
     flags.group("Output");
     flags.value("--out", "DIR", "new folder for find.json and the runs [runs/<UTC time>-find]",
                 nullptr, parse_text, options.out);
@@ -399,7 +389,7 @@ void add_flags(Flags& flags, FindOptions& options) {
 }  // namespace
 
 bool has_flag(const std::vector<std::string>& flags, std::string_view name) {
-    return std::any_of(flags.begin(), flags.end(), [&](const std::string& one) {
+    return std::ranges::any_of(flags, [&](const std::string& one) {
         return one == name ||
                (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=');
     });
@@ -441,7 +431,7 @@ void begin_near(FindOptions& options, double saturated_rate) {
 FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     FindCommandLine line;
     FindOptions& options = line.options;
-    const auto bar = std::find(arguments.begin(), arguments.end(), "--");
+    const auto bar = std::ranges::find(arguments, "--");
     if (bar != arguments.end()) {
         options.replay_flags.assign(bar + 1, arguments.end());
     }

@@ -39,13 +39,6 @@
 
 namespace driftless {
 
-// `driftless sweep`, and its cells without playing them (`--dry-run`).
-
-// `driftless sweep --dry-run`: the cells, with their rows and how long each takes.
-
-/// Lets replay make a dry run of each combination. Prints; returns the exit code.
-int dry_run_sweep(const Ledger& ledger);
-
 namespace {
 
 constexpr double ns_per_second = 1e9;
@@ -110,8 +103,8 @@ void print_cell(const PlannedCell& cell, const CellEnd& end,
                estimate->at_least ? "at least " : "", estimate->seconds);
 }
 
-}  // namespace
-
+/// Lets replay make a dry run of each combination: the cells, with their rows and how long each
+/// takes. Prints; returns the exit code.
 int dry_run_sweep(const Ledger& ledger) {
     const Scratch scratch;
     if (!scratch.made()) {
@@ -145,172 +138,6 @@ int dry_run_sweep(const Ledger& ledger) {
     return failed ? exit_input : exit_done;
 }
 
-namespace {
-
-int refuse(const std::string& why, int code = exit_usage) {
-    return refuse_cells("sweep", why, code);
-}
-
-std::string default_sweep_folder() {
-    const time_t now = ::time(nullptr);
-    tm parts{};
-    (void)::gmtime_r(&now, &parts);
-    char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return std::string("sweeps/") + text;
-}
-
-/// Replay's own words, without its name and its hint.
-std::string words_of_replay(const std::string& text) {
-    constexpr std::string_view before = "driftless replay: ";
-    constexpr std::string_view behind = " (see driftless replay --help)";
-    std::string words = text.starts_with(before) ? text.substr(before.size()) : text;
-    return words.ends_with(behind) ? words.substr(0, words.size() - behind.size()) : words;
-}
-
-/// Every cell is one that replay takes, before the first hook runs. `paths`: its traces.
-int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
-                std::vector<std::string>& paths) {
-    for (const LedgerCell& cell : ledger.cells) {
-        std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
-        if (dry_run) {
-            arguments.emplace_back("--dry-run");
-        }
-        const ReplayCommandLine line = parse_replay_options(arguments, key);
-        if (line.kind == ReplayCommandLine::Kind::help) {
-            return refuse("flags of replay: remove -h");
-        }
-        if (line.kind == ReplayCommandLine::Kind::refused) {
-            return refuse("cell " + cell.planned.name + ": " + words_of_replay(line.text));
-        }
-        const OrExit<Credentials> keys =
-            read_credentials(line.options.request, line.options.server.targets);
-        if (!keys) {
-            return keys.exit_code();
-        }
-        if (repeats_secret(arguments, keys.value())) {
-            return exit_usage;
-        }
-        for (const std::string& path : line.options.workload.files.paths) {
-            struct stat facts{};
-            if (::stat(path.c_str(), &facts) != 0) {
-                return refuse(path + ": " + reason_of(error_from_errno(errno, "open the trace")),
-                              exit_input);
-            }
-            paths.push_back(path);
-        }
-    }
-    return exit_done;
-}
-
-void print_plan(const Ledger& ledger, const std::string& folder) {
-    print_line("sweep: %zu cells in %s", ledger.cells.size(), folder.c_str());
-    if (ledger.plan.salted) {
-        print_line(
-            "cache: every cell has its own prompts (--cache-salt random), except for "
-            "recorded text");
-    }
-}
-
-/// A new folder that is ours from now on.
-OrExit<FolderLock> take_folder(const std::string& folder) {
-    if (!make_folder(folder)) {
-        return errno == EEXIST
-                   ? refuse("--out " + folder +
-                            ": already exists; name a new folder, or use --resume " + folder +
-                            " to continue the sweep there")
-                   : fail_host(folder.c_str(), error_from_errno(errno, "make a folder"));
-    }
-    return lock_folder("sweep", folder);
-}
-
-/// Each cell that was cut off is nobody's any more.
-int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
-    for (const LedgerCell& cell : ledger.cells) {
-        if (cell.state != CellState::running) {
-            continue;
-        }
-        const std::string run = folder + "/" + cell.planned.folder;
-        switch (wait_for_orphan(run)) {
-            case OrphanEnd::gone:
-                break;
-            case OrphanEnd::runs:
-                return refuse(run +
-                              ": its replay is still running; stop it, then resume the sweep");
-            case OrphanEnd::stopped:
-                return exit_interrupted;
-        }
-    }
-    return exit_done;
-}
-
-int begin(const SweepCommand& command, const std::string& key) {
-    Ledger ledger = new_ledger(command.plan);
-    std::vector<std::string> paths;
-    if (const int code = check_cells(ledger, key, command.dry_run, paths); code != exit_done) {
-        return code;
-    }
-    if (command.dry_run) {
-        return dry_run_sweep(ledger);
-    }
-    std::string unread;
-    Result<std::vector<KeptTrace>> traces = keep_traces(paths, unread);
-    if (!traces) {
-        return refuse(unread + ": " + reason_of(traces.error()), exit_input);
-    }
-    ledger.plan.home = absolute_path(".");
-    ledger.plan.traces = std::move(traces).value();
-    const std::string folder = command.out.empty() ? default_sweep_folder() : command.out;
-    const OrExit<FolderLock> lock = take_folder(folder);
-    if (!lock) {
-        return lock.exit_code();
-    }
-    print_plan(ledger, folder);
-    return play_sweep(ledger, folder, key);
-}
-
-int resume(const std::string& shown, const std::string& key) {
-    const OrExit<KeptFolder> kept = take_kept_folder("sweep", "a sweep", shown);
-    if (!kept) {
-        return kept.exit_code();
-    }
-    Ledger ledger;
-    if (const std::string why = read_ledger(kept.value().text, ledger); !why.empty()) {
-        return refuse(shown + "/sweep.json " + why, exit_input);
-    }
-    const std::string folder = absolute_path(shown);
-    if (const std::string why = go_home(ledger.plan.home, ledger.plan.traces); !why.empty()) {
-        return refuse("--resume " + shown + ": " + why, exit_input);
-    }
-    std::vector<std::string> paths;
-    if (const int code = check_cells(ledger, key, false, paths); code != exit_done) {
-        return code;
-    }
-    print_plan(ledger, shown);
-    if (const int code = wait_for_orphans(ledger, folder); code != exit_done) {
-        return code;
-    }
-    return play_sweep(ledger, folder, key);
-}
-
-}  // namespace
-
-int run_sweep(int argc, char** argv) {
-    const SweepCommandLine line = parse_sweep_options({argv + 1, argv + argc});
-    if (const std::optional<int> code = line.finish()) {
-        return *code;
-    }
-    const char* variable = std::getenv("OPENAI_API_KEY");
-    const std::string key = variable != nullptr ? variable : "";
-    catch_stop_signals();
-    count_stop_requests();
-    (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    return line.command.resume.empty() ? begin(line.command, key)
-                                       : resume(without_slashes(line.command.resume), key);
-}
-
-namespace {
-
 // Gauges. A page may have those of two servers (a router and its engines): all are summed, because
 // none may have a request.
 constexpr std::array<std::string_view, 10> names{"vllm:num_requests_running",
@@ -327,7 +154,7 @@ constexpr std::array<std::string_view, 10> names{"vllm:num_requests_running",
 /// The value of a line "name{labels} 3.0 [time]", where it is one of ours.
 std::optional<double> value_of(std::string_view line) {
     const std::size_t name_end = std::min(line.find_first_of("{ \t"), line.size());
-    if (std::find(names.begin(), names.end(), line.substr(0, name_end)) == names.end()) {
+    if (std::ranges::find(names, line.substr(0, name_end)) == names.end()) {
         return std::nullopt;
     }
     line.remove_prefix(name_end);
@@ -493,9 +320,8 @@ class CellPlay {
 
     /// Also after a cell that failed or was interrupted; one more request to stop ends it.
     void clean_up() {
-        const HookEnd end =
-            run_hook(hook("after", plan_.after), environment_, run_folder_ + ".after.txt",
-                     stop_requests().load(), [](const auto& late) { tell(late); });
+        const HookEnd end = run_hook(plan_.after, environment_, run_folder_ + ".after.txt",
+                                     stop_requests().load(), [](const auto& late) { tell(late); });
         if (end.outcome != HookOutcome::done) {
             note_failed(end);
             cell_.note += (cell_.note.empty() ? "" : "; ") + end.why();
@@ -506,18 +332,12 @@ class CellPlay {
   private:
     /// False: the cell has ended.
     bool prepare() {
-        return begin(run_hook(hook("before", plan_.before), environment_,
-                              run_folder_ + ".before.txt", stops_,
-                              [this](const auto& late) { tell(late, begins_); })) &&
-               begin(ready()) && wait();
-    }
-
-    HookEnd ready() {
-        return plan_.ready.command.empty()
-                   ? HookEnd()
-                   : run_until_ready(hook("ready", plan_.ready), environment_,
-                                     run_folder_ + ".ready.txt", stops_,
-                                     [this](const auto& last) { tell(last, begins_); });
+        const auto waits = [this](const auto& late) { tell(late, begins_); };
+        return begin(run_hook(plan_.before, environment_, run_folder_ + ".before.txt", stops_,
+                              waits)) &&
+               begin(run_until_ready(plan_.ready, environment_, run_folder_ + ".ready.txt", stops_,
+                                     waits)) &&
+               wait();
     }
 
     /// While it is waited for.
@@ -567,10 +387,6 @@ class CellPlay {
             cell_.verdict = end.summary->verdict();
             cell_.summary = kept_figures(*end.summary);
         }
-    }
-
-    static Hook hook(const char* name, const SweepHook& planned) {
-        return {name, planned.command, planned.limit_ns};
     }
 
     const SweepPlan& plan_;
@@ -684,8 +500,9 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
     return write_or_fail(ledger, folder);
 }
 
-}  // namespace
-
+/// Plays every cell of the ledger that has not ended, in order; writes the files into `folder`
+/// after each step, prints a line per cell and a table. The caller holds the folder's lock and has
+/// called `count_stop_requests`. `key` is the value of OPENAI_API_KEY. Returns the exit code.
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
     const LedgerCell* kept_out = nullptr;  // the last cell that was played, if a hook kept it out
@@ -727,6 +544,168 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
             kept_out->hook_failed.c_str(), folder.c_str());
     }
     return exit_code_of(ledger, stopped, hooks_fail);
+}
+
+int refuse(const std::string& why, int code = exit_usage) {
+    return refuse_cells("sweep", why, code);
+}
+
+std::string default_sweep_folder() {
+    const time_t now = ::time(nullptr);
+    tm parts{};
+    (void)::gmtime_r(&now, &parts);
+    char text[32];
+    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
+    return std::string("sweeps/") + text;
+}
+
+/// Replay's own words, without its name and its hint.
+std::string words_of_replay(const std::string& text) {
+    constexpr std::string_view before = "driftless replay: ";
+    constexpr std::string_view behind = " (see driftless replay --help)";
+    std::string words = text.starts_with(before) ? text.substr(before.size()) : text;
+    return words.ends_with(behind) ? words.substr(0, words.size() - behind.size()) : words;
+}
+
+/// Every cell is one that replay takes, before the first hook runs. `paths`: its traces.
+int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
+                std::vector<std::string>& paths) {
+    for (const LedgerCell& cell : ledger.cells) {
+        std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
+        if (dry_run) {
+            arguments.emplace_back("--dry-run");
+        }
+        const ReplayCommandLine line = parse_replay_options(arguments, key);
+        if (line.kind == ReplayCommandLine::Kind::help) {
+            return refuse("flags of replay: remove -h");
+        }
+        if (line.kind == ReplayCommandLine::Kind::refused) {
+            return refuse("cell " + cell.planned.name + ": " + words_of_replay(line.text));
+        }
+        const OrExit<Credentials> keys =
+            read_credentials(line.options.request, line.options.server.targets);
+        if (!keys) {
+            return keys.exit_code();
+        }
+        if (repeats_secret(arguments, keys.value())) {
+            return exit_usage;
+        }
+        for (const std::string& path : line.options.workload.files.paths) {
+            struct stat facts{};
+            if (::stat(path.c_str(), &facts) != 0) {
+                return refuse(path + ": " + reason_of(error_from_errno(errno, "open the trace")),
+                              exit_input);
+            }
+            paths.push_back(path);
+        }
+    }
+    return exit_done;
+}
+
+void print_plan(const Ledger& ledger, const std::string& folder) {
+    print_line("sweep: %zu cells in %s", ledger.cells.size(), folder.c_str());
+    if (ledger.plan.salted) {
+        print_line(
+            "cache: every cell has its own prompts (--cache-salt random), except for "
+            "recorded text");
+    }
+}
+
+/// A new folder that is ours from now on.
+OrExit<FolderLock> take_folder(const std::string& folder) {
+    if (!make_folder(folder)) {
+        return errno == EEXIST
+                   ? refuse("--out " + folder +
+                            ": already exists; name a new folder, or use --resume " + folder +
+                            " to continue the sweep there")
+                   : fail_host(folder.c_str(), error_from_errno(errno, "make a folder"));
+    }
+    return lock_folder("sweep", folder);
+}
+
+/// Each cell that was cut off is nobody's any more.
+int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
+    for (const LedgerCell& cell : ledger.cells) {
+        if (cell.state != CellState::running) {
+            continue;
+        }
+        const std::string run = folder + "/" + cell.planned.folder;
+        switch (wait_for_orphan(run)) {
+            case OrphanEnd::gone:
+                break;
+            case OrphanEnd::runs:
+                return refuse(run +
+                              ": its replay is still running; stop it, then resume the sweep");
+            case OrphanEnd::stopped:
+                return exit_interrupted;
+        }
+    }
+    return exit_done;
+}
+
+int begin(const SweepCommand& command, const std::string& key) {
+    Ledger ledger = new_ledger(command.plan);
+    std::vector<std::string> paths;
+    if (const int code = check_cells(ledger, key, command.dry_run, paths); code != exit_done) {
+        return code;
+    }
+    if (command.dry_run) {
+        return dry_run_sweep(ledger);
+    }
+    std::string unread;
+    Result<std::vector<KeptTrace>> traces = keep_traces(paths, unread);
+    if (!traces) {
+        return refuse(unread + ": " + reason_of(traces.error()), exit_input);
+    }
+    ledger.plan.home = absolute_path(".");
+    ledger.plan.traces = std::move(traces).value();
+    const std::string folder = command.out.empty() ? default_sweep_folder() : command.out;
+    const OrExit<FolderLock> lock = take_folder(folder);
+    if (!lock) {
+        return lock.exit_code();
+    }
+    print_plan(ledger, folder);
+    return play_sweep(ledger, folder, key);
+}
+
+int resume(const std::string& shown, const std::string& key) {
+    const OrExit<KeptFolder> kept = take_kept_folder("sweep", "a sweep", shown);
+    if (!kept) {
+        return kept.exit_code();
+    }
+    Ledger ledger;
+    if (const std::string why = read_ledger(kept.value().text, ledger); !why.empty()) {
+        return refuse(shown + "/sweep.json " + why, exit_input);
+    }
+    const std::string folder = absolute_path(shown);
+    if (const std::string why = go_home(ledger.plan.home, ledger.plan.traces); !why.empty()) {
+        return refuse("--resume " + shown + ": " + why, exit_input);
+    }
+    std::vector<std::string> paths;
+    if (const int code = check_cells(ledger, key, false, paths); code != exit_done) {
+        return code;
+    }
+    print_plan(ledger, shown);
+    if (const int code = wait_for_orphans(ledger, folder); code != exit_done) {
+        return code;
+    }
+    return play_sweep(ledger, folder, key);
+}
+
+}  // namespace
+
+int run_sweep(int argc, char** argv) {
+    const SweepCommandLine line = parse_sweep_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
+    }
+    const char* variable = std::getenv("OPENAI_API_KEY");
+    const std::string key = variable != nullptr ? variable : "";
+    catch_stop_signals();
+    count_stop_requests();
+    (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    return line.command.resume.empty() ? begin(line.command, key)
+                                       : resume(without_slashes(line.command.resume), key);
 }
 
 }  // namespace driftless

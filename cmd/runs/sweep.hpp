@@ -19,8 +19,6 @@
 
 namespace driftless {
 
-// `driftless sweep`: a trace played once for each combination of values.
-
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_sweep(int argc, char** argv);
 
@@ -38,11 +36,6 @@ struct SweepAxis {
     bool of_server = false;
 };
 
-struct SweepHook {
-    std::string command;  ///< empty: none
-    std::int64_t limit_ns = 0;
-};
-
 struct SweepPlan {
     std::string home;                    ///< absolute: paths and hooks go by this folder
     std::vector<KeptTrace> traces;       ///< that cells name
@@ -50,9 +43,9 @@ struct SweepPlan {
     std::vector<SweepAxis> axes;
     std::uint64_t repeat = 1;
     std::vector<std::pair<std::string, std::string>> labels;
-    SweepHook before;
-    SweepHook ready;
-    SweepHook after;
+    Hook before{"before", "", 0};
+    Hook ready{"ready", "", 0};
+    Hook after{"after", "", 0};
     std::int64_t idle_limit_ns = 0;  ///< longest wait for an idle server
     /// Each cell has prompts of its own (`--cache-salt random`), because nothing else empties the
     /// server's cache between cells.
@@ -104,8 +97,6 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments);
 /// Reads the text of a file over the defaults in `out`. Returns what is wrong with it, as "line 3:
 /// gate is not known", or the empty text.
 std::string read_plan_file(std::string_view text, SweepPlan& out);
-
-// What is known of every cell of a sweep: the ledger and its files.
 
 // Ledger: what is known of every cell of a sweep, and the files that keep it: `sweep.json`,
 // written whole after each step, and `sweep.csv`, the table of the runs (table.hpp). One process at
@@ -163,8 +154,6 @@ std::string cell_begins(const Ledger& ledger, std::size_t index);
 /// The rest of it: what came of the cell.
 std::string cell_ends(const LedgerCell& cell);
 
-// Plays a sweep: cell by cell, and between two cells waits until no server has a request left.
-
 // Requests that a server works on, from the text of its /metrics page. Pure.
 
 /// The sum of all running and waiting requests that the page has, over all engines and models; by
@@ -188,12 +177,5 @@ struct IdleEnd {
 
 /// Asks /metrics of every target of these flags. `stops` as in `run_hook`.
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops);
-
-// Plays a sweep: cell by cell, with hooks, idle barrier and files around each.
-
-/// Plays every cell of the ledger that has not ended, in order; writes the files into `folder`
-/// after each step, prints a line per cell and a table. The caller holds the folder's lock and has
-/// called `count_stop_requests`. `key` is the value of OPENAI_API_KEY. Returns the exit code.
-int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key);
 
 }  // namespace driftless

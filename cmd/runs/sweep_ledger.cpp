@@ -21,8 +21,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
                                                     "warm_cache", "thresholds", "stopped_when"};
 
-void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
-    json.key(key).begin_object();
+void write_hook(JsonWriter& json, const Hook& hook) {
+    json.key(hook.name).begin_object();
     write_optional_text(json, "command", hook.command);
     json.key("limit_ns").integer(hook.limit_ns);
     json.end_object();
@@ -49,9 +49,9 @@ void write_plan(JsonWriter& json, const SweepPlan& plan) {
     }
     json.end_array();
     json.key("hooks").begin_object();
-    write_hook(json, "before", plan.before);
-    write_hook(json, "ready", plan.ready);
-    write_hook(json, "after", plan.after);
+    for (const Hook& hook : {plan.before, plan.ready, plan.after}) {
+        write_hook(json, hook);
+    }
     json.end_object();
     json.key("idle_limit_ns").integer(plan.idle_limit_ns);
     json.key("salted").boolean(plan.salted);
@@ -88,10 +88,6 @@ void write_cell(JsonWriter& json, const LedgerCell& cell) {
     json.end_object();
 }
 
-SweepHook read_hook(JsonValue hook) {
-    return {kept_text(hook.find("command")), hook.find("limit_ns").as_i64().value_or(0)};
-}
-
 SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
     plan.home = kept_text(json.find("home"));
@@ -105,9 +101,11 @@ SweepPlan read_plan(JsonValue json) {
     for (JsonValue one = json.find("labels").first(); one.present(); one = one.next()) {
         plan.labels.emplace_back(kept_text(one.at(0)), kept_text(one.at(1)));
     }
-    plan.before = read_hook(json.find("hooks").find("before"));
-    plan.ready = read_hook(json.find("hooks").find("ready"));
-    plan.after = read_hook(json.find("hooks").find("after"));
+    for (Hook* const hook : {&plan.before, &plan.ready, &plan.after}) {
+        const JsonValue kept = json.find("hooks").find(hook->name);
+        hook->command = kept_text(kept.find("command"));
+        hook->limit_ns = kept.find("limit_ns").as_i64().value_or(0);
+    }
     plan.idle_limit_ns = json.find("idle_limit_ns").as_i64().value_or(0);
     plan.salted = json.find("salted").as_bool().value_or(false);
     return plan;

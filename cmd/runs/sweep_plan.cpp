@@ -7,6 +7,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/runs/sweep.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -21,10 +22,10 @@ std::string_view flag_name(std::string_view argument) {
 }
 
 bool has_flag(const SweepPlan& plan, std::string_view name) {
-    const bool typed =
-        std::any_of(plan.arguments.begin(), plan.arguments.end(),
-                    [name](const std::string& argument) { return flag_name(argument) == name; });
-    return typed || std::any_of(plan.axes.begin(), plan.axes.end(), [name](const SweepAxis& axis) {
+    const bool typed = std::ranges::any_of(plan.arguments, [name](const std::string& argument) {
+        return flag_name(argument) == name;
+    });
+    return typed || std::ranges::any_of(plan.axes, [name](const SweepAxis& axis) {
                return !axis.of_server && axis.name == name;
            });
 }
@@ -60,8 +61,7 @@ bool has_nul(const SweepPlan& plan) {
         texts.insert(texts.end(), {key, value});
     }
     texts.insert(texts.end(), {plan.before.command, plan.ready.command, plan.after.command});
-    return std::any_of(texts.begin(), texts.end(),
-                       [](const std::string& text) { return has_nul(text); });
+    return std::ranges::any_of(texts, [](const std::string& text) { return has_nul(text); });
 }
 
 /// Of a flag, of a label and, with DRIFTLESS_ before it, of a variable.
@@ -77,7 +77,7 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
         return flag + ("\"" + axis.name) + "\" is not a name; use letters, digits, - and _";
     }
     const auto same_name = [&axis](const auto& one) { return one.name == axis.name; };
-    if (std::count_if(plan.axes.begin(), plan.axes.end(), same_name) > 1) {
+    if (std::ranges::count_if(plan.axes, same_name) > 1) {
         return flag + axis.name + ": the name is given twice; put all values into one list";
     }
     for (const auto& [key, value] : plan.labels) {
@@ -99,9 +99,8 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                            ": hooks already get another value of this name; choose another name"
                      : "";
     }
-    const bool has_url =
-        std::any_of(plan.arguments.begin(), plan.arguments.end(),
-                    [](const std::string& one) { return flag_name(one) == "url"; });
+    const bool has_url = std::ranges::any_of(
+        plan.arguments, [](const std::string& one) { return flag_name(one) == "url"; });
     if (axis.name == "url" && has_url) {
         return "--over url: --url is also given and would get half of the rows of each cell; "
                "remove it";
@@ -144,9 +143,7 @@ PlannedCell combination(const SweepPlan& plan, std::size_t number) {
         cell.values[i] = {axis.name, axis.values[number % axis.values.size()]};
         number /= axis.values.size();
     }
-    for (const CellValue& one : cell.values) {
-        cell.name += (cell.name.empty() ? "" : " ") + one.name + "=" + one.value;
-    }
+    cell.name = joined(cell.values, " ", &CellValue::text);
     return cell;
 }
 
@@ -199,8 +196,7 @@ std::string check_plan(const SweepPlan& plan) {
             return why;
         }
     }
-    const bool of_server = std::any_of(plan.axes.begin(), plan.axes.end(),
-                                       [](const SweepAxis& axis) { return axis.of_server; });
+    const bool of_server = std::ranges::any_of(plan.axes, &SweepAxis::of_server);
     if (of_server && plan.before.command.empty()) {
         return "--server needs a hook that sets up the server: --before CMD";
     }
@@ -281,8 +277,7 @@ void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bo
         reader.scalars(*table, axis.name.c_str(), axis.values);
         found.emplace_back(node.source().begin.line, std::move(axis));
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [line, axis] : found) {
         out.axes.push_back(std::move(axis));
     }
@@ -312,12 +307,10 @@ void read_hooks(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
     }
     reader.check_keys(*table, "[hooks] ",
                       {"before", "ready", "after", "before_limit", "ready_limit", "after_limit"});
-    reader.text(*table, "before", out.before.command, false);
-    reader.text(*table, "ready", out.ready.command, false);
-    reader.text(*table, "after", out.after.command, false);
-    read_limit(reader, *table, "before_limit", out.before.limit_ns);
-    read_limit(reader, *table, "ready_limit", out.ready.limit_ns);
-    read_limit(reader, *table, "after_limit", out.after.limit_ns);
+    for (Hook* const hook : {&out.before, &out.ready, &out.after}) {
+        reader.text(*table, hook->name, hook->command, false);
+        read_limit(reader, *table, (std::string(hook->name) + "_limit").c_str(), hook->limit_ns);
+    }
 }
 
 }  // namespace

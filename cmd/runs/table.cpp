@@ -89,6 +89,19 @@ std::size_t sweeps_in(const ManyRuns& table) {
     return sweeps.size();
 }
 
+/// Of the run behind a cell as it stands in lists: "01 speed=2", "old-1 +2".
+std::string short_name(const ManyRuns& table, const RunCell& cell) {
+    const TableRun& run = table.runs[cell.runs.front()];
+    if (run.sweep.empty()) {
+        return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
+    }
+    // "03-speed=2": the values have columns of their own.
+    const std::string part = run.folder.substr(run.folder.rfind('/') + 1);
+    const std::string number = part.substr(0, part.find('-'));
+    return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
+                                : number;
+}
+
 /// Sum over the shown runs.
 std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
     const std::optional<CellFigure> value = figure_of(table, cell, known_figure(name));
@@ -102,47 +115,37 @@ std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
         const TableRun& run = table.runs[index];
         words.insert(run.counts() ? run.summary->verdict() : run.outcome);
     }
-    std::string text;
-    for (const std::string& word : words) {
-        text += (text.empty() ? "" : ", ") + word;
-    }
-    return text;
+    return joined(words, ", ");
 }
 
-std::vector<std::string> head_of(const ManyRuns& table, const Columns& columns) {
-    std::vector<std::string> row{"run"};
-    for (const std::string& column : table.columns) {
-        row.push_back(cut(column));
-    }
-    row.insert(row.end(), {"runs", "ok", "failed"});
-    for (const Column& column : columns) {
-        row.emplace_back(column.head);
-    }
-    row.emplace_back("verdict");
-    return row;
-}
-
-std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell,
+/// What the screen says of a cell; of none, what its columns are called.
+std::vector<std::string> row_of(const ManyRuns& table, const RunCell* cell,
                                 const Columns& columns) {
-    std::vector<std::string> row{cut(short_name(table, cell))};
-    for (std::size_t i = 0; i < cell.values.size(); ++i) {
-        const std::string& value = cell.values[i];
-        row.push_back(cut(table.columns[i] == "url" ? without_path(value) : value));
+    std::vector<std::string> row{cell == nullptr ? "run" : cut(short_name(table, *cell))};
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        const std::string& text = cell == nullptr ? table.columns[i] : cell->values[i];
+        row.push_back(
+            cut(cell != nullptr && table.columns[i] == "url" ? without_path(text) : text));
     }
-    row.push_back(std::to_string(cell.shown.size()));
-    row.push_back(count_text(table, cell, "completed"));
-    row.push_back(count_text(table, cell, "failed"));
+    const auto add = [&](const char* head, const auto& of) {
+        row.push_back(cell == nullptr ? head : of(*cell));
+    };
+    add("runs", [](const RunCell& one) { return std::to_string(one.shown.size()); });
+    add("ok", [&](const RunCell& one) { return count_text(table, one, "completed"); });
+    add("failed", [&](const RunCell& one) { return count_text(table, one, "failed"); });
     for (const Column& column : columns) {
-        const TableFigure shown = known_figure(column.figure);
-        row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
+        add(column.head, [&](const RunCell& one) {
+            const TableFigure shown = known_figure(column.figure);
+            return text_of(figure_of(table, one, shown), shown.unit, column.digits);
+        });
     }
-    row.push_back(printable(verdict_text(table, cell)));
+    add("verdict", [&](const RunCell& one) { return printable(verdict_text(table, one)); });
     return row;
 }
 
 bool any_below_floor(const ManyRuns& table, const Columns& columns) {
-    return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
-        return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
+    return std::ranges::any_of(table.cells, [&](const RunCell& cell) {
+        return std::ranges::any_of(columns, [&](const Column& column) {
             const std::optional<CellFigure> value =
                 figure_of(table, cell, known_figure(column.figure));
             return value && value->below_floor;
@@ -152,16 +155,16 @@ bool any_below_floor(const ManyRuns& table, const Columns& columns) {
 
 std::string notes_of(const ManyRuns& table, const Columns& columns, bool due) {
     std::string text;
-    const bool repeats = std::any_of(table.cells.begin(), table.cells.end(),
-                                     [](const RunCell& one) { return one.shown.size() > 1; });
+    const bool repeats =
+        std::ranges::any_of(table.cells, [](const RunCell& one) { return one.shown.size() > 1; });
     if (repeats) {
         text +=
             "A line of several runs sums requests and averages the rest; ± is the run farthest "
             "from the mean.\n";
     }
-    if (table.cells.size() > 1 &&
-        std::any_of(table.cells.begin(), table.cells.end(),
-                    [](const RunCell& one) { return one.shown.size() == 1; })) {
+    if (table.cells.size() > 1 && std::ranges::any_of(table.cells, [](const RunCell& one) {
+            return one.shown.size() == 1;
+        })) {
         text +=
             "A line of one run is of that run alone: another may be as far off as two lines "
             "differ. "
@@ -203,12 +206,10 @@ std::string arrow(const TableFigure& figure) {
 
 std::string names_of(const ManyRuns& table, const ParetoChart& chart,
                      const std::vector<std::size_t>& frontier) {
-    std::string text;
-    for (const std::size_t index : frontier) {
+    const std::string text = joined(frontier, ", ", [&](std::size_t index) {
         const ChartPoint& point = chart.points[index];
-        text += (text.empty() ? "" : ", ") + short_name(table, table.cells[point.cell]) +
-                (point.below_floor() ? "*" : "");
-    }
+        return short_name(table, table.cells[point.cell]) + (point.below_floor() ? "*" : "");
+    });
     return text.empty() ? "none" : text;
 }
 
@@ -228,10 +229,9 @@ std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
         text += fmt::format("  all, {}: {}\n", area_text(chart.hypervolume, chart.axes),
                             printable(names_of(table, chart, chart.frontier)));
     }
-    std::string missing;
-    for (const std::size_t index : chart.missing) {
-        missing += (missing.empty() ? "" : ", ") + short_name(table, table.cells[index]);
-    }
+    const std::string missing = joined(chart.missing, ", ", [&](std::size_t index) {
+        return short_name(table, table.cells[index]);
+    });
     return missing.empty() ? text : text + "  without these figures: " + printable(missing) + "\n";
 }
 
@@ -248,24 +248,12 @@ bool shows_due(const std::vector<TableRun>& runs) {
     });
 }
 
-std::string short_name(const ManyRuns& table, const RunCell& cell) {
-    const TableRun& run = table.runs[cell.runs.front()];
-    if (run.sweep.empty()) {
-        return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
-    }
-    // "03-speed=2": the values have columns of their own.
-    const std::string part = run.folder.substr(run.folder.rfind('/') + 1);
-    const std::string number = part.substr(0, part.find('-'));
-    return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
-                                : number;
-}
-
 std::string table_screen(const ManyRuns& table) {
     const bool due = shows_due(table.runs);
     const Columns columns = columns_with(due);
-    ViewTable lines(head_of(table, columns));
+    ViewTable lines(row_of(table, nullptr, columns));
     for (const RunCell& cell : table.cells) {
-        lines.add(row_of(table, cell, columns));
+        lines.add(row_of(table, &cell, columns));
     }
     return lines.text(1 + table.columns.size(), true) + notes_of(table, columns, due);
 }
@@ -326,45 +314,29 @@ bool has_group(const ManyRuns& table, const std::string& group) {
         table.cells, [&](const RunCell& cell) { return !value_of(table, cell, group).empty(); });
 }
 
-struct NewFile {
-    const char* flag;
-    const std::string& path;
-};
-
 /// What is made of the records of the runs.
-int write_records(const NewFile& file, const ManyRuns& table, bool force,
-                  std::string (*make)(const ManyRuns& table, std::string& why)) {
-    if (file.path.empty()) {
-        return exit_done;
-    }
+std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
+                            std::string (*make)(const ManyRuns& table, std::string& why)) {
     std::string why;
-    const std::string text = make(table, why);
+    std::string text = make(table, why);
     if (!why.empty()) {
-        say(std::string(file.flag) + ": " + why);
-        return exit_input;
+        say(std::string(flag) + ": " + why);
+        code = exit_input;
     }
-    return write_new_file(file.flag, file.path, text, force);
+    return text;
 }
 
-int write_files(const TableCommand& command, const TableDocument& document) {
-    int code = exit_done;
-    const auto write = [&](const char* flag, const std::string& path, const auto& text) {
-        if (code == exit_done && !path.empty()) {
-            code = write_new_file(flag, path, text(), command.force);
-        }
-    };
-    write("--json", command.json, [&] { return table_json(document) + "\n"; });
-    write("--csv", command.csv, [&] { return table_csv(document.table); });
-    write("--html", command.html, [&] { return table_page(document, command.html); });
-    if (code == exit_done) {
-        code = write_records({"--inferencex", command.inferencex}, document.table, command.force,
-                             inferencex_rows);
-    }
-    if (code == exit_done) {
-        code =
-            write_records({"--llm-d", command.llmd}, document.table, command.force, llmd_reports);
-    }
-    return code;
+/// Refer to both.
+std::vector<NewText> files_of(const TableCommand& command, const TableDocument& document) {
+    const ManyRuns& table = document.table;
+    return {
+        {"--json", command.json, [&](int&) { return table_json(document) + "\n"; }},
+        {"--csv", command.csv, [&](int&) { return table_csv(table); }},
+        {"--html", command.html, [&](int&) { return table_page(document, command.html); }},
+        {"--inferencex", command.inferencex,
+         [&](int& code) { return text_of_records("--inferencex", table, code, inferencex_rows); }},
+        {"--llm-d", command.llmd,
+         [&](int& code) { return text_of_records("--llm-d", table, code, llmd_reports); }}};
 }
 
 /// Of the standard charts those at p90: sixteen are too many to read.
@@ -383,42 +355,19 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
            "pairs\n";
 }
 
-std::array<NewFile, 5> files_of(const TableCommand& command) {
-    return {{{"--json", command.json},
-             {"--csv", command.csv},
-             {"--html", command.html},
-             {"--inferencex", command.inferencex},
-             {"--llm-d", command.llmd}}};
-}
-
-/// How many of the files are "-": standard output, which the table has otherwise.
-std::ptrdiff_t files_on_stdout(const TableCommand& command) {
-    const std::array<NewFile, 5> files = files_of(command);
-    return std::count_if(files.begin(), files.end(),
-                         [](const NewFile& one) { return one.path == "-"; });
-}
-
-/// New files are refused before anything is read.
-int check_files(const TableCommand& command) {
-    if (files_on_stdout(command) > 1) {
-        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
-        return exit_usage;
-    }
-    for (const NewFile& file : files_of(command)) {
-        if (!file.path.empty()) {
-            if (const int code = refuse_existing_file(file.flag, file.path, command.force);
-                code != exit_done) {
-                return code;
-            }
-        }
-    }
-    return exit_done;
-}
-
 }  // namespace
 
 int compare_table(const TableCommand& command) {
-    if (const int code = check_files(command); code != exit_done) {
+    ManyRuns table;
+    std::vector<ParetoChart> charts;
+    std::vector<std::string> differences;
+    const TableDocument document{table, charts, command.group, differences};
+    const std::vector<NewText> files = files_of(command, document);
+    if (files_on_stdout(files) > 1) {
+        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
+        return exit_usage;
+    }
+    if (const int code = refuse_existing_files(files, command.force); code != exit_done) {
         return code;
     }
     std::vector<TableRun> runs;
@@ -430,7 +379,7 @@ int compare_table(const TableCommand& command) {
         say(runs.front().folder + ": " + runs.front().left_out);
         return exit_input;
     }
-    const std::vector<std::string> differences = corpus_differences(runs);
+    differences = corpus_differences(runs);
     if (!accept_corpus(differences, command.anyway)) {
         return exit_input;
     }
@@ -440,7 +389,7 @@ int compare_table(const TableCommand& command) {
             return exit_input;
         }
     }
-    ManyRuns table = table_of(std::move(runs), command.each);
+    table = table_of(std::move(runs), command.each);
     if (command.sort) {
         sort_cells(table, *command.sort);
     }
@@ -448,12 +397,11 @@ int compare_table(const TableCommand& command) {
         say("--group: no run has a label, an axis or a flag \"" + command.group + "\"");
         return exit_usage;
     }
-    const std::vector<ParetoChart> charts = charts_of(command, table);
-    const TableDocument document{table, charts, command.group, differences};
-    if (files_on_stdout(command) == 0) {
+    charts = charts_of(command, table);
+    if (files_on_stdout(files) == 0) {
         std::fputs((table_screen(table) + charts_text(command, document)).c_str(), stdout);
     }
-    return write_files(command, document);
+    return write_new_files(files, command.force);
 }
 
 }  // namespace driftless

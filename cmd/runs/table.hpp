@@ -21,26 +21,10 @@
 
 namespace driftless {
 
-// Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
-// text. Pure.
-//
-// The corpus is what must be equal among the runs of a table: trace, window and what is made of
-// its rows. The load is what people vary on purpose: server, model, pace, users. The cache salt is
-// neither: with another salt prompts have other words, and share the same.
-
-/// Names as replay's flags have them, without dashes. Of a value that is not set the text is empty.
-std::vector<CellValue> load_keys(JsonValue summary);
-
-/// Trace and window first: what no sweep can excuse.
-std::vector<CellValue> corpus_keys(JsonValue summary);
-bool is_of_window(std::string_view corpus_key);
-
-/// "trace_digest", as a reader of messages knows it: "trace", "--seed".
-std::string words_of_key(std::string_view key);
-
-/// The text under `name`; empty: none.
+/// The value of that name; null: none.
+const CellValue* find_value(const std::vector<CellValue>& values, std::string_view name);
+/// Its text; empty: none.
 std::string_view value_in(const std::vector<CellValue>& values, std::string_view name);
-bool has_value(const std::vector<CellValue>& values, std::string_view name);
 
 // TableRun: one run of a table, by its summary.json alone: what was run, what came of it, and
 // whether its figures count. Of a cell of a sweep, sweep.json says what became of it.
@@ -56,7 +40,7 @@ struct TableRun {
     std::vector<CellValue> values;  ///< what the sweep varied
     std::vector<CellValue> load;    ///< what may differ: server, pace, users
     std::vector<CellValue> corpus;  ///< what may not
-    std::vector<std::pair<std::string, std::string>> labels;
+    std::vector<CellValue> labels;
     std::optional<CellSummary> summary;  ///< nothing: it has none
     /// E2E by output token, ms, of requests that are ok; nothing until read_e2e_per_token.
     std::optional<Distribution> e2e_per_token;
@@ -106,9 +90,6 @@ struct ParetoPoint {
     double x = 0;
     double y = 0;
 };
-
-/// `a` is at least as good as `b` on both axes, and better on one.
-bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes);
 
 /// Indices of the points that none dominates, from the best x to the best y. Of equal points all
 /// are there, in the order given.
@@ -311,10 +292,6 @@ int compare_table(const TableCommand& command);
 // What is made of the records of a run: its requests as another tool sees them, for --inferencex
 // and --llm-d, and the one figure that no summary has. Nothing else here reads records.
 
-/// Returns why the run cannot be read, or the empty text. Memory: as read_viewed_run
-/// (cmd/report/report.hpp), of one run at a time.
-std::string view_run(const TableRun& run, ViewedRun& out);
-
 /// Reads the values that e2e_interactivity is made of, for every run that counts. Returns why a run
 /// cannot be read, or the empty text.
 std::string read_e2e_per_token(std::vector<TableRun>& runs);
@@ -326,9 +303,6 @@ std::string table_screen(const ManyRuns& table);
 
 /// One line per chart and group: the cells of the frontier, and the hypervolume.
 std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts);
-
-/// Of the run behind a cell as it stands in lists: "01 speed=2", "old-1 +2".
-std::string short_name(const ManyRuns& table, const RunCell& cell);
 
 // The table and its charts as JSON (table.schema.json): what `--json` prints, and what the page is
 // made of. Pure.
@@ -355,9 +329,6 @@ std::string table_page(const TableDocument& document, const std::string& page_pa
 /// The page of a run, or its folder where it has none, as a link from a page in `page_folder`;
 /// empty where the folder is not there any more.
 std::string link_to_run(const std::string& folder, const std::string& page_folder);
-
-/// A file or folder as a link from a page in `from`, escaped as in a URL. Both are absolute.
-std::string relative_link(const std::string& from, const std::string& to);
 
 // The table as CSV: a line per cell, with the columns of InferenceX's sweeps
 // (collect_sweep_results.py) and ours behind them. Pure.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,7 @@ ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
             axes.y == Better::high ? point.y : -point.y};
 }
 
-}  // namespace
-
+/// `a` is at least as good as `b` on both axes, and better on one.
 bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
     const ParetoPoint up = upward(a, axes);
     const ParetoPoint other = upward(b, axes);
@@ -33,10 +33,12 @@ bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
     return nowhere_worse && (up.x > other.x || up.y > other.y);
 }
 
+}  // namespace
+
 std::vector<std::size_t> pareto_frontier(std::span<const ParetoPoint> points, ParetoAxes axes) {
     std::vector<std::size_t> order(points.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
         const ParetoPoint one = upward(points[a], axes);
         const ParetoPoint other = upward(points[b], axes);
         return one.x != other.x ? one.x > other.x : one.y > other.y;
@@ -60,25 +62,15 @@ std::vector<Dominance> pareto_dominance(std::span<const ParetoPoint> points, Par
     std::vector<Dominance> all(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
         const auto beats = [&](const ParetoPoint& one) { return dominates(one, points[i], axes); };
-        const auto found = std::find_if(frontier.begin(), frontier.end(),
-                                        [&](std::size_t at) { return beats(points[at]); });
+        const auto found =
+            std::ranges::find_if(frontier, [&](std::size_t at) { return beats(points[at]); });
         if (found != frontier.end()) {
             all[i].by = *found;
-            all[i].count =
-                static_cast<std::size_t>(std::count_if(points.begin(), points.end(), beats));
+            all[i].count = static_cast<std::size_t>(std::ranges::count_if(points, beats));
         }
     }
     return all;
 }
-
-namespace {
-
-/// How much better than the reference, on one axis; below 0: worse.
-double gain(double value, double reference, Better better) {
-    return better == Better::high ? value - reference : reference - value;
-}
-
-}  // namespace
 
 ParetoPoint hypervolume_reference(std::span<const ParetoPoint> points, ParetoAxes axes) {
     ParetoPoint worst;
@@ -92,11 +84,13 @@ ParetoPoint hypervolume_reference(std::span<const ParetoPoint> points, ParetoAxe
 
 double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
                    const ParetoPoint& reference) {
+    const ParetoPoint least = upward(reference, axes);
     double area = 0;
     double covered = 0;  // of y, by the points with a better x
     for (const std::size_t index : pareto_frontier(points, axes)) {
-        const double width = gain(points[index].x, reference.x, axes.x);
-        const double height = gain(points[index].y, reference.y, axes.y);
+        const ParetoPoint best = upward(points[index], axes);
+        const double width = best.x - least.x;
+        const double height = best.y - least.y;
         if (width > 0 && height > covered) {
             area += width * (height - covered);
             covered = height;
@@ -298,13 +292,12 @@ namespace {
 
 /// What a run has under the name of a column: an axis of its sweep, a label, or a flag.
 std::string text_of(const TableRun& run, std::string_view column) {
-    if (has_value(run.values, column)) {
-        return std::string(value_in(run.values, column));
+    for (const auto* values : {&run.values, &run.labels, &run.load}) {
+        if (const CellValue* const found = find_value(*values, column)) {
+            return found->value;
+        }
     }
-    if (const std::optional<std::string> label = run.label(column)) {
-        return *label;
-    }
-    return std::string(value_in(run.load, column));
+    return "";
 }
 
 /// Names of everything that may be a column, in the order of the first run that has it.
@@ -316,27 +309,19 @@ std::vector<std::string> possible_columns(const std::vector<TableRun>& runs) {
             names.push_back(name);
         }
     };
-    for (const TableRun& run : runs) {
-        for (const CellValue& one : run.values) {
-            add(one.name);
-        }
-    }
-    for (const TableRun& run : runs) {
-        for (const auto& [name, value] : run.labels) {
-            add(name);
-        }
-    }
-    for (const TableRun& run : runs) {
-        for (const CellValue& one : run.load) {
-            add(one.name);
+    for (const auto kind : {&TableRun::values, &TableRun::labels, &TableRun::load}) {
+        for (const TableRun& run : runs) {
+            for (const CellValue& one : run.*kind) {
+                add(one.name);
+            }
         }
     }
     return names;
 }
 
 bool is_axis(const std::vector<TableRun>& runs, const std::string& name) {
-    return std::any_of(runs.begin(), runs.end(),
-                       [&](const TableRun& run) { return has_value(run.values, name); });
+    return std::ranges::any_of(
+        runs, [&](const TableRun& run) { return find_value(run.values, name) != nullptr; });
 }
 
 /// Axes of sweeps always; of the rest what differs among the runs that say it.
@@ -368,8 +353,9 @@ std::string key_of(const TableRun& run, std::size_t index, bool each) {
     for (const CellValue& one : run.load) {
         key += one.name + '\0' + one.value + '\0';
     }
-    std::vector<std::pair<std::string, std::string>> labels = run.labels;
-    std::sort(labels.begin(), labels.end());
+    std::vector<CellValue> labels = run.labels;
+    std::ranges::sort(labels, {},
+                      [](const CellValue& one) { return std::tie(one.name, one.value); });
     for (const auto& [name, value] : labels) {
         key += name + '\1' + value + '\1';
     }
@@ -377,14 +363,13 @@ std::string key_of(const TableRun& run, std::size_t index, bool each) {
 }
 
 void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
-    const auto take = [&](auto wanted) {
-        std::copy_if(cell.runs.begin(), cell.runs.end(), std::back_inserter(cell.shown),
-                     [&](std::size_t index) { return wanted(runs[index]); });
-    };
-    take([](const TableRun& run) { return run.counts(); });
+    std::ranges::copy_if(cell.runs, std::back_inserter(cell.shown),
+                         [&runs](std::size_t index) { return runs[index].counts(); });
     cell.counts = !cell.shown.empty();
     if (!cell.counts) {
-        take([](const TableRun& run) { return run.summary.has_value(); });
+        std::ranges::copy_if(cell.runs, std::back_inserter(cell.shown), [&runs](std::size_t index) {
+            return runs[index].summary.has_value();
+        });
     }
 }
 
@@ -398,8 +383,7 @@ ManyRuns table_of(std::vector<TableRun> runs, bool each) {
     for (std::size_t i = 0; i < table.runs.size(); ++i) {
         const TableRun& run = table.runs[i];
         const std::string key = key_of(run, i, each);
-        const auto at =
-            static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+        const auto at = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
         if (at < keys.size()) {
             table.merged = table.merged || run.sweep.empty();
         } else {
@@ -450,8 +434,8 @@ void sort_cells(ManyRuns& table, const TableFigure& by) {
         const double sign = by.better == Better::low ? 1 : -1;
         return std::pair(!value, value ? sign * value->mean : 0);
     };
-    std::stable_sort(table.cells.begin(), table.cells.end(),
-                     [&](const RunCell& a, const RunCell& b) { return place(a) < place(b); });
+    std::ranges::stable_sort(
+        table.cells, [&](const RunCell& a, const RunCell& b) { return place(a) < place(b); });
 }
 
 }  // namespace driftless

@@ -95,8 +95,8 @@ bool is_place(const CellFigure& value, const TableFigure& figure) {
 }
 
 std::size_t group_index(ParetoChart& chart, const std::string& name) {
-    const auto found = std::find_if(chart.groups.begin(), chart.groups.end(),
-                                    [&name](const ChartGroup& one) { return one.name == name; });
+    const auto found = std::ranges::find_if(
+        chart.groups, [&name](const ChartGroup& one) { return one.name == name; });
     const auto at = static_cast<std::size_t>(found - chart.groups.begin());
     if (found == chart.groups.end()) {
         chart.groups.push_back({name, {}, 0});
@@ -163,10 +163,9 @@ std::vector<ChartAxes> standard_charts(bool per_gpu) {
 }
 
 bool knows_gpus(const ManyRuns& table) {
-    return !table.runs.empty() &&
-           std::all_of(table.runs.begin(), table.runs.end(), [](const TableRun& run) {
-               return !run.counts() || gpus_of(run).has_value();
-           });
+    return !table.runs.empty() && std::ranges::all_of(table.runs, [](const TableRun& run) {
+        return !run.counts() || gpus_of(run).has_value();
+    });
 }
 
 ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::string_view group) {
@@ -210,22 +209,17 @@ void write_indices(JsonWriter& json, const char* key, const std::vector<std::siz
 }
 
 void write_value(JsonWriter& json, const CellFigure& value) {
-    json.key("mean").number(value.mean).key("low").number(value.low);
+    json.begin_object().key("mean").number(value.mean).key("low").number(value.low);
     json.key("high").number(value.high).key("runs").unsigned_integer(value.runs);
-    json.key("below_floor").boolean(value.below_floor);
+    json.key("below_floor").boolean(value.below_floor).end_object();
 }
 
 void write_figures(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
     json.key("figures").begin_object();
     for (const TableFigure& figure : table_figures()) {
         json.key(figure.name);
-        if (const std::optional<CellFigure> value = figure_of(table, cell, figure)) {
-            json.begin_object();
-            write_value(json, *value);
-            json.end_object();
-        } else {
-            json.null();
-        }
+        const std::optional<CellFigure> value = figure_of(table, cell, figure);
+        value ? write_value(json, *value) : void(json.null());
     }
     json.end_object();
 }
@@ -274,12 +268,10 @@ void write_axis(JsonWriter& json, const char* key, const TableFigure& figure) {
 void write_point(JsonWriter& json, const ParetoChart& chart, const ChartPoint& point) {
     json.begin_object();
     json.key("cell").unsigned_integer(point.cell).key("group").unsigned_integer(point.group);
-    json.key("x").begin_object();
+    json.key("x");
     write_value(json, point.x);
-    json.end_object();
-    json.key("y").begin_object();
+    json.key("y");
     write_value(json, point.y);
-    json.end_object();
     json.key("on_frontier").boolean(point.on_frontier);
     json.key("on_frontier_of_all").boolean(point.on_all);
     json.key("dominated_by");
@@ -363,8 +355,7 @@ bool is_plain(char c) {
            std::string_view("-._~/").find(c) != std::string_view::npos;
 }
 
-}  // namespace
-
+/// A file or folder as a link from a page in `from`, escaped as in a URL. Both are absolute.
 std::string relative_link(const std::string& from, const std::string& to) {
     const std::string path =
         std::filesystem::path(to).lexically_relative(std::filesystem::path(from)).generic_string();
@@ -375,6 +366,8 @@ std::string relative_link(const std::string& from, const std::string& to) {
     }
     return link;
 }
+
+}  // namespace
 
 std::string link_to_run(const std::string& folder, const std::string& page_folder) {
     const std::filesystem::path home = absolute_place(folder);

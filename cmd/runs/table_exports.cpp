@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "cmd/base/run_folder.hpp"
 #include "cmd/reading/view.hpp"
@@ -55,12 +56,14 @@ std::string read_one(TableRun& run) {
     return why;
 }
 
-}  // namespace
-
+/// Returns why the run cannot be read, or the empty text. Memory: as read_viewed_run
+/// (cmd/report/report.hpp), of one run at a time.
 std::string view_run(const TableRun& run, ViewedRun& out) {
     return with_reported(
         run, [&out](const ReportedRun& reported) { return read_viewed_run(reported, out); });
 }
+
+}  // namespace
 
 std::string read_e2e_per_token(std::vector<TableRun>& runs) {
     for (TableRun& run : runs) {
@@ -133,12 +136,8 @@ const std::vector<Column>& ours() {
     return columns;
 }
 
-std::string digits(const std::optional<double>& value) {
-    return value ? fmt::format("{}", *value) : "";
-}
-
 /// Percent of looked-up prompt tokens that the server's own counters say were hits of a tier.
-std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
+std::string tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
     double sum = 0;
     std::size_t count = 0;
     for (const std::size_t index : cell.shown) {
@@ -150,15 +149,7 @@ std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, cons
             ++count;
         }
     }
-    return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
-}
-
-std::string folders_of(const ManyRuns& table, const RunCell& cell) {
-    std::string text;
-    for (const std::size_t index : cell.shown) {
-        text += (text.empty() ? "" : " ") + table.runs[index].folder;
-    }
-    return text;
+    return count == 0 ? "" : fmt::format("{}", sum / static_cast<double>(count));
 }
 
 std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
@@ -181,77 +172,55 @@ std::string why_of(const ManyRuns& table, const RunCell& cell) {
     return text;
 }
 
-void add_head(const ManyRuns& table, CsvLines& line) {
-    for (const std::string& column : table.columns) {
-        line.add(column);
-    }
-    for (const char* name : {"exp_name", "tp", "users", "offload", "status"}) {
-        if (std::find(table.columns.begin(), table.columns.end(), name) == table.columns.end()) {
-            line.add(name);
+/// A cell; null: the names of what it says. What differs among the runs; InferenceX's columns,
+/// unless that has their names; then ours.
+void add_line(const ManyRuns& table, const RunCell* cell, CsvLines& line) {
+    const auto add = [&](const std::string& name, const auto& of) {
+        line.add(cell == nullptr ? name : std::string(std::invoke(of, *cell)));
+    };
+    const auto add_name = [&](const char* name, const auto& of) {
+        if (std::ranges::find(table.columns, name) == table.columns.end()) {
+            add(name, of);
         }
+    };
+    const auto add_figure = [&](const std::string& name, const Column& column,
+                                double CellFigure::* part = &CellFigure::mean) {
+        add(name + column.name, [&](const RunCell& one) {
+            const std::optional<CellFigure> value = figure_of(table, one, column.figure);
+            return value ? fmt::format("{}", (*value).*part) : "";
+        });
+    };
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        add(table.columns[i], [i](const RunCell& one) { return one.values[i]; });
     }
+    add_name("exp_name", &RunCell::name);
+    for (const char* const name : {"tp", "users", "offload"}) {
+        add_name(name, [&](const RunCell& one) { return value_of(table, one, name); });
+    }
+    add_name("status", [](const RunCell& one) { return one.counts ? "SUCCESS" : "FAILED"; });
     for (const Column& column : theirs()) {
-        line.add(column.name);
+        add_figure("", column);
     }
-    line.add("gpu_hit_rate");
-    line.add("cpu_hit_rate");
-    for (const char* name : {"outcome", "verdict", "runs"}) {
-        line.add(name);
+    for (const auto& [name, hits] : {std::pair("gpu_hit_rate", "prefix_hit_tokens"),
+                                     std::pair("cpu_hit_rate", "host_hit_tokens")}) {
+        add(name, [&](const RunCell& one) { return tier_rate(table, one, hits); });
     }
+    add("outcome", [&](const RunCell& one) { return outcomes_of(table, one); });
+    add("verdict", [&](const RunCell& one) {
+        return one.shown.empty() ? "" : table.runs[one.shown.front()].summary->verdict();
+    });
+    add("runs", [](const RunCell& one) { return std::to_string(one.shown.size()); });
     for (const Column& column : ours()) {
-        line.add(column.name);
+        add_figure("", column);
     }
     for (const Column& column : theirs()) {
-        line.add("low_" + column.name);
-        line.add("high_" + column.name);
+        add_figure("low_", column, &CellFigure::low);
+        add_figure("high_", column, &CellFigure::high);
     }
-    line.add("folders");
-    line.add("left_out");
-    line.end();
-}
-
-void add_names(const ManyRuns& table, const RunCell& cell, CsvLines& line) {
-    const auto is_column = [&](const char* name) {
-        return std::find(table.columns.begin(), table.columns.end(), name) != table.columns.end();
-    };
-    for (const std::string& value : cell.values) {
-        line.add(value);
-    }
-    if (!is_column("exp_name")) {
-        line.add(cell.name);
-    }
-    for (const char* name : {"tp", "users", "offload"}) {
-        if (!is_column(name)) {
-            line.add(value_of(table, cell, name));
-        }
-    }
-    if (!is_column("status")) {
-        line.add(cell.counts ? "SUCCESS" : "FAILED");
-    }
-}
-
-void add_cell(const ManyRuns& table, const RunCell& cell, CsvLines& line) {
-    add_names(table, cell, line);
-    const auto add_means = [&](const std::vector<Column>& columns) {
-        for (const Column& column : columns) {
-            const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
-            line.add(value ? digits(value->mean) : "");
-        }
-    };
-    add_means(theirs());
-    line.add(digits(tier_rate(table, cell, "prefix_hit_tokens")));
-    line.add(digits(tier_rate(table, cell, "host_hit_tokens")));
-    line.add(outcomes_of(table, cell));
-    line.add(cell.shown.empty() ? "" : table.runs[cell.shown.front()].summary->verdict());
-    line.add(std::to_string(cell.shown.size()));
-    add_means(ours());
-    for (const Column& column : theirs()) {
-        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
-        line.add(value ? digits(value->low) : "");
-        line.add(value ? digits(value->high) : "");
-    }
-    line.add(folders_of(table, cell));
-    line.add(why_of(table, cell));
+    add("folders", [&](const RunCell& one) {
+        return joined(one.shown, " ", [&](std::size_t index) { return table.runs[index].folder; });
+    });
+    add("left_out", [&](const RunCell& one) { return why_of(table, one); });
     line.end();
 }
 
@@ -260,9 +229,9 @@ void add_cell(const ManyRuns& table, const RunCell& cell, CsvLines& line) {
 std::string table_csv(const ManyRuns& table) {
     std::string out;
     CsvLines lines(out);
-    add_head(table, lines);
+    add_line(table, nullptr, lines);
     for (const RunCell& cell : table.cells) {
-        add_cell(table, cell, lines);
+        add_line(table, &cell, lines);
     }
     return out;
 }
@@ -303,8 +272,8 @@ std::string text_of(const TableRun& run, std::string_view key) {
     if (const std::optional<std::string> label = run.label(key)) {
         return *label;
     }
-    if (has_value(run.values, key)) {
-        return std::string(value_in(run.values, key));
+    if (const CellValue* const axis = find_value(run.values, key)) {
+        return axis->value;
     }
     if (key == "model") {
         return std::string(value_in(run.load, "model"));
@@ -412,20 +381,31 @@ std::string inferencex_row(const TableRun& run, const std::string& view) {
     return text;
 }
 
-std::string inferencex_rows(const ManyRuns& table, std::string& why) {
-    std::string text = "[";
+namespace {
+
+/// What a tool has of each run that counts, of its own view; nothing where one cannot be read.
+std::vector<std::string> rows_of(const ManyRuns& table, ViewResult (*view)(const ViewedRun& run),
+                                 std::string (*row)(const TableRun& run, const std::string& view),
+                                 std::string& why) {
+    std::vector<std::string> rows;
     for (const TableRun& run : table.runs) {
         if (!run.counts()) {
             continue;
         }
         ViewedRun viewed;
         if (why = view_run(run, viewed); !why.empty()) {
-            return "";
+            return {};
         }
-        text +=
-            (text.size() > 1 ? ",\n" : "\n") + inferencex_row(run, inferencex_view(viewed).json);
+        rows.push_back(row(run, view(viewed).json));
     }
-    text += "\n]\n";
+    return rows;
+}
+
+}  // namespace
+
+std::string inferencex_rows(const ManyRuns& table, std::string& why) {
+    const std::vector<std::string> rows = rows_of(table, inferencex_view, inferencex_row, why);
+    std::string text = (rows.empty() ? "[" : "[\n") + joined(rows, ",\n") + "\n]\n";
     escape_unprintable_json(text, 0);
     return text;
 }
@@ -434,12 +414,12 @@ namespace {
 
 void write_keywords(JsonWriter& json, const TableRun& run) {
     json.key("keywords").begin_array();
-    for (const auto& [name, value] : run.labels) {
-        json.string(name + "=" + value);
+    for (const CellValue& one : run.labels) {
+        json.string(one.text());
     }
     for (const CellValue& one : run.values) {
         if (!run.label(one.name)) {  // a sweep labels its runs with the values of its flags
-            json.string(one.name + "=" + one.value);
+            json.string(one.text());
         }
     }
     json.end_array();
@@ -470,20 +450,10 @@ std::string llmd_report(const TableRun& run, const std::string& view) {
 }
 
 std::string llmd_reports(const ManyRuns& table, std::string& why) {
-    std::string text;
-    std::size_t reports = 0;
-    for (const TableRun& run : table.runs) {
-        if (!run.counts()) {
-            continue;
-        }
-        ViewedRun viewed;
-        if (why = view_run(run, viewed); !why.empty()) {
-            return "";
-        }
-        text += (reports++ > 0 ? ",\n" : "") + llmd_report(run, llmd_view(viewed).json);
-    }
+    const std::vector<std::string> reports = rows_of(table, llmd_view, llmd_report, why);
+    std::string text = joined(reports, ",\n");
     escape_unprintable_json(text, 0);
-    return reports == 1 ? text + "\n" : "[\n" + text + "\n]\n";
+    return reports.size() == 1 ? text + "\n" : "[\n" + text + "\n]\n";
 }
 
 }  // namespace driftless

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +17,12 @@
 namespace driftless {
 
 namespace {
+
+// Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
+// text. The corpus is what must be equal among the runs of a table: trace and window, which no
+// sweep can excuse, and what is made of its rows. The load is what people vary on purpose: server,
+// model, pace, users. The cache salt is neither: with another salt prompts have other words, and
+// share the same.
 
 /// Where a key stands in summary.json.
 enum class Where : std::uint8_t { root, run, flag };
@@ -86,59 +94,32 @@ std::string flag_text(JsonValue arguments, std::string_view name) {
     return all;
 }
 
-template <std::size_t N>
-void add_keys(const std::array<Key, N>& keys, JsonValue summary, std::vector<CellValue>& out) {
+/// What a summary says under these keys. Of a value that is not set the text is empty.
+std::vector<CellValue> values_of(JsonValue summary,
+                                 std::initializer_list<std::span<const Key>> lists) {
     const JsonValue run = summary.find("run");
-    for (const Key& key : keys) {
-        std::string value;
-        switch (key.place) {
-            case Where::root:
-                value = key_text(summary.find(key.key));
-                break;
-            case Where::run:
-                value = key_text(run.find(key.key));
-                break;
-            case Where::flag:
-                value = flag_text(run.find("arguments"), key.name);
-                break;
+    std::vector<CellValue> values;
+    for (const std::span<const Key> keys : lists) {
+        for (const auto& [name, place, key] : keys) {
+            values.push_back(
+                {std::string(name), place == Where::flag  ? flag_text(run.find("arguments"), name)
+                                    : place == Where::run ? key_text(run.find(key))
+                                                          : key_text(summary.find(key))});
         }
-        out.push_back({std::string(key.name), std::move(value)});
     }
+    return values;
 }
 
 }  // namespace
 
-std::vector<CellValue> load_keys(JsonValue summary) {
-    std::vector<CellValue> keys;
-    add_keys(load, summary, keys);
-    return keys;
-}
-
-std::vector<CellValue> corpus_keys(JsonValue summary) {
-    std::vector<CellValue> keys;
-    add_keys(window, summary, keys);
-    add_keys(contents, summary, keys);
-    return keys;
-}
-
-bool is_of_window(std::string_view corpus_key) {
-    return std::any_of(window.begin(), window.end(),
-                       [corpus_key](const Key& key) { return key.name == corpus_key; });
-}
-
-std::string words_of_key(std::string_view key) {
-    return key == "trace" ? "trace" : "--" + std::string(key);
+const CellValue* find_value(const std::vector<CellValue>& values, std::string_view name) {
+    const auto found = std::ranges::find(values, name, &CellValue::name);
+    return found == values.end() ? nullptr : &*found;
 }
 
 std::string_view value_in(const std::vector<CellValue>& values, std::string_view name) {
-    const auto found = std::find_if(values.begin(), values.end(),
-                                    [name](const CellValue& one) { return one.name == name; });
-    return found == values.end() ? std::string_view() : std::string_view(found->value);
-}
-
-bool has_value(const std::vector<CellValue>& values, std::string_view name) {
-    return std::any_of(values.begin(), values.end(),
-                       [name](const CellValue& one) { return one.name == name; });
+    const CellValue* const found = find_value(values, name);
+    return found == nullptr ? std::string_view() : std::string_view(found->value);
 }
 
 namespace {
@@ -258,7 +239,9 @@ TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
     run.sweep = sweep;
     run.cell = cell.planned.name;
     run.values = cell.planned.values;
-    run.labels = labels;
+    for (const auto& [name, value] : labels) {
+        run.labels.push_back({name, value});
+    }
     std::string why;
     run.summary = summary_in(run.folder, why);
     // The run may lie elsewhere by now; sweep.json keeps its figures.
@@ -334,9 +317,8 @@ std::string why_same_run(const std::vector<TableRun>& runs) {
 }  // namespace
 
 std::optional<std::string> TableRun::label(std::string_view key) const {
-    const auto found = std::find_if(labels.begin(), labels.end(),
-                                    [key](const auto& one) { return one.first == key; });
-    return found == labels.end() ? std::nullopt : std::optional(found->second);
+    const CellValue* const found = find_value(labels, key);
+    return found == nullptr ? std::nullopt : std::optional(found->value);
 }
 
 void describe_run(TableRun& run) {
@@ -345,14 +327,14 @@ void describe_run(TableRun& run) {
     }
     add_run_json(run);
     const JsonValue root = run.summary->root();
-    run.load = load_keys(root);
+    run.load = values_of(root, {load});
     if (root.find("run").is(JsonType::object)) {  // sweep.json keeps figures alone
-        run.corpus = corpus_keys(root);
+        run.corpus = values_of(root, {window, contents});
     }
     const JsonValue labels = root.find("labels");
     for (JsonValue one = labels.first(); one.present(); one = one.next()) {
         if (!run.label(one.key())) {
-            run.labels.emplace_back(one.key(), one.as_string().value_or(""));
+            run.labels.push_back({std::string(one.key()), kept_text(one)});
         }
     }
     judge_by_summary(run);
@@ -362,7 +344,7 @@ std::string read_table_runs(const std::vector<std::string>& folders, std::vector
     std::vector<std::string> seen;
     for (const std::string& typed : folders) {
         const std::string folder = without_slashes(typed);
-        if (std::find(seen.begin(), seen.end(), folder) != seen.end()) {
+        if (std::ranges::find(seen, folder) != seen.end()) {
             return folder + ": given twice; name each run once";
         }
         seen.push_back(folder);
@@ -386,7 +368,7 @@ constexpr std::array<std::string_view, 5> places{"url", "model", "api", "tokeniz
                                                  "max-inflight"};
 
 bool is_place(std::string_view key) {
-    return std::find(places.begin(), places.end(), key) != places.end();
+    return std::ranges::find(places, key) != places.end();
 }
 
 /// Both are cells of one sweep, which varied this on purpose.
@@ -396,7 +378,7 @@ bool varied_on_purpose(const TableRun& a, const TableRun& b, std::string_view ke
 }
 
 bool varied_anything(const TableRun& a, const TableRun& b) {
-    return std::any_of(a.values.begin(), a.values.end(), [&](const CellValue& one) {
+    return std::ranges::any_of(a.values, [&](const CellValue& one) {
         return !is_place(one.name) && varied_on_purpose(a, b, one.name);
     });
 }
@@ -414,7 +396,7 @@ JsonValue run_of(const TableRun& run) {
 }
 
 bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b, bool of_places) {
-    return std::all_of(a.begin(), a.end(), [&](const CellValue& one) {
+    return std::ranges::all_of(a, [&](const CellValue& one) {
         return is_place(one.name) != of_places || one.value == value_in(b, one.name);
     });
 }
@@ -422,10 +404,11 @@ bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b,
 std::string key_difference(const TableRun& first, const TableRun& run) {
     for (const CellValue& expected : first.corpus) {
         const std::string_view found = value_in(run.corpus, expected.name);
-        const bool excused =
-            !is_of_window(expected.name) && varied_on_purpose(first, run, expected.name);
+        const bool of_window = std::ranges::count(window, expected.name, &Key::name) > 0;
+        const bool excused = !of_window && varied_on_purpose(first, run, expected.name);
         if (found != expected.value && !excused) {
-            return fmt::format("{} is {}, not {}", words_of_key(expected.name),
+            return fmt::format("{} is {}, not {}",
+                               expected.name == "trace" ? expected.name : "--" + expected.name,
                                shown(expected.name, found), shown(expected.name, expected.value));
         }
     }
@@ -497,7 +480,7 @@ std::string difference(const TableRun& first, const TableRun& run) {
 std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs) {
     std::vector<std::string> all;
     const auto counts = [](const TableRun& run) { return run.summary && run.outcome != "dual"; };
-    const auto first = std::find_if(runs.begin(), runs.end(), counts);
+    const auto first = std::ranges::find_if(runs, counts);
     for (auto run = first; run != runs.end(); ++run) {
         if (counts(*run)) {
             if (const std::string why = difference(*first, *run); !why.empty()) {

@@ -319,8 +319,8 @@ Ledger made_ledger() {
                    .axes = {{"speed", {"1", "2"}, false}, {"tp", {"a,\"b"}, true}},
                    .repeat = 2,
                    .labels = {{"gpu", "h100"}},
-                   .before = {"start \"it\"", 7}};
-    plan.ready = plan.after = {"", 9};
+                   .before = {"before", "start \"it\"", 7}};
+    plan.ready.limit_ns = plan.after.limit_ns = 9;
     plan.idle_limit_ns = 11;
     plan.salted = true;
     Ledger ledger = new_ledger(plan);

@@ -204,7 +204,7 @@ TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
                    .axes = {{"speed", {"1", "2", "4", "8"}, false}},
                    .repeat = 1,
                    .labels = {{"gpu", "h100"}}};
-    plan.before = plan.ready = plan.after = {"", 9};
+    plan.before.limit_ns = plan.ready.limit_ns = plan.after.limit_ns = 9;
     Ledger ledger = new_ledger(plan);
     for (std::size_t i = 0; i < 3; ++i) {
         ledger.cells[i].state = CellState::ended;
