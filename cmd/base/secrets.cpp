@@ -189,14 +189,36 @@ std::size_t posted_url_at(std::string_view event) {
     return posts ? words.what : event.size();
 }
 
+/// Values of headers with secret names that a shell command gives to a program: parts of it.
+std::vector<std::string_view> secret_header_values(std::string_view command) {
+    constexpr std::string_view of_names =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::vector<std::string_view> values;
+    for (std::size_t at = command.find(':'); at != command.npos; at = command.find(':', at + 1)) {
+        const std::size_t before = command.substr(0, at).find_last_not_of(of_names);
+        const std::size_t begin = before == command.npos ? 0 : before + 1;
+        const char quote = begin > 0 ? command[begin - 1] : ' ';
+        const std::string_view rest = command.substr(at + 1);
+        const bool is_quoted = quote == '"' || quote == '\'';
+        const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
+        const std::string_view value = trim_blanks(rest.substr(0, end));
+        const bool begins = is_quoted || quote == ' ' || quote == '\t';
+        if (begins && is_secret_name(command.substr(begin, at - begin)) && !value.empty()) {
+            values.push_back(value);
+        }
+    }
+    return values;
+}
+
 std::string mask_event(std::string_view event) {
     const std::size_t url = posted_url_at(event);
     std::string shown = std::string(event.substr(0, url)) + mask_url(event.substr(url));
-    for (const Header& header : secret_headers(event.substr(words_of(event).what))) {
-        for (std::size_t at = shown.find(header.value); at != shown.npos;
-             at = shown.find(header.value, at + mask_text.size())) {
-            shown.replace(at, header.value.size(), mask_text);
-        }
+    const std::string before = shown;
+    const std::string_view command = std::string_view(before).substr(words_of(before).what);
+    const std::vector<std::string_view> values = secret_header_values(command);
+    for (auto value = values.rbegin(); value != values.rend(); ++value) {
+        shown.replace(static_cast<std::size_t>(value->data() - before.data()), value->size(),
+                      mask_text);
     }
     return shown;
 }
@@ -287,22 +309,9 @@ std::vector<Header> secret_parameters(std::string_view url) {
 }
 
 std::vector<Header> secret_headers(std::string_view command) {
-    constexpr std::string_view of_names =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     std::vector<Header> headers;
-    for (std::size_t at = command.find(':'); at != command.npos; at = command.find(':', at + 1)) {
-        const std::size_t before = command.substr(0, at).find_last_not_of(of_names);
-        const std::size_t begin = before == command.npos ? 0 : before + 1;
-        const std::string_view name = command.substr(begin, at - begin);
-        const char quote = begin > 0 ? command[begin - 1] : ' ';
-        const std::string_view rest = command.substr(at + 1);
-        const bool is_quoted = quote == '"' || quote == '\'';
-        const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
-        const std::string_view value = trim_blanks(rest.substr(0, end));
-        const bool begins = is_quoted || quote == ' ' || quote == '\t';
-        if (begins && is_secret_name(name) && !value.empty()) {
-            headers.push_back({std::string(name), std::string(value)});
-        }
+    for (const std::string_view value : secret_header_values(command)) {
+        headers.push_back({"header", std::string(value)});
     }
     return headers;
 }

@@ -146,6 +146,8 @@ std::uint64_t nano_of(std::string_view text);
 std::string inverse_text(std::uint64_t nano);
 /// Seconds as milliseconds; the text itself where it is no decimal.
 std::string milliseconds_text(std::string_view seconds);
+/// A share of 1 in percent, as "10 %"; the text itself where it is 0 or no decimal.
+std::string percent_of(std::string_view share);
 /// Milliseconds for each of so many a second, cut to nanoseconds; the text itself where it is no
 /// positive decimal.
 std::string interval_text(std::string_view per_second);

@@ -1,5 +1,7 @@
 /// What the translations of single tools share: arguments, members of bodies, numbers.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -247,6 +249,12 @@ std::string inverse_text(std::uint64_t nano) {
 std::string milliseconds_text(std::string_view seconds) {
     const std::uint64_t nano = nano_of(seconds);
     return nano == 0 ? std::string(seconds) : decimal_text(nano, 6);
+}
+
+std::string percent_of(std::string_view share) {
+    const std::uint64_t nano = nano_of(share);
+    return nano == 0 ? std::string(share)
+                     : fmt::format("{:.10g} %", static_cast<double>(nano) / 1e7);
 }
 
 std::string interval_text(std::string_view per_second) {

@@ -221,7 +221,7 @@ void finish_guidellm(Line& line) {
         add_flag(line, "--stop-when", "failed >= " + line.get("--max-errors"));
     }
     if (line.has("--max-error-rate")) {
-        add_flag(line, "--stop-when", "errors >= " + line.get("--max-error-rate"));
+        add_flag(line, "--stop-when", "errors >= " + percent_of(line.get("--max-error-rate")));
     }
 }
 

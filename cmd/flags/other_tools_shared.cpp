@@ -463,7 +463,7 @@ void take_constraint(std::string_view value, Line& line) {
     } else if (kind == "max_errors") {
         add_flag(line, "--stop-when", "failed >= " + bound);
     } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
-        add_flag(line, "--stop-when", "errors >= " + bound);
+        add_flag(line, "--stop-when", "errors >= " + percent_of(bound));
     } else if (kind == "over_saturation") {
         refuse(line, "--constraint", value, reason_of("no_saturation"));
     } else {

@@ -93,11 +93,6 @@ Result<double> read_bound(const FigureName& figure, std::string_view text) {
     if (!value || (figure.is_part && *value > (percent ? 100 : 1))) {
         return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
-    if (!percent && *value != 0) {
-        return remedy(
-            "needs a percent sign: 0.5 can be half of all, \"errors > 50 %\", or \"errors > 0.5 "
-            "%\"");
-    }
     return percent ? *value / 100 : *value;
 }
 
@@ -182,7 +177,8 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
     return {};
 }
 
-/// Why a threshold holds, or does not, whatever a run does; null: a run decides.
+/// Why a threshold holds, or does not, whatever a run does, or may mean two things; null: a run
+/// decides.
 const char* why_decided(const Threshold& threshold) {
     const bool is_share = threshold.figure->unit == FigureUnit::share;
     const double bound = threshold.bound;
@@ -200,6 +196,9 @@ const char* why_decided(const Threshold& threshold) {
                    ? "always holds: a share is from 0 to 100 %; use > or <, or a bound between "
                      "them"
                    : "always holds: nothing is below 0; use >, or a larger bound";
+    }
+    if (is_share && bound != 0 && threshold.text.find('%') == std::string::npos) {
+        return "needs a percent sign: 0.5 may be a half, \"errors > 50 %\", or \"errors > 0.5 %\"";
     }
     return nullptr;
 }

@@ -175,7 +175,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     std::size_t at = 0;
     for (const char* part :
          {"\nRequests        11,900 of 12,031 ok, 11 shorter than asked, 89 failed, 31 not\n"
-          "                sent in 3600.00 s\n",
+          "                sent, 31 more without a record in 3600.00 s\n",
           "\nWarning         the prefix cache was warm",
           "\nFailed          http_5xx 89\n",
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
@@ -320,8 +320,8 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     const std::string found = "4,499 of 4,500 turns were sent before the previous turn had ended; ";
     EXPECT_EQ(shown("Overtaken", f, i),
               found +
-                  "the trace does not record what they waited for, so --sessions closed is "
-                  "not possible");
+                  "the trace does not record what they waited for; --users N lets each turn of a "
+                  "session wait for the one before");
     i.run.trace_dependencies = 7;
     EXPECT_EQ(shown("Overtaken", f, i), found + "--sessions closed lets turns wait for answers");
     EXPECT_TRUE(says(summary_table(f, i, TableKind::full),

@@ -114,9 +114,11 @@ TEST(Thresholds, RefuseWhatNeverHoldsWhereItIsTyped) {
         ASSERT_FALSE(typed) << text;
         EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("always holds")) << text;
     }
-    for (const char* text : {"errors >= 1", "good < 100 %", "errors > 99.9 %", "completed > 1"}) {
+    for (const char* text : {"errors > 0", "good < 100 %", "errors > 99.9 %", "completed > 1"}) {
         EXPECT_TRUE(parse_fail_if(text)) << text;
     }
+    EXPECT_TRUE(says(parse_fail_if("errors > 0.5").error().doing, "needs a percent sign"));
+    EXPECT_FALSE(parse_stop_rule("errors >= 0.5 for 3s"));
 }
 
 TEST(Thresholds, RefuseWhatTheyCannotJudge) {
@@ -143,7 +145,6 @@ TEST(Thresholds, RefuseWhatTheyCannotJudge) {
         {"ttft:p99 > +5 %", "another run"},
         {"errors > -1 %", "a share"},
         {"errors > 5", "a share"},
-        {"errors > 0.5", "a percent sign"},
         {"kept.tenant=gold ttft:p50 > 1s", "only --fail-if"},
         {"errors > 101 %", "a share"},
         {"errors > nan", "a share"},

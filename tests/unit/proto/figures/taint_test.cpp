@@ -71,10 +71,11 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
     totals.each[4].taken_ns = 136'494'000;
     EXPECT_EQ(host_reason(totals), stopped +
                                        "; others used the CPU for 136.494 ms of a second (13.6 %; "
-                                       "a quieter CPU, --cpu N, avoids that)");
+                                       "--realtime or a quieter CPU, --cpu N, avoids that)");
     totals.each[4].gap_max_ns = 2 * totals.each[4].taken_ns;  // it may have waited for its CPU
     EXPECT_EQ(host_reason(totals),
-              "at that time others used the CPU for 136.494 ms of a second (13.6 %; a quieter CPU, "
+              "at that time others used the CPU for 136.494 ms of a second (13.6 %; --realtime or "
+              "a quieter CPU, "
               "--cpu N, avoids that); the engine was "
               "stopped or kept from its CPU for up to 272.988 ms without a break");
 }
@@ -93,7 +94,7 @@ TEST(Blame, NamesTheEngine) {
     EXPECT_EQ(host_reason(totals),
               "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
               "a debugger, a CPU quota, or all of this host); others used the CPU of engine 2 for "
-              "250.000 ms of a second (25.0 %; a quieter CPU, --cpu N, avoids that)");
+              "250.000 ms of a second (25.0 %; --realtime or a quieter CPU, --cpu N, avoids that)");
     Reasons reasons;
     add_load_reason(totals, reasons);
     EXPECT_EQ(reasons.front(),

@@ -295,7 +295,7 @@ TEST(Verdict, BlameIsWhatCoincides) {
     EXPECT_FALSE(says(elsewhere.reasons.back(), "others used the CPU"));
     const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
     EXPECT_TRUE(says(there.reasons[1],
-                     "others used the CPU for 200.000 ms of a second (20.0 %; a quieter"));
+                     "others used the CPU for 200.000 ms of a second (20.0 %; --realtime or"));
 }
 
 // A turn of others that was as long as the row was late explains it, however short.
