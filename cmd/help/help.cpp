@@ -284,7 +284,8 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
             continue;  // of help, or of the command that is named: that is printed anyway
         } else if (name.empty()) {
             name = argument;
-        } else if (!man && find_command(commands, name) == nullptr && !is_built_in(name)) {
+        } else if (!man && find_command(commands, name) == nullptr && !is_built_in(name) &&
+                   find_shipped_file(name) == nullptr) {
             name += " " + argument;
         } else if (topic.empty() && !man && find_command(commands, name) != nullptr) {
             topic = argument;

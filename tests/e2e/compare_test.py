@@ -116,19 +116,20 @@ class Compare(Case):
         self.assertEqual((one["evidence"], one["metrics"][0]["doubt"]), ("one_each", "one_run"))
 
     def test_rows_that_the_client_spoiled(self):
-        """More than 1 % of a side: nothing is said, of these runs neither."""
+        """More than 1 % of a side, and late by more than a twentieth: nothing is said, of these runs neither."""
         folder = self.scratch / "spoiled"
         shutil.copytree(self.slow[0], folder)
-        for tainted, doubt in ((2, "one_run"), (3, "client")):  # of 240
-            records = read_jsonl(folder / "requests.jsonl")
+        for tainted, part, doubt in ((2, 0.1, "one_run"), (240, 0.01, "one_run"), (3, 0.1, "client")):  # of 240
+            records = read_jsonl(self.slow[0] / "requests.jsonl")
             for one in records[:tainted]:
-                one["tainted"] = ["late"]
+                one["tainted"] = ["sent_late"]
+                one["request_delay_ns"] = round(part * one["e2e_ns"])
             (folder / "requests.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
             one = metric(compared(self.fast[0], folder), "ttft:p50")
             self.assertEqual((one["doubt"], one["word"]), (doubt, "unsure"))
             self.assertEqual(one["in_these_runs"], "unsure" if doubt == "client" else "higher")
         said = " ".join(compare(self.fast[0], folder).stdout.split())
-        self.assertIn("0 of 240 rows of A and 3 of 240 rows of B are tainted", said)
+        self.assertIn("0 of 240 rows of A and 3 of 240 rows of B left late by more than a twentieth", said)
         rule = ("--fail-if", "ttft:p50 > +5 %", "--within-runs")
         self.assertEqual(compare(self.fast[0], folder, *rule).returncode, 0)
         self.assertEqual(compare(self.fast[0], folder, *rule, "--unsure", "fail").returncode, BEYOND)

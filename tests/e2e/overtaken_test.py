@@ -113,7 +113,7 @@ class Overtaken(Case):
         self.assertGreaterEqual(summary["overtaken_turns"], 3)
         self.assertEqual(summary["run"]["trace_dependencies"], 0)
         self.assertIn("turns were sent before the previous turn had ended; the trace does not "
-                      "record what they waited for, so --sessions closed is not possible",
+                      "record what they waited for; --users N lets each turn of a session wait for the one before",
                       self.said(run.said))
 
     def test_killed_and_resumed(self):
