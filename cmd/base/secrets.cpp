@@ -189,7 +189,8 @@ std::size_t posted_url_at(std::string_view event) {
     return posts ? words.what : event.size();
 }
 
-/// Values of headers with secret names that a shell command gives to a program: parts of it.
+/// Values of headers with secret names that a shell command gives to a program: parts of it. Those
+/// that the shell fills in ($KEY) are no secrets.
 std::vector<std::string_view> secret_header_values(std::string_view command) {
     constexpr std::string_view of_names =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -203,7 +204,9 @@ std::vector<std::string_view> secret_header_values(std::string_view command) {
         const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
         const std::string_view value = trim_blanks(rest.substr(0, end));
         const bool begins = is_quoted || quote == ' ' || quote == '\t';
-        if (begins && is_secret_name(command.substr(begin, at - begin)) && !value.empty()) {
+        const bool is_filled = value.find('$') != value.npos;
+        if (begins && is_secret_name(command.substr(begin, at - begin)) && !value.empty() &&
+            !is_filled) {
             values.push_back(value);
         }
     }

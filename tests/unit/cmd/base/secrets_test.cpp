@@ -118,6 +118,7 @@ TEST(Secrets, AreFoundInShellCommands) {
               "curl -H 'Authorization: ***' http://h:80/x");
     EXPECT_EQ(masked("curl -H \"X-Api-Key: a b\" -H X-Token:c;true"),
               "curl -H \"X-Api-Key: ***\" -H X-Token:***;true");
+    EXPECT_EQ(masked("curl -H \"X-Key: $KEY\" h"), "curl -H \"X-Key: $KEY\" h");
     EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
               "curl -H 'Content-Type: text' http://token:80");
 }
