@@ -1,6 +1,5 @@
 // MLPerf LoadGen, Server scenario with token latencies (loadgen/results.cc, logging.cc).
 
-
 #include "cmd/reading/view.hpp"
 
 namespace driftless {

@@ -108,9 +108,7 @@ namespace {
 std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
     const std::optional<bool> kept = kept_up(f, info);
     if (!kept) {
-        return may_tell_kept_up(f, info)
-                   ? "; not known whether the server kept up: rows left late, or failed"
-                   : "";
+        return may_tell_kept_up(f, info) ? "; not known whether the server kept up" : "";
     }
     if (*kept) {
         return "; the server kept up";

@@ -23,7 +23,7 @@ def examples():
 
 def shape(line):
     """Of this host and hour are numbers, whether the client and the server kept up, and whether two sides differ."""
-    line = re.sub(r"^(Verdict ).*|; the server .*", r"\1", line)
+    line = re.sub(r"^(Verdict ).*|; (not known whether )?the server .*", r"\1", line)
     line = re.sub(r"(better|worse|same|unsure)$", "WORD", line)
     line = re.sub(r"\s+", " ", re.sub(r"\d[\d,]*(\.\d+)?", "#", line)).strip()
     return line.replace("- - - needs # values # - WORD", "# # # # to # # # % WORD")  # too few that are independent

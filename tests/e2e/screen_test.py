@@ -23,6 +23,10 @@ def closed_port():
         return taken.getsockname()[1]
 
 
+# On a busy machine rows leave late, and nobody knows.
+KEPT_UP = "; (the server kept up|not known whether the server kept up)"
+
+
 class Screen(Case):
     def test_short_and_full_table(self):
         """25 lines of 80 columns; --table full has every figure; a report prints the same."""
@@ -32,7 +36,7 @@ class Screen(Case):
         table = run.said[run.said.index("==="):run.said.index("files: ")]
         self.assertLessEqual(len(table.splitlines()), 25, table)
         self.assertLessEqual(max(len(line) for line in table.splitlines()), 80, table)
-        self.assertRegex(table, r"\nRequests        40 of 40 ok in [0-9.]+ s; the server kept up\n")
+        self.assertRegex(table, rf"\nRequests        40 of 40 ok in [0-9.]+ s{KEPT_UP}\n")
         self.assertEqual(run.complained, "")
         self.assertIn("Successful requests:                     40\n", full.said)
         self.assertEqual(call("report", run.folder).stdout, table)
@@ -42,7 +46,7 @@ class Screen(Case):
         """The result alone; a refusal is said all the same."""
         with mock(*FAST) as server:
             run = self.replay_well(SAMPLE, "--url", server.url, *QUICK, "--quiet")
-        self.assertRegex(run.said, r"^40 of 40 ok in [0-9.]+ s; the server kept up; TTFT p99 [0-9.]+ ms; \S+\nfiles: ")
+        self.assertRegex(run.said, rf"^40 of 40 ok in [0-9.]+ s{KEPT_UP}; TTFT p99 [0-9.]+ ms; \S+\nfiles: ")
         self.assertEqual(run.complained, "")
         dead = self.replay(SAMPLE, "--url", f"http://127.0.0.1:{closed_port()}", "--quiet")
         self.assertEqual((dead.code, dead.said), (4, ""))
