@@ -68,7 +68,8 @@ TEST(TlsContext, FindsTheAuthoritiesOfOtherDistributions) {
          {"/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
           "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/pki/tls/certs/ca-bundle.crt",
           "/etc/ssl/certs/ca-certificates.crt"}) {
-        EXPECT_EQ(found(), write(place, "PEM"));
+        const std::string file = write(place, "PEM");
+        EXPECT_EQ(found(), file);
         fs::remove(root + place);
     }
     write("/etc/ssl/ca-bundle.pem", "");
