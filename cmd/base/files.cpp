@@ -13,6 +13,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
+#include "cmd/base/secrets.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 
@@ -357,7 +358,7 @@ int write_trace(const Trace& trace, const TraceTarget& target, std::vector<Writt
 
 void print_errors(const InputErrors& errors) {
     for (const std::string& line : to_lines(errors)) {
-        complain("driftless: %s", line.c_str());
+        complain("driftless: %s", mask_members(line).c_str());
     }
 }
 

@@ -319,6 +319,22 @@ std::vector<Header> secret_headers(std::string_view command) {
     return headers;
 }
 
+std::string mask_members(std::string_view text) {
+    std::vector<std::string> parts(1);  // between quotes
+    for (const char c : text) {
+        c == '"' ? void(parts.emplace_back()) : parts.back().push_back(c);
+    }
+    const auto bare = [](std::string_view part) {  // a quote that is quoted follows a backslash
+        return trim_blanks(part.substr(0, part.find_last_not_of('\\') + 1));
+    };
+    for (std::size_t i = 0; i + 2 < parts.size(); ++i) {
+        if (bare(parts[i + 1]) == ":" && is_secret_name(bare(parts[i]))) {
+            parts[i + 2].replace(0, bare(parts[i + 2]).size(), mask_text);
+        }
+    }
+    return joined(parts, "\"");
+}
+
 std::string mask_url(std::string_view text) {
     const std::size_t begin = host_at(text);
     std::size_t end = text.find_first_of("/?#", begin);

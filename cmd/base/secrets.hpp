@@ -48,6 +48,10 @@ std::vector<Header> secret_parameters(std::string_view url);
 /// word'`.
 std::vector<Header> secret_headers(std::string_view command);
 
+/// Text with a part of a JSON object in it, which may be cut or quoted itself: the texts of members
+/// with secret names are masked.
+std::string mask_members(std::string_view text);
+
 /// Whether a part of a value of the flag may not be shown.
 bool may_hold_secret(std::string_view flag);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "cmd/base/secrets.hpp"
 #include "cmd/reading/prefix_cache.hpp"
 #include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/forecast.hpp"
@@ -56,7 +57,7 @@ static void put_value(JsonWriter& json, const InputError& error) {
     put_object(json, {{"file", error.file},
                       {"line", error.line},
                       {"field", error.field},
-                      {"value", error.value},
+                      {"value", mask_members(error.value)},
                       {"problem", error.problem},
                       {"remedy", error.remedy}});
 }

@@ -109,6 +109,16 @@ TEST(Secrets, KnowHeadersThatCarryThem) {
     }
 }
 
+// A line of a trace that cannot be read, as it stands or quoted in an error; it may be cut.
+TEST(Secrets, AreMaskedInPartsOfObjects) {
+    EXPECT_EQ(mask_members(R"({"a": 1, "api_key" : "sk-1", "b": "c"})"),
+              R"({"a": 1, "api_key" : "***", "b": "c"})");
+    EXPECT_EQ(mask_members(R"(t:1: "{\"api_key\": \"sk-1\", \"in" ends)"),
+              R"(t:1: "{\"api_key\": \"***\", \"in" ends)");
+    EXPECT_EQ(mask_members(R"({"api_key": "sk-)"), R"({"api_key": "***)");
+    EXPECT_EQ(mask_members(R"(key "x" is no number)"), R"(key "x" is no number)");
+}
+
 // A hook's command may give a program its key.
 TEST(Secrets, AreFoundInShellCommands) {
     const auto masked = [](const char* command) {
