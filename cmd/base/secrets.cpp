@@ -189,41 +189,16 @@ std::size_t posted_url_at(std::string_view event) {
     return posts ? words.what : event.size();
 }
 
-/// Values of headers with secret names that a shell command gives to a program: parts of it. Those
-/// that the shell fills in ($KEY) are no secrets.
-std::vector<std::string_view> secret_header_values(std::string_view command) {
-    constexpr std::string_view of_names =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    std::vector<std::string_view> values;
-    for (std::size_t at = command.find(':'); at != command.npos; at = command.find(':', at + 1)) {
-        const std::size_t before = command.substr(0, at).find_last_not_of(of_names);
-        const std::size_t begin = before == command.npos ? 0 : before + 1;
-        const char quote = begin > 0 ? command[begin - 1] : ' ';
-        const std::string_view rest = command.substr(at + 1);
-        const bool is_quoted = quote == '"' || quote == '\'';
-        const std::size_t end = is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>");
-        const std::string_view value = trim_blanks(rest.substr(0, end));
-        const bool begins = is_quoted || quote == ' ' || quote == '\t';
-        const bool is_filled = value.find('$') != value.npos;
-        if (begins && is_secret_name(command.substr(begin, at - begin)) && !value.empty() &&
-            !is_filled) {
-            values.push_back(value);
-        }
-    }
-    return values;
-}
-
 std::string mask_event(std::string_view event) {
-    const std::size_t url = posted_url_at(event);
-    std::string shown = std::string(event.substr(0, url)) + mask_url(event.substr(url));
-    const std::string before = shown;
-    const std::string_view command = std::string_view(before).substr(words_of(before).what);
-    const std::vector<std::string_view> values = secret_header_values(command);
-    for (auto value = values.rbegin(); value != values.rend(); ++value) {
-        shown.replace(static_cast<std::size_t>(value->data() - before.data()), value->size(),
-                      mask_text);
+    const std::string_view url = event.substr(posted_url_at(event));
+    std::string_view rest = event.substr(0, event.size() - url.size());
+    std::string shown;
+    for (const std::string_view secret : secrets_in_command(rest)) {
+        const auto before = static_cast<std::size_t>(secret.data() - rest.data());
+        shown += std::string(rest.substr(0, before)) + std::string(mask_text);
+        rest.remove_prefix(before + secret.size());
     }
-    return shown;
+    return shown + std::string(rest) + mask_url(url);
 }
 
 std::string mask_key(std::string_view key) {
@@ -311,12 +286,30 @@ std::vector<Header> secret_parameters(std::string_view url) {
     return parameters;
 }
 
-std::vector<Header> secret_headers(std::string_view command) {
-    std::vector<Header> headers;
-    for (const std::string_view value : secret_header_values(command)) {
-        headers.push_back({"header", std::string(value)});
+std::vector<std::string_view> secrets_in_command(std::string_view command) {
+    constexpr std::string_view of_names =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    constexpr std::string_view quotes = "\"'";
+    std::vector<std::string_view> secrets;
+    for (std::size_t at = command.find_first_of(":="); at != command.npos;
+         at = command.find_first_of(":=", at + 1)) {
+        const std::size_t begin = command.substr(0, at).find_last_not_of(of_names) + 1;
+        const char before = begin > 0 ? command[begin - 1] : ' ';
+        std::string_view rest = command.substr(at + 1);
+        const bool opens = !rest.empty() && quotes.find(rest.front()) != quotes.npos;
+        const char quote = opens ? rest.front() : before;
+        const bool is_quoted = quotes.find(quote) != quotes.npos;
+        rest.remove_prefix(opens ? 1 : 0);
+        const std::string_view value = trim_blanks(
+            rest.substr(0, is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>")));
+        const bool begins = before == ' ' || before == '\t' || quotes.find(before) != quotes.npos;
+        const bool is_number = value.find_first_not_of("0123456789.") == value.npos;
+        if (begins && is_secret_name(command.substr(begin, at - begin)) && !is_number &&
+            value.find('$') == value.npos) {  // the shell fills it in
+            secrets.push_back(value);
+        }
     }
-    return headers;
+    return secrets;
 }
 
 std::string mask_members(std::string_view text) {
@@ -324,13 +317,24 @@ std::string mask_members(std::string_view text) {
     for (const char c : text) {
         c == '"' ? void(parts.emplace_back()) : parts.back().push_back(c);
     }
-    const auto bare = [](std::string_view part) {  // a quote that is quoted follows a backslash
-        return trim_blanks(part.substr(0, part.find_last_not_of('\\') + 1));
+    // A quote inside of a text has more backslashes before it than the quotes around that.
+    const auto depth = [](std::string_view part) {
+        return part.size() - (part.find_last_not_of('\\') + 1);
+    };
+    const auto bare = [&depth](std::string_view part) {
+        return trim_blanks(part.substr(0, part.size() - depth(part)));
     };
     for (std::size_t i = 0; i + 2 < parts.size(); ++i) {
-        if (bare(parts[i + 1]) == ":" && is_secret_name(bare(parts[i]))) {
-            parts[i + 2].replace(0, bare(parts[i + 2]).size(), mask_text);
+        if (bare(parts[i + 1]) != ":" || !is_secret_name(bare(parts[i]))) {
+            continue;
         }
+        std::size_t end = i + 2;
+        while (end + 1 < parts.size() && depth(parts[end]) > depth(parts[i])) {
+            ++end;
+        }
+        parts[i + 2] = std::string(mask_text) + std::string(depth(parts[end]), '\\');
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 3,
+                    parts.begin() + static_cast<std::ptrdiff_t>(end) + 1);
     }
     return joined(parts, "\"");
 }

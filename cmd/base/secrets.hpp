@@ -44,9 +44,9 @@ std::string mask_url(std::string_view text);
 /// and where that differs without its percent-encoding.
 std::vector<Header> secret_parameters(std::string_view url);
 
-/// Headers with secret names that a shell command gives to a program, as in `curl -H 'X-Key:
-/// word'`.
-std::vector<Header> secret_headers(std::string_view command);
+/// Parts of a shell command that are credentials by the names before them: `-H 'X-Key: word'`,
+/// `KEY=word`, `--token=word`. What the shell fills in ($KEY) is none, nor is a number.
+std::vector<std::string_view> secrets_in_command(std::string_view command);
 
 /// Text with a part of a JSON object in it, which may be cut or quoted itself: the texts of members
 /// with secret names are masked.

@@ -1,7 +1,5 @@
 /// What the translations of single tools share: arguments, members of bodies, numbers.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -253,8 +251,7 @@ std::string milliseconds_text(std::string_view seconds) {
 
 std::string percent_of(std::string_view share) {
     const std::uint64_t nano = nano_of(share);
-    return nano == 0 ? std::string(share)
-                     : fmt::format("{:.10g} %", static_cast<double>(nano) / 1e7);
+    return nano == 0 ? std::string(share) : decimal_text(nano, 7) + " %";
 }
 
 std::string interval_text(std::string_view per_second) {

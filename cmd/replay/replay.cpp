@@ -138,7 +138,9 @@ int run_replay(int argc, char** argv) {
         return credentials.exit_code();
     }
     for (const TypedEvent& event : line.options.events.typed) {
-        std::ranges::move(secret_headers(event.what), std::back_inserter(credentials.value().all));
+        for (const std::string_view secret : secrets_in_command(event.what)) {
+            credentials.value().all.push_back({"--event", std::string(secret)});
+        }
     }
     std::vector<std::string> command = mask_command(arguments);
     if (repeats_secret(command, credentials.value()) ||

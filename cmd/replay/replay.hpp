@@ -153,12 +153,12 @@ int look_up_calibration(Replay& run);
 /// Whether the servers' caches are warm from an earlier run; `--reset-cache` (server_checks.cpp).
 int probe_caches(Replay& run);
 
+struct Played {
+    int code;    ///< of the process
+    bool began;  ///< it was played, and its files are written
+};
 /// Plays the steps of a run (engine/replay): a folder, run.json, the engines, the writer's thread.
 /// Ends `quiet` and prints the summary (execute.cpp).
-struct Played {
-    int code;           ///< of the process
-    bool began = true;  ///< it was played, and its files are written
-};
 Played execute_run(const Replay& run);
 /// `--dry-run`: arms every row and sends nothing. Prints the schedule, the digests and the expected
 /// hits; writes run.json only where `--out` names a folder (dry_run.cpp).

@@ -294,15 +294,15 @@ void add_distributions(std::vector<FidelityLine>& lines, const std::string& name
                        double scale, int decimals) {
     const Distribution a = distribution_of(recorded);
     const Distribution b = distribution_of(replayed);
-    for (const ShownStatistic& one : shown_statistics) {
-        const std::string_view statistic = one.name;
-        const auto value = [&](const Distribution& of) {
-            return of.count == 0 ? std::nullopt : std::optional(one.of(of) * scale);
+    const auto add = [&](const char* what, double left, double right) {
+        const auto known = [scale](const Distribution& of, double value) {
+            return of.count == 0 ? std::nullopt : std::optional(value * scale);
         };
-        if (statistic == "mean" || statistic == "p50" || statistic == "p99") {
-            lines.push_back({name + " " + one.name, unit, value(a), value(b), decimals});
-        }
-    }
+        lines.push_back({name + " " + what, unit, known(a, left), known(b, right), decimals});
+    };
+    add("mean", a.mean, b.mean);
+    add("p50", a.median(), b.median());
+    add("p99", a.at[p99_index], b.at[p99_index]);
 }
 
 std::optional<double> variation(const std::vector<double>& gaps) {

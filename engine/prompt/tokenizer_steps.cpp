@@ -558,15 +558,6 @@ std::string bytes_of_letters(const std::vector<std::string>& texts) {
     return out;
 }
 
-std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
-    std::string out;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        out += i == 0 ? std::string_view{} : separator;
-        out += texts[i];
-    }
-    return out;
-}
-
 }  // namespace
 
 std::string Decoder::run(std::vector<std::string> texts) {

@@ -553,7 +553,7 @@ void Exchanges::watch(Lane& lane, Instant now) {
     const Deadlines deadlines = deadlines_of(exchange);
     const Instant next = deadlines.first();
     if (now >= next) {
-        exchange.over_since = exchange.free_since = exchange.limit_passed = next;
+        exchange.over_since = exchange.free_since = next;
     }
     if (now >= deadlines.abandon && deadlines.abandon == next) {
         lane.end(Outcome::abandoned);
@@ -632,15 +632,13 @@ bool Exchanges::is_stale(const Lane& lane) const {
 }
 
 bool Exchanges::is_end_unsure(const ExchangeState& exchange, Instant now) {
-    const Outcome outcome = exchange.outcome;
-    const bool is_cut = exchange.limit_passed != never || outcome == Outcome::cancelled ||
-                        outcome == Outcome::truncated || outcome == Outcome::send_failed;
-    const bool is_counted = outcome == Outcome::ok || outcome == Outcome::abandoned;
+    const bool is_abandoned = exchange.outcome == Outcome::abandoned;
     // By then it may have seemed to be without an answer for longer than another limit allows.
-    const bool is_late_cut = outcome == Outcome::abandoned &&
-                             now - exchange.limit_passed > Duration{abandoned_late_max_ns};
-    return (exchange.past_limit && is_counted) || (exchange.stalled_since != never && is_cut) ||
-           is_late_cut;
+    const bool is_late = now - exchange.over_since > Duration{abandoned_late_max_ns};
+    const bool has_stalled = exchange.stalled_since != never;
+    return (exchange.past_limit && exchange.outcome == Outcome::ok) ||
+           (is_abandoned && (exchange.past_limit || is_late)) ||
+           (has_stalled && is_cut_off(exchange.outcome));
 }
 
 void Exchanges::push_end(Lane& lane) {

@@ -173,9 +173,8 @@ struct ExchangeState {
     bool heard = false;         ///< something came: bytes, an end or an error
     bool host_slept = false;    ///< meanwhile: some of what came may have waited for as long
     bool past_limit = false;    ///< read on behind a limit that may have passed before it came
-    Instant limit_passed = never;  ///< which ended it
-    /// From here on so much waited for us that the server may have had to wait, too: what it sends
-    /// is late for as long as that. `never`: it did not.
+    /// Since then so much has waited for us that the server may have had to wait, too, and may be
+    /// late by as much. `never`: it has not.
     Instant stalled_since = never;
     std::size_t backlog = 0;   ///< bytes that waited together
     Instant over_since;        ///< when what came last was there, or a deadline passed

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace driftless {
@@ -77,8 +78,9 @@ inline std::string percent_text(double share) {
 template <typename Range, typename TextOf = std::identity>
 std::string joined(const Range& range, std::string_view between, TextOf text_of = {}) {
     std::string all;
+    bool is_first = true;
     for (const auto& one : range) {
-        all += all.empty() ? "" : between;
+        all += std::exchange(is_first, false) ? "" : between;
         all += std::invoke(text_of, one);
     }
     return all;

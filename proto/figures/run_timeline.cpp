@@ -148,11 +148,7 @@ std::int64_t end_of(const Record& record) {
 /// It was not over before that, however late it was read. An end by a clock of this client is no
 /// read: it came when the client looked.
 std::int64_t end_least_of(const Record& record) {
-    const bool is_read =
-        record.receive_delay_ns && record.outcome != Outcome::timeout_connect &&
-        record.outcome != Outcome::timeout_first_byte && record.outcome != Outcome::timeout_idle &&
-        record.outcome != Outcome::timeout_total && record.outcome != Outcome::abandoned &&
-        record.outcome != Outcome::cancelled;
+    const bool is_read = record.receive_delay_ns && !is_ended_here(record.outcome);
     const auto before = [](std::int64_t stamp_ns, std::int64_t late_ns) {
         return stamp_ns - std::max<std::int64_t>(late_ns, 0);
     };

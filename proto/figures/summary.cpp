@@ -126,14 +126,6 @@ double bound_of(std::int64_t ns) {
     return static_cast<double>(std::max<std::int64_t>(ns, 0));
 }
 
-/// Its end came by a clock or a broken connection, not by an answer.
-bool is_cut_off(Outcome outcome) {
-    return outcome == Outcome::timeout_first_byte || outcome == Outcome::timeout_idle ||
-           outcome == Outcome::timeout_total || outcome == Outcome::abandoned ||
-           outcome == Outcome::cancelled || outcome == Outcome::truncated ||
-           outcome == Outcome::send_failed;
-}
-
 /// Its request waited in this client, and it was cut off: in time, it might have been answered.
 bool may_have_been_answered(const Record& record) {
     if (!is_cut_off(record.outcome) || !record.fired_ns || !record.ended_ns) {

@@ -346,8 +346,11 @@ TaintedRow tainted_row_of(const Record& record) {
         return {record.due_ns + wanted_ns, fired_ns, record.drift_ns.value_or(0) - wanted_ns,
                 suspect_of(record.late_cause)};
     }
-    if (has_taint(record, taint_read_late)) {
-        return {fired_ns, end_of(record), record.receive_delay_ns.value_or(0), Suspect::reading};
+    const bool is_end_unsure = has_taint(record, taint_end_unsure);
+    if (has_taint(record, taint_read_late) || is_end_unsure) {
+        const std::int64_t late_ns = std::max(record.receive_delay_ns.value_or(0),
+                                              is_end_unsure ? abandoned_late_max_ns : 0);
+        return {fired_ns, end_of(record), late_ns, Suspect::reading};
     }
     if (has_taint(record, taint_retransmitted) || has_taint(record, taint_retried) ||
         has_taint(record, taint_answered_early)) {

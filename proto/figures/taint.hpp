@@ -160,7 +160,7 @@ struct RowLosses {
     std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
     bool request_lost = false;           ///< a part of the request, on the way: it was sent again
     bool answered_early = false;         ///< bytes of the answer were there before the request left
-    bool end_unsure = false;             ///< a client that is in time might see another
+    bool end_unsure = false;             ///< taint_end_unsure
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A

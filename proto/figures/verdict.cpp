@@ -132,11 +132,8 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     add_rows(figures.tainted_answered_early,
              " answered before the request had been sent: that server does not wait for requests",
              reasons);
-    add_rows(
-        figures.tainted_end_unsure,
-        " with an end that a client that is in time might not have seen: past a limit, or cut off "
-        "after their server had to wait for it",
-        reasons);
+    add_rows(figures.tainted_end_unsure,
+             " whose end this client may have changed, because it looked late", reasons);
     add_rows(figures.tainted_wire_late,
              " reached the wire more than " + milliseconds_text(limits.wire_ns) +
                  " after the fire: the host or a queue on the way delayed them",

@@ -66,6 +66,17 @@ constexpr bool is_whole(Outcome outcome) {
 constexpr bool is_failure(Outcome outcome) {
     return !is_whole(outcome) && outcome != Outcome::abandoned;
 }
+/// Whether a clock or the user of this client ended it: it would have gone on.
+constexpr bool is_ended_here(Outcome outcome) {
+    return outcome == Outcome::timeout_connect || outcome == Outcome::timeout_first_byte ||
+           outcome == Outcome::timeout_idle || outcome == Outcome::timeout_total ||
+           outcome == Outcome::abandoned || outcome == Outcome::cancelled;
+}
+/// Whether that, or a broken connection, ended it, and no answer did.
+constexpr bool is_cut_off(Outcome outcome) {
+    return is_ended_here(outcome) || outcome == Outcome::truncated ||
+           outcome == Outcome::send_failed;
+}
 /// Whether its TTFT counts, where a first token came: what the client did later changes nothing.
 constexpr bool counts_ttft(Outcome outcome) {
     return outcome == Outcome::ok || outcome == Outcome::abandoned;
@@ -185,7 +196,7 @@ inline constexpr std::string_view taint_answered_early = "answered_early";
 /// (`--timeout-..`, `--abandon`, the run's end) that may have passed before its bytes came; or it
 /// was cut off after so much had waited here that its server may have had to wait.
 inline constexpr std::string_view taint_end_unsure = "end_unsure";
-/// So late at most a row is abandoned that is not `end_unsure`.
+/// A row that is given up later than this, behind its time to wait, is `end_unsure`.
 inline constexpr std::int64_t abandoned_late_max_ns = 1'000'000;
 
 /// A field of the answer's head that the user wants to see.

@@ -42,7 +42,7 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """`certified`, `tainted`, ..; why is in `summary["verdict"]` (`driftless help verdict.md`)."""
+        """`certified`, `host-noisy`, ..; why is in `summary["verdict"]` (`driftless help verdict.md`)."""
         return str(self.summary["verdict"]["name"])
 
     @overload

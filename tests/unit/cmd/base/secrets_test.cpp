@@ -116,7 +116,11 @@ TEST(Secrets, AreMaskedInPartsOfObjects) {
     EXPECT_EQ(mask_members(R"(t:1: "{\"api_key\": \"sk-1\", \"in" ends)"),
               R"(t:1: "{\"api_key\": \"***\", \"in" ends)");
     EXPECT_EQ(mask_members(R"({"api_key": "sk-)"), R"({"api_key": "***)");
-    EXPECT_EQ(mask_members(R"(key "x" is no number)"), R"(key "x" is no number)");
+    EXPECT_EQ(mask_members(R"({"key": "a\"b", "c": "d"})"), R"({"key": "***", "c": "d"})");
+    EXPECT_EQ(mask_members(R"("{\"key\": \"a\\\"b\"}")"), R"("{\"key\": \"***\"}")");
+    for (const char* text : {R"(key "x" is no number)", R"("x")", "", "\""}) {
+        EXPECT_EQ(mask_members(text), text);
+    }
 }
 
 // A hook's command may give a program its key.
@@ -128,6 +132,8 @@ TEST(Secrets, AreFoundInShellCommands) {
               "curl -H 'Authorization: ***' http://h:80/x");
     EXPECT_EQ(masked("curl -H \"X-Api-Key: a b\" -H X-Token:c;true"),
               "curl -H \"X-Api-Key: ***\" -H X-Token:***;true");
+    EXPECT_EQ(masked("KEY=sk-1 TOKEN='a b' run --api-key=sk-2 --max-tokens=5 name=x"),
+              "KEY=*** TOKEN='***' run --api-key=*** --max-tokens=5 name=x");
     EXPECT_EQ(masked("curl -H \"X-Key: $KEY\" h"), "curl -H \"X-Key: $KEY\" h");
     EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
               "curl -H 'Content-Type: text' http://token:80");

@@ -18,6 +18,12 @@ TEST(LetterCase, FoldsAsciiOnly) {
 
 // A mistyped name leads to the one that was meant, and to none where nothing is near.
 
+TEST(Joined, KeepsEmptyTexts) {
+    const std::vector<std::string> texts{"", "a", "", ""};
+    EXPECT_EQ(joined(texts, "|"), "|a||");
+    EXPECT_EQ(joined(std::vector<std::string>{}, "|"), "");
+}
+
 TEST(NearestName, IsAtMostTwoEditsAway) {
     const std::vector<std::string> names{"--speed", "--seed", "--out"};
     EXPECT_EQ(nearest_name("--sped", names), "--speed");

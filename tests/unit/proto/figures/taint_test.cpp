@@ -247,6 +247,10 @@ TEST(Tainted, SaysWhenItHappened) {
     EXPECT_EQ(row.to_ns, 9'000);
     EXPECT_EQ(row.late_ns, 30);
     EXPECT_EQ(row.suspect, Suspect::reading);
+    record.tainted = {std::string(taint_end_unsure)};
+    row = tainted_row_of(record);
+    EXPECT_EQ(row.suspect, Suspect::reading);
+    EXPECT_EQ(row.late_ns, abandoned_late_max_ns) << "at least: of one that read nothing, too";
     record.tainted = {std::string(taint_wire_late)};
     row = tainted_row_of(record);
     EXPECT_EQ(row.to_ns, 1'150);
