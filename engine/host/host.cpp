@@ -324,6 +324,12 @@ ThreadCost ThreadProbe::next() {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+constexpr std::size_t page_bytes = 4096;  // the least that any machine has
+
+/// What madvise says of memory that cannot be had; anything else is about the call.
+constexpr bool is_memory_lacking(int sys_errno) {
+    return sys_errno == ENOMEM || sys_errno == EFAULT || sys_errno == EAGAIN;
+}
 
 /// A line of /proc/self/maps.
 struct Extent {
@@ -349,6 +355,11 @@ bool populate(const Extent& extent) {
 }
 
 bool populate_all() {
+    char own = 0;  // EINVAL of memory of our own: before Linux 5.14
+    const auto page = reinterpret_cast<std::uintptr_t>(&own) / page_bytes * page_bytes;
+    if (::madvise(reinterpret_cast<void*>(page), page_bytes, MADV_POPULATE_READ) != 0) {
+        return false;
+    }
     const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"),
                                                      &std::fclose);
     if (maps == nullptr) {
@@ -402,11 +413,16 @@ void* map_touched(std::size_t bytes) {
     if (bytes >= huge_page_bytes) {
         (void)::madvise(memory, bytes, MADV_HUGEPAGE);
     }
-    if (::madvise(memory, bytes, MADV_POPULATE_WRITE) != 0) {
-        const int why = errno;
+    if (::madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) {
+        return memory;
+    }
+    if (const int why = errno; is_memory_lacking(why)) {
         (void)::munmap(memory, bytes);
         errno = why;
         return nullptr;
+    }
+    for (std::size_t at = 0; at < bytes; at += page_bytes) {  // before Linux 5.14, or forbidden
+        static_cast<volatile char*>(memory)[at] = 0;
     }
     return memory;
 }

@@ -266,7 +266,7 @@ Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void*
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
     pthread_attr_setschedparam(&attributes, &normal);
-    if (cpus != nullptr) {
+    if (cpus != nullptr && CPU_COUNT(cpus) > 0) {  // none: unknown
         pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
     }
     // The new thread inherits the mask: signals are for the engine's thread.
@@ -274,7 +274,11 @@ Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void*
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&thread_, &attributes, body, argument);
+    int failure = pthread_create(&thread_, &attributes, body, argument);
+    if (failure != 0 && failure != EAGAIN) {  // a filter may forbid to name a class
+        pthread_attr_setinheritsched(&attributes, PTHREAD_INHERIT_SCHED);
+        failure = pthread_create(&thread_, &attributes, body, argument);
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (failure != 0) {

@@ -124,6 +124,17 @@ TEST_F(HostRefused, SaysWhyInstructionsAreNotCounted) {
     EXPECT_EQ(reason(EMFILE), "perf_event_open failed");
 }
 
+// Pages that are there: those of a touched mapping, and those of a settled process that nobody has
+// written to before.
+
+constexpr std::size_t page = 4096;
+
+bool every_page_is_there(void* memory, std::size_t bytes) {
+    std::vector<unsigned char> there(bytes / page);
+    return ::mincore(memory, bytes, there.data()) == 0 &&
+           std::all_of(there.begin(), there.end(), [](unsigned char is) { return (is & 1) != 0; });
+}
+
 // Memory that cannot be touched is not handed out, and its reason survives giving it back.
 TEST_F(HostRefused, SaysWhyMemoryIsNotThere) {
     constexpr std::uint32_t bytes = 3 * 4096;
@@ -144,22 +155,19 @@ TEST_F(HostRefused, SaysWhyMemoryIsNotThere) {
                                          : "; memory cannot be locked: raise the "
                                            "limit (ulimit -l unlimited)"));
         }));
+    EXPECT_TRUE(while_refusing({{SYS_madvise, EINVAL}}, [] {  // before Linux 5.14
+        void* memory = map_touched(bytes);
+        ASSERT_NE(memory, nullptr);
+        EXPECT_TRUE(every_page_is_there(memory, bytes));
+        ::munmap(memory, bytes);
+        EXPECT_FALSE(settle_memory().present);
+        ::munlockall();
+    }));
     EXPECT_TRUE(while_refusing({{SYS_openat, EACCES}, {SYS_mlockall, EPERM}}, [] {
         const MemoryGrants grants = settle_memory();
         EXPECT_FALSE(grants.present) << "without the list of what is mapped";
         EXPECT_EQ(grants.huge_bytes, 0U);
     }));
-}
-
-// Pages that are there: those of a touched mapping, and those of a settled process that nobody has
-// written to before.
-
-constexpr std::size_t page = 4096;
-
-bool every_page_is_there(void* memory, std::size_t bytes) {
-    std::vector<unsigned char> there(bytes / page);
-    return ::mincore(memory, bytes, there.data()) == 0 &&
-           std::all_of(there.begin(), there.end(), [](unsigned char is) { return (is & 1) != 0; });
 }
 
 TEST(Memory, EveryPageIsThere) {

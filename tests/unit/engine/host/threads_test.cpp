@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "engine/host/host.hpp"
+#include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -153,6 +155,24 @@ std::int64_t thread_clock_ns() {
 }
 
 // User and system time together are the thread's CPU clock, which is asked before and after.
+using ThreadRefused = RefusingKernel;
+
+struct Starts {
+    std::atomic<bool> ran = false;
+    void run() { ran = true; }
+};
+
+TEST_F(ThreadRefused, AThreadStartsWhereItsClassAndCpusAreUnknown) {
+    EXPECT_TRUE(while_refusing({{SYS_sched_setscheduler, EPERM}}, [] {
+        Starts starts;
+        SideThread thread;
+        const cpu_set_t unknown{};
+        ASSERT_TRUE(thread.start<&Starts::run>("side", &unknown, starts));
+        thread.join();
+        EXPECT_TRUE(starts.ran);
+    }));
+}
+
 TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
     const ThreadMeter meter;
     const std::int64_t before_ns = thread_clock_ns();
