@@ -13,6 +13,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/runs/cell.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/stability.hpp"
 #include "proto/figures/summary.hpp"
@@ -40,7 +41,8 @@ struct SearchRules {
 };
 
 enum class Purpose : std::uint8_t { bracket, bisect, below, replicate };
-const char* name_of(Purpose purpose);
+template <>
+inline constexpr auto names_of<Purpose> = name_list("bracket", "bisect", "below", "replicate");
 
 struct KneeProbe {
     double value = 0;
@@ -57,7 +59,9 @@ enum class SearchState : std::uint8_t {
     spoiled,         ///< a probe was spoiled each time that it was tried
     too_many,        ///< `probes_max`: results contradict each other
 };
-const char* name_of(SearchState state);
+template <>
+inline constexpr auto names_of<SearchState> =
+    name_list("searching", "found", "lowest-fails", "highest-passes", "spoiled", "too-many-probes");
 
 /// What is known. `pass` is below `fail`.
 struct Knee {

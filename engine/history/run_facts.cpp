@@ -102,7 +102,7 @@ void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFac
 /// Absent in runs of before caches were probed.
 void read_cache_probe(JsonValue probe, CacheProbe& out) {
     const std::string_view state = probe.find("state").as_string().value_or("");
-    out.state = cache_state_of(state).value_or(CacheState::off);
+    out.state = from_name<CacheState>(state).value_or(CacheState::off);
     out.why = std::string(probe.find("why").as_string().value_or(""));
     out.tokens = probe.find("tokens").as_u64().value_or(0);
     out.cached_tokens = probe.find("cached_tokens").as_u64().value_or(0);

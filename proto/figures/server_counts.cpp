@@ -23,11 +23,6 @@ constexpr double uncounted_slope = -0.99;
 
 }  // namespace
 
-const char* name_of(PromptCause cause) {
-    constexpr std::array names{"none", "overhead", "words", "short_rows", "mixed", "recorded_text"};
-    return names[static_cast<std::size_t>(cause)];
-}
-
 // A row that was sent without a forecast of its hits is recorded text.
 void PromptCounts::add(const Record& record) {
     if (record.input_length && record.fired_ns) {

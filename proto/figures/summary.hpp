@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/run_timeline.hpp"
@@ -232,9 +233,8 @@ enum class FigureUnit : std::uint8_t {
     share,   ///< 0 to 1
     number,  ///< a count, or a rate per second
 };
-
-/// "ms", "share" or "number".
-const char* name_of(FigureUnit unit);
+template <>
+inline constexpr auto names_of<FigureUnit> = name_list("ms", "share", "number");
 
 struct ThresholdFinding {
     std::string condition;        ///< as it was typed
@@ -275,7 +275,8 @@ void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& fin
 
 /// `unknown`: what would tell was not measured, or cannot be.
 enum class RuleState : std::uint8_t { met, violated, unknown };
-const char* name_of(RuleState state);
+template <>
+inline constexpr auto names_of<RuleState> = name_list("met", "violated", "unknown");
 
 struct RuleFinding {
     std::string set;

@@ -44,11 +44,6 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     json.end_object();
 }
 
-const char* name_of(FigureUnit unit) {
-    constexpr std::array names{"ms", "share", "number"};
-    return names[static_cast<std::size_t>(unit)];
-}
-
 bool any_fails(const std::vector<ThresholdFinding>& findings) {
     return std::any_of(findings.begin(), findings.end(),
                        [](const ThresholdFinding& one) { return one.fails; });
@@ -134,11 +129,6 @@ void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& fin
         json.end_object();
     }
     json.end_array();
-}
-
-const char* name_of(RuleState state) {
-    constexpr std::array names{"met", "violated", "unknown"};
-    return names[static_cast<std::size_t>(state)];
 }
 
 void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings) {

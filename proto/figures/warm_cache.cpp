@@ -15,25 +15,6 @@ namespace driftless {
 
 namespace {
 
-constexpr std::array<const char*, 4> names{"off", "cold", "unknown", "warm"};
-
-}  // namespace
-
-const char* name_of(CacheState state) {
-    return names[static_cast<std::size_t>(state)];
-}
-
-std::optional<CacheState> cache_state_of(std::string_view name) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (name == names[i]) {
-            return static_cast<CacheState>(i);
-        }
-    }
-    return std::nullopt;
-}
-
-namespace {
-
 std::uint32_t clamped(std::uint64_t tokens) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, 0xFFFFFFFF));
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/core/names.hpp"
 #include "proto/json/write.hpp"
 #include "proto/run/record.hpp"
 
@@ -26,9 +27,8 @@ enum class CacheState : std::uint8_t {
     unknown,  ///< asked, and the answers do not say
     warm,
 };
-/// "off", "cold", "unknown", "warm".
-const char* name_of(CacheState state);
-std::optional<CacheState> cache_state_of(std::string_view name);
+template <>
+inline constexpr auto names_of<CacheState> = name_list("off", "cold", "unknown", "warm");
 
 struct CacheProbe {
     CacheState state = CacheState::off;
