@@ -79,7 +79,7 @@ enum class Grade : std::uint8_t {
     fault,    ///< a replay cannot run
 };
 template <>
-inline constexpr auto names_of<Grade> = name_list("ok", "warning", "fault");
+inline constexpr auto closed_list<Grade> = name_list("ok", "warning", "fault");
 
 struct HostFinding {
     Grade grade = Grade::ok;

@@ -56,7 +56,7 @@ enum class ComparedFigure : std::uint8_t {
 /// In what a metric is given.
 enum class MetricUnit : std::uint8_t { ns, share, per_second };
 template <>
-inline constexpr auto names_of<MetricUnit> = name_list("ns", "share", "per_second");
+inline constexpr auto closed_list<MetricUnit> = name_list("ns", "share", "per_second");
 
 /// How two sides are held against each other.
 enum class Scale : std::uint8_t {
@@ -153,17 +153,17 @@ enum class Evidence : std::uint8_t {
     between_runs,  ///< two runs a side or more: another run of both sides
 };
 template <>
-inline constexpr auto names_of<Evidence> = name_list("one_each", "paired", "between_runs");
+inline constexpr auto closed_list<Evidence> = name_list("one_each", "paired", "between_runs");
 
 /// What may be said of B.
 enum class Word : std::uint8_t { better, worse, same, unsure };
 template <>
-inline constexpr auto names_of<Word> = name_list("better", "worse", "same", "unsure");
+inline constexpr auto closed_list<Word> = name_list("better", "worse", "same", "unsure");
 
 /// What the interval says of the figures of these runs, whatever may be said of B.
 enum class Shown : std::uint8_t { higher, lower, same, unsure };
 template <>
-inline constexpr auto names_of<Shown> = name_list("higher", "lower", "same", "unsure");
+inline constexpr auto closed_list<Shown> = name_list("higher", "lower", "same", "unsure");
 
 /// Why there is no figure or no word.
 enum class Doubt : std::uint8_t {

@@ -118,7 +118,7 @@ enum class Weight : std::uint8_t {
     no_pairs,  ///< nothing can be paired
 };
 template <>
-inline constexpr auto names_of<Weight> = name_list("told", "refused", "never");
+inline constexpr auto closed_list<Weight> = name_list("told", "refused", "never");
 
 /// One thing in which a run differs from the first run of A.
 struct WorkDifference {
@@ -224,7 +224,7 @@ enum class Judged : std::uint8_t {
     unsure,  ///< the bound is inside the interval, there is no interval, or no word about a change
 };
 template <>
-inline constexpr auto names_of<Judged> = name_list("passes", "fails", "unsure");
+inline constexpr auto closed_list<Judged> = name_list("passes", "fails", "unsure");
 
 struct JudgedThreshold {
     ChangeThreshold threshold;

@@ -42,7 +42,7 @@ struct SearchRules {
 
 enum class Purpose : std::uint8_t { bracket, bisect, below, replicate };
 template <>
-inline constexpr auto names_of<Purpose> = name_list("bracket", "bisect", "below", "replicate");
+inline constexpr auto closed_list<Purpose> = name_list("bracket", "bisect", "below", "replicate");
 
 struct KneeProbe {
     double value = 0;
@@ -60,7 +60,7 @@ enum class SearchState : std::uint8_t {
     too_many,        ///< `probes_max`: results contradict each other
 };
 template <>
-inline constexpr auto names_of<SearchState> =
+inline constexpr auto closed_list<SearchState> =
     name_list("searching", "found", "lowest-fails", "highest-passes", "spoiled", "too-many-probes");
 
 /// What is known. `pass` is below `fail`.
@@ -220,8 +220,9 @@ enum class ProbeOutcome : std::uint8_t {
     spoiled,    ///< the verdict blames the client, the host or the network: thrown away
     too_short,  ///< fewer rows than a percentile needs: thrown away
 };
-/// "meets", "fails", "spoiled", "too short"
-const char* name_of(ProbeOutcome outcome);
+template <>
+inline constexpr auto closed_list<ProbeOutcome> =
+    name_list("meets", "fails", "spoiled", "too short");
 
 struct JudgedProbe {
     KneeProbe probe;

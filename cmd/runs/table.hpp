@@ -133,7 +133,7 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
 
 enum class TableUnit : std::uint8_t { ms, share, per_second, tokens_per_second, joules, count };
 template <>
-inline constexpr auto names_of<TableUnit> = name_list("ms", "share", "1/s", "tokens/s", "J", "");
+inline constexpr auto closed_list<TableUnit> = name_list("ms", "share", "1/s", "tokens/s", "J", "");
 
 struct TableFigure {
     enum class Source : std::uint8_t {

@@ -74,7 +74,7 @@ enum class Scheduling : std::uint8_t {
     realtime,  ///< before all ordinary threads (SCHED_FIFO)
 };
 template <>
-inline constexpr auto names_of<Scheduling> = name_list("ordinary", "slice", "kept", "realtime");
+inline constexpr auto closed_list<Scheduling> = name_list("ordinary", "slice", "kept", "realtime");
 
 /// What the kernel said when it was asked.
 struct Granted {

@@ -217,7 +217,7 @@ enum class Balance : std::uint8_t {
     session,  ///< the rows of one session to one server, sessions in turn; other rows as above
 };
 template <>
-inline constexpr auto names_of<Balance> = name_list("turn", "session");
+inline constexpr auto closed_list<Balance> = name_list("turn", "session");
 
 /// Index of the server, below `targets`. `planned`: the row's position in the plan.
 inline std::uint32_t target_of(Balance balance, const TraceRow& row, std::uint32_t planned,

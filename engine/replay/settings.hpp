@@ -39,7 +39,7 @@ enum class WaitPolicy : std::uint8_t {
     sleep,   ///< sleeps until the instant
 };
 template <>
-inline constexpr auto names_of<WaitPolicy> = name_list("spin", "hybrid", "sleep");
+inline constexpr auto closed_list<WaitPolicy> = name_list("spin", "hybrid", "sleep");
 
 /// `--connection`: which connection a row goes on.
 enum class ConnectionRule : std::uint8_t {
@@ -48,7 +48,7 @@ enum class ConnectionRule : std::uint8_t {
     sticky,  ///< that of its session, where it is idle
 };
 template <>
-inline constexpr auto names_of<ConnectionRule> = name_list("reuse", "fresh", "sticky");
+inline constexpr auto closed_list<ConnectionRule> = name_list("reuse", "fresh", "sticky");
 
 /// So many tokens in each period; 0: no bound.
 struct TokenRate {

@@ -147,7 +147,7 @@ enum class WordVerdict : std::uint8_t {
     no_first,  ///< no two words are one token each at the beginning of a prompt
 };
 template <>
-inline constexpr auto names_of<WordVerdict> =
+inline constexpr auto closed_list<WordVerdict> =
     name_list("not_asked", "exact", "reduced", "too_few", "joins", "varies", "no_first");
 
 /// What was found. Unknown numbers are -1; words of the server are masked.

@@ -32,7 +32,7 @@ enum class TokenizeForm : std::uint8_t {
     inputs,     ///< TGI: /tokenize {inputs}
 };
 template <>
-inline constexpr auto names_of<TokenizeForm> =
+inline constexpr auto closed_list<TokenizeForm> =
     name_list("messages", "templated", "prompt", "prompt_v1", "content", "inputs");
 
 /// Of APIs that several servers speak: with a chat template around the prompt, and without.

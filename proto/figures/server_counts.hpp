@@ -29,7 +29,7 @@ enum class PromptCause : std::uint8_t {
     recorded_text,  ///< only rows of recorded text, which is sent as it is
 };
 template <>
-inline constexpr auto names_of<PromptCause> =
+inline constexpr auto closed_list<PromptCause> =
     name_list("none", "overhead", "words", "short_rows", "mixed", "recorded_text");
 
 struct PromptFigures {

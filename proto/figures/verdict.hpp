@@ -48,7 +48,7 @@ enum class Verdict : std::uint8_t {
     uncalibrated,
 };
 template <>
-inline constexpr auto names_of<Verdict> =
+inline constexpr auto closed_list<Verdict> =
     name_list("certified", "certified-with-exclusions", "client-limited", "host-noisy",
               "network-limited", "uncalibrated");
 

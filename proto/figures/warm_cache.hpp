@@ -28,7 +28,7 @@ enum class CacheState : std::uint8_t {
     warm,
 };
 template <>
-inline constexpr auto names_of<CacheState> = name_list("off", "cold", "unknown", "warm");
+inline constexpr auto closed_list<CacheState> = name_list("off", "cold", "unknown", "warm");
 
 struct CacheProbe {
     CacheState state = CacheState::off;
@@ -38,6 +38,13 @@ struct CacheProbe {
     /// `--reset-cache`: the paths that emptied the caches, as of a request; empty: none was asked.
     std::string reset;
 };
+void walk(auto& fields, IsOf<CacheProbe> auto& probe) {
+    fields.value("state", 2, probe.state);
+    fields.text("why", 2, probe.why);
+    fields.value("tokens", 2, probe.tokens);
+    fields.value("cached_tokens", 2, probe.cached_tokens);
+    fields.text("reset", 2, probe.reset);
+}
 
 struct SummaryFigures;
 

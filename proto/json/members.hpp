@@ -272,7 +272,7 @@ class MemberWriter {
         } else if constexpr (std::is_same_v<T, double>) {
             json_.number(value);
         } else if constexpr (std::is_enum_v<T>) {
-            first_is_null<T>&& value == T() ? write_null() : void(json_.string(name_of(value)));
+            value == T() && first_is_null<T> ? write_null() : void(json_.string(name_of(value)));
         } else if constexpr (std::is_class_v<T>) {
             json_.begin_object();
             walk(*this, value);

@@ -35,7 +35,7 @@ enum class MetricType : std::uint8_t {
     gauge_histogram,
 };
 template <>
-inline constexpr auto names_of<MetricType> = name_list(
+inline constexpr auto closed_list<MetricType> = name_list(
     "unknown", "counter", "gauge", "histogram", "summary", "info", "stateset", "gaugehistogram");
 
 struct MetricLabel {

@@ -41,12 +41,12 @@ enum class ServerFigure : std::uint8_t {
 };
 /// The tables have the same.
 template <>
-inline constexpr auto names_of<ServerFigure> = name_list(
+inline constexpr auto closed_list<ServerFigure> = name_list(
     "kv_usage", "host_kv_usage", "running", "waiting", "watts", "requests", "prompt_tokens",
     "generated_tokens", "computed_prefill_tokens", "prefix_query_tokens", "prefix_hit_tokens",
     "host_hit_tokens", "remote_hit_tokens", "preemptions", "offload_bytes", "onboard_bytes",
     "queue_seconds", "prefill_seconds", "draft_tokens", "accepted_tokens");
-inline constexpr std::size_t server_figures = names_of<ServerFigure>.size();
+inline constexpr std::size_t server_figures = closed_list<ServerFigure>.size();
 
 /// It only grows: a run's part is its increase.
 constexpr bool is_counter(ServerFigure figure) {

@@ -134,7 +134,7 @@ void walk(auto& fields, IsOf<Period> auto& period) {
 
 enum class TimedEventKind : std::uint8_t { post, run, label };
 template <>
-inline constexpr auto names_of<TimedEventKind> = name_list("post", "run", "label");
+inline constexpr auto closed_list<TimedEventKind> = name_list("post", "run", "label");
 
 enum class EventStatus : std::uint8_t {
     ok,         ///< exit code 0, or an HTTP status of 200 to 299
@@ -145,7 +145,7 @@ enum class EventStatus : std::uint8_t {
     unknown,    ///< the run was killed while it went on, or when it was due
 };
 template <>
-inline constexpr auto names_of<EventStatus> =
+inline constexpr auto closed_list<EventStatus> =
     name_list("ok", "failed", "timed_out", "cut_off", "not_run", "unknown");
 
 /// Bytes of an output that are kept.

@@ -57,13 +57,13 @@ enum class Outcome : std::uint8_t {
     not_sent,            ///< never fired
 };
 template <>
-inline constexpr auto names_of<Outcome> =
+inline constexpr auto closed_list<Outcome> =
     name_list("ok", "short_output", "long_output", "client_failed", "connect_failed", "tls_failed",
               "send_failed", "timeout_connect", "timeout_first_byte", "timeout_idle",
               "timeout_total", "http_3xx", "http_4xx", "http_429", "http_5xx", "bad_content",
               "stream_error", "truncated", "bad_http", "bad_event", "limit_exceeded", "no_tokens",
               "abandoned", "cancelled", "interrupted", "not_sent");
-inline constexpr unsigned outcome_count = names_of<Outcome>.size();
+inline constexpr unsigned outcome_count = closed_list<Outcome>.size();
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
 
 /// Whether the answer came whole, of whatever length: ok, short_output or long_output.
@@ -104,9 +104,9 @@ enum class LateCause : std::uint8_t {
     burst,     ///< rows that were due before it, or with it, still left
 };
 template <>
-inline constexpr auto names_of<LateCause> = std::to_array<const char*>(
+inline constexpr auto closed_list<LateCause> = std::to_array<const char*>(
     {"none", "wake", "guard", "prepare", "lane", "inflight", "budget", "limit", "writer", "burst"});
-inline constexpr unsigned late_cause_count = names_of<LateCause>.size();
+inline constexpr unsigned late_cause_count = closed_list<LateCause>.size();
 static_assert(static_cast<unsigned>(LateCause::burst) + 1 == late_cause_count);
 
 /// The user asked for it: such rows are in no figure of our own lateness.
@@ -122,7 +122,7 @@ enum class ConnectionState : std::uint8_t {
     moved,   ///< `--connection sticky`: another one, for that of its session was busy, or gone
 };
 template <>
-inline constexpr auto names_of<ConnectionState> = name_list("fresh", "reused", "sticky", "moved");
+inline constexpr auto closed_list<ConnectionState> = name_list("fresh", "reused", "sticky", "moved");
 
 /// What the row was sent for. The figures are of `profile`.
 enum class Phase : std::uint8_t {
@@ -131,8 +131,8 @@ enum class Phase : std::uint8_t {
     drain,    ///< after it
 };
 template <>
-inline constexpr auto names_of<Phase> = name_list("warmup", "profile", "drain");
-inline constexpr unsigned phase_count = names_of<Phase>.size();
+inline constexpr auto closed_list<Phase> = name_list("warmup", "profile", "drain");
+inline constexpr unsigned phase_count = closed_list<Phase>.size();
 
 /// Which of the two servers of a dual-fire run a request is for; each row goes to both.
 enum class Side : std::uint8_t {
@@ -141,10 +141,10 @@ enum class Side : std::uint8_t {
     b,     ///< `--against`
 };
 template <>
-inline constexpr auto names_of<Side> = name_list("none", "a", "b");
+inline constexpr auto closed_list<Side> = name_list("none", "a", "b");
 template <>
 inline constexpr bool first_is_null<Side> = true;
-inline constexpr unsigned side_count = names_of<Side>.size();
+inline constexpr unsigned side_count = closed_list<Side>.size();
 
 /// Where `output_tokens` comes from, best first.
 enum class TokensSource : std::uint8_t {
@@ -154,8 +154,8 @@ enum class TokensSource : std::uint8_t {
     chunks,      ///< number of token-bearing chunks: a lower bound
 };
 template <>
-inline constexpr auto names_of<TokensSource> = name_list("usage", "continuous", "ids", "chunks");
-inline constexpr unsigned tokens_source_count = names_of<TokensSource>.size();
+inline constexpr auto closed_list<TokensSource> = name_list("usage", "continuous", "ids", "chunks");
+inline constexpr unsigned tokens_source_count = closed_list<TokensSource>.size();
 
 // Record: what is known about one row at the end. One row, one record, always. A plain value: the
 // writer assembles it (engine/record), JSONL carries it, the summary is fed with it; it computes

@@ -17,8 +17,8 @@ class SchemaFields {
         if constexpr (std::is_enum_v<T>) {
             or_null = or_null || first_is_null<T>;
             const std::size_t first = first_is_null<T> ? 1 : 0;
-            for (std::size_t i = first; i < names_of<T>.size(); ++i) {
-                names_ += (i > first ? ", \"" : "\"") + std::string(names_of<T>[i]) + "\"";
+            for (std::size_t i = first; i < closed_list<T>.size(); ++i) {
+                names_ += (i > first ? ", \"" : "\"") + std::string(closed_list<T>[i]) + "\"";
             }
             names_ += or_null && !names_.empty() ? ", null" : "";
         }
