@@ -24,7 +24,7 @@ void read_source(const toml::table& table, TomlReader& reader, EngineMapping& ou
     reader.text(table, "over", source.over, false);
     reader.number(table, "scale", scale);
     source.scale = scale.value_or(1);
-    const std::optional<ServerFigure> figure = server_figure_of(name);
+    const std::optional<ServerFigure> figure = from_name<ServerFigure>(name);
     if (!figure) {
         reader.fail(table, "[[figure]] name \"" + name +
                                "\" is not known; driftless help metrics.md lists all");

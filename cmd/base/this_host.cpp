@@ -133,18 +133,6 @@ std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
            cpu_list_text(allowed_cpus());
 }
 
-const char* name_of(Grade grade) {
-    switch (grade) {
-        case Grade::ok:
-            return "ok";
-        case Grade::warning:
-            return "warning";
-        case Grade::fault:
-            return "fault";
-    }
-    return "";
-}
-
 namespace {
 
 /// What makes the figures.

@@ -15,6 +15,7 @@
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -77,8 +78,8 @@ enum class Grade : std::uint8_t {
     warning,  ///< a replay runs, but less exactly, or less of it
     fault,    ///< a replay cannot run
 };
-/// "ok", "warning" or "fault". Static storage.
-const char* name_of(Grade grade);
+template <>
+inline constexpr auto closed_list<Grade> = name_list("ok", "warning", "fault");
 
 struct HostFinding {
     Grade grade = Grade::ok;

@@ -30,6 +30,7 @@ set(shipped_files
     "verdict.md|what each verdict means and what to do, taints, the client's error|proto/figures/README.md"
     "recipes.md|a run in pandas, Polars, DuckDB and Parquet|cmd/report/recipes/README.md"
     "record.schema.json|schema of requests.jsonl|proto/run/record.schema.json"
+    "fired.schema.json|schema of fired.jsonl|proto/run/fired.schema.json"
     "period.schema.json|schema of periods.jsonl|proto/run/period.schema.json"
     "summary.schema.json|schema of summary.json|proto/figures/summary.schema.json"
     "timed_event.schema.json|schema of events.jsonl|proto/run/timed_event.schema.json"

@@ -65,11 +65,6 @@ const char* name_of(RowValue value) {
     return value_names[static_cast<std::size_t>(value)];
 }
 
-const char* name_of(MetricUnit unit) {
-    constexpr std::array names{"ns", "share", "per_second"};
-    return names[static_cast<std::size_t>(unit)];
-}
-
 MetricUnit ComparedMetric::unit() const {
     switch (figure) {
         case ComparedFigure::value_mean:
@@ -438,21 +433,6 @@ Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b, E
 }
 
 }  // namespace
-
-const char* name_of(Evidence evidence) {
-    constexpr std::array names{"one_each", "paired", "between_runs"};
-    return names[static_cast<std::size_t>(evidence)];
-}
-
-const char* name_of(Word word) {
-    constexpr std::array names{"better", "worse", "same", "unsure"};
-    return names[static_cast<std::size_t>(word)];
-}
-
-const char* name_of(Shown shown) {
-    constexpr std::array names{"higher", "lower", "same", "unsure"};
-    return names[static_cast<std::size_t>(shown)];
-}
 
 namespace {
 

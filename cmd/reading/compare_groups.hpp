@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/core/names.hpp"
 #include "proto/figures/distribution.hpp"
 
 namespace driftless {
@@ -54,8 +55,8 @@ enum class ComparedFigure : std::uint8_t {
 
 /// In what a metric is given.
 enum class MetricUnit : std::uint8_t { ns, share, per_second };
-/// "ns", "share" or "per_second".
-const char* name_of(MetricUnit unit);
+template <>
+inline constexpr auto closed_list<MetricUnit> = name_list("ns", "share", "per_second");
 
 /// How two sides are held against each other.
 enum class Scale : std::uint8_t {
@@ -151,16 +152,18 @@ enum class Evidence : std::uint8_t {
     paired,        ///< the two sides of one dual run: these two servers as they were running
     between_runs,  ///< two runs a side or more: another run of both sides
 };
-/// "one_each", "paired" or "between_runs".
-const char* name_of(Evidence evidence);
+template <>
+inline constexpr auto closed_list<Evidence> = name_list("one_each", "paired", "between_runs");
 
 /// What may be said of B.
 enum class Word : std::uint8_t { better, worse, same, unsure };
-const char* name_of(Word word);
+template <>
+inline constexpr auto closed_list<Word> = name_list("better", "worse", "same", "unsure");
 
 /// What the interval says of the figures of these runs, whatever may be said of B.
 enum class Shown : std::uint8_t { higher, lower, same, unsure };
-const char* name_of(Shown shown);
+template <>
+inline constexpr auto closed_list<Shown> = name_list("higher", "lower", "same", "unsure");
 
 /// Why there is no figure or no word.
 enum class Doubt : std::uint8_t {

@@ -124,13 +124,13 @@ static void put_value(JsonWriter& json, const ContextFigures& f) {
 }
 
 static void put_value(JsonWriter& json, const SessionFigures& f) {
-    json.begin_object();
-    put(json, {{"sessions", f.sessions}, {"rows", f.rows}});
-    write_distribution(json, "rows_each", f.rows_each);
-    write_distribution(json, "length_ns", f.length_ns);
-    put(json, {{"dependencies", f.dependencies}, {"overlaps", f.overlaps}});
-    write_distribution(json, "delay_ns", f.delay_ns);
-    json.end_object();
+    put_object(json, {{"sessions", f.sessions},
+                      {"rows", f.rows},
+                      {"rows_each", f.rows_each},
+                      {"length_ns", f.length_ns},
+                      {"dependencies", f.dependencies},
+                      {"overlaps", f.overlaps},
+                      {"delay_ns", f.delay_ns}});
 }
 
 static void put_value(JsonWriter& json, const CapacityFigures& f) {

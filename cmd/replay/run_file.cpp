@@ -11,7 +11,7 @@
 #include "cmd/replay/workload.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -67,25 +67,184 @@ StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
     return facts;
 }
 
-namespace {
+// `put` finds these by the types of their values, so that they stand in no namespace of the file.
 
-/// The key "engine".
-void write_engine(JsonWriter& json, const EngineFacts& facts) {
-    json.key("engine").begin_object();
-    json.key("instructions").boolean(facts.why_no_instructions.empty());
-    write_optional_text(json, "instructions_reason", facts.why_no_instructions);
-    json.key("realtime").boolean(facts.realtime);
-    json.key("pages_present").boolean(facts.memory.present);
-    json.key("pages_locked").boolean(facts.memory.locked);
-    write_optional_text(json, "pages_reason", facts.memory.why_not);
-    json.key("huge_page_bytes").unsigned_integer(facts.memory.huge_bytes);
+static void put_value(JsonWriter& json, const EngineFacts& facts) {
+    put_object(json, {{"instructions", facts.why_no_instructions.empty()},
+                      {"instructions_reason", or_null(facts.why_no_instructions)},
+                      {"realtime", facts.realtime},
+                      {"pages_present", facts.memory.present},
+                      {"pages_locked", facts.memory.locked},
+                      {"pages_reason", or_null(facts.memory.why_not)},
+                      {"huge_page_bytes", facts.memory.huge_bytes}});
+}
+
+static void put_value(JsonWriter& json, const TlsFacts& peer) {
+    put_object(json, {{"name", peer.name},
+                      {"trust", peer.trust},
+                      {"version", peer.version},
+                      {"cipher", peer.cipher},
+                      {"handshakes", peer.handshakes},
+                      {"resumed", peer.resumed}});
+}
+
+static void put_value(JsonWriter& json, const VerifyFindings& verified) {
+    put_object(json, {{"rows", verified.rows},
+                      {"tokens", verified.tokens},
+                      {"pairs", verified.pairs},
+                      {"shared_tokens", verified.shared_tokens},
+                      {"shared_beyond", verified.shared_beyond}});
+}
+
+static void put_value(JsonWriter& json, const ClockDifference& difference) {
+    put_object(json, {{"offset_ns", difference.offset_ns},
+                      {"error_ns", difference.error_ns},
+                      {"round_trip_ns", difference.round_trip_ns}});
+}
+
+static void put_value(JsonWriter& json, const MeetingFacts& meeting) {
+    put_object(json, {{"at", meeting.at},
+                      {"role", meeting.role},
+                      {"zero_utc_ns", meeting.zero_utc_ns},
+                      {"clock", JsonPairs{{"before", meeting.before},
+                                          {"after", meeting.after},
+                                          {"kernel_error_ns", meeting.kernel_error_ns}}}});
+}
+
+static void put_value(JsonWriter& json, const RunMarks& marks) {
+    put_object(json, {{"resident_bytes_max", marks.resident_max},
+                      {"body_region_bytes", marks.body_region},
+                      {"body_bytes_max", marks.body_max},
+                      {"row_header_bytes", marks.row_fields},
+                      {"event_ring_bytes", marks.event_ring},
+                      {"event_ring_bytes_max", marks.event_ring_max},
+                      {"block_cache_bytes", marks.block_cache},
+                      {"block_cache_hits", marks.block_cache_hits},
+                      {"block_cache_misses", marks.block_cache_misses},
+                      {"frame_bytes", marks.frames},
+                      {"frames_max", marks.frames_max},
+                      {"connections_max", marks.lanes_max}});
+}
+
+static void put_value(JsonWriter& json, const IdleFigures& idle) {
+    put_object(json, {{"tree_jumps", idle.tree_jumps},
+                      {"tree_skipped_ns", idle.tree_skipped_ns},
+                      {"system_jumps", idle.system_jumps},
+                      {"system_skipped_ns", idle.system_skipped_ns}});
+}
+
+static void put_value(JsonWriter& json, const StampFacts& stamps) {
+    put_object(json, {{"transmit", stamps.transmit},
+                      {"receive", stamps.receive},
+                      {"reason", or_null(stamps.reason)},
+                      {"wire", stamps.wire},
+                      {"missing", stamps.missing},
+                      {"refused", stamps.refused},
+                      {"stray", stamps.stray},
+                      {"clock_offset_ns", stamps.clock_offset_ns},
+                      {"clock_error_ns", stamps.clock_error_ns},
+                      {"clock_steps", stamps.clock_steps}});
+}
+
+static void put_value(JsonWriter& json, const LoadFigures& load) {
+    put_object(json, {{"rows_read", load.rows_read},
+                      {"trees_read", load.admission.families},
+                      {"trees_too_long", load.admission.too_long},
+                      {"trees_admitted", load.admission.kept},
+                      {"sessions", load.families},
+                      {"sessions_sampled", load.families_sampled},
+                      {"rows_sampled", load.rows_sampled},
+                      {"share", load.share == Sharing::none      ? "none"
+                                : load.share == Sharing::session ? "session"
+                                                                 : "all"},
+                      {"rows_sharing", load.rows_sharing},
+                      {"copies", load.copies},
+                      {"copies_within_ns", load.within_ns}});
+}
+
+static void put_value(JsonWriter& json, const RecordedFigures& recorded) {
+    json.begin_object();
+    put(json, {{"rows", recorded.requests}, {"unknown_lengths", recorded.unbounded}});
+    for (const FixName& name : recorded_fix_names()) {
+        put(json, {{name.key, recorded.fixes.*name.count}});
+    }
     json.end_object();
 }
 
-/// Key and value of `dataset`: what the text is; null where there is none.
-void write_text(JsonWriter& json, const std::string& dataset,
-                const std::optional<LoadedCorpus>& text) {
-    json.key("dataset");
+static void put_value(JsonWriter& json, const RunEnd& end) {
+    put_object(json, {{"rows_fired", end.rows_fired},
+                      {"records", end.records},
+                      {"interrupted", end.interrupted},
+                      {"stopped_when", end.stopped_when},
+                      {"connects", end.connects},
+                      {"connect_failures", end.connect_failures},
+                      {"stale_retries", end.stale_retries},
+                      {"closed_idle", end.closed_idle},
+                      {"retired_idle", end.retired_idle},
+                      {"idle_limit_ns", end.idle_limit_ns},
+                      {"system_calls", end.system_calls},
+                      {"operations", end.operations},
+                      {"no_buffers", end.no_buffers},
+                      {"overflows", end.overflows},
+                      {"stepped_aside", end.stepped_aside},
+                      {"guard_ns", end.guard_ns},
+                      {"margin_ns", end.margin_ns},
+                      {"measured_from_ns", end.measured_from_ns},
+                      {"idle_caps", end.idle},
+                      {"memory", end.marks},
+                      {"kernel_stamps", end.stamps},
+                      {"tls", end.tls},
+                      {"verdict", end.verdict},
+                      {"verdict_reasons", end.verdict_reasons},
+                      {"exit_code", end.exit_code}});
+}
+
+static void put_value(JsonWriter& json, const ClockAnchors& clock) {
+    put_object(json, {{"zero_monotonic_ns", clock.zero_monotonic_ns},
+                      {"zero_utc_ns", clock.zero_utc_ns},
+                      {"zero_utc", utc_text(clock.zero_utc_ns)},
+                      {"error_ns", clock.error_ns}});
+}
+
+static void put_value(JsonWriter& json, const RunSegment& segment) {
+    put_object(json, {{"run_id", segment.run_id},
+                      {"command", segment.command},
+                      {"zero_monotonic_ns", segment.clock.zero_monotonic_ns},
+                      {"zero_utc_ns", segment.clock.zero_utc_ns},
+                      {"zero_utc", utc_text(segment.clock.zero_utc_ns)},
+                      {"error_ns", segment.clock.error_ns},
+                      {"first_due_ns", segment.first_due_ns},
+                      {"rows", segment.rows},
+                      {"rows_interrupted", segment.rows_interrupted}});
+}
+
+static void put_value(JsonWriter& json, const TypedBudget& budget) {
+    json.string(text_of(budget.rate, budget.uncached));
+}
+
+namespace {
+
+/// Limits of all rows, and of groups.
+void put_goodput(JsonWriter& json, const GoodputRules& rules) {
+    MemberWriter fields(json);
+    json.begin_object();
+    const GoodputLimits common = common_limits(rules);
+    walk(fields, common);
+    json.key("groups").begin_array();
+    for (const GoodputRule& rule : rules) {
+        if (rule.key) {
+            json.begin_object();
+            put(json, {{"key", rule.key->text}, {"value", rule.value}});
+            walk(fields, rule.limits);
+            json.end_object();
+        }
+    }
+    json.end_array().end_object();
+}
+
+/// What the text is; null where there is none.
+void put_dataset(JsonWriter& json, const std::string& dataset,
+                 const std::optional<LoadedCorpus>& text) {
     if (!text) {
         json.null();
         return;
@@ -94,66 +253,23 @@ void write_text(JsonWriter& json, const std::string& dataset,
     char digest[17];
     std::snprintf(digest, sizeof(digest), "%016llx",
                   static_cast<unsigned long long>(text->corpus.digest()));
-    json.begin_object();
-    json.key("file").string(dataset);
-    write_optional_text(json, "column", text->column);
-    json.key("whole").boolean(text->is_whole);
-    json.key("texts").unsigned_integer(figures.texts);
-    json.key("empty_texts").unsigned_integer(figures.empty_texts);
-    json.key("bytes").unsigned_integer(figures.bytes);
-    json.key("bytes_left_out").unsigned_integer(figures.left_out_bytes);
-    json.key("sections_left_out").unsigned_integer(figures.sections_left_out);
-    json.key("words_put_in").unsigned_integer(figures.words_put_in);
-    json.key("pieces").unsigned_integer(text->corpus.pieces());
-    json.key("tokens").unsigned_integer(text->corpus.tokens());
-    json.key("digest").string(digest);
-    json.end_object();
+    put_object(json, {{"file", dataset},
+                      {"column", or_null(text->column)},
+                      {"whole", text->is_whole},
+                      {"texts", figures.texts},
+                      {"empty_texts", figures.empty_texts},
+                      {"bytes", figures.bytes},
+                      {"bytes_left_out", figures.left_out_bytes},
+                      {"sections_left_out", figures.sections_left_out},
+                      {"words_put_in", figures.words_put_in},
+                      {"pieces", text->corpus.pieces()},
+                      {"tokens", text->corpus.tokens()},
+                      {"digest", digest}});
 }
 
-/// The key "tls", an array.
-void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {
-    json.key("tls").begin_array();
-    for (const TlsFacts& peer : peers) {
-        json.begin_object();
-        json.key("name").string(peer.name);
-        json.key("trust").string(peer.trust);
-        json.key("version").string(peer.version);
-        json.key("cipher").string(peer.cipher);
-        json.key("handshakes").unsigned_integer(peer.handshakes);
-        json.key("resumed").unsigned_integer(peer.resumed);
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
-    json.key("ttft_ns").optional(limits.ttft_ns);
-    json.key("ttft_due_ns").optional(limits.ttft_due_ns);
-    json.key("tpot_ns").optional(limits.tpot_ns);
-    json.key("e2e_ns").optional(limits.e2e_ns);
-}
-
-void write_goodput(JsonWriter& json, const GoodputRules& rules) {
-    json.key("goodput").begin_object();
-    write_bounds(json, common_limits(rules));
-    json.key("groups").begin_array();
-    for (const GoodputRule& rule : rules) {
-        if (rule.key) {
-            json.begin_object();
-            json.key("key").string(rule.key->text);
-            json.key("value").string(rule.value);
-            write_bounds(json, rule.limits);
-            json.end_object();
-        }
-    }
-    json.end_array().end_object();
-}
-
-/// Key and value of `preflight`: an object, or null where there was none. Warnings stand behind
-/// its own notes.
-void write_preflight(JsonWriter& json, const Replay& run) {
+/// Null where there was none. Warnings stand behind its own notes.
+void put_preflight(JsonWriter& json, const Replay& run) {
     const PreflightFindings& found = run.server.findings;
-    json.key("preflight");
     if (!run.sends() || !run.options().server.preflight) {
         json.null();
         return;
@@ -162,627 +278,342 @@ void write_preflight(JsonWriter& json, const Replay& run) {
         return value < 0 ? std::optional<std::int64_t>{} : std::optional<std::int64_t>{value};
     };
     json.begin_object();
-    json.key("model").string(found.model);
-    write_texts(json, "models", found.models);
-    json.key("server").string(found.server);
-    json.key("owned_by").string(found.owned_by);
-    json.key("keep_alive_timeout_s").optional(found.keep_alive.timeout_s);
-    json.key("keep_alive_max").optional(found.keep_alive.max);
-    json.key("max_model_len").optional(known(found.max_model_len));
-    json.key("max_input_tokens").optional(known(found.max_input_tokens));
-    json.key("overhead_source").string(found.overhead_source);
-    json.key("split_known").boolean(found.split_known);
-    json.key("split_source").string(found.split_source);
-    json.key("server_block").optional(known(found.server_block));
-    write_optional_text(json, "server_block_source", found.server_block_source);
-    json.key("has_tokenize").boolean(found.tokenize.has_value());
-    json.key("tokenize_form");
-    found.tokenize ? json.string(name_of(*found.tokenize)) : json.null();
-    json.key("has_usage").boolean(found.has_usage);
-    json.key("has_cached_tokens").boolean(found.has_cached_tokens);
-    json.key("has_token_ids").boolean(found.has_token_ids);
-    json.key("has_end_mark").optional(found.has_end_mark);
-    json.key("ignore_eos").boolean(found.ignore_eos);
-    json.key("stream_options").boolean(found.stream_options);
-    json.key("length_asked").optional(known(found.length_asked));
-    json.key("length_made").optional(known(found.length_made));
-    json.key("stream_chunks").optional(known(found.stream_chunks));
-    json.key("stream_receives").optional(known(found.stream_receives));
-    json.key("headers_before_token").boolean(found.headers_before_token);
-    json.key("words_asked").optional(known(found.words_asked));
-    json.key("words_counted")
-        .optional(found.words_asked < 0 ? std::optional<std::int64_t>{} : found.words_counted);
-    json.key("words_exact").boolean(found.words == WordVerdict::exact);
-    json.key("words_verdict").string(name_of(found.words));
-    json.key("word_questions").unsigned_integer(found.word_questions);
-    json.key("word_joins").unsigned_integer(found.joins);
-    write_texts(json, "words_dropped", found.dropped_words);
-    json.key("first_words_asked").unsigned_integer(found.first_words_asked);
-    json.key("first_words").unsigned_integer(found.first_words.size());
-    json.key("requests").unsigned_integer(found.requests);
-    json.key("probe_ns").optional(known(found.probe_ns));
+    put(json, {{"model", found.model},
+               {"models", found.models},
+               {"server", found.server},
+               {"owned_by", found.owned_by},
+               {"keep_alive_timeout_s", found.keep_alive.timeout_s},
+               {"keep_alive_max", found.keep_alive.max},
+               {"max_model_len", known(found.max_model_len)},
+               {"max_input_tokens", known(found.max_input_tokens)},
+               {"overhead_source", found.overhead_source},
+               {"split_known", found.split_known},
+               {"split_source", found.split_source},
+               {"server_block", known(found.server_block)},
+               {"server_block_source", or_null(found.server_block_source)},
+               {"has_tokenize", found.tokenize.has_value()},
+               {"tokenize_form", found.tokenize},
+               {"has_usage", found.has_usage},
+               {"has_cached_tokens", found.has_cached_tokens},
+               {"has_token_ids", found.has_token_ids},
+               {"has_end_mark", found.has_end_mark},
+               {"ignore_eos", found.ignore_eos},
+               {"stream_options", found.stream_options},
+               {"length_asked", known(found.length_asked)},
+               {"length_made", known(found.length_made)},
+               {"stream_chunks", known(found.stream_chunks)},
+               {"stream_receives", known(found.stream_receives)},
+               {"headers_before_token", found.headers_before_token},
+               {"words_asked", known(found.words_asked)},
+               {"words_counted",
+                found.words_asked < 0 ? std::optional<std::int64_t>{} : found.words_counted},
+               {"words_exact", found.words == WordVerdict::exact},
+               {"words_verdict", found.words},
+               {"word_questions", found.word_questions},
+               {"word_joins", found.joins},
+               {"words_dropped", found.dropped_words},
+               {"first_words_asked", found.first_words_asked},
+               {"first_words", found.first_words.size()},
+               {"requests", found.requests},
+               {"probe_ns", known(found.probe_ns)}});
     std::vector<std::string> notes = found.notes;
     notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
-    write_texts(json, "notes", notes);
+    put(json, {{"notes", notes}});
     json.end_object();
 }
 
-/// Key and value of `cache_probe`.
-void write_cache_probe(JsonWriter& json, const CacheProbe& probe) {
-    json.key("cache_probe").begin_object();
-    json.key("state").string(name_of(probe.state));
-    write_optional_text(json, "why", probe.why);
-    json.key("tokens").unsigned_integer(probe.tokens);
-    json.key("cached_tokens").unsigned_integer(probe.cached_tokens);
-    write_optional_text(json, "reset", probe.reset);
-    json.end_object();
-}
-
-/// Key and value of `verified`: an object, or null where nothing was.
-void write_verified(JsonWriter& json, const std::optional<VerifyFindings>& verified) {
-    json.key("verified");
-    if (!verified) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("rows").unsigned_integer(verified->rows);
-    json.key("tokens").unsigned_integer(verified->tokens);
-    json.key("pairs").unsigned_integer(verified->pairs);
-    json.key("shared_tokens").unsigned_integer(verified->shared_tokens);
-    json.key("shared_beyond").unsigned_integer(verified->shared_beyond);
-    json.end_object();
-}
-
-void write_difference(JsonWriter& json, const char* key,
-                      const std::optional<ClockDifference>& difference) {
-    json.key(key);
-    if (!difference) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("offset_ns").integer(difference->offset_ns);
-    json.key("error_ns").integer(difference->error_ns);
-    json.key("round_trip_ns").integer(difference->round_trip_ns);
-    json.end_object();
-}
-
-/// `shard`: which part of the plan this process sent; null: all of it.
-void write_shard(JsonWriter& json, const ShardFlags& flags,
-                 const std::optional<WorkloadShare>& share) {
-    json.key("shard");
+/// Which part of the plan this process sent; null: all of it.
+void put_shard(JsonWriter& json, const ShardFlags& flags,
+               const std::optional<WorkloadShare>& share) {
     if (!share) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("index").unsigned_integer(share->place.index);
-    json.key("count").unsigned_integer(share->place.count);
-    json.key("from").string(flags.from);
-    json.key("plan_rows").unsigned_integer(share->plan_rows);
-    json.end_object();
+    put_object(json, {{"index", share->place.index},
+                      {"count", share->place.count},
+                      {"from", flags.from},
+                      {"plan_rows", share->plan_rows}});
 }
 
-/// `meeting`, else `earlier` (JSON), else null: the run began by itself.
-void write_meeting(JsonWriter& json, const std::optional<MeetingFacts>& meeting,
-                   const std::string& earlier) {
-    json.key("meeting");
-    if (!meeting) {
-        json.raw(earlier.empty() ? "null" : earlier);
-        return;
-    }
-    json.begin_object();
-    json.key("at").string(meeting->at);
-    json.key("role").string(meeting->role);
-    json.key("zero_utc_ns").integer(meeting->zero_utc_ns);
-    json.key("clock").begin_object();
-    write_difference(json, "before", meeting->before);
-    write_difference(json, "after", meeting->after);
-    json.key("kernel_error_ns").optional(meeting->kernel_error_ns);
-    json.end_object();
-    json.end_object();
-}
-
-/// `users`: null where there are none.
-void write_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
-    json.key("users");
+/// Null where there are none.
+void put_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
     if (rules.users == 0) {
         json.null();
         return;
     }
     json.begin_object();
-    json.key("count").unsigned_integer(rules.users);
-    json.key("of").string(rules.single_rows ? "rows" : "trees");
-    json.key("first").unsigned_integer(rules.first());
-    json.key("grow");
-    grow ? json.string(text_of(*grow)) : json.null();
-    json.key("ramp_ns").integer(rules.ramp_ns);
-    json.key("order").string(tree_choices.name_of(rules.order));
-    json.key("recycle").boolean(rules.recycle);
-    json.key("recycle_share").string(share_system_choices.name_of(rules.shares_system));
-    json.key("barrier").string(tree_barrier_choices.name_of(rules.tree_barrier));
-    json.key("for_ns").optional(rules.for_ns);
-    json.key("drain_ns");
-    rules.for_ns ? json.integer(rules.drain()) : json.null();
-    json.key("on_failure").string(text_of(rules.failures));
-    json.key("on_429").string(wait_for_429_choices.name_of(rules.failures.waits_for_429));
-    json.key("tree_idle_cap_ns").optional(rules.idle.tree_ns);
-    json.key("system_idle_cap_ns").optional(rules.idle.system_ns);
+    put(json, {{"count", rules.users},
+               {"of", rules.single_rows ? "rows" : "trees"},
+               {"first", rules.first()},
+               {"grow", grow ? std::optional(text_of(*grow)) : std::nullopt},
+               {"ramp_ns", rules.ramp_ns},
+               {"order", tree_choices.name_of(rules.order)},
+               {"recycle", rules.recycle},
+               {"recycle_share", share_system_choices.name_of(rules.shares_system)},
+               {"barrier", tree_barrier_choices.name_of(rules.tree_barrier)},
+               {"for_ns", rules.for_ns},
+               {"drain_ns", rules.for_ns ? std::optional(rules.drain()) : std::nullopt},
+               {"on_failure", text_of(rules.failures)},
+               {"on_429", wait_for_429_choices.name_of(rules.failures.waits_for_429)},
+               {"tree_idle_cap_ns", rules.idle.tree_ns},
+               {"system_idle_cap_ns", rules.idle.system_ns}});
     json.key("start_within").begin_array();
     json.number(rules.start.from).number(rules.start.to).end_array();
-    json.key("start_by").string(start_by_turns_choices.name_of(rules.start.by_turns));
-    json.key("prime").string(prime_one_token_choices.name_of(rules.start.prime_one_token));
-    json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
+    put(json, {{"start_by", start_by_turns_choices.name_of(rules.start.by_turns)},
+               {"prime", prime_one_token_choices.name_of(rules.start.prime_one_token)},
+               {"warmup_requests", rules.start.warmup_requests}});
     json.end_object();
 }
 
-/// The key `arrivals`: null where rows do not arrive at a rate.
-void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
-    json.key("arrivals");
+/// Null where rows do not arrive at a rate.
+void put_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
     const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload);
     if (!facts) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("rate").string(facts->rate);
-    json.key("asked_rate").optional(facts->asked_rate);
-    json.key("law").string(facts->law);
-    json.key("of").string(facts->of);
-    json.key("planned_rate").optional(facts->planned_rate);
-    json.key("seed").unsigned_integer(flags.plan.seed);
-    json.end_object();
+    put_object(json, {{"rate", facts->rate},
+                      {"asked_rate", facts->asked_rate},
+                      {"law", facts->law},
+                      {"of", facts->of},
+                      {"planned_rate", facts->planned_rate},
+                      {"seed", flags.plan.seed}});
 }
 
-/// `abandon`: which requests their clients give up; null: none.
-void write_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed) {
-    json.key("abandon");
+/// Which requests their clients give up; null: none.
+void put_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed) {
     if (!rules) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("share").number(rules->share);
-    json.key("from_ns").integer(rules->from_ns);
-    json.key("to_ns").integer(rules->to_ns);
-    json.key("seed").unsigned_integer(seed);
-    json.end_object();
+    put_object(json, {{"share", rules->share},
+                      {"from_ns", rules->from_ns},
+                      {"to_ns", rules->to_ns},
+                      {"seed", seed}});
 }
 
-/// `gaps`: null where nothing waits.
-void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
-                const std::optional<Waiting>& waiting) {
-    json.key("gaps");
+/// Null where nothing waits.
+void put_gaps(JsonWriter& json, const WorkloadFlags& flags, const std::optional<Waiting>& waiting) {
     if (!waiting || flags.users.single_rows) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("rule").string(gap_choices.name_of(flags.gap.value_or(GapRule::end_to_start)));
-    json.key("cap_ns").optional(flags.gap_cap_ns);
-    json.key("gaps").unsigned_integer(waiting->gaps.gaps);
-    json.key("capped").unsigned_integer(waiting->gaps.capped);
-    json.key("derived_ns").integer(waiting->gaps.derived_ns);
-    json.key("kept_ns").integer(waiting->gaps.kept_ns);
-    json.end_object();
+    put_object(json, {{"rule", gap_choices.name_of(flags.gap.value_or(GapRule::end_to_start))},
+                      {"cap_ns", flags.gap_cap_ns},
+                      {"gaps", waiting->gaps.gaps},
+                      {"capped", waiting->gaps.capped},
+                      {"derived_ns", waiting->gaps.derived_ns},
+                      {"kept_ns", waiting->gaps.kept_ns}});
 }
 
-void write_marks(JsonWriter& json, const RunMarks& marks) {
-    json.key("memory").begin_object();
-    json.key("resident_bytes_max").unsigned_integer(marks.resident_max);
-    json.key("body_region_bytes").unsigned_integer(marks.body_region);
-    json.key("body_bytes_max").unsigned_integer(marks.body_max);
-    json.key("row_header_bytes").unsigned_integer(marks.row_fields);
-    json.key("event_ring_bytes").unsigned_integer(marks.event_ring);
-    json.key("event_ring_bytes_max").unsigned_integer(marks.event_ring_max);
-    json.key("block_cache_bytes").unsigned_integer(marks.block_cache);
-    json.key("block_cache_hits").unsigned_integer(marks.block_cache_hits);
-    json.key("block_cache_misses").unsigned_integer(marks.block_cache_misses);
-    json.key("frame_bytes").unsigned_integer(marks.frames);
-    json.key("frames_max").unsigned_integer(marks.frames_max);
-    json.key("connections_max").unsigned_integer(marks.lanes_max);
-    json.end_object();
-}
-
-/// What caps on idle time have done; null without users.
-void write_idle(JsonWriter& json, const std::optional<IdleFigures>& idle) {
-    json.key("idle_caps");
-    if (!idle) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("tree_jumps").unsigned_integer(idle->tree_jumps);
-    json.key("tree_skipped_ns").integer(idle->tree_skipped_ns);
-    json.key("system_jumps").unsigned_integer(idle->system_jumps);
-    json.key("system_skipped_ns").integer(idle->system_skipped_ns);
-    json.end_object();
-}
-
-void write_stamps(JsonWriter& json, const StampFacts& stamps) {
-    json.key("kernel_stamps").begin_object();
-    json.key("transmit").string(stamps.transmit);
-    json.key("receive").boolean(stamps.receive);
-    write_optional_text(json, "reason", stamps.reason);
-    json.key("wire").unsigned_integer(stamps.wire);
-    json.key("missing").unsigned_integer(stamps.missing);
-    json.key("refused").unsigned_integer(stamps.refused);
-    json.key("stray").unsigned_integer(stamps.stray);
-    json.key("clock_offset_ns").integer(stamps.clock_offset_ns);
-    json.key("clock_error_ns").integer(stamps.clock_error_ns);
-    json.key("clock_steps").unsigned_integer(stamps.clock_steps);
-    json.end_object();
-}
-
-/// Key and value of `end`: an object, or null while the run has not ended.
-void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
-    json.key("end");
-    if (!end) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("rows_fired").unsigned_integer(end->rows_fired);
-    json.key("records").unsigned_integer(end->records);
-    json.key("interrupted").boolean(end->interrupted);
-    write_stopped_when(json, end->stopped_when);
-    json.key("connects").unsigned_integer(end->connects);
-    json.key("connect_failures").unsigned_integer(end->connect_failures);
-    json.key("stale_retries").unsigned_integer(end->stale_retries);
-    json.key("closed_idle").unsigned_integer(end->closed_idle);
-    json.key("retired_idle").unsigned_integer(end->retired_idle);
-    json.key("idle_limit_ns").optional(end->idle_limit_ns);
-    json.key("system_calls").unsigned_integer(end->system_calls);
-    json.key("operations").unsigned_integer(end->operations);
-    json.key("no_buffers").unsigned_integer(end->no_buffers);
-    json.key("overflows").unsigned_integer(end->overflows);
-    json.key("stepped_aside").unsigned_integer(end->stepped_aside);
-    json.key("guard_ns").integer(end->guard_ns);
-    json.key("margin_ns").integer(end->margin_ns);
-    json.key("measured_from_ns").optional(end->measured_from_ns);
-    write_idle(json, end->idle);
-    write_marks(json, end->marks);
-    write_stamps(json, end->stamps);
-    write_tls(json, end->tls);
-    json.key("verdict").string(end->verdict);
-    write_texts(json, "verdict_reasons", end->verdict_reasons);
-    json.key("exit_code").integer(end->exit_code);
-    json.end_object();
-}
-
-void counts(JsonWriter& json, const char* key, const std::vector<std::uint32_t>& values) {
-    json.key(key).begin_array();
-    for (const std::uint32_t value : values) {
-        json.unsigned_integer(value);
-    }
-    json.end_array();
-}
-
-void named(JsonWriter& json, const char* key,
-           const std::vector<std::pair<std::string, std::string>>& values) {
-    json.key(key).begin_object();
-    for (const auto& [name, value] : values) {
-        json.key(name).string(value);
-    }
-    json.end_object();
-}
-
-void write_trace(JsonWriter& json, const Replay& run) {
+void put_trace(JsonWriter& json, const Replay& run) {
     const Workload& workload = run.workload;
     const Trace& trace = workload.trace;
-    json.key("trace").begin_object();
-    write_texts(json, "paths", run.options().workload.files.paths);
-    json.key("name").string(trace.name);
-    json.key("format").string(trace.format);
-    json.key("time_unit").string(trace.time_unit);
-    json.key("block_size").unsigned_integer(trace.block_size);
-    json.key("tail_rule").string(trace.tail_rule == TailRule::ceil ? "ceil" : "floor");
-    json.key("rows").unsigned_integer(trace.rows.size());
-    json.key("dependencies").unsigned_integer(trace.dependencies.size());
-    json.key("bytes").unsigned_integer(trace.bytes);
-    json.key("digest").string(hex_text(trace.digest));
-    json.key("rows_unsorted").unsigned_integer(trace.rows_unsorted);
-    json.key("surplus_ids").unsigned_integer(trace.surplus_ids);
-    json.key("rows_uncovered").unsigned_integer(trace.rows_uncovered);
-    json.key("unknown_keys").unsigned_integer(trace.unknown_keys);
-    json.key("zero_outputs").unsigned_integer(trace.zero_outputs);
-    write_texts(json, "notes", workload.notes);
-    json.end_object();
-}
-
-void write_load(JsonWriter& json, const LoadFigures& load) {
-    json.key("load").begin_object();
-    json.key("rows_read").unsigned_integer(load.rows_read);
-    json.key("trees_read").unsigned_integer(load.admission.families);
-    json.key("trees_too_long").unsigned_integer(load.admission.too_long);
-    json.key("trees_admitted").unsigned_integer(load.admission.kept);
-    json.key("sessions").unsigned_integer(load.families);
-    json.key("sessions_sampled").unsigned_integer(load.families_sampled);
-    json.key("rows_sampled").unsigned_integer(load.rows_sampled);
-    json.key("share").string(load.share == Sharing::none      ? "none"
-                             : load.share == Sharing::session ? "session"
-                                                              : "all");
-    json.key("rows_sharing").unsigned_integer(load.rows_sharing);
-    json.key("copies").unsigned_integer(load.copies);
-    json.key("copies_within_ns").integer(load.within_ns);
+    json.begin_object();
+    put(json, {{"paths", run.options().workload.files.paths},
+               {"name", trace.name},
+               {"format", trace.format},
+               {"time_unit", trace.time_unit},
+               {"block_size", trace.block_size},
+               {"tail_rule", trace.tail_rule == TailRule::ceil ? "ceil" : "floor"},
+               {"rows", trace.rows.size()},
+               {"dependencies", trace.dependencies.size()},
+               {"bytes", trace.bytes},
+               {"digest", hex_text(trace.digest)},
+               {"rows_unsorted", trace.rows_unsorted},
+               {"surplus_ids", trace.surplus_ids},
+               {"rows_uncovered", trace.rows_uncovered},
+               {"unknown_keys", trace.unknown_keys},
+               {"zero_outputs", trace.zero_outputs},
+               {"notes", workload.notes}});
     json.end_object();
 }
 
 /// Of the prompts to each side; equal ones got the same bytes. Null without --against, and where
 /// not all were built.
-void write_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
-    json.key("side_digests");
+void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
     if (!plan.dual || !end || !end->prompts_digest || !end->against_digest) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("a").string(hex_text(*end->prompts_digest - *end->against_digest));
-    json.key("b").string(hex_text(*end->against_digest));
-    json.end_object();
+    put_object(json, {{"a", hex_text(*end->prompts_digest - *end->against_digest)},
+                      {"b", hex_text(*end->against_digest)}});
 }
 
-void write_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>& end) {
+std::optional<std::string> hex_or_null(const std::optional<std::uint64_t>& digest) {
+    return digest ? std::optional(hex_text(*digest)) : std::nullopt;
+}
+
+void put_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>& end) {
     const Invocation& invocation = run.invocation;
     const WorkloadFlags& flags = invocation.options.workload;
     const Workload& workload = run.workload;
     const Plan& plan = workload.plan;
     const WaitFigures waits = workload.waiting ? workload.waiting->figures : WaitFigures();
-    json.key("plan").begin_object();
-    json.key("seed").unsigned_integer(flags.plan.seed);
-    write_optional_text(json, "cache_salt", invocation.cache_salt);
-    json.key("speed").string(flags.speed_text);
-    json.key("start_ns").optional(flags.plan.start_ns);
-    json.key("end_ns").optional(flags.plan.end_ns);
-    json.key("duration_ns").optional(flags.plan.duration_ns);
-    json.key("limit").optional(flags.plan.limit);
-    json.key("spread").boolean(flags.plan.spread);
-    write_arrivals(json, flags, workload);
-    json.key("sessions").string(session_choices.name_of(flags.files.sessions));
-    write_users(json, flags.users, flags.grow);
-    json.key("rows").unsigned_integer(plan.rows.size());
-    json.key("trees");
-    workload.waiting ? json.unsigned_integer(workload.waiting->trees) : json.null();
-    json.key("rows_waiting").unsigned_integer(waits.rows);
-    json.key("rows_waiting_outside").unsigned_integer(waits.outside);
-    write_gaps(json, flags, workload.waiting);
-    json.key("least_ns");
-    workload.waiting ? json.integer(waits.least_ns) : json.null();
-    json.key("rows_outside").unsigned_integer(plan.rows_outside);
-    json.key("burst_rows_max").unsigned_integer(plan.burst_rows_max);
-    json.key("input_tokens");
-    plan.inputs_unknown == 0 ? json.unsigned_integer(plan.input_tokens) : json.null();
-    json.key("output_tokens");
-    plan.outputs_unknown == 0 ? json.unsigned_integer(plan.output_tokens) : json.null();
-    json.key("rows_not_foretold").unsigned_integer(plan.foretold.rows_unknown);
-    json.key("expected_cached_tokens");
-    plan.foretold.rows > 0 ? json.unsigned_integer(plan.foretold.cached_tokens) : json.null();
-    json.key("longest_row_tokens");
-    json.integer(workload.share ? workload.share->longest_row_tokens
-                                : longest_row(workload.trace, plan));
-    json.key("last_due_ns").integer(last_due_ns(workload.waiting, plan));
-    json.key("schedule_digest").string(hex_text(plan.schedule_digest));
-    json.key("prompts_digest");
-    end && end->prompts_digest ? json.string(hex_text(*end->prompts_digest)) : json.null();
-    write_side_digests(json, plan, end);
-    json.key("clamped_rows");
-    end ? json.unsigned_integer(end->clamped_rows) : json.null();
+    json.begin_object();
+    put(json, {{"seed", flags.plan.seed},
+               {"cache_salt", or_null(invocation.cache_salt)},
+               {"speed", flags.speed_text},
+               {"start_ns", flags.plan.start_ns},
+               {"end_ns", flags.plan.end_ns},
+               {"duration_ns", flags.plan.duration_ns},
+               {"limit", flags.plan.limit},
+               {"spread", flags.plan.spread}});
+    put_arrivals(json.key("arrivals"), flags, workload);
+    put(json, {{"sessions", session_choices.name_of(flags.files.sessions)}});
+    put_users(json.key("users"), flags.users, flags.grow);
+    put(json, {{"rows", plan.rows.size()},
+               {"trees", workload.waiting ? std::optional(workload.waiting->trees) : std::nullopt},
+               {"rows_waiting", waits.rows},
+               {"rows_waiting_outside", waits.outside}});
+    put_gaps(json.key("gaps"), flags, workload.waiting);
+    put(json, {{"least_ns", known_if(workload.waiting.has_value(), waits.least_ns)},
+               {"rows_outside", plan.rows_outside},
+               {"burst_rows_max", plan.burst_rows_max},
+               {"input_tokens", known_if(plan.inputs_unknown == 0, plan.input_tokens)},
+               {"output_tokens", known_if(plan.outputs_unknown == 0, plan.output_tokens)},
+               {"rows_not_foretold", plan.foretold.rows_unknown},
+               {"expected_cached_tokens",
+                known_if(plan.foretold.rows > 0, plan.foretold.cached_tokens)}});
+    put(json, {{"longest_row_tokens", workload.share ? workload.share->longest_row_tokens
+                                                     : longest_row(workload.trace, plan)},
+               {"last_due_ns", last_due_ns(workload.waiting, plan)},
+               {"schedule_digest", hex_text(plan.schedule_digest)},
+               {"prompts_digest", hex_or_null(end ? end->prompts_digest : std::nullopt)}});
+    put_side_digests(json.key("side_digests"), plan, end);
+    put(json, {{"clamped_rows", end ? std::optional(end->clamped_rows) : std::nullopt}});
     json.end_object();
 }
 
 /// Null where prompts hold the words of the trace alone.
-void write_live(JsonWriter& json, const std::optional<LiveTurns>& live, const KeptWords& kept) {
-    json.key("live");
+void put_live(JsonWriter& json, const std::optional<LiveTurns>& live, const KeptWords& kept) {
     if (!live) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("keep").string(text_of(kept));
-    json.key("conversations").unsigned_integer(live->figures.conversations);
-    json.key("turns").unsigned_integer(live->figures.turns);
-    json.key("edited").unsigned_integer(live->figures.edited);
-    json.end_object();
+    put_object(json, {{"keep", text_of(kept)},
+                      {"conversations", live->figures.conversations},
+                      {"turns", live->figures.turns},
+                      {"edited", live->figures.edited}});
 }
 
-void write_recorded(JsonWriter& json, const std::optional<RecordedFigures>& recorded) {
-    json.key("recorded_requests");
-    if (!recorded) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("rows").unsigned_integer(recorded->requests);
-    json.key("unknown_lengths").unsigned_integer(recorded->unbounded);
-    for (const FixName& name : recorded_fix_names()) {
-        json.key(name.key).unsigned_integer(recorded->fixes.*name.count);
-    }
-    json.end_object();
-}
-
-void write_tokenizer(JsonWriter& json, const std::string& path,
-                     const std::optional<SelectedWords>& selected) {
-    json.key("tokenizer");
+void put_tokenizer(JsonWriter& json, const std::string& path,
+                   const std::optional<SelectedWords>& selected) {
     if (!selected) {
         json.null();
         return;
     }
     const WordFigures& figures = selected->figures;
-    json.begin_object();
-    json.key("file").string(path);
-    json.key("kind").string(figures.kind);
-    json.key("vocabulary").unsigned_integer(figures.vocabulary);
-    json.key("candidates").unsigned_integer(figures.candidates);
-    json.key("strict").unsigned_integer(figures.strict);
-    json.end_object();
+    put_object(json, {{"file", path},
+                      {"kind", figures.kind},
+                      {"vocabulary", figures.vocabulary},
+                      {"candidates", figures.candidates},
+                      {"strict", figures.strict}});
 }
 
-void write_template(JsonWriter& json, const RequestFlags& request) {
-    json.key("template");
+void put_template(JsonWriter& json, const RequestFlags& request) {
     if (!request.described) {
         json.null();
         return;
     }
-    json.begin_object();
-    json.key("file").string(request.template_file);
-    json.key("digest").string(hex_text(request.described->form.digest));
-    json.end_object();
-}
-
-void write_budget(JsonWriter& json, const char* key, const std::optional<TypedBudget>& budget) {
-    json.key(key);
-    budget ? json.string(text_of(budget->rate, budget->uncached)) : json.null();
+    put_object(json, {{"file", request.template_file},
+                      {"digest", hex_text(request.described->form.digest)}});
 }
 
 void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
     const SendingFlags& sending = options.sending;
-    json.key("timeout_connect_ns").integer(sending.timeouts.connect.ns);
-    json.key("timeout_first_byte_ns").integer(sending.timeouts.first_byte.ns);
-    json.key("timeout_idle_ns").integer(sending.timeouts.idle.ns);
-    json.key("timeout_total_ns").integer(sending.timeouts.total.ns);
-    json.key("grace_ns").integer(sending.grace_ns);
-    json.key("inflight_max").unsigned_integer(inflight_max);
-    json.key("max_concurrency");
-    sending.inflight_max ? json.unsigned_integer(inflight_max) : json.null();
-    write_budget(json, "budget_input", sending.budget_input);
-    write_budget(json, "budget_output", sending.budget_output);
-    write_abandon(json, sending.abandon, options.workload.plan.seed);
-    write_goodput(json, options.results.goodput);
-    json.key("connections").optional(sending.connections);
-    json.key("balance").string(name_of(sending.balance));
-    json.key("connection").string(name_of(sending.connection));
+    put(json, {{"timeout_connect_ns", sending.timeouts.connect.ns},
+               {"timeout_first_byte_ns", sending.timeouts.first_byte.ns},
+               {"timeout_idle_ns", sending.timeouts.idle.ns},
+               {"timeout_total_ns", sending.timeouts.total.ns},
+               {"grace_ns", sending.grace_ns},
+               {"inflight_max", inflight_max},
+               {"max_concurrency", known_if(sending.inflight_max.has_value(), inflight_max)},
+               {"budget_input", sending.budget_input},
+               {"budget_output", sending.budget_output}});
+    put_abandon(json.key("abandon"), sending.abandon, options.workload.plan.seed);
+    put_goodput(json.key("goodput"), options.results.goodput);
+    put(json, {{"connections", sending.connections},
+               {"balance", sending.balance},
+               {"connection", sending.connection}});
 }
 
 /// The second server of dual fire; null where there is none.
-void write_against(JsonWriter& json, const ReplayOptions& options, const Server& server,
-                   bool sends) {
-    json.key("against");
+void put_against(JsonWriter& json, const ReplayOptions& options, const Server& server, bool sends) {
     if (!server.against) {
         json.null();
         return;
     }
     const PreflightFindings& found = *server.against;
-    json.begin_object();
-    json.key("url").string(shown_url(options.server.targets.back()));
-    json.key("model").string(found.model);
-    json.key("overhead_pre").unsigned_integer(found.overhead.pre);
-    json.key("overhead_post").unsigned_integer(found.overhead.post);
-    json.key("overhead_source").string(found.overhead_source);
-    json.key("split_unknown").boolean(sends && split_unknown(found));
-    json.end_object();
+    put_object(json, {{"url", shown_url(options.server.targets.back())},
+                      {"model", found.model},
+                      {"overhead_pre", found.overhead.pre},
+                      {"overhead_post", found.overhead.post},
+                      {"overhead_source", found.overhead_source},
+                      {"split_unknown", sends && split_unknown(found)}});
 }
 
-void write_request(JsonWriter& json, const Replay& run) {
+void put_request(JsonWriter& json, const Replay& run) {
     const ReplayOptions& options = run.options();
     const RequestFlags& request = options.request;
     const Server& server = run.server;
     const bool sends = run.sends();
     const std::string length_member = sends ? server.body.length_member : "";
     const std::optional<std::uint32_t> server_block = run.workload.server_block;
-    json.key("request").begin_object();
-    json.key("urls").begin_array();
-    for (const ReplayTarget& target : options.server.targets) {
-        json.string(shown_url(target));
-    }
-    json.end_array();
-    json.key("connect_to");
-    options.server.connect_to ? json.string(place_text(*options.server.connect_to)) : json.null();
-    json.key("api").string(request.dialect->name);
-    write_template(json, request);
-    json.key("model").string(server.findings.model);
-    write_against(json, options, server, sends);
-    json.key("prompt").string(prompt_choices.name_of(server.prompt));
-    json.key("words").unsigned_integer(run.parts->words().size());
-    json.key("words_digest").string(hex_text(run.parts->words().digest()));
-    write_tokenizer(json, options.prompts.tokenizer, server.words.selected);
-    write_recorded(json, run.workload.recorded);
-    write_live(json, run.workload.live, run.options().request.live_keep);
-    write_text(json, options.prompts.dataset, server.words.text);
-    json.key("output").string(output_choices.name_of(request.output));
-    json.key("stream").boolean(request.stream);
-    json.key("continuous_usage").boolean(request.continuous_usage);
-    json.key("overhead_pre").unsigned_integer(server.findings.overhead.pre);
-    json.key("overhead_post").unsigned_integer(server.findings.overhead.post);
-    json.key("split_unknown").boolean(sends && split_unknown(server.findings));
-    json.key("server_block").optional(server_block);
-    write_optional_text(json, "length_member", length_member);
+    const auto put_url = [](JsonWriter& to, const ReplayTarget& one) { to.string(shown_url(one)); };
+    json.begin_object();
+    put(json, {{"urls", put_each(options.server.targets, put_url)},
+               {"connect_to", options.server.connect_to
+                                  ? std::optional(place_text(*options.server.connect_to))
+                                  : std::nullopt},
+               {"api", request.dialect->name}});
+    put_template(json.key("template"), request);
+    put(json, {{"model", server.findings.model}});
+    put_against(json.key("against"), options, server, sends);
+    put(json, {{"prompt", prompt_choices.name_of(server.prompt)},
+               {"words", run.parts->words().size()},
+               {"words_digest", hex_text(run.parts->words().digest())}});
+    put_tokenizer(json.key("tokenizer"), options.prompts.tokenizer, server.words.selected);
+    put(json, {{"recorded_requests", run.workload.recorded}});
+    put_live(json.key("live"), run.workload.live, run.options().request.live_keep);
+    put_dataset(json.key("dataset"), options.prompts.dataset, server.words.text);
+    put(json, {{"output", output_choices.name_of(request.output)},
+               {"stream", request.stream},
+               {"continuous_usage", request.continuous_usage},
+               {"overhead_pre", server.findings.overhead.pre},
+               {"overhead_post", server.findings.overhead.post},
+               {"split_unknown", sends && split_unknown(server.findings)},
+               {"server_block", server_block},
+               {"length_member", or_null(length_member)}});
     write_limits(json, options, sends ? run.host.inflight_max : 0);
     json.end_object();
 }
 
-void write_host(JsonWriter& json, const Replay& run) {
+void put_host(JsonWriter& json, const Replay& run) {
     const HostFacts& host = run.facts;
     const bool sends = run.sends();
     const HostChoice& choice = run.host;
-    json.key("host").begin_object();
-    json.key("kernel").string(host.kernel);
-    json.key("machine").string(host.machine);
-    json.key("cpu_model").string(host.cpu_model);
-    json.key("cpus_online").unsigned_integer(host.cpus_online);
-    counts(json, "cpus_allowed", host.cpus_allowed);
-    json.key("memory_bytes").unsigned_integer(host.memory_bytes);
-    json.key("virtual_machine").boolean(host.virtual_machine);
-    json.key("engine_cpu").unsigned_integer(choice.engine_cpu.cpu);
-    json.key("engine_cpu_reason").string(choice.engine_cpu.reason);
-    json.key("engines").unsigned_integer(sends ? choice.engines() : 0);
-    counts(json, "other_engine_cpus", choice.other_cpus);
-    counts(json, "writer_cpus", choice.writer_cpus);
-    json.key("writer_gives_way").boolean(choice.writer.gives_way);
-    json.key("placement").string(choice.placement);
-    json.key("server_is_here").boolean(choice.server_is_here);
-    json.key("wait").string(sends ? name_of(choice.wait) : "");
-    json.key("scheduling").string(sends ? name_of(choice.granted.scheduling) : "");
-    json.key("slice_ns").integer(choice.granted.slice_ns);
-    json.key("file_limit").unsigned_integer(choice.file_limit);
-    json.key("compiler").string(__VERSION__);
-    json.end_object();
-    named(json, "ring", sends ? run.driver->features() : decltype(run.driver->features())());
-}
-
-void write_anchors(JsonWriter& json, const ClockAnchors& clock) {
-    json.key("zero_monotonic_ns").integer(clock.zero_monotonic_ns);
-    json.key("zero_utc_ns").integer(clock.zero_utc_ns);
-    json.key("zero_utc").string(utc_text(clock.zero_utc_ns));
-    json.key("error_ns").integer(clock.error_ns);
-}
-
-/// `clock` is that of the first segment: what a run without `--resume` has alone.
-void write_segments(JsonWriter& json, const std::vector<RunSegment>& segments) {
-    json.key("clock");
-    if (segments.empty()) {
-        json.null();
-    } else {
-        json.begin_object();
-        write_anchors(json, segments.front().clock);
-        json.end_object();
-    }
-    json.key("segments").begin_array();
-    for (const RunSegment& segment : segments) {
-        json.begin_object();
-        json.key("run_id").string(segment.run_id);
-        write_texts(json, "command", segment.command);
-        write_anchors(json, segment.clock);
-        json.key("first_due_ns").integer(segment.first_due_ns);
-        json.key("rows").unsigned_integer(segment.rows);
-        json.key("rows_interrupted").unsigned_integer(segment.rows_interrupted);
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
-    json.key("calibration").begin_object();
-    write_optional_text(json, "date", facts.date);
-    write_optional_text(json, "why_not", facts.why_not);
-    json.key("drift_ns").integer(facts.limits.drift_ns);
-    json.key("measured_ns").integer(facts.measured_ns);
-    json.key("taken_share").number(facts.taken_share);
-    json.key("rank_ns").integer(facts.limits.rank_ns);
-    json.key("drift_most_ns").integer(facts.limits.drift_most_ns);
-    json.key("receive_delay_ns").integer(facts.limits.receive_delay_ns);
-    json.key("wire_ns").integer(facts.limits.wire_ns);
-    json.key("error_ns").integer(facts.limits.error_ns);
+    json.begin_object();
+    put(json, {{"kernel", host.kernel},
+               {"machine", host.machine},
+               {"cpu_model", host.cpu_model},
+               {"cpus_online", host.cpus_online},
+               {"cpus_allowed", host.cpus_allowed},
+               {"memory_bytes", host.memory_bytes},
+               {"virtual_machine", host.virtual_machine},
+               {"engine_cpu", choice.engine_cpu.cpu},
+               {"engine_cpu_reason", choice.engine_cpu.reason},
+               {"engines", sends ? choice.engines() : 0},
+               {"other_engine_cpus", choice.other_cpus},
+               {"writer_cpus", choice.writer_cpus},
+               {"writer_gives_way", choice.writer.gives_way},
+               {"placement", choice.placement},
+               {"server_is_here", choice.server_is_here},
+               {"wait", sends ? name_of(choice.wait) : ""},
+               {"scheduling", sends ? name_of(choice.granted.scheduling) : ""},
+               {"slice_ns", choice.granted.slice_ns},
+               {"file_limit", choice.file_limit},
+               {"compiler", __VERSION__}});
     json.end_object();
 }
 
@@ -790,35 +621,46 @@ void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
 
 std::string to_json(const Replay& run, const RunProgress& progress) {
     const Invocation& invocation = run.invocation;
+    const ReplayOptions& options = invocation.options;
+    const std::vector<RunSegment>& segments = progress.segments;
+    const bool resumed = segments.size() > 1;
+    // Of the first segment: what a run without `--resume` has alone.
+    const auto clock = segments.empty() ? std::nullopt : std::optional(segments.front().clock);
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    json.key("schema").integer(record_schema);
-    json.key("version").string(version());
-    const bool resumed = progress.segments.size() > 1;
-    json.key("run_id").string(resumed ? progress.segments.front().run_id : invocation.run_id);
-    write_texts(json, "command", resumed ? progress.segments.front().command : invocation.command);
-    write_texts(json, "arguments", invocation.arguments);
-    write_optional_text(json, "records", invocation.records_path);
-    named(json, "labels", invocation.options.results.labels);
-    write_texts(json, "rules", invocation.options.rules.chosen.texts);
-    write_texts(json, "metrics_tables", invocation.options.metrics.table_texts);
-    write_segments(json, progress.segments);
-    write_trace(json, run);
-    write_load(json, run.workload.load);
-    write_shard(json, invocation.options.shard, run.workload.share);
-    write_meeting(json, progress.meeting, progress.earlier_meeting);
-    write_plan(json, run, progress.end);
-    write_request(json, run);
-    write_preflight(json, run);
-    write_verified(json, run.verified);
-    write_cache_probe(json, run.cache);
-    write_calibration(json, run.calibration);
-    write_host(json, run);
-    if (progress.engine) {
-        write_engine(json, *progress.engine);
+    put(json, {{"schema", record_schema},
+               {"version", version()},
+               {"run_id", resumed ? segments.front().run_id : invocation.run_id},
+               {"command", resumed ? segments.front().command : invocation.command},
+               {"arguments", invocation.arguments},
+               {"records", or_null(invocation.records_path)},
+               {"labels", put_named(options.results.labels)},
+               {"rules", options.rules.chosen.texts},
+               {"metrics_tables", options.metrics.table_texts},
+               {"clock", clock},
+               {"segments", segments}});
+    put_trace(json.key("trace"), run);
+    put(json, {{"load", run.workload.load}});
+    put_shard(json.key("shard"), options.shard, run.workload.share);
+    json.key("meeting");
+    if (const std::string& earlier = progress.earlier_meeting; progress.meeting) {
+        put_value(json, *progress.meeting);
+    } else {
+        json.raw(earlier.empty() ? "null" : earlier);
     }
-    write_run_end(json, progress.end);
+    put_plan(json.key("plan"), run, progress.end);
+    put_request(json.key("request"), run);
+    put_preflight(json.key("preflight"), run);
+    put(json,
+        {{"verified", run.verified}, {"cache_probe", run.cache}, {"calibration", run.calibration}});
+    put_host(json.key("host"), run);
+    const auto ring = run.sends() ? run.driver->features() : decltype(run.driver->features())();
+    put(json, {{"ring", put_named(ring)}});
+    if (progress.engine) {
+        put(json, {{"engine", *progress.engine}});
+    }
+    put(json, {{"end", progress.end}});
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';

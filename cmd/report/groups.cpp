@@ -326,7 +326,7 @@ static void put_value(JsonWriter& json, const GroupRow& row) {
     json.key("client_error").begin_object();
     for (std::size_t i = 0; i < row.figures.size(); ++i) {
         if (group_columns()[i].has_error) {
-            write_error(json, group_columns()[i].name, row.figures[i].error);
+            put(json, {{group_columns()[i].name, row.figures[i].error}});
         }
     }
     json.end_object().end_object();

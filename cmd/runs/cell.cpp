@@ -303,10 +303,6 @@ bool is_spoiled(const std::string& verdict) {
            verdict == name_of(Verdict::network_limited);
 }
 
-const char* name_of(CellOutcome outcome) {
-    return cell_outcomes.name_of(outcome);
-}
-
 CellEnd run_cell(const Cell& cell) {
     const int stops = stop_requests().load();
     if (!make_folders_above(cell.folder)) {
@@ -601,17 +597,6 @@ std::string changed_trace(const std::vector<KeptTrace>& kept) {
         }
     }
     return "";
-}
-
-void write_kept_traces(JsonWriter& json, const std::vector<KeptTrace>& kept) {
-    json.key("traces").begin_array();
-    for (const KeptTrace& one : kept) {
-        json.begin_object();
-        json.key("path").string(one.path);
-        json.key("digest").string(one.digest);
-        json.end_object();
-    }
-    json.end_array();
 }
 
 std::vector<KeptTrace> read_kept_traces(JsonValue array) {

@@ -75,13 +75,9 @@ enum class CellOutcome : std::uint8_t {
     failed,       ///< any other exit code, or a signal
     interrupted,  ///< exit code 130, or the user asked to stop
 };
-/// Their names in files and on the screen.
-inline constexpr Choices<CellOutcome> cell_outcomes({{"completed", CellOutcome::completed},
-                                                     {"threshold", CellOutcome::threshold},
-                                                     {"spoiled", CellOutcome::spoiled},
-                                                     {"failed", CellOutcome::failed},
-                                                     {"interrupted", CellOutcome::interrupted}});
-const char* name_of(CellOutcome outcome);
+template <>
+inline constexpr auto closed_list<CellOutcome> =
+    name_list("completed", "threshold", "spoiled", "failed", "interrupted");
 
 /// Whether a verdict, by its name, blames somebody else than the server.
 bool is_spoiled(const std::string& verdict);
@@ -161,6 +157,10 @@ struct KeptTrace {
     std::string path;    ///< as it was typed
     std::string digest;  ///< of its bytes, 16 hex digits
 };
+void walk(auto& fields, const KeptTrace& kept) {
+    fields.value("path", 1, kept.path);
+    fields.value("digest", 1, kept.digest);
+}
 
 /// Digests of the traces at these paths, each of them once: of a file, or of all files of a
 /// directory with their names. Errors: those of reading; `path` says of which.
@@ -170,8 +170,7 @@ Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths
 /// The path of the first of `kept` that has changed or cannot be read; empty: none.
 std::string changed_trace(const std::vector<KeptTrace>& kept);
 
-/// The key `traces` of `sweep.json` and `find.json`, and what that says.
-void write_kept_traces(JsonWriter& json, const std::vector<KeptTrace>& kept);
+/// What `traces` of `sweep.json` and `find.json` says.
 std::vector<KeptTrace> read_kept_traces(JsonValue array);
 
 // What `sweep` and `find` both do before they resume after a kill: return to the folder where they

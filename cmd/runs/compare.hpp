@@ -18,6 +18,7 @@
 #include "cmd/runs/table.hpp"
 #include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/json/write.hpp"
 #include "proto/run/record.hpp"
@@ -116,8 +117,8 @@ enum class Weight : std::uint8_t {
     refused,   ///< not the same work; `--anyway` compares what both have
     no_pairs,  ///< nothing can be paired
 };
-/// "told", "refused", "never".
-const char* name_of(Weight weight);
+template <>
+inline constexpr auto closed_list<Weight> = name_list("told", "refused", "never");
 
 /// One thing in which a run differs from the first run of A.
 struct WorkDifference {
@@ -222,7 +223,8 @@ enum class Judged : std::uint8_t {
     fails,   ///< the whole interval lies beyond it, or nothing was measured
     unsure,  ///< the bound is inside the interval, there is no interval, or no word about a change
 };
-const char* name_of(Judged judged);
+template <>
+inline constexpr auto closed_list<Judged> = name_list("passes", "fails", "unsure");
 
 struct JudgedThreshold {
     ChangeThreshold threshold;

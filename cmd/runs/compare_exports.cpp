@@ -17,156 +17,125 @@
 #include "cmd/report/page.hpp"
 #include "cmd/runs/compare.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
+
+// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+
+static void put_value(JsonWriter& json, const WorkDifference& one) {
+    put_object(json, {{"what", one.what},
+                      {"weight", one.weight},
+                      {"a", or_null(one.a)},
+                      {"b", one.b},
+                      {"run", one.run},
+                      {"remedy", one.remedy}});
+}
+
+static void put_value(JsonWriter& json, const PlayedRun& run) {
+    json.begin_object();
+    put(json, {{"folder", run.folder},
+               {"side", or_null(run.side)},
+               {"date", run.facts.info.date},
+               {"verdict", or_null(run.verdict)},
+               {"warnings", run.warnings}});
+    for (const PlayedKind& kind : played_kinds) {
+        put(json, {{kind.key, run.counts.*kind.count}});
+    }
+    json.end_object();
+}
+
+static void put_value(JsonWriter& json, const JudgedThreshold& one) {
+    put_object(json, {{"fail_if", one.threshold.text},
+                      {"of", one.threshold.relative ? "change" : "b"},
+                      {"value", one.value},
+                      {"low", one.low},
+                      {"high", one.high},
+                      {"judged", one.judged}});
+}
+
+static void put_value(JsonWriter& json, const ChangeGroup& group) {
+    put_object(json, {{"name", group.name},
+                      {"requests", group.rows},
+                      {"ratio", group.ratio},
+                      {"low", group.low},
+                      {"high", group.high},
+                      {"in_these_runs", group.in_these_runs}});
+}
 
 namespace {
 
 constexpr int compare_schema = 2;
 
-void write_differences(JsonWriter& json, const std::vector<WorkDifference>& differences) {
-    json.key("differences").begin_array();
-    for (const WorkDifference& one : differences) {
-        json.begin_object();
-        json.key("what").string(one.what);
-        json.key("weight").string(name_of(one.weight));
-        write_optional_text(json, "a", one.a);
-        json.key("b").string(one.b);
-        json.key("run").string(one.run);
-        json.key("remedy").string(one.remedy);
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_metrics(JsonWriter& json, const Comparison& comparison) {
+void put_metrics(JsonWriter& json, const Comparison& comparison) {
     const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
-    json.key("metrics").begin_array();
+    const std::optional<double>& detect = comparison.detect;
+    json.begin_array();
     for (const MetricComparison& one : comparison.groups.metrics) {
-        json.begin_object();
-        json.key("name").string(one.metric.name());
-        json.key("unit").string(name_of(one.metric.unit()));
-        json.key("a").number(one.a);
-        json.key("b").number(one.b);
-        json.key("ratio").number(one.ratio);
-        json.key("low").number(one.low);
-        json.key("high").number(one.high);
-        json.key("n_eff").number(one.n_eff);
-        json.key("smallest").number(one.smallest);
-        json.key("word").string(name_of(one.word));
-        json.key("in_these_runs").string(name_of(one.in_these_runs));
-        json.key("scale").string(one.metric.scale() == Scale::ratio ? "ratio" : "difference");
-        json.key("change").number(one.change);
-        json.key("lower_is_better").boolean(one.metric.lower_is_better());
-        json.key("doubt");
-        one.doubt == Doubt::none ? json.null() : json.string(name_of(one.doubt));
-        json.key("pairs").unsigned_integer(one.pairs);
-        json.key("units").unsigned_integer(one.units);
-        json.key("block").unsigned_integer(one.block);
-        json.key("floor").unsigned_integer(one.floor);
-        const std::optional<double>& detect = comparison.detect;
-        json.key("rows_needed").optional(detect ? rows_needed(one, *detect) : std::nullopt);
-        json.key("runs_needed").optional(detect ? runs_needed(one, runs, *detect) : std::nullopt);
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_runs(JsonWriter& json, const char* key, const std::vector<PlayedRun>& runs) {
-    json.key(key).begin_array();
-    for (const PlayedRun& run : runs) {
-        json.begin_object();
-        json.key("folder").string(run.folder);
-        write_optional_text(json, "side", run.side);
-        json.key("date").string(run.facts.info.date);
-        write_optional_text(json, "verdict", run.verdict);
-        write_texts(json, "warnings", run.warnings);
-        for (const PlayedKind& kind : played_kinds) {
-            json.key(kind.key).unsigned_integer(run.counts.*kind.count);
-        }
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_pairs(JsonWriter& json, const Comparison& comparison) {
-    const GroupComparison& groups = comparison.groups;
-    json.key("pairs").begin_object();
-    json.key("requests").unsigned_integer(groups.keys);
-    json.key("only_a").unsigned_integer(groups.only_a);
-    json.key("only_b").unsigned_integer(groups.only_b);
-    json.key("only_a_ok").unsigned_integer(groups.only_a_ok);
-    json.key("only_b_ok").unsigned_integer(groups.only_b_ok);
-    json.key("dues_differ").unsigned_integer(groups.dues_differ);
-    json.key("sessions").unsigned_integer(groups.trees);
-    json.key("answers_known").unsigned_integer(comparison.outputs.known);
-    json.key("answers_changed").unsigned_integer(comparison.outputs.changed);
-    json.end_object();
-}
-
-void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thresholds) {
-    json.key("thresholds").begin_array();
-    for (const JudgedThreshold& one : thresholds) {
-        json.begin_object();
-        json.key("fail_if").string(one.threshold.text);
-        json.key("of").string(one.threshold.relative ? "change" : "b");
-        json.key("value").number(one.value);
-        json.key("low").number(one.low);
-        json.key("high").number(one.high);
-        json.key("judged").string(name_of(one.judged));
-        json.end_object();
+        const std::string_view doubt = one.doubt == Doubt::none ? "" : name_of(one.doubt);
+        put_object(json,
+                   {{"name", one.metric.name()},
+                    {"unit", one.metric.unit()},
+                    {"a", one.a},
+                    {"b", one.b},
+                    {"ratio", one.ratio},
+                    {"low", one.low},
+                    {"high", one.high},
+                    {"n_eff", one.n_eff},
+                    {"smallest", one.smallest},
+                    {"word", one.word},
+                    {"in_these_runs", one.in_these_runs},
+                    {"scale", one.metric.scale() == Scale::ratio ? "ratio" : "difference"},
+                    {"change", one.change},
+                    {"lower_is_better", one.metric.lower_is_better()},
+                    {"doubt", or_null(doubt)},
+                    {"pairs", one.pairs},
+                    {"units", one.units},
+                    {"block", one.block},
+                    {"floor", one.floor},
+                    {"rows_needed", detect ? rows_needed(one, *detect) : std::nullopt},
+                    {"runs_needed", detect ? runs_needed(one, runs, *detect) : std::nullopt}});
     }
     json.end_array();
 }
 
 /// An array of objects: value, by, groups.
-void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValue value) {
-    json.begin_array();
-    for (const ChangeView& view : views) {
-        json.begin_object();
-        json.key("value").string(name_of(value));
-        json.key("by").string(view.by);
-        json.key("groups").begin_array();
-        for (const ChangeGroup& group : view.groups) {
-            json.begin_object();
-            json.key("name").string(group.name);
-            json.key("requests").unsigned_integer(group.rows);
-            json.key("ratio").number(group.ratio);
-            json.key("low").number(group.low);
-            json.key("high").number(group.high);
-            json.key("in_these_runs").string(name_of(group.in_these_runs));
-            json.end_object();
-        }
-        json.end_array();
-        json.end_object();
-    }
-    json.end_array();
+auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
+    return put_each(views, [value](JsonWriter& json, const ChangeView& view) {
+        put_object(json, {{"value", name_of(value)}, {"by", view.by}, {"groups", view.groups}});
+    });
 }
 
 /// One object, by compare.schema.json, with a newline at the end. Of a refused comparison:
 /// `same_work`, `differences`, the runs, and no metrics.
 std::string comparison_json(const Comparison& comparison) {
+    const GroupComparison& groups = comparison.groups;
+    const ComparisonOptions& options = comparison.options;
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    json.key("schema").integer(compare_schema);
-    json.key("same_work").boolean(comparison.same_work);
-    write_differences(json, comparison.differences);
-    write_metrics(json, comparison);
-    json.key("evidence");
-    comparison.groups.metrics.empty() ? json.null()
-                                      : json.string(name_of(comparison.groups.evidence));
-    json.key("detect").optional(comparison.detect);
-    json.key("margin").number(comparison.options.margin);
-    json.key("share_margin").number(comparison.options.share_margin);
-    json.key("confidence").number(comparison.options.confidence);
-    write_pairs(json, comparison);
-    write_runs(json, "a", comparison.a);
-    write_runs(json, "b", comparison.b);
-    json.key("where");
-    write_where(json, comparison.where, comparison.value);
-    write_thresholds(json, comparison.thresholds);
+    put(json, {{"schema", compare_schema},
+               {"same_work", comparison.same_work},
+               {"differences", comparison.differences}});
+    put_metrics(json.key("metrics"), comparison);
+    put(json, {{"evidence", known_if(!groups.metrics.empty(), groups.evidence)},
+               {"detect", comparison.detect},
+               {"margin", options.margin},
+               {"share_margin", options.share_margin},
+               {"confidence", options.confidence},
+               {"pairs", JsonPairs{{"requests", groups.keys},
+                                   {"only_a", groups.only_a},
+                                   {"only_b", groups.only_b},
+                                   {"only_a_ok", groups.only_a_ok},
+                                   {"only_b_ok", groups.only_b_ok},
+                                   {"dues_differ", groups.dues_differ},
+                                   {"sessions", groups.trees},
+                                   {"answers_known", comparison.outputs.known},
+                                   {"answers_changed", comparison.outputs.changed}}},
+               {"a", comparison.a},
+               {"b", comparison.b},
+               {"where", where_of_value(comparison.where, comparison.value)},
+               {"thresholds", comparison.thresholds}});
     json.end_object();
     escape_unprintable_json(text, 0);
     return text + "\n";
@@ -286,66 +255,50 @@ std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_
     return columns;
 }
 
-void write_requests(JsonWriter& json, const Comparison& comparison) {
-    const std::size_t all = comparison.requests.size();
-    const std::vector<PageColumn> columns = request_columns(comparison, all / requests_max + 1);
-    json.key("requests").begin_object();
-    json.key("rows").unsigned_integer(columns.front().rows());
-    json.key("of").unsigned_integer(all);
-    json.key("columns");
-    write_page_columns(json, columns);
-    json.end_object();
-}
-
 /// As they can be shown: a folder's name may hold anything.
-void write_names(JsonWriter& json, const char* key, const std::vector<PlayedRun>& runs) {
-    json.key(key).string(
-        joined(runs, "; ", [](const PlayedRun& run) { return printable(run.name()); }));
-}
-
-void write_notes(JsonWriter& json, const Comparison& comparison) {
-    json.key("notes").begin_array();
-    for (const ComparisonNote& one : comparison_notes(comparison)) {
-        json.begin_array().string(one.label).string(printable(one.text)).end_array();
-    }
-    json.end_array();
-}
-
-/// As on the screen, so that the page rounds nothing in another way.
-void write_cells(JsonWriter& json, const Comparison& comparison) {
-    json.key("cells").begin_array();
-    for (const MetricComparison& metric : comparison.groups.metrics) {
-        json.begin_array();
-        for (const std::string& cell : metric_cells(metric, comparison.groups)) {
-            json.string(cell);
-        }
-        json.end_array();
-    }
-    json.end_array();
+std::string names_text(const std::vector<PlayedRun>& runs) {
+    return joined(runs, "; ", [](const PlayedRun& run) { return printable(run.name()); });
 }
 
 /// One offline page for a browser, of a comparison that was not refused: both sides on one axis,
-/// where requests changed, the table. Its script is page/two_sides.js.
+/// where requests changed, the table. Its script is page/two_sides.js. Cells are those of the
+/// screen, so that the page rounds nothing in another way.
 std::string comparison_page(const Comparison& comparison) {
+    const std::size_t all = comparison.requests.size();
+    const std::vector<PageColumn> columns = request_columns(comparison, all / requests_max + 1);
+    const std::vector<ComparisonNote> notes = comparison_notes(comparison);
+    const auto put_note = [](JsonWriter& to, const ComparisonNote& one) {
+        to.begin_array().string(one.label).string(printable(one.text)).end_array();
+    };
+    const auto put_cells = [&comparison](JsonWriter& to, const MetricComparison& metric) {
+        put_value(to, metric_cells(metric, comparison.groups));
+    };
+    const auto put_where = [&comparison](JsonWriter& to) {
+        to.begin_array();
+        for (std::size_t i = 0; i < row_value_count; ++i) {
+            const auto value = static_cast<RowValue>(i);
+            const std::vector<ChangeView> views = where_of(comparison, value);
+            put_value(to, where_of_value(views, value));
+        }
+        to.end_array();
+    };
+    const auto put_columns = [&columns](JsonWriter& to) { write_page_columns(to, columns); };
+    const std::string whole = comparison_json(comparison);
     std::string data;
     JsonWriter json(data);
-    json.begin_object();
-    json.key("program").string(std::string("driftless ") + version());
-    json.key("comparison").raw(comparison_json(comparison));
-    write_names(json, "a", comparison.a);
-    write_names(json, "b", comparison.b);
-    write_notes(json, comparison);
-    json.key("said").string(comparison_sentence(comparison.groups));
-    write_texts(json, "titles", metric_titles(comparison.groups));
-    write_cells(json, comparison);
-    json.key("where").begin_array();
-    for (std::size_t i = 0; i < row_value_count; ++i) {
-        const auto value = static_cast<RowValue>(i);
-        write_where(json, where_of(comparison, value), value);
-    }
-    json.end_array();
-    write_requests(json, comparison);
-    json.end_object();
+    put_object(
+        json,
+        {{"program", std::string("driftless ") + version()},
+         {"comparison", [&whole](JsonWriter& to) { to.raw(whole); }},
+         {"a", names_text(comparison.a)},
+         {"b", names_text(comparison.b)},
+         {"notes", put_each(notes, put_note)},
+         {"said", comparison_sentence(comparison.groups)},
+         {"titles", metric_titles(comparison.groups)},
+         {"cells", put_each(comparison.groups.metrics, put_cells)},
+         {"where", put_where},
+         {"requests",
+          JsonPairs{{"rows", columns.front().rows()}, {"of", all}, {"columns", put_columns}}}});
     return page_text(
         printable(comparison.a.front().name() + " against " + comparison.b.front().name()), scripts,
         data);

@@ -259,11 +259,6 @@ std::string text_of(const WorkDifference& difference) {
                      : fmt::format("{}: A {}, {} {}", what, a, run, b);
 }
 
-const char* name_of(Weight weight) {
-    constexpr std::array names{"told", "refused", "never"};
-    return names[static_cast<std::size_t>(weight)];
-}
-
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b) {
     Differences differences(all_runs(a, b));
@@ -522,11 +517,6 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
                                  "bound above -100 %");
     }
     return out;
-}
-
-const char* name_of(Judged judged) {
-    constexpr std::array names{"passes", "fails", "unsure"};
-    return names[static_cast<std::size_t>(judged)];
 }
 
 std::string why_too_small(std::span<const ChangeThreshold> thresholds, const ComparedSides& sides,

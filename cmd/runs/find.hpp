@@ -13,6 +13,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/runs/cell.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/stability.hpp"
 #include "proto/figures/summary.hpp"
@@ -40,7 +41,8 @@ struct SearchRules {
 };
 
 enum class Purpose : std::uint8_t { bracket, bisect, below, replicate };
-const char* name_of(Purpose purpose);
+template <>
+inline constexpr auto closed_list<Purpose> = name_list("bracket", "bisect", "below", "replicate");
 
 struct KneeProbe {
     double value = 0;
@@ -57,7 +59,9 @@ enum class SearchState : std::uint8_t {
     spoiled,         ///< a probe was spoiled each time that it was tried
     too_many,        ///< `probes_max`: results contradict each other
 };
-const char* name_of(SearchState state);
+template <>
+inline constexpr auto closed_list<SearchState> =
+    name_list("searching", "found", "lowest-fails", "highest-passes", "spoiled", "too-many-probes");
 
 /// What is known. `pass` is below `fail`.
 struct Knee {
@@ -216,8 +220,9 @@ enum class ProbeOutcome : std::uint8_t {
     spoiled,    ///< the verdict blames the client, the host or the network: thrown away
     too_short,  ///< fewer rows than a percentile needs: thrown away
 };
-/// "meets", "fails", "spoiled", "too short"
-const char* name_of(ProbeOutcome outcome);
+template <>
+inline constexpr auto closed_list<ProbeOutcome> =
+    name_list("meets", "fails", "spoiled", "too short");
 
 struct JudgedProbe {
     KneeProbe probe;

@@ -196,17 +196,6 @@ void find_interval(const Asked& asked, SearchStep& step) {
 
 }  // namespace
 
-const char* name_of(Purpose purpose) {
-    constexpr std::array names{"bracket", "bisect", "below", "replicate"};
-    return names[static_cast<std::size_t>(purpose)];
-}
-
-const char* name_of(SearchState state) {
-    constexpr std::array names{"searching",      "found",   "lowest-fails",
-                               "highest-passes", "spoiled", "too-many-probes"};
-    return names[static_cast<std::size_t>(state)];
-}
-
 std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns) {
     constexpr double ns_per_second = 1e9;
     std::ranges::sort(ended_ns);

@@ -21,20 +21,12 @@
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr Choices<ProbeOutcome> outcome_names({{"meets", ProbeOutcome::meets},
-                                               {"fails", ProbeOutcome::fails},
-                                               {"spoiled", ProbeOutcome::spoiled},
-                                               {"too short", ProbeOutcome::too_short}});
-constexpr Choices<Stability> stability_names({{"unknown", Stability::unknown},
-                                              {"stable", Stability::stable},
-                                              {"unstable", Stability::unstable}});
 
 Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
@@ -140,12 +132,6 @@ Result<Slos> parse_slos(std::string_view text) {
 
 namespace {
 
-FigureUnit unit_of(std::string_view name) {
-    return name == "ms"      ? FigureUnit::time
-           : name == "share" ? FigureUnit::share
-                             : FigureUnit::number;
-}
-
 std::optional<ErrorBar> read_bar(const JsonValue& below, const JsonValue& above) {
     const auto low = below.as_double();
     const auto high = above.as_double();
@@ -156,19 +142,13 @@ std::optional<ErrorBar> read_bar(const JsonValue& below, const JsonValue& above)
 Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
     JsonValue one = root.find("thresholds").first();
     for (const Slo& slo : slos.list) {
-        const auto fails = one.find("fails").as_bool();
-        if (!fails) {
+        JsonMembers fields(one);
+        ThresholdFinding& finding = probe.findings.emplace_back();
+        walk(fields, finding);
+        if (fields.error()) {
             return Error{ErrorCode::missing, 0, "thresholds"};
         }
-        ThresholdFinding finding;
         finding.condition = slo.text;
-        finding.value = one.find("value").as_double();
-        finding.unit = unit_of(one.find("unit").as_string().value_or(""));
-        finding.fails = *fails;
-        const JsonValue bar = one.find("client_error");
-        finding.error = read_bar(bar.find("below"), bar.find("above"));
-        finding.sure = one.find("sure").as_bool();
-        probe.findings.push_back(std::move(finding));
         one = one.next();
     }
     return {};
@@ -383,10 +363,6 @@ void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& pr
 
 }  // namespace
 
-const char* name_of(ProbeOutcome outcome) {
-    return outcome_names.name_of(outcome);
-}
-
 bool can_be_judged(const CellEnd& end) {
     const bool ended = end.exit_code == exit_done || end.exit_code == exit_threshold ||
                        end.exit_code == exit_not_certified || end.exit_code == exit_no_success;
@@ -540,40 +516,36 @@ std::string result_lines(const SearchReport& report) {
 
 namespace {
 
-void write_load(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
-    json.key(key);
-    value ? json.raw(load_text(*value)) : json.null();
+/// As people type it; null: not known.
+struct Load {
+    std::optional<double> value;
+    void operator()(JsonWriter& json) const { value ? json.raw(load_text(*value)) : json.null(); }
+};
+
+void put_finding(JsonWriter& json, const ThresholdFinding& finding) {
+    const std::optional<ErrorBar>& bar = finding.error;
+    put_object(json, {{"slo", finding.condition},
+                      {"value", finding.value},
+                      {"client_below", bar ? std::optional(bar->below) : std::nullopt},
+                      {"client_above", bar ? std::optional(bar->above) : std::nullopt},
+                      {"meets", !finding.fails}});
 }
 
-void write_probe(JsonWriter& json, const JudgedProbe& one) {
-    json.begin_object();
-    json.key("value").raw(load_text(one.probe.value));
-    json.key("run").string(one.run);
-    json.key("meets");
-    one.is_judged() ? json.boolean(one.outcome == ProbeOutcome::meets) : json.null();
-    json.key("verdict").string(one.verdict);
-    json.key("why").string(one.why);
-    json.key("outcome").string(name_of(one.outcome));
-    write_optional_text(json, "binds", one.binds);
-    json.key("purpose").string(name_of(one.probe.purpose));
-    json.key("seed").unsigned_integer(one.probe.seed);
-    json.key("rows").unsigned_integer(one.rows);
-    json.key("seconds").number(one.seconds);
-    json.key("stability").string(stability_names.name_of(one.stability.stability));
-    json.key("slos").begin_array();
-    for (const ThresholdFinding& finding : one.findings) {
-        const std::optional<ErrorBar>& bar = finding.error;
-        json.begin_object();
-        json.key("slo").string(finding.condition);
-        json.key("value").optional(finding.value);
-        json.key("client_below").optional(bar ? std::optional(bar->below) : std::nullopt);
-        json.key("client_above").optional(bar ? std::optional(bar->above) : std::nullopt);
-        json.key("meets").boolean(!finding.fails);
-        json.end_object();
-    }
-    json.end_array();
-    write_texts(json, "cut", one.cut_folders);
-    json.end_object();
+void put_probe(JsonWriter& json, const JudgedProbe& one) {
+    put_object(json, {{"value", Load{one.probe.value}},
+                      {"run", one.run},
+                      {"meets", known_if(one.is_judged(), one.outcome == ProbeOutcome::meets)},
+                      {"verdict", one.verdict},
+                      {"why", one.why},
+                      {"outcome", one.outcome},
+                      {"binds", or_null(one.binds)},
+                      {"purpose", one.probe.purpose},
+                      {"seed", one.probe.seed},
+                      {"rows", one.rows},
+                      {"seconds", one.seconds},
+                      {"stability", one.stability.stability},
+                      {"slos", put_each(one.findings, put_finding)},
+                      {"cut", one.cut_folders}});
 }
 
 std::vector<ThresholdFinding> read_findings(JsonValue slos) {
@@ -610,13 +582,13 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
     out.binds = kept_text(json.find("binds"));
     out.findings = read_findings(json.find("slos"));
     out.cut_folders = texts_of(json.find("cut"));
-    const Result<ProbeOutcome> outcome = outcome_names(kept_text(json.find("outcome")));
-    const Result<Stability> stability = stability_names(kept_text(json.find("stability")));
+    const auto outcome = from_name<ProbeOutcome>(kept_text(json.find("outcome")));
+    const auto stability = from_name<Stability>(kept_text(json.find("stability")));
     if (!outcome || !stability) {
         return false;  // of another version
     }
-    out.outcome = outcome.value();
-    out.stability.stability = stability.value();
+    out.outcome = *outcome;
+    out.stability.stability = *stability;
     return true;
 }
 
@@ -624,39 +596,32 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
 
 std::string find_json(const SearchReport& report) {
     const FindOptions& options = *report.options;
+    const auto put_slo = [](JsonWriter& to, const Slo& slo) { to.string(slo.text); };
+    const auto put_load = [](JsonWriter& to, double load) { to.raw(load_text(load)); };
+    const std::array allowed{options.rules.low, options.rules.high};
     std::string text;
     JsonWriter json(text);
-    json.begin_object();
-    json.key("schema").integer(find_schema);
-    json.key("over").string(options.over->name);
-    write_load(json, "pass", report.knee.pass);
-    write_load(json, "fail", report.knee.fail);
-    write_load(json, "low", report.knee.low);
-    write_load(json, "high", report.knee.high);
-    write_optional_text(json, "binds", binding(report));
-    json.key("monotone").boolean(report.knee.monotone);
-    json.key("state").string(report.state);
-    write_optional_text(json, "why", report.why);
-    json.key("slo").begin_array();
-    for (const Slo& slo : options.slos.list) {
-        json.string(slo.text);
-    }
-    json.end_array();
-    json.key("allowed").begin_array();
-    json.raw(load_text(options.rules.low)).raw(load_text(options.rules.high)).end_array();
-    json.key("saturated").optional(report.saturated);
-    json.key("tolerance").number(options.rules.tolerance);
-    json.key("replicates").unsigned_integer(options.rules.replicates);
-    json.key("seed").unsigned_integer(options.seed);
-    json.key("seconds").number(report.seconds);
-    write_texts(json, "command", report.command);
-    json.key("home").string(report.home);
-    write_kept_traces(json, report.traces);
-    json.key("probes").begin_array();
-    for (const JudgedProbe& one : report.probes) {
-        write_probe(json, one);
-    }
-    json.end_array().end_object();
+    put_object(json, {{"schema", find_schema},
+                      {"over", options.over->name},
+                      {"pass", Load{report.knee.pass}},
+                      {"fail", Load{report.knee.fail}},
+                      {"low", Load{report.knee.low}},
+                      {"high", Load{report.knee.high}},
+                      {"binds", or_null(binding(report))},
+                      {"monotone", report.knee.monotone},
+                      {"state", report.state},
+                      {"why", or_null(report.why)},
+                      {"slo", put_each(options.slos.list, put_slo)},
+                      {"allowed", put_each(allowed, put_load)},
+                      {"saturated", report.saturated},
+                      {"tolerance", options.rules.tolerance},
+                      {"replicates", options.rules.replicates},
+                      {"seed", options.seed},
+                      {"seconds", report.seconds},
+                      {"command", report.command},
+                      {"home", report.home},
+                      {"traces", report.traces},
+                      {"probes", put_each(report.probes, put_probe)}});
     escape_unprintable_json(text, 0);
     text += '\n';
     return text;

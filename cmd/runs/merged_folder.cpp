@@ -22,6 +22,7 @@
 #include "engine/record/line_sink.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
+#include "proto/run/period.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -270,17 +271,14 @@ std::string copy_open(const std::string& path, std::uint32_t shard,
     }
     JsonDocument document;
     while (const auto line = lines.value().next()) {
-        const Result<JsonValue> root = document.parse(*line);
-        const auto row = root ? root.value().find("row").as_u64() : std::nullopt;
-        if (!row || *row > UINT32_MAX || !line->ends_with('}')) {
+        const auto left = read_json_line<FiredRow>(document, *line, "read a line");
+        if (!left || !line->ends_with('}')) {
             return describe_line(path, lines.value().number(),
                                  Error{ErrorCode::bad_json, 0, "read a line"});
         }
-        const auto pass = root.value().find("pass").as_u64().value_or(0);
-        const auto side = side_from_name(root.value().find("side").as_string().value_or(""));
-        if (!ended.contains(sending_number(static_cast<std::uint32_t>(*row),
-                                           static_cast<std::uint32_t>(pass),
-                                           side.value_or(Side::none)))) {
+        const FiredRow& fired = left.value();
+        if (!ended.contains(sending_number(fired.row, fired.pass.value_or(0),
+                                           fired.side.value_or(Side::none)))) {
             append_line(sink.buffer(), *line, shard);
             sink.commit();
         }

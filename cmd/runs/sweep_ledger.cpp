@@ -11,7 +11,7 @@
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -21,41 +21,31 @@ namespace {
 constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
                                                     "warm_cache", "thresholds", "stopped_when"};
 
-void write_hook(JsonWriter& json, const Hook& hook) {
-    json.key(hook.name).begin_object();
-    write_optional_text(json, "command", hook.command);
-    json.key("limit_ns").integer(hook.limit_ns);
-    json.end_object();
-}
-
-void write_plan(JsonWriter& json, const SweepPlan& plan) {
-    json.key("plan").begin_object();
-    json.key("home").string(plan.home);
-    write_kept_traces(json, plan.traces);
-    write_texts(json, "arguments", plan.arguments);
-    json.key("over").begin_array();
-    for (const SweepAxis& axis : plan.axes) {
-        json.begin_object();
-        json.key("name").string(axis.name);
-        write_texts(json, "values", axis.values);
-        json.key("of_server").boolean(axis.of_server);
-        json.end_object();
-    }
-    json.end_array();
-    json.key("repeat").unsigned_integer(plan.repeat);
-    json.key("labels").begin_array();
-    for (const auto& [name, value] : plan.labels) {
-        json.begin_array().string(name).string(value).end_array();
-    }
-    json.end_array();
-    json.key("hooks").begin_object();
-    for (const Hook& hook : {plan.before, plan.ready, plan.after}) {
-        write_hook(json, hook);
-    }
-    json.end_object();
-    json.key("idle_limit_ns").integer(plan.idle_limit_ns);
-    json.key("salted").boolean(plan.salted);
-    json.end_object();
+void put_plan(JsonWriter& json, const SweepPlan& plan) {
+    const auto put_axis = [](JsonWriter& to, const SweepAxis& axis) {
+        put_object(to,
+                   {{"name", axis.name}, {"values", axis.values}, {"of_server", axis.of_server}});
+    };
+    const auto put_label = [](JsonWriter& to, const auto& label) {
+        to.begin_array().string(label.first).string(label.second).end_array();
+    };
+    const auto put_hooks = [&plan](JsonWriter& to) {
+        to.begin_object();
+        for (const Hook& hook : {plan.before, plan.ready, plan.after}) {
+            put(to, {{hook.name,
+                      JsonPairs{{"command", or_null(hook.command)}, {"limit_ns", hook.limit_ns}}}});
+        }
+        to.end_object();
+    };
+    put_object(json, {{"home", plan.home},
+                      {"traces", plan.traces},
+                      {"arguments", plan.arguments},
+                      {"over", put_each(plan.axes, put_axis)},
+                      {"repeat", plan.repeat},
+                      {"labels", put_each(plan.labels, put_label)},
+                      {"hooks", put_hooks},
+                      {"idle_limit_ns", plan.idle_limit_ns},
+                      {"salted", plan.salted}});
 }
 
 const char* state_text(const LedgerCell& cell) {
@@ -64,28 +54,24 @@ const char* state_text(const LedgerCell& cell) {
                                               : name_of(cell.outcome);
 }
 
-void write_cell(JsonWriter& json, const LedgerCell& cell) {
-    json.begin_object();
-    json.key("name").string(cell.planned.name);
-    json.key("values").begin_object();
-    for (const CellValue& one : cell.planned.values) {
-        json.key(one.name).string(one.value);
-    }
-    json.end_object();
-    json.key("repeat").unsigned_integer(cell.planned.repeat);
-    json.key("run").string(cell.planned.folder);
-    json.key("outcome").string(state_text(cell));
-    write_optional_text(json, "why", cell.why);
-    write_optional_text(json, "note", cell.note);
-    write_optional_text(json, "hook_failed", cell.hook_failed);
-    json.key("warm").optional(cell.warm);
-    json.key("exit_code").optional(cell.exit_code);
-    write_optional_text(json, "began", cell.began);
-    write_optional_text(json, "verdict", cell.verdict);
-    json.key("summary");
-    cell.summary.empty() ? json.null() : json.raw(cell.summary);
-    write_texts(json, "cut", cell.cut_folders);
-    json.end_object();
+void put_cell(JsonWriter& json, const LedgerCell& cell) {
+    const auto put_summary = [&cell](JsonWriter& to) {
+        cell.summary.empty() ? to.null() : to.raw(cell.summary);
+    };
+    put_object(json, {{"name", cell.planned.name},
+                      {"values", put_named(cell.planned.values)},
+                      {"repeat", cell.planned.repeat},
+                      {"run", cell.planned.folder},
+                      {"outcome", state_text(cell)},
+                      {"why", or_null(cell.why)},
+                      {"note", or_null(cell.note)},
+                      {"hook_failed", or_null(cell.hook_failed)},
+                      {"warm", cell.warm},
+                      {"exit_code", cell.exit_code},
+                      {"began", or_null(cell.began)},
+                      {"verdict", or_null(cell.verdict)},
+                      {"summary", put_summary},
+                      {"cut", cell.cut_folders}});
 }
 
 SweepPlan read_plan(JsonValue json) {
@@ -117,8 +103,8 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     cell.state = state == "pending"   ? CellState::pending
                  : state == "running" ? CellState::running
                                       : CellState::ended;
-    const Result<CellOutcome> outcome = cell_outcomes(state);
-    cell.outcome = outcome ? outcome.value() : cell.outcome;
+    const std::optional<CellOutcome> outcome = from_name<CellOutcome>(state);
+    cell.outcome = outcome.value_or(cell.outcome);
     cell.why = kept_text(json.find("why"));
     cell.note = kept_text(json.find("note"));
     cell.hook_failed = kept_text(json.find("hook_failed"));
@@ -131,7 +117,7 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     const JsonValue summary = json.find("summary");
     cell.summary = summary.is(JsonType::object) ? std::string(summary.raw()) : "";
     cell.cut_folders = texts_of(json.find("cut"));
-    const bool known = outcome || cell.state != CellState::ended;
+    const bool known = outcome.has_value() || cell.state != CellState::ended;
     return known && kept_text(json.find("run")) == cell.planned.folder;
 }
 
@@ -163,13 +149,9 @@ std::string sweep_json(const Ledger& ledger) {
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    json.key("schema").integer(sweep_schema);
-    write_plan(json, ledger.plan);
-    json.key("cells").begin_array();
-    for (const LedgerCell& cell : ledger.cells) {
-        write_cell(json, cell);
-    }
-    json.end_array();
+    put(json, {{"schema", sweep_schema}});
+    put_plan(json.key("plan"), ledger.plan);
+    put(json, {{"cells", put_each(ledger.cells, put_cell)}});
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';

@@ -15,6 +15,7 @@
 #include "cmd/reading/view.hpp"
 #include "cmd/runs/cell.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/json/document.hpp"
@@ -131,8 +132,8 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
 // A rate with "/gpu" behind it is divided by the label `gpus` of the run.
 
 enum class TableUnit : std::uint8_t { ms, share, per_second, tokens_per_second, joules, count };
-/// "ms", "share", "1/s", "tokens/s", "J"; of a count "".
-const char* name_of(TableUnit unit);
+template <>
+inline constexpr auto closed_list<TableUnit> = name_list("ms", "share", "1/s", "tokens/s", "J", "");
 
 struct TableFigure {
     enum class Source : std::uint8_t {

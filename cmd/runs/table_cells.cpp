@@ -185,11 +185,6 @@ std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& fig
 
 }  // namespace
 
-const char* name_of(TableUnit unit) {
-    constexpr std::array names{"ms", "share", "1/s", "tokens/s", "J", ""};
-    return names[static_cast<std::size_t>(unit)];
-}
-
 std::optional<double> gpus_of(const TableRun& run) {
     const auto value = read_number<double>(run.label("gpus").value_or(""));
     return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;

@@ -13,7 +13,7 @@
 #include "cmd/runs/table.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -194,134 +194,91 @@ ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::stri
     return chart;
 }
 
-namespace {
+// `put` finds these by the types of their values, so that they stand in no namespace of the file.
 
-const char* name_of(Better better) {
-    return better == Better::low ? "low" : "high";
+static void put_value(JsonWriter& json, const CellFigure& value) {
+    put_object(json, {{"mean", value.mean},
+                      {"low", value.low},
+                      {"high", value.high},
+                      {"runs", value.runs},
+                      {"below_floor", value.below_floor}});
 }
 
-void write_indices(JsonWriter& json, const char* key, const std::vector<std::size_t>& indices) {
-    json.key(key).begin_array();
-    for (const std::size_t index : indices) {
-        json.unsigned_integer(index);
-    }
-    json.end_array();
+static void put_value(JsonWriter& json, const TableFigure& figure) {
+    put_object(json, {{"name", figure.name},
+                      {"title", figure.title},
+                      {"unit", figure.unit},
+                      {"better", figure.better},
+                      {"floor", figure.floor()}});
 }
 
-void write_value(JsonWriter& json, const CellFigure& value) {
-    json.begin_object().key("mean").number(value.mean).key("low").number(value.low);
-    json.key("high").number(value.high).key("runs").unsigned_integer(value.runs);
-    json.key("below_floor").boolean(value.below_floor).end_object();
+static void put_value(JsonWriter& json, const TableRun& run) {
+    put_object(json, {{"folder", run.folder},
+                      {"name", run.name},
+                      {"outcome", run.outcome},
+                      {"verdict", or_null(run.summary ? run.summary->verdict() : "")},
+                      {"left_out", or_null(run.left_out)},
+                      {"labels", put_named(run.labels)}});
 }
 
-void write_figures(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
-    json.key("figures").begin_object();
-    for (const TableFigure& figure : table_figures()) {
-        json.key(figure.name);
-        const std::optional<CellFigure> value = figure_of(table, cell, figure);
-        value ? write_value(json, *value) : void(json.null());
-    }
-    json.end_object();
+static void put_value(JsonWriter& json, const ChartGroup& group) {
+    put_object(
+        json,
+        {{"name", group.name}, {"hypervolume", group.hypervolume}, {"frontier", group.frontier}});
 }
 
-void write_run(JsonWriter& json, const TableRun& run) {
-    json.begin_object();
-    json.key("folder").string(run.folder).key("name").string(run.name);
-    json.key("outcome").string(run.outcome).key("verdict");
-    run.summary && !run.summary->verdict().empty() ? json.string(run.summary->verdict())
-                                                   : json.null();
-    write_optional_text(json, "left_out", run.left_out);
-    json.key("labels").begin_object();
-    for (const auto& [name, value] : run.labels) {
-        json.key(name).string(value);
-    }
-    json.end_object();
-    json.end_object();
+static void put_value(JsonWriter& json, const ParetoChart& chart) {
+    const auto put_point = [&chart](JsonWriter& to, const ChartPoint& point) {
+        const std::size_t by = point.on_all ? 0 : chart.points[point.dominated.by].cell;
+        put_object(to, {{"cell", point.cell},
+                        {"group", point.group},
+                        {"x", point.x},
+                        {"y", point.y},
+                        {"on_frontier", point.on_frontier},
+                        {"on_frontier_of_all", point.on_all},
+                        {"dominated_by", known_if(!point.on_all, by)},
+                        {"dominating", point.dominated.count}});
+    };
+    put_object(json, {{"x", chart.axes.x},
+                      {"y", chart.axes.y},
+                      {"reference", std::vector{chart.reference.x, chart.reference.y}},
+                      {"hypervolume", chart.hypervolume},
+                      {"frontier", chart.frontier},
+                      {"groups", chart.groups},
+                      {"points", put_each(chart.points, put_point)},
+                      {"missing", chart.missing}});
 }
-
-void write_cell(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
-    json.begin_object();
-    json.key("name").string(cell.name).key("values").begin_object();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        write_optional_text(json, table.columns[i], cell.values[i]);
-    }
-    json.end_object();
-    json.key("counts").boolean(cell.counts);
-    json.key("shown").unsigned_integer(cell.shown.size());
-    json.key("runs").begin_array();
-    for (const std::size_t index : cell.runs) {
-        write_run(json, table.runs[index]);
-    }
-    json.end_array();
-    write_figures(json, table, cell);
-    json.end_object();
-}
-
-void write_axis(JsonWriter& json, const char* key, const TableFigure& figure) {
-    json.key(key).begin_object();
-    json.key("name").string(figure.name).key("title").string(figure.title);
-    json.key("unit").string(name_of(figure.unit)).key("better").string(name_of(figure.better));
-    json.key("floor").unsigned_integer(figure.floor());
-    json.end_object();
-}
-
-void write_point(JsonWriter& json, const ParetoChart& chart, const ChartPoint& point) {
-    json.begin_object();
-    json.key("cell").unsigned_integer(point.cell).key("group").unsigned_integer(point.group);
-    json.key("x");
-    write_value(json, point.x);
-    json.key("y");
-    write_value(json, point.y);
-    json.key("on_frontier").boolean(point.on_frontier);
-    json.key("on_frontier_of_all").boolean(point.on_all);
-    json.key("dominated_by");
-    point.on_all ? json.null() : json.unsigned_integer(chart.points[point.dominated.by].cell);
-    json.key("dominating").unsigned_integer(point.dominated.count);
-    json.end_object();
-}
-
-void write_chart(JsonWriter& json, const ParetoChart& chart) {
-    json.begin_object();
-    write_axis(json, "x", chart.axes.x);
-    write_axis(json, "y", chart.axes.y);
-    json.key("reference").begin_array().number(chart.reference.x).number(chart.reference.y);
-    json.end_array();
-    json.key("hypervolume").number(chart.hypervolume);
-    write_indices(json, "frontier", chart.frontier);
-    json.key("groups").begin_array();
-    for (const ChartGroup& group : chart.groups) {
-        json.begin_object().key("name").string(group.name);
-        json.key("hypervolume").number(group.hypervolume);
-        write_indices(json, "frontier", group.frontier);
-        json.end_object();
-    }
-    json.end_array().key("points").begin_array();
-    for (const ChartPoint& point : chart.points) {
-        write_point(json, chart, point);
-    }
-    json.end_array();
-    write_indices(json, "missing", chart.missing);
-    json.end_object();
-}
-
-}  // namespace
 
 std::string table_json(const TableDocument& document) {
+    const ManyRuns& table = document.table;
+    const auto put_cell = [&table](JsonWriter& to, const RunCell& cell) {
+        to.begin_object();
+        put(to, {{"name", cell.name}});
+        to.key("values").begin_object();
+        for (std::size_t i = 0; i < table.columns.size(); ++i) {
+            put(to, {{table.columns[i], or_null(cell.values[i])}});
+        }
+        to.end_object();
+        const auto put_run = [&table](JsonWriter& runs, std::size_t index) {
+            put_value(runs, table.runs[index]);
+        };
+        put(to, {{"counts", cell.counts},
+                 {"shown", cell.shown.size()},
+                 {"runs", put_each(cell.runs, put_run)}});
+        to.key("figures").begin_object();
+        for (const TableFigure& figure : table_figures()) {
+            put(to, {{figure.name, figure_of(table, cell, figure)}});
+        }
+        to.end_object().end_object();
+    };
     std::string text;
     JsonWriter json(text);
-    json.begin_object().key("schema").integer(table_schema);
-    write_texts(json, "columns", document.table.columns);
-    write_optional_text(json, "group", document.group);
-    write_texts(json, "differences", document.differences);
-    json.key("cells").begin_array();
-    for (const RunCell& cell : document.table.cells) {
-        write_cell(json, document.table, cell);
-    }
-    json.end_array().key("charts").begin_array();
-    for (const ParetoChart& chart : document.charts) {
-        write_chart(json, chart);
-    }
-    json.end_array().end_object();
+    put_object(json, {{"schema", table_schema},
+                      {"columns", table.columns},
+                      {"group", or_null(document.group)},
+                      {"differences", document.differences},
+                      {"cells", put_each(table.cells, put_cell)},
+                      {"charts", document.charts}});
     escape_unprintable_json(text, 0);
     return text;
 }
@@ -384,7 +341,7 @@ std::string table_page(const TableDocument& document, const std::string& page_pa
     std::string data;
     JsonWriter json(data);
     json.begin_object();
-    json.key("program").string(std::string("driftless ") + version());
+    put(json, {{"program", std::string("driftless ") + version()}});
     json.key("table").raw(table_json(document));
     write_links(json, document.table, page_path);
     json.end_object();

@@ -104,45 +104,18 @@ std::uint64_t Past::left_before(std::uint32_t segment) const {
 }
 
 Result<void> Past::add_fired(std::string_view line) {
-    const Result<JsonValue> root = document_.parse(line);
-    if (!root) {
-        return root.error();
+    const auto read = read_json_line<FiredRow>(document_, line, "read a row that left");
+    if (!read) {
+        return read.error();
     }
-    const auto row = root.value().find("row").as_u64();
-    const auto fired_ns = root.value().find("fired_ns").as_i64();
-    if (!row || !fired_ns) {
-        return Error{ErrorCode::missing, 0, row ? "fired_ns" : "row"};
-    }
-    if (*row > std::numeric_limits<std::uint32_t>::max()) {
-        return Error{ErrorCode::out_of_range, 0, "row"};
-    }
-    Left left;
-    left.fired_ns = *fired_ns;
-    left.due_ns = root.value().find("due_ns").as_i64();
-    if (const JsonValue cause = root.value().find("late_cause"); cause.present()) {  // not always
-        const auto held_ns = root.value().find("held_ns").as_i64();
-        const auto named = late_cause_from_name(cause.as_string().value_or(""));
-        if (!named || !held_ns) {
-            return Error{ErrorCode::out_of_range, 0, named ? "held_ns" : "late_cause"};
-        }
-        left.held_ns = *held_ns;
-        left.late_cause = *named;
-    }
-    known_ns_ = std::max(known_ns_, *fired_ns);
-    const auto pass = root.value().find("pass").as_u64().value_or(0);
-    const auto index = static_cast<std::uint32_t>(*row);
-    const JsonValue named = root.value().find("side");  // of dual fire alone
-    const std::optional<Side> side = side_from_name(named.as_string().value_or(""));
-    if (named.present() && !side) {
-        return Error{ErrorCode::out_of_range, 0, "side"};
-    }
+    const FiredRow& left = read.value();
+    known_ns_ = std::max(known_ns_, left.fired_ns);
     if (has_users_) {  // a row leaves again in the next pass, or when it has failed
-        const auto last =
-            last_left_ns_.find(number_in_pass(index, static_cast<std::uint32_t>(pass)));
-        users_open_ += last == last_left_ns_.end() || *fired_ns > last->second ? 1 : 0;
+        const auto last = last_left_ns_.find(number_in_pass(left.row, left.pass.value_or(0)));
+        users_open_ += last == last_left_ns_.end() || left.fired_ns > last->second ? 1 : 0;
         return {};
     }
-    const std::uint64_t number = sending_number(index, 0, side.value_or(Side::none));
+    const std::uint64_t number = sending_number(left.row, 0, left.side.value_or(Side::none));
     if (!ended_.contains(number)) {
         open_[number] = left;
     }

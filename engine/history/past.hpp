@@ -16,6 +16,7 @@
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/json/document.hpp"
+#include "proto/run/period.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -25,14 +26,6 @@ namespace driftless {
 //
 // A killed process leaves whole lines and at most one torn one at the end of each file, which is
 // counted and left alone. Anything else that cannot be read is an error with file, line and key.
-
-/// A row that left, as fired.jsonl tells of it.
-struct Left {
-    std::int64_t fired_ns = 0;
-    std::int64_t held_ns = 0;
-    LateCause late_cause = LateCause::none;
-    OptionalNs due_ns;  ///< older files do not say
-};
 
 class Past {
   public:
@@ -64,7 +57,7 @@ class Past {
     const RowEnds& ends() const { return ended_; }
     /// Rows that left and have no record, where there are no users: how they left, the last time.
     /// By `sending_number`.
-    const std::map<std::uint64_t, Left>& open() const { return open_; }
+    const std::map<std::uint64_t, FiredRow>& open() const { return open_; }
     /// Requests that left and have no record, as far as fired.jsonl tells: with users, too.
     std::uint64_t left_open() const { return has_users_ ? users_open_ : open_.size(); }
     /// The latest instant that any line speaks of; 0 where nothing had happened yet.
@@ -83,7 +76,7 @@ class Past {
     Summary summary_;
     ClientTotals client_;
     RowEnds ended_;
-    std::map<std::uint64_t, Left> open_;  ///< without users
+    std::map<std::uint64_t, FiredRow> open_;  ///< without users
     std::uint64_t users_open_ = 0;
     /// With users: when a row left for the last time, of its tries that have a record, by
     /// `number_in_pass`.

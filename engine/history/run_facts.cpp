@@ -13,108 +13,83 @@
 
 namespace driftless {
 
-namespace {
-
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 
-std::vector<std::string> texts_of(JsonValue array, const char* key, JsonMembers& facts) {
-    std::vector<std::string> texts;
-    for (JsonValue item = array.first(); item.present(); item = item.next()) {
-        if (const auto text = item.as_string(); text) {
-            texts.emplace_back(*text);
-        } else {
-            facts.fail(ErrorCode::bad_json, key);
-        }
-    }
-    return texts;
+static void walk(JsonMembers& facts, AgainstFacts& second) {
+    facts.value("model", 1, second.model);
+    facts.value("overhead_pre", 1, second.overhead.pre);
+    facts.value("overhead_post", 1, second.overhead.post);
 }
 
-void read_segments(JsonValue array, RunFacts& out, JsonMembers& facts) {
-    for (JsonValue item = array.first(); item.present(); item = item.next()) {
-        RunSegment& segment = out.segments.emplace_back();
-        facts.enter(item);
-        facts.read("run_id", segment.run_id);
-        segment.command = texts_of(facts.get("command"), "command", facts);
-        facts.read("zero_monotonic_ns", segment.clock.zero_monotonic_ns);
-        facts.read("zero_utc_ns", segment.clock.zero_utc_ns);
-        facts.read("error_ns", segment.clock.error_ns);
-        facts.read("first_due_ns", segment.first_due_ns);
-        facts.read("rows", segment.rows);
-        facts.read("rows_interrupted", segment.rows_interrupted);
-    }
-    if (out.segments.empty()) {
-        facts.fail(ErrorCode::missing, "segments");
-    }
+static void walk(JsonMembers& facts, RunSegment& segment) {
+    facts.value("run_id", 1, segment.run_id);
+    facts.value("command", 1, segment.command);
+    facts.value("zero_monotonic_ns", 1, segment.clock.zero_monotonic_ns);
+    facts.value("zero_utc_ns", 1, segment.clock.zero_utc_ns);
+    facts.value("error_ns", 1, segment.clock.error_ns);
+    facts.value("first_due_ns", 1, segment.first_due_ns);
+    facts.value("rows", 1, segment.rows);
+    facts.value("rows_interrupted", 1, segment.rows_interrupted);
 }
 
-void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, JsonMembers& facts) {
+namespace {
+
+/// Keys that older runs lack are left as they are, here and below.
+void read_trace(JsonValue trace, RunFacts& out, JsonMembers& facts) {
+    RunDescription& run = out.info.run;
     facts.enter(trace);
-    facts.digest("digest", out.trace_digest);
+    facts.value("paths", 2, run.trace_paths);
     facts.read("name", out.info.trace);
+    facts.value("rows", 2, run.trace_rows);
+    facts.value("dependencies", 2, run.trace_dependencies);
+    facts.read("digest", run.trace_digest);
+    facts.digest("digest", out.trace_digest);
+}
+
+void read_arrivals(JsonValue arrivals, RunDescription& run, JsonMembers& facts) {
+    facts.enter(arrivals);
+    facts.text("rate", 2, run.rate);
+    facts.value("asked_rate", 2, run.asked_rate);
+    facts.text("law", 2, run.arrivals);
+    facts.text("of", 2, run.arriving);
+    facts.value("planned_rate", 2, run.planned_rate);
+}
+
+void read_plan(JsonValue plan, RunFacts& out, JsonMembers& facts) {
+    RunDescription& run = out.info.run;
+    std::optional<std::uint64_t> clamped;
     facts.enter(plan);
-    facts.read("rows", out.rows);
-    out.has_users = plan.find("users").find("count").as_u64().value_or(0) > 0;
     facts.read("seed", out.seed);
     facts.read("cache_salt", out.cache_salt);
+    facts.value("speed", 2, run.speed);
+    facts.value("start_ns", 2, run.start_ns);
+    facts.value("end_ns", 2, run.end_ns);
+    facts.value("duration_ns", 2, run.duration_ns);
+    facts.value("limit", 2, run.limit);
+    facts.value("spread", 2, run.spread);
+    facts.value("sessions", 2, run.sessions);
+    facts.read("rows", out.rows);
+    facts.value("last_due_ns", 2, run.last_due_ns);
+    facts.read("schedule_digest", run.schedule_digest);
     facts.digest("schedule_digest", out.schedule_digest);
-    if (facts.known("prompts_digest")) {
-        facts.digest("prompts_digest", out.prompts_digest.emplace());
-    }
-    if (facts.known("clamped_rows")) {
-        facts.read("clamped_rows", out.info.clamped_rows);
-    }
-}
-
-/// What the summary says of the run. Keys that older runs lack are left as they are.
-void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFacts& out,
-                      JsonMembers& facts) {
-    RunDescription& run = out.info.run;
-    run.arguments = out.arguments;
+    facts.digest("prompts_digest", 1, out.prompts_digest);
+    facts.value("clamped_rows", 1, clamped);
+    facts.enter(plan.find("users"));
+    facts.value("count", 2, run.users);
+    facts.value("for_ns", 2, run.for_ns);
+    read_arrivals(plan.find("arrivals"), run, facts);
+    out.info.clamped_rows = clamped.value_or(out.info.clamped_rows);
+    out.has_users = run.users > 0;
     run.rows = out.rows;
     run.seed = out.seed;
     run.cache_salt = out.cache_salt.value_or("");
-    run.prompt = out.prompt;
-    run.urls = texts_of(request.find("urls"), "urls", facts);
-    run.trace_paths = texts_of(trace.find("paths"), "paths", facts);
-    run.trace_rows = trace.find("rows").as_u64().value_or(0);
-    run.trace_dependencies = trace.find("dependencies").as_u64().value_or(0);
-    run.trace_digest = std::string(trace.find("digest").as_string().value_or(""));
-    run.schedule_digest = std::string(plan.find("schedule_digest").as_string().value_or(""));
-    run.users = plan.find("users").find("count").as_u64().value_or(0);
-    run.for_ns = plan.find("users").find("for_ns").as_i64();
-    run.output = std::string(request.find("output").as_string().value_or(""));
-    run.speed = std::string(plan.find("speed").as_string().value_or("1"));
-    run.start_ns = plan.find("start_ns").as_i64();
-    run.end_ns = plan.find("end_ns").as_i64();
-    run.duration_ns = plan.find("duration_ns").as_i64();
-    run.limit = plan.find("limit").as_u64();
-    run.last_due_ns = plan.find("last_due_ns").as_i64().value_or(0);
-    const JsonValue arrivals = plan.find("arrivals");
-    run.rate = std::string(arrivals.find("rate").as_string().value_or(""));
-    run.asked_rate = arrivals.find("asked_rate").as_double();
-    run.arrivals = std::string(arrivals.find("law").as_string().value_or(""));
-    run.arriving = std::string(arrivals.find("of").as_string().value_or(""));
-    run.planned_rate = arrivals.find("planned_rate").as_double();
-    run.sessions = std::string(plan.find("sessions").as_string().value_or("recorded"));
-    run.spread = plan.find("spread").as_bool().value_or(false);
 }
 
-/// Absent in runs of before caches were probed.
-void read_cache_probe(JsonValue probe, CacheProbe& out) {
-    const std::string_view state = probe.find("state").as_string().value_or("");
-    out.state = cache_state_of(state).value_or(CacheState::off);
-    out.why = std::string(probe.find("why").as_string().value_or(""));
-    out.tokens = probe.find("tokens").as_u64().value_or(0);
-    out.cached_tokens = probe.find("cached_tokens").as_u64().value_or(0);
-    out.reset = std::string(probe.find("reset").as_string().value_or(""));
-}
-
-/// Absent in runs of before there were rules.
 void read_rules(JsonValue root, JsonValue plan, RunFacts& out, JsonMembers& facts) {
-    out.rule_texts = texts_of(root.find("rules"), "rules", facts);
-    out.metrics_tables = texts_of(root.find("metrics_tables"), "metrics_tables", facts);
+    facts.enter(root);
+    facts.value("rules", 2, out.rule_texts);
+    facts.value("metrics_tables", 2, out.metrics_tables);
     RuleFacts& rules = out.rules;
-    const JsonValue users = plan.find("users");
     rules.trace_digest = out.trace_digest;
     if (const auto trees = plan.find("trees").as_u64(); trees && *trees > 0) {
         rules.trees = trees;
@@ -124,33 +99,28 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, JsonMembers& fact
     if (plan.find("rows_not_foretold").as_u64().value_or(0) == 0) {
         rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64();
     }
-    rules.users = users.find("count").as_u64().value_or(0);
-    rules.for_ns = users.find("for_ns").as_i64();
-    rules.measured_from_ns = root.find("end").find("measured_from_ns").as_i64();
+    rules.users = out.info.run.users;
+    rules.for_ns = out.info.run.for_ns;
     rules.arguments = out.arguments;
-    const bool interrupted = root.find("end").find("interrupted").as_bool().value_or(false);
-    out.info.stopped_when = read_stopped_when(root.find("end").find("stopped_when"));
+    const JsonValue end = root.find("end");
+    rules.measured_from_ns = end.find("measured_from_ns").as_i64();
+    out.info.stopped_when = read_stopped_when(end.find("stopped_when"));
+    const bool interrupted = end.find("interrupted").as_bool().value_or(false);
     const bool cut_short = interrupted || out.info.stopped_when.has_value();
     rules.ending = !out.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
-}
-
-void read_bounds(JsonMembers& facts, JsonValue from, GoodputLimits& out) {
-    facts.enter(from);
-    facts.read("ttft_ns", out.ttft_ns);
-    out.ttft_due_ns = from.find("ttft_due_ns").as_i64();  // absent in runs of before it was there
-    facts.read("tpot_ns", out.tpot_ns);
-    facts.read("e2e_ns", out.e2e_ns);
 }
 
 /// Runs of before there were groups have none.
 void read_goodput(JsonMembers& facts, JsonValue goodput, GoodputRules& out) {
     GoodputLimits common;
-    read_bounds(facts, goodput, common);
+    facts.enter(goodput);
+    walk(facts, common);
     const JsonValue groups = goodput.find("groups");
     for (JsonValue one = groups.first(); one.present(); one = one.next()) {
         GoodputRule& rule = out.emplace_back();
         std::string key;
-        read_bounds(facts, one, rule.limits);
+        facts.enter(one);
+        walk(facts, rule.limits);
         facts.read("key", key);
         facts.read("value", rule.value);
         if (Result<GroupKey> read = parse_group_key(key); read) {
@@ -166,66 +136,33 @@ void read_goodput(JsonMembers& facts, JsonValue goodput, GoodputRules& out) {
 
 void read_request(JsonValue request, RunFacts& out, JsonMembers& facts) {
     facts.enter(request);
+    facts.value("urls", 2, out.info.run.urls);
     facts.read("api", out.info.backend);
     facts.read("model", out.info.model_id);
     facts.read("prompt", out.prompt);
     facts.digest("words_digest", out.words_digest);
+    facts.value("output", 2, out.info.run.output);
+    facts.value("continuous_usage", 2, out.info.continuous_usage);
     facts.read("overhead_pre", out.overhead.pre);
     facts.read("overhead_post", out.overhead.post);
-    // Absent in runs of before they were there.
-    out.info.split_unknown = request.find("split_unknown").as_bool().value_or(false);
-    out.info.continuous_usage = request.find("continuous_usage").as_bool().value_or(false);
-    if (request.find("server_block").is(JsonType::number)) {
-        facts.read("server_block", out.info.server_block.emplace());
-    }
+    facts.value("split_unknown", 2, out.info.split_unknown);
+    facts.value("server_block", 2, out.info.server_block);
     facts.read("max_concurrency", out.info.max_concurrency);
-    const JsonValue against = request.find("against");  // absent as well
+    facts.value("against", 2, out.against);
     const JsonValue tokenizer = facts.get("tokenizer");
-    const JsonValue form = request.find("template");    // absent in runs of before it was there
-    const JsonValue dataset = request.find("dataset");  // as well
     read_goodput(facts, facts.get("goodput"), out.goodput);
+    out.info.run.prompt = out.prompt;
+    out.is_live = request.find("live").is(JsonType::object);
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
         facts.read("file", out.info.tokenizer_id);
     }
-    if (against.is(JsonType::object)) {
-        AgainstFacts& second = out.against.emplace();
-        facts.enter(against);
-        facts.read("model", second.model);
-        facts.read("overhead_pre", second.overhead.pre);
-        facts.read("overhead_post", second.overhead.post);
-    }
-    if (form.is(JsonType::object)) {
-        facts.enter(form);
-        facts.digest("digest", out.template_digest.emplace());
-    }
-    if (dataset.is(JsonType::object)) {
-        facts.enter(dataset);
-        facts.digest("digest", out.dataset_digest.emplace());
-    }
-}
-
-void read_calibration_facts(JsonValue calibration, RunFacts& out, JsonMembers& facts) {
-    TaintLimits& limits = out.calibration.limits;
-    facts.enter(calibration);
-    if (facts.known("date")) {
-        facts.read("date", out.calibration.date);
-    } else {
-        facts.read("why_not", out.calibration.why_not);
-    }
-    facts.read("drift_ns", limits.drift_ns);
-    facts.read("rank_ns", limits.rank_ns);
-    facts.read("receive_delay_ns", limits.receive_delay_ns);
-    if (calibration.find("measured_ns").present()) {  // absent in older runs
-        facts.read("measured_ns", out.calibration.measured_ns);
-        facts.read("drift_most_ns", limits.drift_most_ns);
-        out.calibration.taken_share = calibration.find("taken_share").as_double().value_or(0);
-    }
-    if (calibration.find("wire_ns").present()) {  // as well
-        facts.read("wire_ns", limits.wire_ns);
-    }
-    if (calibration.find("error_ns").present()) {  // as well
-        facts.read("error_ns", limits.error_ns);
+    for (const auto& [key, digest] :
+         {std::pair{"template", &out.template_digest}, std::pair{"dataset", &out.dataset_digest}}) {
+        if (const JsonValue source = request.find(key); source.is(JsonType::object)) {
+            facts.enter(source);
+            facts.digest("digest", digest->emplace());
+        }
     }
 }
 
@@ -259,27 +196,28 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     if (out.schema > record_schema) {
         return Error{ErrorCode::unsupported, 0, "schema"};
     }
-    out.arguments = texts_of(facts.get("arguments"), "arguments", facts);
+    facts.read("arguments", out.arguments);
+    out.info.run.arguments = out.arguments;
     out.ended = facts.known("end");
     out.rows_fired = root.find("end").find("rows_fired").as_u64();
-    if (facts.known("records")) {
-        facts.read("records", out.records_path);
+    facts.text("records", 1, out.records_path);
+    facts.by_name("labels", 1, out.info.labels);
+    facts.read("segments", out.segments);
+    facts.fail_unless(!out.segments.empty(), ErrorCode::missing, "segments");
+    facts.read("calibration", out.calibration);
+    if (CalibrationFacts& known = out.calibration; !known.date.empty()) {
+        known.why_not.clear();
+    } else {
+        facts.fail_unless(!known.why_not.empty(), ErrorCode::missing, "why_not");
     }
-    for (JsonValue label = facts.get("labels").first(); label.present(); label = label.next()) {
-        out.info.labels.emplace_back(label.key(), label.as_string().value_or(""));
-    }
+    facts.value("cache_probe", 2, out.info.cache_probe);
     const JsonValue trace = facts.get("trace");
     const JsonValue plan = facts.get("plan");
     const JsonValue request = facts.get("request");
-    const JsonValue calibration = facts.get("calibration");
-    read_segments(facts.get("segments"), out, facts);
-    read_plan(trace, plan, out, facts);
+    read_trace(trace, out, facts);
+    read_plan(plan, out, facts);
     read_request(request, out, facts);
-    out.is_live = request.find("live").is(JsonType::object);
-    read_description(trace, plan, request, out, facts);
-    read_calibration_facts(calibration, out, facts);
     read_rules(root, plan, out, facts);
-    read_cache_probe(root.find("cache_probe"), out.info.cache_probe);
     out.probes = root.find("preflight").find("requests").as_u64().value_or(0) +
                  root.find("verified").find("rows").as_u64().value_or(0);
     read_shard_facts(root, out, facts);
@@ -343,13 +281,14 @@ constexpr std::uint32_t count_max = 65'536;
 /// Clocks that lie further apart than 100 years are no clocks; sums of such stamps fit.
 constexpr std::int64_t clock_ns_max = 3'153'600'000'000'000'000;
 
+bool is_clock(std::int64_t ns) {
+    return ns <= clock_ns_max && ns >= -clock_ns_max;
+}
+
 std::int64_t clock_ns(JsonMembers& members, const char* key) {
     std::int64_t ns = 0;
     members.read(key, ns);
-    if (ns > clock_ns_max || ns < -clock_ns_max) {
-        members.fail(ErrorCode::out_of_range, key);
-        return 0;
-    }
+    members.fail_unless(is_clock(ns), ErrorCode::out_of_range, key);
     return ns;
 }
 
@@ -398,65 +337,57 @@ std::optional<Error> read_clock(JsonValue clock, std::optional<ShardClock>& out)
     return std::nullopt;
 }
 
-void write_merged_shard(JsonWriter& json, const MergedShard& shard) {
-    json.begin_object();
-    json.key("index").unsigned_integer(shard.index);
-    json.key("folder").string(shard.folder);
-    json.key("run_id").string(shard.run_id);
-    json.key("ended").boolean(shard.ended);
-    json.key("rows").unsigned_integer(shard.rows);
-    json.key("probes").unsigned_integer(shard.probes);
-    json.key("rows_later").unsigned_integer(shard.rows_later);
-    json.key("interrupted").boolean(shard.interrupted);
-    write_optional_text(json, "stopped_when", shard.stopped_when);
-    json.key("not_reported").unsigned_integer(shard.not_reported);
-    json.key("rows_left").unsigned_integer(shard.rows_left);
-    json.key("all_known").boolean(shard.all_known);
-    json.key("verdict").string(shard.verdict);
-    write_texts(json, "verdict_reasons", shard.reasons);
-    json.key("zero_utc_ns").integer(shard.zero_utc_ns);
-    json.key("clock");
-    if (shard.clock) {
-        json.begin_object();
-        json.key("offset_ns").integer(shard.clock->offset_ns);
-        json.key("error_ns").integer(shard.clock->error_ns);
-        json.end_object();
-    } else {
-        json.null();
-    }
-    json.end_object();
+}  // namespace
+
+static void walk(auto& fields, IsOf<ShardClock> auto& clock) {
+    fields.value("offset_ns", 1, clock.offset_ns);
+    fields.value("error_ns", 1, clock.error_ns);
 }
 
-std::optional<Error> read_merged_shard(JsonValue from, MergedShard& out) {
-    JsonMembers members(from);
-    members.read("folder", out.folder);
-    members.read("run_id", out.run_id);
-    out.ended = members.get("ended").as_bool().value_or(false);
-    members.read_up_to("rows", UINT32_MAX, out.rows);
-    // These four are younger than the others.
-    out.probes = from.find("probes").as_u64().value_or(0);
-    out.rows_later =
-        std::min<std::uint64_t>(from.find("rows_later").as_u64().value_or(0), out.rows);
-    out.interrupted = from.find("interrupted").as_bool().value_or(false);
-    out.stopped_when = std::string(from.find("stopped_when").as_string().value_or(""));
-    members.read_up_to("not_reported", UINT32_MAX, out.not_reported);
-    members.read_up_to("rows_left", UINT32_MAX, out.rows_left);
-    out.all_known = members.get("all_known").as_bool().value_or(false);
-    members.read("verdict", out.verdict);
-    out.zero_utc_ns = clock_ns(members, "zero_utc_ns");
-    const JsonValue reasons = members.get("verdict_reasons");
-    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
-        out.reasons.emplace_back(one.as_string().value_or(""));
-    }
-    const JsonValue clock = members.get("clock");
-    if (clock.is(JsonType::object)) {
-        JsonMembers found(clock);
-        out.clock = ShardClock{clock_ns(found, "offset_ns"), clock_ns(found, "error_ns")};
-        if (found.error()) {
-            return found.error();
+static void walk(auto& fields, IsOf<MergedShard> auto& shard) {
+    fields.value("index", 2, shard.index);
+    fields.value("folder", 1, shard.folder);
+    fields.value("run_id", 1, shard.run_id);
+    fields.value("ended", 1, shard.ended);
+    fields.value("rows", 1, shard.rows);
+    fields.value("probes", 2, shard.probes);
+    fields.value("rows_later", 2, shard.rows_later);
+    fields.value("interrupted", 2, shard.interrupted);
+    fields.text("stopped_when", 2, shard.stopped_when);
+    fields.value("not_reported", 1, shard.not_reported);
+    fields.value("rows_left", 1, shard.rows_left);
+    fields.value("all_known", 1, shard.all_known);
+    fields.value("verdict", 1, shard.verdict);
+    fields.value("verdict_reasons", 1, shard.reasons);
+    fields.value("zero_utc_ns", 1, shard.zero_utc_ns);
+    fields.value("clock", 1, shard.clock);
+}
+
+static void walk(auto& fields, IsOf<MergedRun> auto& run) {
+    fields.value("count", 1, run.count);
+    fields.value("rows", 1, run.rows);
+    fields.value("rows_missing", 1, run.rows_missing);
+    fields.value("clock_error_max_ns", 1, run.clock_error_max_ns);
+    fields.value("shards", 1, run.shards);
+}
+
+namespace {
+
+/// The first key whose number no run has; nullptr: there is none.
+const char* beyond_all(const MergedRun& run) {
+    for (const MergedShard& one : run.shards) {
+        if (std::max({one.rows, one.not_reported, one.rows_left}) > UINT32_MAX) {
+            return "rows";
+        }
+        if (!is_clock(one.zero_utc_ns) ||
+            (one.clock && !(is_clock(one.clock->offset_ns) && is_clock(one.clock->error_ns)))) {
+            return "clock";
         }
     }
-    return members.error();
+    return run.count > count_max || run.shards.size() != run.count ? "shards"
+           : std::max(run.rows, run.rows_missing) > UINT32_MAX     ? "rows"
+           : !is_clock(run.clock_error_max_ns)                     ? "clock_error_max_ns"
+                                                                   : nullptr;
 }
 
 }  // namespace
@@ -490,43 +421,27 @@ Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting)
 }
 
 void write_merged(JsonWriter& json, const MergedRun& run) {
-    json.key("merged").begin_object();
-    json.key("count").unsigned_integer(run.count);
-    json.key("rows").unsigned_integer(run.rows);
-    json.key("rows_missing").unsigned_integer(run.rows_missing);
-    json.key("clock_error_max_ns").integer(run.clock_error_max_ns);
-    json.key("shards").begin_array();
-    for (const MergedShard& shard : run.shards) {
-        write_merged_shard(json, shard);
-    }
-    json.end_array().end_object();
+    MemberWriter(json).value("merged", 1, run);
 }
 
 Result<std::optional<MergedRun>> read_merged(JsonValue merged) {
     if (!merged.present() || merged.is(JsonType::null)) {
         return std::optional<MergedRun>();
     }
-    JsonMembers members(merged);
-    MergedRun out;
-    members.read_up_to("count", count_max, out.count);
-    members.read_up_to("rows", UINT32_MAX, out.rows);
-    members.read_up_to("rows_missing", UINT32_MAX, out.rows_missing);
-    out.clock_error_max_ns = clock_ns(members, "clock_error_max_ns");
-    const JsonValue shards = members.get("shards");
-    if (members.error()) {
-        return *members.error();
+    Result<MergedRun> read = read_members<MergedRun>(merged, "merged");
+    if (!read) {
+        return read.error();
     }
-    for (JsonValue one = shards.first(); one.present(); one = one.next()) {
-        MergedShard& shard = out.shards.emplace_back();
-        shard.index = static_cast<std::uint32_t>(out.shards.size() - 1);
-        if (const auto error = read_merged_shard(one, shard)) {
-            return *error;
-        }
+    MergedRun& run = read.value();
+    if (const char* const wrong = beyond_all(run); wrong != nullptr) {
+        return Error{ErrorCode::out_of_range, 0, wrong};
     }
-    if (out.shards.size() != out.count) {
-        return Error{ErrorCode::out_of_range, 0, "shards"};
+    for (std::size_t i = 0; i < run.shards.size(); ++i) {
+        MergedShard& shard = run.shards[i];
+        shard.index = static_cast<std::uint32_t>(i);
+        shard.rows_later = std::min(shard.rows_later, shard.rows);
     }
-    return std::optional(std::move(out));
+    return std::optional(std::move(run));
 }
 
 }  // namespace driftless

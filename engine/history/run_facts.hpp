@@ -46,6 +46,18 @@ struct CalibrationFacts {
         std::int64_t wake_p99_ns = 0;
     } kept;
 };
+void walk(auto& fields, IsOf<CalibrationFacts> auto& facts) {
+    fields.text("date", 1, facts.date);
+    fields.text("why_not", 2, facts.why_not);
+    fields.value("drift_ns", 1, facts.limits.drift_ns);
+    fields.value("measured_ns", 2, facts.measured_ns);
+    fields.value("taken_share", 2, facts.taken_share);
+    fields.value("rank_ns", 1, facts.limits.rank_ns);
+    fields.value("drift_most_ns", 2, facts.limits.drift_most_ns);
+    fields.value("receive_delay_ns", 1, facts.limits.receive_delay_ns);
+    fields.value("wire_ns", 2, facts.limits.wire_ns);
+    fields.value("error_ns", 2, facts.limits.error_ns);
+}
 /// "calibrated for 1.9 s before this run", "calibrated at 2026-11-21T03:45:12Z".
 std::string how_calibrated(const CalibrationFacts& calibration);
 

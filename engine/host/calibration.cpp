@@ -4,7 +4,6 @@
 
 #include "proto/core/text.hpp"
 #include "proto/json/members.hpp"
-#include "proto/json/write.hpp"
 #include "proto/run/client_sample.hpp"
 
 namespace driftless {
@@ -16,69 +15,30 @@ std::int64_t at_most(std::int64_t measured_ns, std::int64_t bar_ns) {
     return measured_ns > 0 ? std::min(measured_ns, bar_ns) : bar_ns;
 }
 
-void write_spread(JsonWriter& json, std::string_view name, const Spread& spread) {
-    json.key(name).begin_object();
-    json.key("count").unsigned_integer(spread.count);
-    json.key("p50_ns").integer(spread.p50_ns);
-    json.key("p99_ns").integer(spread.p99_ns);
-    json.key("p999_ns").integer(spread.p999_ns);
-    json.key("max_ns").integer(spread.max_ns);
-    json.end_object();
-}
-
-void write_rehearsal(JsonWriter& json, const Rehearsal& rehearsal) {
-    json.begin_object();
-    json.key("streams").unsigned_integer(rehearsal.streams);
-    json.key("chunks_asked").integer(rehearsal.chunks_asked);
-    json.key("chunks").integer(rehearsal.chunks);
-    json.key("busy_share").number(rehearsal.busy_share);
-    write_spread(json, "drift", rehearsal.drift);
-    write_spread(json, "receive_delay", rehearsal.receive_delay);
-    json.key("taken_share").number(rehearsal.taken_share);
-    json.key("lost").boolean(rehearsal.lost);
-    json.end_object();
-}
-
-void note_unless(JsonMembers& members, const char* key, bool holds) {
-    if (!holds) {
-        members.fail(ErrorCode::out_of_range, key);
-    }
-}
-
 /// Of some time; a little more than all of it is the clock's grain.
-void read_share(JsonMembers& members, const char* key, double& value) {
-    members.read(key, value);
-    note_unless(members, key, 0 <= value && value <= 1.1);
+bool is_share(double value) {
+    return 0 <= value && value <= 1.1;
 }
 
-void read_spread(JsonMembers& members, const char* key, Spread& value) {
+bool is_measured(const Spread& spread) {
     constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
-    JsonMembers inner(members.get(key));
-    inner.read("count", value.count);
-    inner.read("p50_ns", value.p50_ns);
-    inner.read("p99_ns", value.p99_ns);
-    inner.read("p999_ns", value.p999_ns);
-    inner.read("max_ns", value.max_ns);
-    note_unless(members, key,
-                !inner.error() && value.p50_ns <= value.p99_ns && value.p99_ns <= value.p999_ns &&
-                    value.p999_ns <= value.max_ns && 0 <= value.p99_ns && value.p99_ns <= most_ns);
+    return spread.p50_ns <= spread.p99_ns && spread.p99_ns <= spread.p999_ns &&
+           spread.p999_ns <= spread.max_ns && 0 <= spread.p99_ns && spread.p99_ns <= most_ns;
 }
 
-Rehearsal read_rehearsal(JsonValue value, JsonMembers& outer) {
-    Rehearsal rehearsal;
-    JsonMembers members(value);
-    members.read("streams", rehearsal.streams);
-    members.read("chunks_asked", rehearsal.chunks_asked);
-    members.read("chunks", rehearsal.chunks);
-    read_share(members, "busy_share", rehearsal.busy_share);
-    read_spread(members, "drift", rehearsal.drift);
-    read_spread(members, "receive_delay", rehearsal.receive_delay);
-    members.read("lost", rehearsal.lost);
-    if (value.find("taken_share").present()) {  // younger, too
-        read_share(members, "taken_share", rehearsal.taken_share);
-    }
-    note_unless(outer, "rehearsals", !members.error());
-    return rehearsal;
+bool is_measured(const Rehearsal& one) {
+    return is_share(one.busy_share) && is_share(one.taken_share) && is_measured(one.drift) &&
+           is_measured(one.receive_delay);
+}
+
+bool is_measured(const Calibration& c) {
+    const auto spreads = {c.wake_spin, c.wake_hybrid, c.wake_sleep, c.fire_small, c.fire_large};
+    return c.engines > 0 && c.engines <= engines_max && is_share(c.spin_lost_share) &&
+           is_share(c.steal_share) && is_share(c.run_delay_share) &&
+           std::all_of(spreads.begin(), spreads.end(),
+                       [](const Spread& one) { return is_measured(one); }) &&
+           std::all_of(c.rehearsals.begin(), c.rehearsals.end(),
+                       [](const Rehearsal& one) { return is_measured(one); });
 }
 
 /// The median p99 of the rehearsals that were as busy as `chunks_per_s`, or less; at least of the
@@ -110,40 +70,59 @@ double rehearsed_taken_share(const Calibration& c) {
 
 }  // namespace
 
+static void walk(auto& fields, IsOf<Spread> auto& spread) {
+    fields.value("count", 1, spread.count);
+    fields.value("p50_ns", 1, spread.p50_ns);
+    fields.value("p99_ns", 1, spread.p99_ns);
+    fields.value("p999_ns", 1, spread.p999_ns);
+    fields.value("max_ns", 1, spread.max_ns);
+}
+
+static void walk(auto& fields, IsOf<Rehearsal> auto& rehearsal) {
+    fields.value("streams", 1, rehearsal.streams);
+    fields.value("chunks_asked", 1, rehearsal.chunks_asked);
+    fields.value("chunks", 1, rehearsal.chunks);
+    fields.value("busy_share", 1, rehearsal.busy_share);
+    fields.value("drift", 1, rehearsal.drift);
+    fields.value("receive_delay", 1, rehearsal.receive_delay);
+    fields.value("taken_share", 2, rehearsal.taken_share);  // younger than the first version
+    fields.value("lost", 1, rehearsal.lost);
+}
+
+static void walk(auto& fields, IsOf<Calibration> auto& c) {
+    fields.value("date", 1, c.date);
+    fields.value("kernel", 1, c.kernel);
+    fields.value("cpu_model", 1, c.cpu_model);
+    fields.value("cpus_online", 1, c.cpus_online);
+    fields.value("engine_cpu", 1, c.engine_cpu);
+    fields.value("engines", 2, c.engines);
+    fields.value("realtime", 2, c.realtime);
+    fields.value("wake_spin", 1, c.wake_spin);
+    fields.value("wake_hybrid", 1, c.wake_hybrid);
+    fields.value("wake_sleep", 1, c.wake_sleep);
+    fields.value("spin_gaps_per_s", 1, c.spin_gaps_per_s);
+    fields.value("spin_gap_max_ns", 1, c.spin_gap_max_ns);
+    fields.value("spin_lost_share", 1, c.spin_lost_share);
+    fields.value("fire_small", 1, c.fire_small);
+    fields.value("fire_large", 1, c.fire_large);
+    fields.value("rehearsals", 1, c.rehearsals);
+    fields.value("chunks_per_s_max", 1, c.chunks_per_s_max);
+    fields.value("chunks_extrapolated", 1, c.chunks_extrapolated);
+    fields.value("file_limit", 1, c.file_limit);
+    fields.value("connections_max", 1, c.connections_max);
+    fields.value("steal_share", 1, c.steal_share);
+    fields.value("run_delay_share", 1, c.run_delay_share);
+}
+
 std::string to_json(const Calibration& c) {
     std::string out;
     JsonWriter json(out);
+    MemberWriter fields(json);
     json.begin_object();
-    json.key("schema").integer(calibration_schema);
-    json.key("date").string(c.date);
-    json.key("kernel").string(c.kernel);
-    json.key("cpu_model").string(c.cpu_model);
-    json.key("cpus_online").unsigned_integer(c.cpus_online);
-    json.key("engine_cpu").unsigned_integer(c.engine_cpu);
-    json.key("engines").unsigned_integer(c.engines);
-    json.key("realtime").boolean(c.realtime);
-    write_spread(json, "wake_spin", c.wake_spin);
-    write_spread(json, "wake_hybrid", c.wake_hybrid);
-    write_spread(json, "wake_sleep", c.wake_sleep);
-    json.key("spin_gaps_per_s").number(c.spin_gaps_per_s);
-    json.key("spin_gap_max_ns").integer(c.spin_gap_max_ns);
-    json.key("spin_lost_share").number(c.spin_lost_share);
-    write_spread(json, "fire_small", c.fire_small);
-    write_spread(json, "fire_large", c.fire_large);
-    json.key("rehearsals").begin_array();
-    for (const Rehearsal& rehearsal : c.rehearsals) {
-        write_rehearsal(json, rehearsal);
-    }
-    json.end_array();
-    json.key("chunks_per_s_max").integer(c.chunks_per_s_max);
-    json.key("chunks_extrapolated").boolean(c.chunks_extrapolated);
-    json.key("file_limit").unsigned_integer(c.file_limit);
-    json.key("connections_max").unsigned_integer(c.connections_max);
-    json.key("steal_share").number(c.steal_share);
-    json.key("run_delay_share").number(c.run_delay_share);
+    fields.value("schema", 1, calibration_schema);
+    walk(fields, c);
     json.end_object();
-    out += '\n';
-    return out;
+    return out + '\n';
 }
 
 Result<Calibration> read_calibration(JsonDocument& document, std::string_view text) {
@@ -151,46 +130,13 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     if (!parsed || !parsed.value().is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "read the calibration"};
     }
-    const JsonValue root = parsed.value();
-    if (root.find("schema").as_i64() != calibration_schema) {
+    if (parsed.value().find("schema").as_i64() != calibration_schema) {
         return Error{ErrorCode::unsupported, 0, "read a calibration of another version"};
     }
-    Calibration c;
-    JsonMembers members(root);
-    members.read("date", c.date);
-    members.read("kernel", c.kernel);
-    members.read("cpu_model", c.cpu_model);
-    members.read("cpus_online", c.cpus_online);
-    members.read("engine_cpu", c.engine_cpu);
-    // These two are younger than the schema.
-    if (root.find("engines").present()) {
-        members.read("engines", c.engines);
-        note_unless(members, "engines", c.engines > 0 && c.engines <= engines_max);
-    }
-    c.realtime = root.find("realtime").as_bool().value_or(false);
-    read_spread(members, "wake_spin", c.wake_spin);
-    read_spread(members, "wake_hybrid", c.wake_hybrid);
-    read_spread(members, "wake_sleep", c.wake_sleep);
-    members.read("spin_gaps_per_s", c.spin_gaps_per_s);
-    members.read("spin_gap_max_ns", c.spin_gap_max_ns);
-    read_share(members, "spin_lost_share", c.spin_lost_share);
-    read_spread(members, "fire_small", c.fire_small);
-    read_spread(members, "fire_large", c.fire_large);
-    const JsonValue rehearsals = root.find("rehearsals");
-    note_unless(members, "rehearsals", rehearsals.is(JsonType::array));
-    for (JsonValue one = rehearsals.first(); one.present(); one = one.next()) {
-        c.rehearsals.push_back(read_rehearsal(one, members));
-    }
-    members.read("chunks_per_s_max", c.chunks_per_s_max);
-    members.read("chunks_extrapolated", c.chunks_extrapolated);
-    members.read("file_limit", c.file_limit);
-    members.read("connections_max", c.connections_max);
-    read_share(members, "steal_share", c.steal_share);
-    read_share(members, "run_delay_share", c.run_delay_share);
-    if (members.error()) {
-        return Error{ErrorCode::missing, 0, "read every figure of the calibration"};
-    }
-    return c;
+    Result<Calibration> read = read_members<Calibration>(parsed, "read the calibration");
+    return read && is_measured(read.value())
+               ? std::move(read)
+               : Error{ErrorCode::missing, 0, "read every figure of the calibration"};
 }
 
 double taken_share(const Calibration& c) {

@@ -16,6 +16,7 @@
 
 #include "engine/base/time.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -72,20 +73,8 @@ enum class Scheduling : std::uint8_t {
     kept,      ///< the same, and its CPU never looks idle to the kernel, which moves others away
     realtime,  ///< before all ordinary threads (SCHED_FIFO)
 };
-
-constexpr const char* name_of(Scheduling scheduling) {
-    switch (scheduling) {
-        case Scheduling::ordinary:
-            return "ordinary";
-        case Scheduling::slice:
-            return "slice";
-        case Scheduling::kept:
-            return "kept";
-        case Scheduling::realtime:
-            break;
-    }
-    return "realtime";
-}
+template <>
+inline constexpr auto closed_list<Scheduling> = name_list("ordinary", "slice", "kept", "realtime");
 
 /// What the kernel said when it was asked.
 struct Granted {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -67,6 +68,8 @@ inline constexpr std::size_t meet_line_bytes_max = 1024;
 inline constexpr std::size_t meet_text_bytes_max = 256;
 
 enum class MeetPhase : std::uint8_t { before, after };
+template <>
+inline constexpr auto closed_list<MeetPhase> = name_list("before", "after");
 
 /// What all that meet must have alike, and who says so.
 struct MeetHello {
@@ -96,6 +99,9 @@ struct MeetMessage {
     std::int64_t at_ns = 0;
     std::string why;
 };
+template <>
+inline constexpr auto closed_list<MeetMessage::Kind> =
+    name_list("hello", "measure", "ask", "tell", "measured", "start", "set", "go", "refused");
 
 /// With its line end.
 std::string to_line(const MeetMessage& message);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 
@@ -215,10 +216,8 @@ enum class Balance : std::uint8_t {
     turn,     ///< row after row, in the order of the plan
     session,  ///< the rows of one session to one server, sessions in turn; other rows as above
 };
-
-constexpr const char* name_of(Balance balance) {
-    return balance == Balance::turn ? "turn" : "session";
-}
+template <>
+inline constexpr auto closed_list<Balance> = name_list("turn", "session");
 
 /// Index of the server, below `targets`. `planned`: the row's position in the plan.
 inline std::uint32_t target_of(Balance balance, const TraceRow& row, std::uint32_t planned,

@@ -231,7 +231,7 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     sums.ttft = percentiles_of(open.ttft);
     sums.ttft_due = percentiles_of(open.ttft_due);
     sums.tpot = percentiles_of(open.tpot);
-    append_period(lines_, sums);
+    append_json_line(lines_, sums);
     if (growth_ && sums.phase == Phase::profile && !is_last) {
         look_for_growth(open);
     }

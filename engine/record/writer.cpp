@@ -13,7 +13,7 @@
 #include "engine/host/threads.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/run/period.hpp"
 
 namespace driftless {
 
@@ -291,21 +291,18 @@ void RecordWriter::write_fired(const Event& event) {
     }
     CHECK(due->row < config_.trace->rows.size());
     const TraceRow& row = config_.trace->rows[due->row];
-    JsonWriter json(sinks_.fired.buffer());
-    json.begin_object();
-    json.key("row").unsigned_integer(row.index);
+    FiredRow fired{.row = row.index,
+                   .due_ns = due->due_ns,
+                   .fired_ns = event.stamp_ns - time_zero_ns_,
+                   .held_ns = event.fired.held_ns,
+                   .late_cause = event.fired.late_cause};
     if (config_.has_users()) {
-        json.key("pass").unsigned_integer(due->pass);
+        fired.pass = due->pass;
     }
     if (due->side != Side::none) {
-        json.key("side").string(name_of(due->side));
+        fired.side = due->side;
     }
-    json.key("due_ns").integer(due->due_ns);
-    json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
-    json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record
-    json.key("late_cause").string(name_of(event.fired.late_cause));
-    json.end_object();
-    sinks_.fired.buffer() += '\n';
+    append_json_line(sinks_.fired.buffer(), fired);
     commit(sinks_.fired);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/io/tls.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/core/names.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {
@@ -37,10 +38,8 @@ enum class WaitPolicy : std::uint8_t {
     hybrid,  ///< sleeps until `margin` before the instant, then spins
     sleep,   ///< sleeps until the instant
 };
-
-constexpr const char* name_of(WaitPolicy policy) {
-    return policy == WaitPolicy::spin ? "spin" : policy == WaitPolicy::hybrid ? "hybrid" : "sleep";
-}
+template <>
+inline constexpr auto closed_list<WaitPolicy> = name_list("spin", "hybrid", "sleep");
 
 /// `--connection`: which connection a row goes on.
 enum class ConnectionRule : std::uint8_t {
@@ -48,12 +47,8 @@ enum class ConnectionRule : std::uint8_t {
     fresh,   ///< one of its own
     sticky,  ///< that of its session, where it is idle
 };
-
-constexpr const char* name_of(ConnectionRule rule) {
-    return rule == ConnectionRule::reuse   ? "reuse"
-           : rule == ConnectionRule::fresh ? "fresh"
-                                           : "sticky";
-}
+template <>
+inline constexpr auto closed_list<ConnectionRule> = name_list("reuse", "fresh", "sticky");
 
 /// So many tokens in each period; 0: no bound.
 struct TokenRate {

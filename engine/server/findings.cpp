@@ -262,26 +262,6 @@ std::int64_t PreflightFindings::prompt_tokens_max() const {
     return max_input_tokens < 0 ? beside_answer : std::min(beside_answer, max_input_tokens);
 }
 
-const char* name_of(WordVerdict verdict) {
-    switch (verdict) {
-        case WordVerdict::not_asked:
-            return "not_asked";
-        case WordVerdict::exact:
-            return "exact";
-        case WordVerdict::reduced:
-            return "reduced";
-        case WordVerdict::too_few:
-            return "too_few";
-        case WordVerdict::joins:
-            return "joins";
-        case WordVerdict::varies:
-            return "varies";
-        case WordVerdict::no_first:
-            return "no_first";
-    }
-    return "unknown";
-}
-
 namespace {
 
 constexpr std::size_t models_shown = 4;

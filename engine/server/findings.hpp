@@ -13,6 +13,7 @@
 #include "engine/prompt/word_table.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/run/record.hpp"
 
@@ -145,8 +146,9 @@ enum class WordVerdict : std::uint8_t {
     varies,
     no_first,  ///< no two words are one token each at the beginning of a prompt
 };
-/// "not_asked", "exact", "reduced", ...
-const char* name_of(WordVerdict verdict);
+template <>
+inline constexpr auto closed_list<WordVerdict> =
+    name_list("not_asked", "exact", "reduced", "too_few", "joins", "varies", "no_first");
 
 /// What was found. Unknown numbers are -1; words of the server are masked.
 struct PreflightFindings {

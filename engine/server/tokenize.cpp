@@ -28,24 +28,6 @@ void write_messages(JsonWriter& json, std::string_view escaped) {
 
 }  // namespace
 
-const char* name_of(TokenizeForm form) {
-    switch (form) {
-        case TokenizeForm::messages:
-            return "messages";
-        case TokenizeForm::templated:
-            return "templated";
-        case TokenizeForm::prompt:
-            return "prompt";
-        case TokenizeForm::prompt_v1:
-            return "prompt_v1";
-        case TokenizeForm::content:
-            return "content";
-        case TokenizeForm::inputs:
-            return "inputs";
-    }
-    return "unknown";
-}
-
 const char* tokenize_path(TokenizeForm form) {
     return form == TokenizeForm::prompt_v1 ? "/v1/tokenize" : "/tokenize";
 }

@@ -30,9 +30,6 @@ Overhead split_overhead(const Dialect& dialect, std::string_view model, std::uin
 // server understands. Texts go in and out as JSON has them, escaped and without quotes, so that a
 // prompt's bytes are the same here as in a row's body.
 
-/// "messages", "templated", ...
-const char* name_of(TokenizeForm form);
-
 /// What stands behind the root path.
 const char* tokenize_path(TokenizeForm form);
 inline constexpr const char* apply_template_path = "/apply-template";

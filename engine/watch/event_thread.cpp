@@ -392,7 +392,7 @@ void EventThread::write(TimedEvent line, std::optional<Instant> end) {
     line.what = masked(line.what, rules_.secrets, line.what.size());
     line.output = masked(line.output, rules_.secrets, event_output_max);
     line.error = masked(line.error, rules_.secrets, event_output_max);
-    append_timed_event(file_.buffer(), line);
+    append_json_line(file_.buffer(), line);
     file_.commit();
     file_.flush();
     if (rules_.tell != nullptr) {

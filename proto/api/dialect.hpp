@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/http/sse.hpp"
 #include "proto/json/document.hpp"
 
@@ -30,6 +31,9 @@ enum class TokenizeForm : std::uint8_t {
     content,    ///< llama.cpp: /tokenize {content}
     inputs,     ///< TGI: /tokenize {inputs}
 };
+template <>
+inline constexpr auto closed_list<TokenizeForm> =
+    name_list("messages", "templated", "prompt", "prompt_v1", "content", "inputs");
 
 /// Of APIs that several servers speak: with a chat template around the prompt, and without.
 inline constexpr TokenizeForm chat_tokenize_forms[] = {

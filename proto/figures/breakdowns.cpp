@@ -9,6 +9,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/verdict.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -168,46 +169,29 @@ std::optional<SideFigures> BySide::figures() const {
     return sides;
 }
 
-namespace {
-
-constexpr double ns_per_ms = 1e6;
-
-void write_side(JsonWriter& json, std::string_view key, const OneSideFigures& side) {
-    json.key(key).begin_object();
-    write_optional_text(json, "url", side.url);
-    json.key("requests").unsigned_integer(side.requests);
-    json.key("completed").unsigned_integer(side.completed);
-    json.key("failed").unsigned_integer(side.failed);
-    write_distribution(json, "ttft_ms", side.ttft, ns_per_ms);
-    write_distribution(json, "tpot_ms", side.tpot, ns_per_ms);
-    write_distribution(json, "e2el_ms", side.e2e, ns_per_ms);
-    write_distribution(json, "drift_ns", side.drift, 1);
-    json.key("cache_rows").unsigned_integer(side.cache_rows);
-    json.key("expected_cached_tokens");
-    side.cache_rows_unforetold == 0 ? json.unsigned_integer(side.expected_cached_tokens)
-                                    : json.null();
-    json.key("cached_tokens").unsigned_integer(side.cached_tokens);
-    json.end_object();
+static void put_value(JsonWriter& json, const OneSideFigures& side) {
+    put_object(json, {{"url", or_null(side.url)},
+                      {"requests", side.requests},
+                      {"completed", side.completed},
+                      {"failed", side.failed},
+                      {"ttft_ms", InMs{side.ttft}},
+                      {"tpot_ms", InMs{side.tpot}},
+                      {"e2el_ms", InMs{side.e2e}},
+                      {"drift_ns", side.drift},
+                      {"cache_rows", side.cache_rows},
+                      {"expected_cached_tokens",
+                       known_if(side.cache_rows_unforetold == 0, side.expected_cached_tokens)},
+                      {"cached_tokens", side.cached_tokens}});
 }
 
-}  // namespace
-
-void write_sides(JsonWriter& json, const std::optional<SideFigures>& sides) {
-    json.key("sides");
-    if (!sides) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    write_side(json, "a", sides->a);
-    write_side(json, "b", sides->b);
-    json.key("pairs").begin_object();
-    json.key("unpaired").unsigned_integer(sides->pairs.unpaired);
-    write_distribution(json, "ttft_difference_ms", sides->pairs.ttft, ns_per_ms);
-    write_distribution(json, "ttft_difference_a_first_ms", sides->pairs.a_first, ns_per_ms);
-    write_distribution(json, "ttft_difference_b_first_ms", sides->pairs.b_first, ns_per_ms);
-    json.end_object();
-    json.end_object();
+void put_value(JsonWriter& json, const SideFigures& sides) {
+    put_object(json,
+               {{"a", sides.a},
+                {"b", sides.b},
+                {"pairs", JsonPairs{{"unpaired", sides.pairs.unpaired},
+                                    {"ttft_difference_ms", InMs{sides.pairs.ttft}},
+                                    {"ttft_difference_a_first_ms", InMs{sides.pairs.a_first}},
+                                    {"ttft_difference_b_first_ms", InMs{sides.pairs.b_first}}}}});
 }
 
 namespace {
@@ -399,38 +383,27 @@ std::string killed_text(const MergedRun& run, const MergedShard& shard) {
            ", then merge again";
 }
 
-void write_clock(JsonWriter& json, const MergedRun& run, std::size_t index) {
-    const std::optional<ShardClock>& clock = run.shards[index].clock;
-    const std::optional<ZeroDifference> apart = zero_difference(run, index);
-    json.key("zero_apart_ns").optional(apart ? OptionalNs(apart->ns) : OptionalNs());
-    json.key("zero_apart_error_ns").optional(apart ? apart->error_ns : OptionalNs());
-    json.key("clock_offset_ns").optional(clock ? OptionalNs(clock->offset_ns) : OptionalNs());
-    json.key("clock_error_ns").optional(clock ? OptionalNs(clock->error_ns) : OptionalNs());
-}
-
-void write_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
-                 const ShardFigures* figures) {
+void put_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
+               const ShardFigures& figures) {
     const MergedShard& shard = run.shards[index];
-    const auto known = [](bool is_known, std::uint64_t count) {
-        return is_known ? OptionalNs(static_cast<std::int64_t>(count)) : OptionalNs();
-    };
-    const bool drifts = figures != nullptr && figures->drift.count > 0;
-    const auto drift = [&](std::size_t at) {
-        return drifts ? OptionalNs(static_cast<std::int64_t>(figures->drift.at[at])) : OptionalNs();
+    const auto drift = [&d = figures.drift](std::size_t at) {
+        return known_if(d.count > 0, static_cast<std::int64_t>(d.at[at]));
     };
     const bool is_there = !shard.is_missing();
-    json.begin_object();
-    json.key("index").unsigned_integer(shard.index);
-    json.key("rows").optional(known(is_there, shard.rows));
-    json.key("not_reported").optional(known(is_there, shard.not_reported));
-    json.key("completed").unsigned_integer(figures != nullptr ? figures->completed : 0);
-    json.key("tainted_rows").unsigned_integer(figures != nullptr ? figures->tainted : 0);
-    json.key("verdict");
-    is_there ? json.string(shard.verdict) : json.null();
-    json.key("p50_drift_ns").optional(drift(median_index));
-    json.key("p99_drift_ns").optional(drift(p99_index));
-    write_clock(json, run, index);
-    json.end_object();
+    const std::optional<ShardClock>& clock = shard.clock;
+    const std::optional<ZeroDifference> apart = zero_difference(run, index);
+    put_object(json, {{"index", shard.index},
+                      {"rows", known_if(is_there, shard.rows)},
+                      {"not_reported", known_if(is_there, shard.not_reported)},
+                      {"completed", figures.completed},
+                      {"tainted_rows", figures.tainted},
+                      {"verdict", known_if(is_there, shard.verdict)},
+                      {"p50_drift_ns", drift(median_index)},
+                      {"p99_drift_ns", drift(p99_index)},
+                      {"zero_apart_ns", apart ? OptionalNs(apart->ns) : OptionalNs()},
+                      {"zero_apart_error_ns", apart ? apart->error_ns : OptionalNs()},
+                      {"clock_offset_ns", clock ? OptionalNs(clock->offset_ns) : OptionalNs()},
+                      {"clock_error_ns", clock ? OptionalNs(clock->error_ns) : OptionalNs()}});
 }
 
 }  // namespace
@@ -512,7 +485,7 @@ std::vector<std::string> merged_warnings(const MergedRun& run) {
 
 void write_shards(JsonWriter& json, const std::optional<MergedRun>& run,
                   const std::vector<ShardFigures>& figures) {
-    json.key("not_reported").unsigned_integer(run ? run->not_reported() : 0);
+    put(json, {{"not_reported", run ? run->not_reported() : 0}});
     json.key("shards");
     if (!run) {
         json.null();
@@ -522,7 +495,7 @@ void write_shards(JsonWriter& json, const std::optional<MergedRun>& run,
     for (std::size_t i = 0; i < run->shards.size(); ++i) {
         const auto found = std::find_if(figures.begin(), figures.end(),
                                         [i](const ShardFigures& one) { return one.index == i; });
-        write_shard(json, *run, i, found != figures.end() ? &*found : nullptr);
+        put_shard(json, *run, i, found != figures.end() ? *found : ShardFigures());
     }
     json.end_array();
 }

@@ -169,7 +169,7 @@ class BySide {
 // The block `sides` of summary.json: the two servers of a dual-fire run beside each other.
 
 /// Writes the member `sides`; null where the run has none.
-void write_sides(JsonWriter& json, const std::optional<SideFigures>& sides);
+void put_value(JsonWriter& json, const SideFigures& sides);
 
 // TreeFigures: what became of the trees of a run: the sessions that wait for each other, as a
 // conversation and its sub-agents do. A tree that was answered whole is a job. Owns 24 bytes a

@@ -24,6 +24,8 @@ namespace driftless {
 enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, e2e, errors, failed };
 
 enum class Better : std::uint8_t { low, high };
+template <>
+inline constexpr auto closed_list<Better> = name_list("low", "high");
 
 /// Of what a number is a rate per second.
 enum class RateOf : std::uint8_t { nothing, requests, tokens };

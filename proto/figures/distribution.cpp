@@ -92,9 +92,8 @@ void write_members(JsonWriter& json, const Distribution& d, double unit) {
     value("max", d.max);
 }
 
-void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
-                        double unit) {
-    json.key(key).begin_object();
+void put_value(JsonWriter& json, const Distribution& d, double unit) {
+    json.begin_object();
     write_members(json, d, unit);
     json.end_object();
 }
@@ -132,17 +131,6 @@ std::optional<ErrorBar> error_bar(double value, double lower, double upper) {
         return std::nullopt;
     }
     return ErrorBar{std::max(value - lower, 0.0), std::max(upper - value, 0.0)};
-}
-
-void write_error(JsonWriter& json, std::string_view key, const std::optional<ErrorBar>& error,
-                 double unit) {
-    json.key(key);
-    if (!error) {
-        json.null();
-        return;
-    }
-    json.begin_object().key("below").number(error->below / unit);
-    json.key("above").number(error->above / unit).end_object();
 }
 
 void BoundedSample::add(double value, double below, double above, bool excluded) {

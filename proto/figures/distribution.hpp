@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-namespace driftless {
+#include "proto/json/members.hpp"
 
-class JsonWriter;
+namespace driftless {
 
 struct Percentile {
     std::uint32_t per_mille;
@@ -52,8 +52,14 @@ struct Distribution {
 /// divided by `unit`, and null where nothing was measured.
 void write_members(JsonWriter& json, const Distribution& d, double unit = 1);
 /// An object of them.
-void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
-                        double unit = 1);
+void put_value(JsonWriter& json, const Distribution& d, double unit = 1);
+/// The same of ns, in ms.
+struct InMs {
+    const Distribution& ns;
+};
+inline void put_value(JsonWriter& json, const InMs& times) {
+    put_value(json, times.ns, 1e6);
+}
 
 /// What tables show of a distribution, in their order.
 struct ShownStatistic {
@@ -86,9 +92,10 @@ inline double most_of(const ErrorBar& bar) {
 /// Of one that lies between these ends; nothing: from above it is not bounded.
 std::optional<ErrorBar> error_bar(double value, double lower, double upper);
 
-/// An object: below, above, divided by `unit`. Null: it is not known.
-void write_error(JsonWriter& json, std::string_view key, const std::optional<ErrorBar>& error,
-                 double unit = 1);
+void walk(auto& fields, IsOf<ErrorBar> auto& bar) {
+    fields.value("below", 1, bar.below);
+    fields.value("above", 1, bar.above);
+}
 
 /// What the client's own lateness may have done to a distribution: the same of all lower ends of
 /// its values, and of all upper ends. The true one lies between them, number by number.

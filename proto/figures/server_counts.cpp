@@ -11,6 +11,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/summary.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -22,11 +23,6 @@ constexpr double correlation_min = 0.7071;
 constexpr double uncounted_slope = -0.99;
 
 }  // namespace
-
-const char* name_of(PromptCause cause) {
-    constexpr std::array names{"none", "overhead", "words", "short_rows", "mixed", "recorded_text"};
-    return names[static_cast<std::size_t>(cause)];
-}
 
 // A row that was sent without a forecast of its hits is recorded text.
 void PromptCounts::add(const Record& record) {
@@ -370,77 +366,30 @@ std::optional<double> per(std::optional<double> whole, std::uint64_t parts) {
     return whole && parts > 0 ? std::optional(*whole / static_cast<double>(parts)) : std::nullopt;
 }
 
-void write_urls(JsonWriter& json, const ServerTotals& totals) {
-    json.key("urls").begin_array();
-    for (const ScrapedUrl& url : totals.urls) {
-        json.begin_object();
-        json.key("url").string(url.url);
-        write_optional_text(json, "engine", url.engine);
-        json.key("scrapes").unsigned_integer(url.scrapes);
-        json.key("failures").unsigned_integer(url.failures);
-        write_optional_text(json, "first_failure", url.first_failure);
-        json.key("restarts").unsigned_integer(url.restarts);
-        json.key("several_servers").boolean(url.several);
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_gauge(JsonWriter& json, std::string_view key, const std::optional<GaugeTotals>& gauge) {
-    json.key(key);
-    if (!gauge) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("mean").number(gauge->mean);
-    json.key("max").number(gauge->max);
-    json.end_object();
-}
-
-void write_energy(JsonWriter& json, const ServerTotals& totals, const EnergyDivisors& divisors) {
-    const std::optional<double> joules = totals.joules;
-    json.key("energy").begin_object();
-    write_gauge(json, "watts", totals.gauge(ServerFigure::watts));
-    json.key("joules").optional(joules);
-    json.key("joules_per_request").optional(per(joules, divisors.requests));
-    json.key("joules_per_input_token").optional(per(joules, divisors.input_tokens));
-    json.key("joules_per_output_token").optional(per(joules, divisors.output_tokens));
-    json.key("joules_per_token")
-        .optional(divisors.input_tokens == 0 || divisors.output_tokens == 0
-                      ? std::nullopt
-                      : per(joules, divisors.input_tokens + divisors.output_tokens));
-    json.key("joules_per_tree").optional(per(joules, divisors.finished_trees));
-    json.end_object();
-}
-
-void write_bounds(JsonWriter& json, ServerFigure figure, const std::optional<CountBounds>& bounds) {
-    json.key(name_of(figure));
-    if (!bounds) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    json.key("least").number(bounds->least);
-    json.key("most").number(bounds->most);
-    json.end_object();
-}
-
-/// What the counters of the same names should have grown by.
-void write_explained(JsonWriter& json, const SentTokens& sent) {
-    json.key("explained").begin_object();
-    write_bounds(json, ServerFigure::requests, sent.requests());
-    write_bounds(json, ServerFigure::prompt_tokens, sent.prompt());
-    write_bounds(json, ServerFigure::generated_tokens, sent.generated());
-    json.end_object();
-}
-
 std::optional<double> mean_ms(const ServerTotals& totals, ServerFigure seconds) {
     const std::optional<double> mean = totals.share(seconds, ServerFigure::requests);
     return mean ? std::optional(*mean * ms_per_s) : std::nullopt;
 }
 
 }  // namespace
+
+static void walk(auto& fields, const ScrapedUrl& url) {
+    fields.value("url", 1, url.url);
+    fields.text("engine", 1, url.engine);
+    fields.value("scrapes", 1, url.scrapes);
+    fields.value("failures", 1, url.failures);
+    fields.text("first_failure", 1, url.first_failure);
+    fields.value("restarts", 1, url.restarts);
+    fields.value("several_servers", 1, url.several);
+}
+static void walk(auto& fields, const GaugeTotals& gauge) {
+    fields.value("mean", 1, gauge.mean);
+    fields.value("max", 1, gauge.max);
+}
+static void walk(auto& fields, const CountBounds& bounds) {
+    fields.value("least", 1, bounds.least);
+    fields.value("most", 1, bounds.most);
+}
 
 void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
                   const EnergyDivisors& divisors, const SentTokens& sent) {
@@ -450,30 +399,39 @@ void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
         return;
     }
     json.begin_object();
-    write_urls(json, *totals);
-    json.key("scrapes").unsigned_integer(totals->scrapes);
-    json.key("failures").unsigned_integer(totals->failures);
+    put(json,
+        {{"urls", totals->urls}, {"scrapes", totals->scrapes}, {"failures", totals->failures}});
     for (std::size_t i = 0; i < server_figures; ++i) {
         const auto figure = static_cast<ServerFigure>(i);
         if (figure == ServerFigure::queue_seconds || figure == ServerFigure::prefill_seconds ||
             figure == ServerFigure::watts) {
             continue;
         }
-        if (is_counter(figure)) {
-            json.key(name_of(figure)).optional(totals->counter(figure));
-        } else {
-            write_gauge(json, name_of(figure), totals->gauge(figure));
-        }
+        json.key(name_of(figure));
+        is_counter(figure) ? put_value(json, totals->counter(figure))
+                           : put_value(json, totals->gauge(figure));
     }
-    json.key("prefix_hit_rate")
-        .optional(
-            totals->share(ServerFigure::prefix_hit_tokens, ServerFigure::prefix_query_tokens));
-    json.key("acceptance_rate")
-        .optional(totals->share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens));
-    json.key("mean_queue_ms").optional(mean_ms(*totals, ServerFigure::queue_seconds));
-    json.key("mean_prefill_ms").optional(mean_ms(*totals, ServerFigure::prefill_seconds));
-    write_explained(json, sent);
-    write_energy(json, *totals, divisors);
+    const std::optional<double> joules = totals->joules;
+    const bool counts_all = divisors.input_tokens > 0 && divisors.output_tokens > 0;
+    const std::uint64_t tokens = divisors.input_tokens + divisors.output_tokens;
+    put(json,
+        {{"prefix_hit_rate",
+          totals->share(ServerFigure::prefix_hit_tokens, ServerFigure::prefix_query_tokens)},
+         {"acceptance_rate",
+          totals->share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens)},
+         {"mean_queue_ms", mean_ms(*totals, ServerFigure::queue_seconds)},
+         {"mean_prefill_ms", mean_ms(*totals, ServerFigure::prefill_seconds)},
+         // What the counters of the same names should have grown by.
+         {"explained", JsonPairs{{name_of(ServerFigure::requests), sent.requests()},
+                                 {name_of(ServerFigure::prompt_tokens), sent.prompt()},
+                                 {name_of(ServerFigure::generated_tokens), sent.generated()}}},
+         {"energy", JsonPairs{{"watts", totals->gauge(ServerFigure::watts)},
+                              {"joules", joules},
+                              {"joules_per_request", per(joules, divisors.requests)},
+                              {"joules_per_input_token", per(joules, divisors.input_tokens)},
+                              {"joules_per_output_token", per(joules, divisors.output_tokens)},
+                              {"joules_per_token", per(joules, counts_all ? tokens : 0)},
+                              {"joules_per_tree", per(joules, divisors.finished_trees)}}}});
     json.end_object();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "proto/core/names.hpp"
 #include "proto/json/write.hpp"
 #include "proto/metrics/server_figure.hpp"
 #include "proto/run/record.hpp"
@@ -27,7 +28,9 @@ enum class PromptCause : std::uint8_t {
     mixed,          ///< neither
     recorded_text,  ///< only rows of recorded text, which is sent as it is
 };
-const char* name_of(PromptCause cause);
+template <>
+inline constexpr auto closed_list<PromptCause> =
+    name_list("none", "overhead", "words", "short_rows", "mixed", "recorded_text");
 
 struct PromptFigures {
     std::uint64_t exact = 0;  ///< the server counted what was recorded

@@ -18,6 +18,8 @@
 #include <optional>
 #include <vector>
 
+#include "proto/core/names.hpp"
+
 namespace driftless {
 
 /// Of a row that was sent. ns from time 0.
@@ -32,6 +34,8 @@ enum class Stability : std::uint8_t {
     stable,
     unstable,
 };
+template <>
+inline constexpr auto closed_list<Stability> = name_list("unknown", "stable", "unstable");
 
 /// How far the last batches are above the first ones: 2 is twice as high. 0 where unknown.
 struct StabilityFinding {

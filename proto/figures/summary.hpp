@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/run_timeline.hpp"
@@ -73,6 +74,13 @@ struct GoodputLimits {
     OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
     bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
 };
+/// As `goodput` of run.json has them.
+void walk(auto& fields, IsOf<GoodputLimits> auto& limits) {
+    fields.value("ttft_ns", 1, limits.ttft_ns);
+    fields.value("ttft_due_ns", 2, limits.ttft_due_ns);
+    fields.value("tpot_ns", 1, limits.tpot_ns);
+    fields.value("e2e_ns", 1, limits.e2e_ns);
+}
 /// Which of the times that a row can have had: as measured, or an end of each bar. Where no bar is
 /// known the longest is endless and the shortest is 0.
 enum class TimesAt : std::uint8_t { measured, longest, shortest };
@@ -221,9 +229,6 @@ struct RunDescription {
     std::vector<std::string> arguments;
 };
 
-/// The key `run` with its object.
-void write_run(JsonWriter& json, const RunDescription& run);
-
 // ThresholdFinding, StoppedWhen: what became of a threshold (`--fail-if`), and which condition
 // ended a run (`--stop-when`). Values; criteria.hpp and engine/record/grow_and_stop.hpp judge.
 
@@ -232,9 +237,8 @@ enum class FigureUnit : std::uint8_t {
     share,   ///< 0 to 1
     number,  ///< a count, or a rate per second
 };
-
-/// "ms", "share" or "number".
-const char* name_of(FigureUnit unit);
+template <>
+inline constexpr auto closed_list<FigureUnit> = name_list("ms", "share", "number");
 
 struct ThresholdFinding {
     std::string condition;        ///< as it was typed
@@ -262,20 +266,31 @@ std::string value_text(const ThresholdFinding& finding);
 
 std::string value_text(const StoppedWhen& stopped);
 
-/// The key `stopped_when` of `summary.json`, and of `end` in `run.json`. Null: the run was not
-/// stopped so.
-void write_stopped_when(JsonWriter& json, const std::optional<StoppedWhen>& stopped);
+/// As `stopped_when` of `summary.json`, and of `end` in `run.json`.
+void walk(auto& fields, IsOf<StoppedWhen> auto& stopped) {
+    fields.value("cond", 1, stopped.condition);
+    fields.value("at_s", 1, stopped.at_s);
+    fields.value("value", 1, stopped.value);
+    fields.value("unit", 1, stopped.unit);
+}
 /// What that says; nothing where it is null, or not there.
 std::optional<StoppedWhen> read_stopped_when(JsonValue value);
 
-/// The key `thresholds` of `summary.json`.
-void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& findings);
+void walk(auto& fields, IsOf<ThresholdFinding> auto& finding) {
+    fields.value("fail_if", 1, finding.condition);
+    fields.value("value", 1, finding.value);
+    fields.value("unit", 1, finding.unit);
+    fields.value("fails", 1, finding.fails);
+    fields.value("client_error", 2, finding.error);
+    fields.value("sure", 2, finding.sure);
+}
 
 // RuleFinding: what became of one rule of a published set in a run. A value; proto/figures judges.
 
 /// `unknown`: what would tell was not measured, or cannot be.
 enum class RuleState : std::uint8_t { met, violated, unknown };
-const char* name_of(RuleState state);
+template <>
+inline constexpr auto closed_list<RuleState> = name_list("met", "violated", "unknown");
 
 struct RuleFinding {
     std::string set;
@@ -288,8 +303,16 @@ struct RuleFinding {
     std::string bound;     ///< what was asked for; empty: null
 };
 
-/// The key `rules` of `summary.json`.
-void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
+void walk(auto& fields, const RuleFinding& finding) {
+    fields.value("set", 1, finding.set);
+    fields.value("version", 1, finding.version);
+    fields.value("source", 1, finding.source);
+    fields.value("rule", 1, finding.rule);
+    fields.value("published", 1, finding.published);
+    fields.value("state", 1, finding.state);
+    fields.value("evidence", 1, finding.evidence);
+    fields.text("bound", 1, finding.bound);
+}
 
 /// Version of the keys of `summary.json`.
 /// 2: cause and explanation of prompts that are off.
@@ -644,6 +667,10 @@ struct Unfinished {
     std::uint64_t rows_left = 0;  ///< those of them that had been fired, as far as is known
     bool all_known = true;        ///< false: there may be more
 };
+void walk(auto& fields, const Unfinished& unfinished) {
+    fields.value("rows", 1, unfinished.rows);
+    fields.value("rows_left", 1, unfinished.rows_left);
+}
 
 /// What a summary says beside its figures.
 struct SummaryInfo {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "proto/core/errors.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -162,37 +162,30 @@ void ClientTotals::add(const ClientSample& s) {
 namespace {
 
 template <std::size_t count>
-void write_each(JsonWriter& json, const char* key, const ClientTotals& totals,
-                const Field (&fields)[count], std::int64_t number) {
-    json.key(key).begin_object();
-    for (const Field& field : fields) {
-        const std::int64_t value = totals.*field.value;
-        json.key(field.name);
-        value < 0 || number <= 0
-            ? json.null()
-            : json.number(static_cast<double>(value) / static_cast<double>(number));
-    }
-    json.end_object();
-}
-
-void write_engines(JsonWriter& json, const std::vector<EngineTotals>& engines) {
-    json.key("engines").begin_array();
-    for (const EngineTotals& engine : engines) {
+auto each_of(const ClientTotals& totals, const Field (&fields)[count], std::int64_t number) {
+    return [&totals, &fields, number](JsonWriter& json) {
         json.begin_object();
-        json.key("rows_fired").integer(engine.rows_fired);
-        json.key("drift_mean_ns");
-        engine.rows_fired > 0 ? json.number(static_cast<double>(engine.drift_sum_ns) /
-                                            static_cast<double>(engine.rows_fired))
-                              : json.null();
-        json.key("drift_max_ns").integer(engine.drift_max_ns);
-        json.key("busy_share_max").number(engine.busy_max);
-        json.key("taken_share_max").number(engine.taken_max);
+        for (const Field& field : fields) {
+            const std::int64_t value = totals.*field.value;
+            put(json,
+                {{field.name, known_if(value >= 0 && number > 0,
+                                       static_cast<double>(value) / static_cast<double>(number))}});
+        }
         json.end_object();
-    }
-    json.end_array();
+    };
 }
 
 }  // namespace
+
+static void put_value(JsonWriter& json, const EngineTotals& engine) {
+    put_object(json, {{"rows_fired", engine.rows_fired},
+                      {"drift_mean_ns",
+                       known_if(engine.rows_fired > 0, static_cast<double>(engine.drift_sum_ns) /
+                                                           static_cast<double>(engine.rows_fired))},
+                      {"drift_max_ns", engine.drift_max_ns},
+                      {"busy_share_max", engine.busy_max},
+                      {"taken_share_max", engine.taken_max}});
+}
 
 void write_client(JsonWriter& json, const ClientTotals* totals) {
     json.key("client");
@@ -201,19 +194,18 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
         return;
     }
     json.begin_object();
-    write_engines(json, totals->engines);
-    json.key("seconds").unsigned_integer(totals->seconds);
-    json.key("busy_share_max").number(totals->busy_max);
-    json.key("taken_share_max").number(totals->taken_max);
-    json.key("writer_busy_share_max");
-    totals->writer_busy_max < 0 ? json.null() : json.number(totals->writer_busy_max);
+    put(json, {{"engines", totals->engines},
+               {"seconds", totals->seconds},
+               {"busy_share_max", totals->busy_max},
+               {"taken_share_max", totals->taken_max},
+               {"writer_busy_share_max",
+                known_if(totals->writer_busy_max >= 0, totals->writer_busy_max)}});
     for (const Field& field : totals_fields) {
         const std::int64_t value = totals->*field.value;
-        json.key(field.name);
-        value < 0 ? json.null() : json.integer(value);
+        put(json, {{field.name, known_if(value >= 0, value)}});
     }
-    write_each(json, "per_request", *totals, of_request, totals->rows_fired);
-    write_each(json, "per_chunk", *totals, of_chunk, totals->chunks);
+    put(json, {{"per_request", each_of(*totals, of_request, totals->rows_fired)},
+               {"per_chunk", each_of(*totals, of_chunk, totals->chunks)}});
     json.end_object();
 }
 

@@ -332,12 +332,6 @@ bool overloaded(const Blame& blame, const ClientTotals& client, Judgement& judge
 
 }  // namespace
 
-const char* name_of(Verdict verdict) {
-    constexpr std::array names{"certified",  "certified-with-exclusions", "client-limited",
-                               "host-noisy", "network-limited",           "uncalibrated"};
-    return names[static_cast<std::size_t>(verdict)];
-}
-
 double MovedFigure::allowed_ns(const TaintLimits& limits) const {
     constexpr double share = 0.01;
     constexpr double most_ns = 50e6;

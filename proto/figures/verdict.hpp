@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/core/names.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/summary.hpp"
@@ -46,7 +47,10 @@ enum class Verdict : std::uint8_t {
     network_limited,
     uncalibrated,
 };
-const char* name_of(Verdict verdict);
+template <>
+inline constexpr auto closed_list<Verdict> =
+    name_list("certified", "certified-with-exclusions", "client-limited", "host-noisy",
+              "network-limited", "uncalibrated");
 
 /// The verdict and why: at least one reason, each a clause with its figures. The first decided.
 struct Judgement {

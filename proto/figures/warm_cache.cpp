@@ -10,27 +10,9 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/summary.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
-
-namespace {
-
-constexpr std::array<const char*, 4> names{"off", "cold", "unknown", "warm"};
-
-}  // namespace
-
-const char* name_of(CacheState state) {
-    return names[static_cast<std::size_t>(state)];
-}
-
-std::optional<CacheState> cache_state_of(std::string_view name) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (name == names[i]) {
-            return static_cast<CacheState>(i);
-        }
-    }
-    return std::nullopt;
-}
 
 namespace {
 
@@ -211,27 +193,23 @@ std::string warm_reason(const SummaryFigures& figures, const CacheProbe& probe) 
 void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const CacheProbe& probe) {
     const FirstTurnFigures& first = figures.phase.first_turns;
     const std::uint64_t possible = first.expected_tokens + figures.template_pre * first.reported;
-    const auto count = [&json](const char* key, std::uint64_t value, bool known) {
-        json.key(key);
-        known ? json.unsigned_integer(value) : json.null();
-    };
-    json.key("warm_cache").begin_object();
-    json.key("probe").string(name_of(probe.state));
-    write_optional_text(json, "why", probe.why);
     const bool asked = probe.tokens > 0;
-    count("probe_tokens", probe.tokens, asked);
-    count("probe_cached_tokens", probe.cached_tokens,
-          asked && (probe.state == CacheState::cold || probe.state == CacheState::warm));
-    write_optional_text(json, "reset", probe.reset);
-    const bool reported = figures.cache_rows_compared() > 0;
-    count("excess_tokens", figures.cache_excess, reported);
-    count("first_turns", first.reported, true);
-    count("first_turn_tokens", first.input_tokens, first.reported > 0);
-    count("first_turn_hits", first.cached_tokens, first.reported > 0);
-    count("first_turn_possible", possible, first.reported > 0 && first.unforetold == 0);
-    const std::optional<bool> warm = was_warm(figures, probe);
-    json.key("warm").optional(warm);
-    json.end_object();
+    const bool known = probe.state == CacheState::cold || probe.state == CacheState::warm;
+    const bool reported = first.reported > 0;
+    put(json,
+        {{"warm_cache",
+          JsonPairs{
+              {"probe", probe.state},
+              {"why", or_null(probe.why)},
+              {"probe_tokens", known_if(asked, probe.tokens)},
+              {"probe_cached_tokens", known_if(asked && known, probe.cached_tokens)},
+              {"reset", or_null(probe.reset)},
+              {"excess_tokens", known_if(figures.cache_rows_compared() > 0, figures.cache_excess)},
+              {"first_turns", first.reported},
+              {"first_turn_tokens", known_if(reported, first.input_tokens)},
+              {"first_turn_hits", known_if(reported, first.cached_tokens)},
+              {"first_turn_possible", known_if(reported && first.unforetold == 0, possible)},
+              {"warm", was_warm(figures, probe)}}}});
 }
 
 }  // namespace driftless

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/core/names.hpp"
 #include "proto/json/write.hpp"
 #include "proto/run/record.hpp"
 
@@ -26,9 +27,8 @@ enum class CacheState : std::uint8_t {
     unknown,  ///< asked, and the answers do not say
     warm,
 };
-/// "off", "cold", "unknown", "warm".
-const char* name_of(CacheState state);
-std::optional<CacheState> cache_state_of(std::string_view name);
+template <>
+inline constexpr auto closed_list<CacheState> = name_list("off", "cold", "unknown", "warm");
 
 struct CacheProbe {
     CacheState state = CacheState::off;
@@ -38,6 +38,13 @@ struct CacheProbe {
     /// `--reset-cache`: the paths that emptied the caches, as of a request; empty: none was asked.
     std::string reset;
 };
+void walk(auto& fields, IsOf<CacheProbe> auto& probe) {
+    fields.value("state", 2, probe.state);
+    fields.text("why", 2, probe.why);
+    fields.value("tokens", 2, probe.tokens);
+    fields.value("cached_tokens", 2, probe.cached_tokens);
+    fields.text("reset", 2, probe.reset);
+}
 
 struct SummaryFigures;
 

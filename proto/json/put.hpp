@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "proto/json/members.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -18,8 +19,9 @@ using JsonPairs = std::initializer_list<JsonPair>;
 
 void put_object(JsonWriter& json, JsonPairs pairs);
 
-/// A number, a bool or a text; what may be unknown, null then; a vector of them; `JsonPairs`; or a
-/// function that writes it.
+/// A number, a bool, a text or a name of a closed list; what has a walk (members.hpp); what may be
+/// unknown, null then; a vector of them; `JsonPairs`; or a function that writes it. A type may have
+/// its own `put_value` beside it.
 template <typename Value>
 void put_value(JsonWriter& json, const Value& value) {
     if constexpr (std::is_same_v<Value, JsonPairs>) {
@@ -31,7 +33,7 @@ void put_value(JsonWriter& json, const Value& value) {
     } else if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
         json.string(value);
     } else {
-        json.optional(std::optional(value));
+        MemberWriter(json).write(value);
     }
 }
 template <typename Value>
@@ -45,6 +47,38 @@ void put_value(JsonWriter& json, const std::vector<Value>& values) {
         put_value(json, value);
     }
     json.end_array();
+}
+
+/// Empty is null.
+inline std::optional<std::string_view> or_null(std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+}
+/// Null unless it is known.
+template <typename Value>
+std::optional<Value> known_if(bool is_known, const Value& value) {
+    return is_known ? std::optional(value) : std::nullopt;
+}
+/// An array of what `write(json, item)` writes of each.
+template <typename Items, typename Write>
+auto put_each(const Items& items, Write write) {
+    return [&items, write](JsonWriter& json) {
+        json.begin_array();
+        for (const auto& item : items) {
+            write(json, item);
+        }
+        json.end_array();
+    };
+}
+/// An object of names and values.
+template <typename Items>
+auto put_named(const Items& items) {
+    return [&items](JsonWriter& json) {
+        json.begin_object();
+        for (const auto& [name, value] : items) {
+            put_value(json.key(name), value);
+        }
+        json.end_object();
+    };
 }
 
 /// Refers to its key and value: for the expression alone in which it is made.

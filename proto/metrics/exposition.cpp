@@ -22,28 +22,6 @@ constexpr char plain(char c) {
 
 }  // namespace
 
-const char* name_of(MetricType type) {
-    switch (type) {
-        case MetricType::unknown:
-            return "unknown";
-        case MetricType::counter:
-            return "counter";
-        case MetricType::gauge:
-            return "gauge";
-        case MetricType::histogram:
-            return "histogram";
-        case MetricType::summary:
-            return "summary";
-        case MetricType::info:
-            return "info";
-        case MetricType::state_set:
-            return "stateset";
-        case MetricType::gauge_histogram:
-            return "gaugehistogram";
-    }
-    return "";
-}
-
 bool Exposition::is_counter(const MetricSample& sample) const {
     const MetricFamily& family = families[sample.family];
     const bool is_part = sample.name.size() > family.name.size();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -33,8 +34,9 @@ enum class MetricType : std::uint8_t {
     state_set,
     gauge_histogram,
 };
-/// "counter", "gauge", ..; as the TYPE lines of OpenMetrics have them.
-const char* name_of(MetricType type);
+template <>
+inline constexpr auto closed_list<MetricType> = name_list(
+    "unknown", "counter", "gauge", "histogram", "summary", "info", "stateset", "gaugehistogram");
 
 struct MetricLabel {
     std::string_view name;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/core/names.hpp"
+
 namespace driftless {
 
 /// ServerFigure: what servers measure of themselves, under one name whatever the engine calls it;
@@ -37,11 +39,15 @@ enum class ServerFigure : std::uint8_t {
     draft_tokens,
     accepted_tokens,  ///< of the draft tokens
 };
-inline constexpr std::size_t server_figures = 20;
+/// The tables have the same.
+template <>
+inline constexpr auto closed_list<ServerFigure> = name_list(
+    "kv_usage", "host_kv_usage", "running", "waiting", "watts", "requests", "prompt_tokens",
+    "generated_tokens", "computed_prefill_tokens", "prefix_query_tokens", "prefix_hit_tokens",
+    "host_hit_tokens", "remote_hit_tokens", "preemptions", "offload_bytes", "onboard_bytes",
+    "queue_seconds", "prefill_seconds", "draft_tokens", "accepted_tokens");
+inline constexpr std::size_t server_figures = closed_list<ServerFigure>.size();
 
-/// The enum's own name; the tables have the same.
-const char* name_of(ServerFigure figure);
-std::optional<ServerFigure> server_figure_of(std::string_view name);
 /// It only grows: a run's part is its increase.
 constexpr bool is_counter(ServerFigure figure) {
     return figure >= ServerFigure::requests;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -55,9 +56,16 @@ enum class Outcome : std::uint8_t {
     interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
     not_sent,            ///< never fired
 };
-inline constexpr unsigned outcome_count = 26;
+template <>
+inline constexpr auto closed_list<Outcome> =
+    name_list("ok", "short_output", "long_output", "client_failed", "connect_failed", "tls_failed",
+              "send_failed", "timeout_connect", "timeout_first_byte", "timeout_idle",
+              "timeout_total", "http_3xx", "http_4xx", "http_429", "http_5xx", "bad_content",
+              "stream_error", "truncated", "bad_http", "bad_event", "limit_exceeded", "no_tokens",
+              "abandoned", "cancelled", "interrupted", "not_sent");
+inline constexpr unsigned outcome_count = closed_list<Outcome>.size();
+static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
 
-const char* name_of(Outcome outcome);
 /// Whether the answer came whole, of whatever length: ok, short_output or long_output.
 constexpr bool is_whole(Outcome outcome) {
     return outcome <= Outcome::long_output;
@@ -81,7 +89,6 @@ constexpr bool is_cut_off(Outcome outcome) {
 constexpr bool counts_ttft(Outcome outcome) {
     return outcome == Outcome::ok || outcome == Outcome::abandoned;
 }
-std::optional<Outcome> outcome_from_name(std::string_view name);
 
 /// Why a row was fired later than its due instant.
 enum class LateCause : std::uint8_t {
@@ -96,15 +103,16 @@ enum class LateCause : std::uint8_t {
     writer,    ///< held back by our own writer: no room to account for one more row
     burst,     ///< rows that were due before it, or with it, still left
 };
-inline constexpr unsigned late_cause_count = 10;
+template <>
+inline constexpr auto closed_list<LateCause> = std::to_array<const char*>(
+    {"none", "wake", "guard", "prepare", "lane", "inflight", "budget", "limit", "writer", "burst"});
+inline constexpr unsigned late_cause_count = closed_list<LateCause>.size();
+static_assert(static_cast<unsigned>(LateCause::burst) + 1 == late_cause_count);
 
 /// The user asked for it: such rows are in no figure of our own lateness.
 constexpr bool is_wish(LateCause cause) {
     return cause == LateCause::inflight || cause == LateCause::budget;
 }
-
-const char* name_of(LateCause cause);
-std::optional<LateCause> late_cause_from_name(std::string_view name);
 
 /// What the connection of a row was to it when it left.
 enum class ConnectionState : std::uint8_t {
@@ -113,10 +121,8 @@ enum class ConnectionState : std::uint8_t {
     sticky,  ///< `--connection sticky`: that of its session
     moved,   ///< `--connection sticky`: another one, for that of its session was busy, or gone
 };
-inline constexpr unsigned connection_state_count = 4;
-
-const char* name_of(ConnectionState state);
-std::optional<ConnectionState> connection_state_from_name(std::string_view name);
+template <>
+inline constexpr auto closed_list<ConnectionState> = name_list("fresh", "reused", "sticky", "moved");
 
 /// What the row was sent for. The figures are of `profile`.
 enum class Phase : std::uint8_t {
@@ -124,10 +130,9 @@ enum class Phase : std::uint8_t {
     profile,  ///< it is measured
     drain,    ///< after it
 };
-inline constexpr unsigned phase_count = 3;
-
-const char* name_of(Phase phase);
-std::optional<Phase> phase_from_name(std::string_view name);
+template <>
+inline constexpr auto closed_list<Phase> = name_list("warmup", "profile", "drain");
+inline constexpr unsigned phase_count = closed_list<Phase>.size();
 
 /// Which of the two servers of a dual-fire run a request is for; each row goes to both.
 enum class Side : std::uint8_t {
@@ -135,12 +140,11 @@ enum class Side : std::uint8_t {
     a,     ///< `--url`
     b,     ///< `--against`
 };
-inline constexpr unsigned side_count = 3;
-
-/// "a" or "b"; "none" for Side::none, which files have as null.
-const char* name_of(Side side);
-/// "a" or "b".
-std::optional<Side> side_from_name(std::string_view name);
+template <>
+inline constexpr auto closed_list<Side> = name_list("none", "a", "b");
+template <>
+inline constexpr bool first_is_null<Side> = true;
+inline constexpr unsigned side_count = closed_list<Side>.size();
 
 /// Where `output_tokens` comes from, best first.
 enum class TokensSource : std::uint8_t {
@@ -149,10 +153,9 @@ enum class TokensSource : std::uint8_t {
     ids,         ///< token ids on the chunks
     chunks,      ///< number of token-bearing chunks: a lower bound
 };
-inline constexpr unsigned tokens_source_count = 4;
-
-const char* name_of(TokensSource source);
-std::optional<TokensSource> tokens_source_from_name(std::string_view name);
+template <>
+inline constexpr auto closed_list<TokensSource> = name_list("usage", "continuous", "ids", "chunks");
+inline constexpr unsigned tokens_source_count = closed_list<TokensSource>.size();
 
 // Record: what is known about one row at the end. One row, one record, always. A plain value: the
 // writer assembles it (engine/record), JSONL carries it, the summary is fed with it; it computes

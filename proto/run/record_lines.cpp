@@ -20,225 +20,53 @@ namespace driftless {
 
 namespace {
 
-// FieldWriter: the fields of a record into a line.
-
-class FieldWriter {
+class RecordFields : public MemberWriter {
   public:
-    FieldWriter(std::string& out, const Record& record)
-        : json_(out), has_chunks_(record.has_chunks) {}
+    RecordFields(JsonWriter& json, const Record& record)
+        : MemberWriter(json), has_chunks_(record.has_chunks) {}
 
-    template <typename T>
-    void value(std::string_view key, int, const T& value) {
-        json_.key(key);
-        write(value);
-    }
-    void text(std::string_view key, int, const std::string& text) {
-        write_optional_text(json_, key, text);
-    }
-    void object(std::string_view key, int, const std::string& text) {
-        json_.key(key).raw(text.empty() ? std::string_view("null") : text);
-    }
-    void digest(std::string_view key, int, std::optional<std::uint64_t> digest) {
-        constexpr unsigned digits = 16;
-        char text[digits];
-        for (unsigned i = 0; i < digits; ++i) {
-            text[i] = "0123456789abcdef"[(digest.value_or(0) >> (60 - 4 * i)) & 15];
-        }
-        json_.key(key);
-        digest ? json_.string({text, digits}) : json_.null();
-    }
     template <typename T>
     void chunks(std::string_view key, int, const std::vector<T>& values, bool known) {
         json_.key(key);
-        has_chunks_&& known ? write_list(values) : write_null();
+        has_chunks_&& known ? write(values) : write_null();
     }
     void chunks(std::string_view key, int, const std::string& kinds) {
         json_.key(key);
         has_chunks_ && !kinds.empty() ? write(kinds) : write_null();
     }
-    void headers(std::string_view key, int, const std::vector<RecordedHeader>& headers) {
-        json_.key(key).begin_object();
-        for (const RecordedHeader& header : headers) {
-            value(header.name, 0, header.value);
-        }
-        json_.end_object();
-    }
-    void of_merged_run(std::string_view key, std::optional<std::uint32_t> shard) {
-        if (shard) {
-            value(key, 0, *shard);
-        }
-    }
-
-    JsonWriter& json() { return json_; }
 
   private:
-    template <typename T>
-    void write(const T& value) {
-        if constexpr (std::is_same_v<T, std::string>) {
-            json_.string(value);
-        } else if constexpr (std::is_same_v<T, bool>) {
-            json_.boolean(value);
-        } else if constexpr (std::is_same_v<T, double>) {
-            json_.number(value);
-        } else if constexpr (std::is_same_v<T, Side>) {
-            value == Side::none ? json_.null() : json_.string(name_of(value));
-        } else if constexpr (std::is_enum_v<T>) {
-            json_.string(name_of(value));
-        } else if constexpr (std::is_signed_v<T>) {
-            json_.integer(value);
-        } else {
-            json_.unsigned_integer(value);
-        }
-    }
-    template <typename T>
-    void write(const std::optional<T>& value) {
-        value ? write(*value) : write_null();
-    }
-    void write(const std::vector<std::string>& texts) {
-        texts.empty() ? write_null() : write_list(texts);
-    }
-    template <typename T>
-    void write_list(const std::vector<T>& values) {
-        json_.begin_array();
-        for (const T& value : values) {
-            write(value);
-        }
-        json_.end_array();
-    }
-    void write_null() { json_.null(); }
-
-    JsonWriter json_;
     bool has_chunks_;
+};
+
+/// The fields of a record out of a parsed line, whatever the order of its keys.
+class ParsedFields : public JsonMembers {
+  public:
+    using JsonMembers::JsonMembers;
+
+    template <typename T>
+    void chunks(const char* key, int since, std::vector<T>& out, bool& known) {
+        const JsonValue list = get(key, since);
+        known = list.present() && !list.is(JsonType::null);
+        if (known) {
+            take(key, list, out);
+        }
+    }
+    void chunks(const char* key, int since, std::string& kinds) { text(key, since, kinds); }
 };
 
 }  // namespace
 
 void append_jsonl(std::string& out, const Record& record) {
     const std::size_t begin = out.size();
-    FieldWriter fields(out, record);
-    fields.json().begin_object();
-    walk_record(fields, record);
-    fields.json().end_object();
+    JsonWriter json(out);
+    RecordFields fields(json, record);
+    json.begin_object();
+    walk(fields, record);
+    json.end_object();
     escape_unprintable_json(out, begin);
     out += '\n';
 }
-
-// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys.
-// Internal to proto/run; owns nothing.
-
-/// Lines mostly have the order in which they are read, so that each key stands behind the one
-/// before; one that does not is looked for among all of them.
-class ParsedFields : JsonMembers {
-  public:
-    static constexpr int later = 2;  ///< the first schema whose keys may be missing
-
-    explicit ParsedFields(JsonValue root) : root_(root), next_(root.first()) {}
-    using JsonMembers::error;
-
-    template <typename T>
-    void value(const char* key, int since, T& out) {
-        const JsonValue value = get(key, since);
-        if (value.present()) {
-            take(key, value, out);
-        }
-    }
-    void of_merged_run(const char* key, std::optional<std::uint32_t>& out) {
-        value(key, later, out);
-    }
-    void text(const char* key, int since, std::string& out) {
-        std::optional<std::string> text;
-        value(key, since, text);
-        out = std::move(text).value_or("");
-    }
-    template <typename T>
-    void chunks(const char* key, int since, std::vector<T>& out, bool& known) {
-        const JsonValue list = get(key, since);
-        known = list.present() && !list.is(JsonType::null);
-        take(key, list, out);
-    }
-    void chunks(const char* key, int since, std::string& kinds) { text(key, since, kinds); }
-    void digest(const char* key, int since, std::optional<std::uint64_t>& out) {
-        std::optional<std::string> text;
-        value(key, since, text);
-        if (text) {
-            keep(key, ErrorCode::out_of_range, digest_from_text(*text), out);
-        }
-    }
-    /// An object is kept as its text.
-    void object(const char* key, int since, std::string& out) {
-        const JsonValue value = get(key, since);
-        if (value.is(JsonType::object)) {
-            out = value.raw();
-        } else if (value.present() && !value.is(JsonType::null)) {
-            fail(ErrorCode::bad_json, key);
-        }
-    }
-    void headers(const char* key, int since, std::vector<RecordedHeader>& out) {
-        const JsonValue headers = get(key, since);
-        if (headers.present() && !headers.is(JsonType::object)) {
-            fail(ErrorCode::bad_json, key);
-            return;
-        }
-        for (JsonValue field = headers.first(); field.present(); field = field.next()) {
-            RecordedHeader& header = out.emplace_back();
-            header.name = field.key();
-            header.value = field.as_string();
-            if (!header.value && !field.is(JsonType::null)) {
-                fail(ErrorCode::bad_json, key);
-            }
-        }
-    }
-
-  private:
-    /// Keys that came with a schema after the first may be missing.
-    JsonValue get(const char* key, int since) {
-        const JsonValue found = next_.key() == key ? next_ : root_.find(key);
-        next_ = found.present() ? found.next() : next_;
-        if (!found.present() && since < later) {
-            fail(ErrorCode::missing, key);
-        }
-        return found;
-    }
-    template <typename T>
-    void take(const char* key, JsonValue value, std::optional<T>& out) {
-        if (!value.is(JsonType::null)) {
-            take(key, value, out.emplace());
-        }
-    }
-    template <typename T>
-    void take(const char* key, JsonValue value, std::vector<T>& out) {
-        if (value.present() && !value.is(JsonType::null) && !value.is(JsonType::array)) {
-            fail(ErrorCode::bad_json, key);
-        }
-        out.reserve(value.size());
-        for (JsonValue item = value.first(); item.present(); item = item.next()) {
-            take(key, item, out.emplace_back());
-        }
-    }
-    template <typename T>
-    void take(const char* key, JsonValue value, T& out) {
-        if constexpr (std::is_enum_v<T>) {
-            take_name(key, value, out);
-        } else {
-            JsonMembers::take(key, value, out);
-        }
-    }
-    template <typename Enum>
-    void take_name(const char* key, JsonValue value, Enum& out) {
-        const std::optional<std::string_view> name = value.as_string();
-        if (std::is_same_v<Enum, Side> && value.is(JsonType::null)) {
-            return;
-        }
-        if (name) {
-            keep(key, ErrorCode::out_of_range, from_name<Enum>(*name), out);
-        } else {
-            fail(ErrorCode::bad_json, key);
-        }
-    }
-
-    JsonValue root_;
-    JsonValue next_;  ///< the member behind the last one that was found
-};
 
 namespace {
 
@@ -367,19 +195,8 @@ namespace {
 bool read_written(JsonDocument& pieces, std::string_view line, Record& out) {
     line.remove_suffix(line.ends_with('\n') ? 1 : 0);
     WrittenFields fields(pieces, line);
-    walk_record(fields, out);
+    walk(fields, out);
     return fields.ends();
-}
-
-Result<RecordOrder> order_of(JsonValue line) {
-    RecordOrder order;
-    ParsedFields fields(line);
-    fields.value("row", 1, order.row);
-    fields.value("due_ns", 1, order.due_ns);
-    fields.value("pass", ParsedFields::later, order.pass);
-    fields.value("attempt", ParsedFields::later, order.attempt);
-    fields.value("side", ParsedFields::later, order.side);
-    return fields.error() ? Result<RecordOrder>(*fields.error()) : order;
 }
 
 bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
@@ -444,14 +261,12 @@ Result<void> read_record_into(JsonDocument& document, std::string_view line, Rec
     if (read_written(document, line, out)) {
         return check(out);
     }
-    const Result<JsonValue> root = document.parse(line);
-    if (!root || !root.value().is(JsonType::object)) {
-        return Error{ErrorCode::bad_json, 0, "read a record"};
+    Result<Record> read = read_json_line<Record, ParsedFields>(document, line, "read a record");
+    if (!read) {
+        return read.error();
     }
-    out = Record();
-    ParsedFields fields(root.value());
-    walk_record(fields, out);
-    return fields.error() ? Result<void>(*fields.error()) : check(out);
+    out = std::move(read).value();
+    return check(out);
 }
 
 Result<Record> read_record(JsonDocument& document, std::string_view line) {
@@ -462,6 +277,15 @@ Result<Record> read_record(JsonDocument& document, std::string_view line) {
     return record;
 }
 
+/// Of a line that is written in another way.
+static void walk(JsonMembers& fields, RecordOrder& order) {
+    fields.value("row", 1, order.row);
+    fields.value("due_ns", 1, order.due_ns);
+    fields.value("pass", 8, order.pass);
+    fields.value("attempt", 10, order.attempt);
+    fields.value("side", 14, order.side);
+}
+
 Result<RecordOrder> RecordOrders::read(std::string_view line) {
     WrittenFields fields(document_, line);
     walk_origin(fields, record_);
@@ -469,11 +293,7 @@ Result<RecordOrder> RecordOrders::read(std::string_view line) {
         return RecordOrder{record_.due_ns, record_.row, record_.pass, record_.attempt,
                            record_.side};
     }
-    const Result<JsonValue> root = document_.parse(line);
-    if (!root || !root.value().is(JsonType::object)) {
-        return Error{ErrorCode::bad_json, 0, "read a record"};
-    }
-    return order_of(root.value());
+    return read_json_line<RecordOrder>(document_, line, "read a record");
 }
 
 }  // namespace driftless

@@ -20,18 +20,12 @@
 namespace driftless {
 
 // The fields of a record in the order of its line: the one list by which lines are written and
-// read. Internal to proto/run. A row is a key, the schema that it came with, and the field.
-//
-// `Fields` is what is done with them: FieldWriter writes a line, WrittenFields reads one just as
-// it is written, ParsedFields any JSON object, keys in any order: there a key of a later schema
-// than 1 may be missing, and the field keeps what it holds. All have the same members: `value` (an
-// optional without a value, Side::none and a list of texts without any are null), `text` and
-// `object` (empty is null), `digest` (16 hex digits), `chunks` (null also without `has_chunks`),
-// `headers`, and `of_merged_run`, whose key other lines do not have.
+// read, a walk as members.hpp has it. Internal to proto/run. What is done with them: RecordFields
+// writes a line, WrittenFields reads one just as it is written, ParsedFields any JSON object, keys
+// in any order. They also have `chunks` (null also without `has_chunks`).
 
-/// Up to what orders records; `SomeRecord` is a Record, for a writer a const one.
-template <typename Fields, typename SomeRecord>
-void walk_origin(Fields& fields, SomeRecord& record) {
+/// Up to what orders records.
+void walk_origin(auto& fields, auto& record) {
     fields.value("row", 1, record.row);
     fields.value("request", 8, record.request);
     fields.value("pass", 8, record.pass);
@@ -55,8 +49,7 @@ void walk_origin(Fields& fields, SomeRecord& record) {
     fields.value("due_ns", 1, record.due_ns);
 }
 
-template <typename Fields, typename SomeRecord>
-void walk_times(Fields& fields, SomeRecord& record) {
+void walk_times(auto& fields, auto& record) {
     fields.value("parent_end_ns", 8, record.parent_end_ns);
     fields.value("overtaken", 9, record.overtaken);
     fields.value("armed_ns", 1, record.armed_ns);
@@ -64,7 +57,7 @@ void walk_times(Fields& fields, SomeRecord& record) {
     fields.value("drift_ns", 1, record.drift_ns);
     fields.value("held_ns", 1, record.held_ns);
     fields.value("late_cause", 1, record.late_cause);
-    fields.value("tainted", 1, record.tainted);
+    fields.texts("tainted", 1, record.tainted);
     fields.value("connect_ns", 1, record.connect_ns);
     fields.value("submit_ns", 3, record.submit_ns);
     fields.value("wire_ns", 1, record.wire_ns);
@@ -90,8 +83,7 @@ void walk_times(Fields& fields, SomeRecord& record) {
     fields.value("last_late_ns", 17, record.last_late_ns);
 }
 
-template <typename Fields, typename SomeRecord>
-void walk_tokens(Fields& fields, SomeRecord& record) {
+void walk_tokens(auto& fields, auto& record) {
     fields.chunks("chunk_ns", 1, record.chunk_ns, record.has_chunks);
     fields.chunks("chunk_tokens", 1, record.chunk_tokens, record.chunk_tokens_known);
     fields.chunks("chunk_late_ns", 17, record.chunk_late_ns, record.chunks_late_known);
@@ -109,15 +101,14 @@ void walk_tokens(Fields& fields, SomeRecord& record) {
     fields.value("tokens_source", 1, record.tokens_source);
 }
 
-template <typename Fields, typename SomeRecord>
-void walk_end(Fields& fields, SomeRecord& record) {
+void walk_end(auto& fields, auto& record) {
     fields.value("outcome", 1, record.outcome);
     fields.value("status", 1, record.status);
     fields.value("error", 1, record.error);
     fields.value("finish_reason", 1, record.finish_reason);
     fields.value("response_id", 1, record.response_id);
     fields.value("trace_id", 5, record.trace_id);
-    fields.headers("headers", 5, record.headers);
+    fields.by_name("headers", 5, record.headers);
     fields.object("worker", 6, record.worker);
     fields.value("inflight", 1, record.inflight);
     fields.digest("output_digest", 1, record.output_digest);
@@ -128,32 +119,15 @@ void walk_end(Fields& fields, SomeRecord& record) {
     fields.value("retransmits", 6, record.retransmits);
     fields.value("wire_delay_bound_ns", 7, record.wire_delay_bound_ns);
     fields.value("request_delay_ns", 7, record.request_delay_ns);
-    fields.of_merged_run("shard", record.shard);
+    fields.if_known("shard", 1, record.shard);
 }
 
-template <typename Fields, typename SomeRecord>
-void walk_record(Fields& fields, SomeRecord& record) {
+void walk(auto& fields, IsOf<Record> auto& record) {
     walk_origin(fields, record);
     walk_times(fields, record);
     walk_tokens(fields, record);
     walk_end(fields, record);
 }
-
-/// The value of a closed list by its name.
-template <typename Enum>
-extern std::optional<Enum> (*const from_name)(std::string_view);  // each list has its own below
-template <>
-inline constexpr auto from_name<Outcome> = outcome_from_name;
-template <>
-inline constexpr auto from_name<LateCause> = late_cause_from_name;
-template <>
-inline constexpr auto from_name<ConnectionState> = connection_state_from_name;
-template <>
-inline constexpr auto from_name<Phase> = phase_from_name;
-template <>
-inline constexpr auto from_name<Side> = side_from_name;
-template <>
-inline constexpr auto from_name<TokensSource> = tokens_source_from_name;
 
 /// WrittenFields: the fields of a record out of a line just as `append_jsonl` writes it: every key,
 /// in its order, without blanks. Anything else is `failed`, and the line is JsonDocument's to read:
@@ -186,7 +160,7 @@ class WrittenFields {
         }
     }
     template <std::size_t size>
-    void of_merged_run(const char (&key)[size], std::optional<std::uint32_t>& out) {
+    void if_known(const char (&key)[size], int, std::optional<std::uint32_t>& out) {
         out.reset();
         if (!failed_ && *at_ == ',') {
             value(key, 0, out.emplace());
@@ -198,8 +172,8 @@ class WrittenFields {
             take(out);
         }
     }
-    template <std::size_t size, typename T>
-    void value(const char (&key)[size], int, std::vector<T>& out) {
+    template <std::size_t size>
+    void texts(const char (&key)[size], int, std::vector<std::string>& out) {
         bool known = false;
         chunks(key, 0, out, known);
     }
@@ -229,7 +203,7 @@ class WrittenFields {
         }
     }
     template <std::size_t size>
-    void headers(const char (&key)[size], int, std::vector<RecordedHeader>& out) {
+    void by_name(const char (&key)[size], int, std::vector<RecordedHeader>& out) {
         out.clear();
         if (!take_key(key)) {
             return;
@@ -340,9 +314,9 @@ class WrittenFields {
     }
     template <typename Enum>
     void take_name(Enum& out) {
-        if constexpr (std::is_same_v<Enum, Side>) {
+        if constexpr (first_is_null<Enum>) {
             if (*at_ == 'n') {
-                out = Side::none;
+                out = Enum();
                 take_word("null");
                 return;
             }

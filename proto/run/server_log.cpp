@@ -9,7 +9,6 @@
 
 #include "proto/core/text.hpp"
 #include "proto/json/members.hpp"
-#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -30,6 +29,10 @@ void write_value(JsonWriter& json, std::optional<double> value) {
 }
 
 /// False where it is none.
+bool read_value(JsonValue from, double& out) {
+    out = from.as_double().value_or(0);
+    return from.as_double().has_value();
+}
 bool read_value(JsonValue from, std::optional<double>& out) {
     const std::string_view text = from.as_string().value_or("");
     out = from.as_double();
@@ -71,22 +74,6 @@ class SeriesNumbers {
     std::uint32_t within_ = 0;  ///< a run
 };
 
-/// Hands each number of one list and its value in the other to `take`, until that says false.
-/// Bounded by the values that are there. False where the lists do not fit each other.
-template <typename Take>
-bool read_pairs(JsonValue line, const char* series, const char* values, Take take) {
-    const JsonValue list = line.find(values);
-    SeriesNumbers numbers(line.find(series));
-    for (JsonValue value = list.first(); value.present(); value = value.next()) {
-        const std::optional<std::uint32_t> number =
-            numbers.at_end() ? std::nullopt : numbers.next();
-        if (!number || !take(*number, value)) {
-            return false;
-        }
-    }
-    return numbers.at_end() && list.is(JsonType::array);
-}
-
 /// So many numbers are shorter as a list of the first and the last.
 constexpr std::size_t run_min = 3;
 
@@ -113,114 +100,64 @@ void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
     json.end_array();
 }
 
-Result<ServerLine> read_series(JsonValue line) {
-    ServerSeries out;
-    JsonMembers members(line);
-    members.read("segment", out.segment);
-    members.read("series", out.series);
-    members.read("url", out.url);
-    members.read("name", out.name);
-    members.read("type", out.type);
-    members.read("counter", out.counter);
-    const JsonValue labels = members.get("labels");
-    if (labels.present() && !labels.is(JsonType::object)) {
-        members.fail(ErrorCode::bad_json, "labels");
-    }
-    if (members.error()) {
-        return *members.error();
-    }
-    for (JsonValue one = labels.first(); one.present(); one = one.next()) {
-        out.labels.emplace_back(one.key(), one.as_string().value_or(""));
-    }
-    return ServerLine(std::move(out));
-}
+/// Lists of numbers of series and of what each has: `series` and `values`, `grown` and `grown_by`.
+struct SeriesReader : JsonMembers {
+    using JsonMembers::JsonMembers;
 
-Result<ServerLine> read_scrape(JsonValue line) {
-    ServerScrape out;
-    JsonMembers members(line);
-    members.read("segment", out.segment);
-    members.read("t_ns", out.t_ns);
-    members.read("took_ns", out.took_ns);
-    members.read("url", out.url);
-    members.read("left_out", out.left_out);
-    if (members.error()) {
-        return *members.error();
+    template <typename Entry, typename Value>
+    void series(const char* series, const char* values, int since, std::vector<Entry>& out,
+                Value Entry::* value) {
+        const JsonValue places = get(series, later);
+        const JsonValue list = get(values, later);
+        if (!places.present() && since >= later) {
+            return;
+        }
+        SeriesNumbers numbers(places);
+        bool holds = list.is(JsonType::array);
+        for (JsonValue one = list.first(); holds && one.present(); one = one.next()) {
+            const std::optional<std::uint32_t> number =
+                numbers.at_end() ? std::nullopt : numbers.next();
+            holds = number && read_value(one, out.emplace_back(Entry{*number, {}}).*value);
+        }
+        fail_unless(holds && numbers.at_end(), ErrorCode::invalid, values);
     }
-    out.error = line.find("error").as_string().value_or("");
-    const bool has_values =
-        read_pairs(line, "series", "values", [&out](std::uint32_t series, JsonValue from) {
-            return read_value(from, out.changed.emplace_back(ServerValue{series, {}}).value);
-        });
-    if (!has_values) {
-        return Error{ErrorCode::invalid, 0, "values"};
+};
+
+struct SeriesWriter : MemberWriter {
+    using MemberWriter::MemberWriter;
+
+    template <typename Entry, typename Value>
+    void series(const char* series, const char* values, int, const std::vector<Entry>& entries,
+                Value Entry::* value) {
+        write_numbers(json_, series, entries);
+        json_.key(values).begin_array();
+        for (const Entry& one : entries) {
+            write_value(json_, one.*value);
+        }
+        json_.end_array();
     }
-    const auto read_growth = [&out](std::uint32_t series, JsonValue from) {
-        const std::optional<double> by = from.as_double();
-        out.grown.push_back({series, by.value_or(0)});
-        return by.has_value();
-    };
-    if (line.find("grown").present() && !read_pairs(line, "grown", "grown_by", read_growth)) {
-        return Error{ErrorCode::invalid, 0, "grown_by"};
-    }
-    return ServerLine(std::move(out));
-}
+};
 
 }  // namespace
 
 void append_server_series(std::string& out, const ServerSeries& series) {
-    const std::size_t from = out.size();
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("segment").unsigned_integer(series.segment);
-    json.key("series").unsigned_integer(series.series);
-    json.key("url").string(series.url);
-    json.key("name").string(series.name);
-    json.key("type").string(series.type);
-    json.key("counter").boolean(series.counter);
-    json.key("labels").begin_object();
-    for (const auto& [name, value] : series.labels) {
-        json.key(name).string(value);
-    }
-    json.end_object();
-    json.end_object();
-    escape_unprintable_json(out, from);
-    out += '\n';
+    append_json_line(out, series);
 }
 
 void append_server_scrape(std::string& out, const ServerScrape& scrape) {
-    const std::size_t from = out.size();
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("segment").unsigned_integer(scrape.segment);
-    json.key("t_ns").integer(scrape.t_ns);
-    json.key("took_ns").integer(scrape.took_ns);
-    json.key("url").string(scrape.url);
-    write_optional_text(json, "error", scrape.error);
-    json.key("left_out").unsigned_integer(scrape.left_out);
-    write_numbers(json, "series", scrape.changed);
-    json.key("values").begin_array();
-    for (const ServerValue& one : scrape.changed) {
-        write_value(json, one.value);
-    }
-    json.end_array();
-    write_numbers(json, "grown", scrape.grown);
-    json.key("grown_by").begin_array();
-    for (const ServerGrowth& one : scrape.grown) {
-        json.number(one.by);
-    }
-    json.end_array();
-    json.end_object();
-    escape_unprintable_json(out, from);
-    out += '\n';
+    append_json_line<SeriesWriter>(out, scrape);
 }
 
 Result<ServerLine> read_server_line(JsonDocument& document, std::string_view line) {
     const Result<JsonValue> root = document.parse(line);
-    if (!root || !root.value().is(JsonType::object)) {
-        return Error{ErrorCode::bad_json, 0, "read a line of server.jsonl"};
-    }
-    const bool is_series = root.value().find("name").present();
-    return is_series ? read_series(root.value()) : read_scrape(root.value());
+    const auto as_line = [](auto read) {
+        return read ? Result<ServerLine>(std::move(read).value())
+                    : Result<ServerLine>(read.error());
+    };
+    constexpr const char* doing = "read a line of server.jsonl";
+    return root && root.value().find("name").present()
+               ? as_line(read_members<ServerSeries>(root, doing))
+               : as_line(read_members<ServerScrape, SeriesReader>(root, doing));
 }
 
 namespace {
@@ -298,7 +235,7 @@ SeriesLog::Kept* SeriesLog::find(Source& source, const Exposition& page, const M
     line.series = next_++;
     line.url = source.url;
     line.name = sample.name;
-    line.type = name_of(page.families[sample.family].type);
+    line.type = page.families[sample.family].type;
     line.counter = page.is_counter(sample);
     for (const MetricLabel& label : page.labels_of(sample)) {
         line.labels.emplace_back(label.name, masked(label.value, secrets_, label.value.size()));
@@ -470,7 +407,7 @@ void ScrapedPages::fill_page(std::size_t place) {
         }
         MetricSample& sample = page_.samples.emplace_back();
         sample.name = series.line.name;
-        sample.family = series.line.counter ? 0 : series.line.type == "unknown" ? 2 : 1;
+        sample.family = series.line.counter ? 0 : series.line.type == MetricType::unknown ? 2 : 1;
         sample.value = series.value;
         sample.labels_begin = static_cast<std::uint32_t>(page_.labels.size());
         sample.labels_count = static_cast<std::uint32_t>(series.line.labels.size());

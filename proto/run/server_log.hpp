@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
-#include "proto/json/document.hpp"
+#include "proto/json/members.hpp"
 #include "proto/metrics/endpoint_figures.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "proto/metrics/server_figure.hpp"
@@ -32,7 +32,7 @@ struct ServerSeries {
     std::uint32_t series = 0;  ///< its number in the segment, from 0
     std::string url;
     std::string name;  ///< as served
-    std::string type;  ///< name_of(MetricType)
+    MetricType type = MetricType::unknown;
     bool counter = false;
     std::vector<std::pair<std::string, std::string>> labels;
 };
@@ -58,6 +58,27 @@ struct ServerScrape {
     std::vector<ServerValue> changed;
     std::vector<ServerGrowth> grown;  ///< in lines of older versions none
 };
+
+void walk(auto& fields, IsOf<ServerSeries> auto& series) {
+    fields.value("segment", 1, series.segment);
+    fields.value("series", 1, series.series);
+    fields.value("url", 1, series.url);
+    fields.value("name", 1, series.name);
+    fields.value("type", 1, series.type);
+    fields.value("counter", 1, series.counter);
+    fields.by_name("labels", 1, series.labels);
+}
+/// `fields` also has `series`, which is of these lines alone.
+void walk(auto& fields, IsOf<ServerScrape> auto& scrape) {
+    fields.value("segment", 1, scrape.segment);
+    fields.value("t_ns", 1, scrape.t_ns);
+    fields.value("took_ns", 1, scrape.took_ns);
+    fields.value("url", 1, scrape.url);
+    fields.text("error", 1, scrape.error);
+    fields.value("left_out", 1, scrape.left_out);
+    fields.series("series", "values", 1, scrape.changed, &ServerValue::value);
+    fields.series("grown", "grown_by", 2, scrape.grown, &ServerGrowth::by);
+}
 
 /// Appends one line, newline included, with every key in the order above: `changed` as the two
 /// lists `series` and `values`, `grown` as `grown` and `grown_by`. Three or more consecutive

@@ -251,14 +251,17 @@ constexpr StampOrder all_orders[] = {
 }  // namespace
 
 std::string fired_line(const Record& record) {
-    const std::string pass = record.user ? R"(,"pass":)" + std::to_string(record.pass) : "";
-    const std::string side =
-        record.side == Side::none ? "" : std::string(R"(,"side":")") + name_of(record.side) + '"';
-    return R"({"row":)" + std::to_string(record.row) + pass + side + R"(,"due_ns":)" +
-           std::to_string(record.due_ns) + R"(,"fired_ns":)" +
-           std::to_string(record.fired_ns.value_or(0)) + R"(,"held_ns":)" +
-           std::to_string(record.held_ns) + R"(,"late_cause":")" + name_of(record.late_cause) +
-           "\"}";
+    FiredRow fired{.row = record.row,
+                   .due_ns = record.due_ns,
+                   .fired_ns = record.fired_ns.value_or(0),
+                   .held_ns = record.held_ns,
+                   .late_cause = record.late_cause};
+    fired.pass = record.user ? std::optional(record.pass) : std::nullopt;
+    fired.side = record.side == Side::none ? std::nullopt : std::optional(record.side);
+    std::string line;
+    append_json_line(line, fired);
+    line.pop_back();
+    return line;
 }
 
 const std::vector<Law>& laws() {

@@ -6,60 +6,6 @@ namespace driftless::sim {
 
 namespace {
 
-using Unknown = std::optional<std::int64_t>;
-
-Unknown number(JsonValue line, const char* key) {
-    return line.find(key).as_i64();
-}
-
-std::uint64_t count(JsonValue line, const char* key) {
-    return static_cast<std::uint64_t>(number(line, key).value_or(INT64_MAX));
-}
-
-std::optional<std::uint64_t> count_or_null(JsonValue line, const char* key) {
-    const Unknown value = number(line, key);
-    return value ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
-}
-
-PeriodPercentiles percentiles(JsonValue line, const std::string& name) {
-    return {number(line, (name + "_p50_ns").c_str()), number(line, (name + "_p90_ns").c_str()),
-            number(line, (name + "_p99_ns").c_str())};
-}
-
-Period period_of(JsonValue line) {
-    Period period;
-    period.period = count(line, "period");
-    period.segment = static_cast<std::uint32_t>(count(line, "segment"));
-    period.begin_ns = number(line, "begin_ns").value_or(-1);
-    period.end_ns = number(line, "end_ns").value_or(-1);
-    period.phase = phase_from_name(line.find("phase").as_string().value_or("")).value();
-    period.released = count(line, "released");
-    period.ended = count(line, "ended");
-    period.unsent = count(line, "unsent");
-    period.failed = count(line, "failed");
-    period.abandoned = count(line, "abandoned");
-    period.censored = count(line, "censored");
-    period.in_flight = count(line, "in_flight");
-    period.live_trees = count_or_null(line, "live_trees");
-    period.users_added = count_or_null(line, "users_added");
-    period.first_tokens = count(line, "first_tokens");
-    period.input_tokens = number(line, "input_tokens").value_or(0);
-    period.input_tokens_corrected = number(line, "input_tokens_corrected").value_or(0);
-    period.output_tokens = number(line, "output_tokens").value_or(0);
-    period.output_tokens_corrected = number(line, "output_tokens_corrected");
-    period.ttft = percentiles(line, "ttft");
-    period.ttft_due = percentiles(line, "ttft_due");
-    period.tpot = percentiles(line, "tpot");
-    period.good = count_or_null(line, "good");
-    period.good_least = count_or_null(line, "good_least");
-    period.good_most = count_or_null(line, "good_most");
-    period.goodput = line.find("goodput").as_double();
-    period.expected_cached_tokens = number(line, "expected_cached_tokens");
-    period.expected_cached_tokens_reported = number(line, "expected_cached_tokens_reported");
-    period.cached_tokens = number(line, "cached_tokens");
-    return period;
-}
-
 /// Empty where the law does not bind the run; it cannot be read: a breach of its own.
 std::vector<Period> periods_of(const SimResult& result) {
     return read_periods(result.periods_jsonl).value_or(std::vector<Period>());
@@ -577,12 +523,12 @@ std::optional<std::vector<Period>> read_periods(std::string_view lines) {
     JsonDocument document;
     while (!lines.empty()) {  // ends: each line takes a byte at least
         const std::string_view line = lines.substr(0, lines.find('\n') + 1);
-        const Result<JsonValue> root = document.parse(line);
-        if (line.empty() || !root) {
+        const auto period = read_json_line<Period>(document, line, "read a period");
+        if (line.empty() || !period) {
             return std::nullopt;
         }
         std::string again;
-        append_period(again, periods.emplace_back(period_of(root.value())));
+        append_json_line(again, periods.emplace_back(period.value()));
         if (again != line) {
             return std::nullopt;
         }

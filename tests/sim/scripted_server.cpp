@@ -152,8 +152,8 @@ std::vector<CannedAnswer> make_answers() {
     std::vector<CannedAnswer> answers;
     for (const GoldenCase& golden : all_golden_cases()) {
         if (golden.dialect == "openai-chat") {
-            const auto first = outcome_from_name(golden.readings.front().outcome);
-            const auto last = outcome_from_name(golden.readings.back().outcome);
+            const auto first = from_name<Outcome>(golden.readings.front().outcome);
+            const auto last = from_name<Outcome>(golden.readings.back().outcome);
             CHECK(first && last && golden.readings.size() <= 2);
             answers.push_back(whole(golden.name.c_str(), golden.wire, *first));
             answers.back().or_else = *last;

@@ -422,7 +422,7 @@ std::string trace_of(const std::vector<Record>& records) {
     }
     TimedEvent event{.what = "mark", .at_ns = 50, .begin_ns = 60};
     std::string line;
-    append_timed_event(line, event);
+    append_json_line(line, event);
     slices.add_event(row_of(line, event_columns));
     return packets;
 }

@@ -156,7 +156,7 @@ TEST(Figures, AreTheKeysOfARecord) {
 
 TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     std::string line;
-    append_period(line, Period());
+    append_json_line(line, Period());
     const JsonText period(line);
     EXPECT_EQ(figures_of(RunTable::periods).size(), period.root.size());
     for (const Figure& figure : figures_of(RunTable::periods)) {

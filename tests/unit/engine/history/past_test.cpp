@@ -154,7 +154,7 @@ TEST(Past, NamesWhatIsWrong) {
     EXPECT_TRUE(says(why_of("fired.jsonl", fired_line(0, 1) + "\n"), ":2: "));
     EXPECT_TRUE(says(why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n"),
                      "row is out of range"));
-    EXPECT_TRUE(says(why_of("client.jsonl", "{\"from_ns\":1}\n"), "rows_fired is missing"));
+    EXPECT_TRUE(says(why_of("client.jsonl", "{\"from_ns\":1}\n"), "to_ns is missing"));
 }
 
 // A row that was sent again left when it left the last time; one with a record is not open,

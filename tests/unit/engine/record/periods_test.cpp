@@ -344,13 +344,13 @@ TEST(Periods, CountWhatWasNeverEnded) {
 TEST(Periods, LinesHoldAgainstTheirSchema) {
     std::string known;
     Period period{.end_ns = 1};
-    append_period(known, period);
+    append_json_line(known, period);
     period.live_trees = period.users_added = period.good = 1;
     period.goodput = 0.5;
     period.ttft = period.ttft_due = period.tpot = {1, 2, 3};
     period.cached_tokens = period.expected_cached_tokens = 7;
     period.expected_cached_tokens_reported = 7;
-    append_period(known, period);
+    append_json_line(known, period);
     for (const std::string& line : lines_of(known)) {
         EXPECT_EQ(schema_errors("proto/run/period.schema.json", line, true),
                   std::vector<std::string>());

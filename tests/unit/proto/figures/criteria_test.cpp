@@ -3,6 +3,7 @@
 #include "proto/figures/criteria.hpp"
 
 #include "cmd/flags/summary_values.hpp"
+#include "proto/json/put.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -65,9 +66,8 @@ TEST(Thresholds, AreToldInTheirUnits) {
     EXPECT_EQ(value_text(judge("request_throughput < 1")), "12.5");
     std::string text;
     JsonWriter json(text);
-    json.begin_object();
-    write_thresholds(json, {judge("errors > 5 %"), judge("tpot:p50 > 1s")});
-    json.end_object();
+    const std::vector<ThresholdFinding> findings{judge("errors > 5 %"), judge("tpot:p50 > 1s")};
+    put_object(json, {{"thresholds", findings}});
     EXPECT_EQ(
         text,
         R"({"thresholds":[{"fail_if":"errors > 5 %","value":0.04040404040404041,"unit":"share",)"

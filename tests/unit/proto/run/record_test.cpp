@@ -239,74 +239,6 @@ TEST(RecordJsonl, HoldsAgainstItsSchema) {
     }
 }
 
-/// What the schema must say of each field, by the list of fields.
-class SchemaFields {
-  public:
-    explicit SchemaFields(JsonValue properties) : properties_(properties) {}
-
-    template <typename T>
-    void value(const char* key, int, const T&) {
-        expect<T>(key, std::is_same_v<T, Side>);
-    }
-    template <typename T>
-    void value(const char* key, int, const std::optional<T>&) {
-        expect<T>(key, true);
-    }
-    void value(const char* key, int, const std::vector<std::string>&) { is(key, "array", true); }
-    void text(const char* key, int, const std::string&) { is(key, "string", true); }
-    void object(const char* key, int, const std::string&) { is(key, "object", true); }
-    void digest(const char* key, int, std::optional<std::uint64_t>) { is(key, "string", true); }
-    template <typename T>
-    void chunks(const char* key, int, const std::vector<T>&, bool) {
-        is(key, "array", true);
-    }
-    void chunks(const char* key, int, const std::string&) { is(key, "string", true); }
-    void headers(const char* key, int, const std::vector<RecordedHeader>&) {
-        is(key, "object", false);
-    }
-    void of_merged_run(const char* key, std::optional<std::uint32_t>) { is(key, "integer", false); }
-
-  private:
-    template <typename T>
-    void expect(const char* key, bool or_null) {
-        is(key,
-           std::is_enum_v<T> || std::is_same_v<T, std::string> ? "string"
-           : std::is_same_v<T, bool>                           ? "boolean"
-           : std::is_same_v<T, double>                         ? "number"
-                                                               : "integer",
-           or_null);
-        if constexpr (std::is_enum_v<T>) {
-            const JsonValue names = properties_.find(key).find("enum");
-            unsigned next = std::is_same_v<T, Side> ? 1 : 0;  // none is null
-            for (JsonValue name = names.first(); name.is(JsonType::string); name = name.next()) {
-                EXPECT_EQ(from_name<T>(*name.as_string()), static_cast<T>(next++)) << key;
-            }
-            EXPECT_EQ(next, count_of(T())) << key;
-        }
-    }
-    void is(const char* key, const std::string& type, bool or_null) {
-        EXPECT_EQ(properties_.find(key).find("type").raw(),
-                  or_null ? "[\"" + type + "\", \"null\"]" : "\"" + type + "\"")
-            << key;
-    }
-    static unsigned count_of(Outcome) { return outcome_count; }
-    static unsigned count_of(LateCause) { return late_cause_count; }
-    static unsigned count_of(ConnectionState) { return connection_state_count; }
-    static unsigned count_of(Phase) { return phase_count; }
-    static unsigned count_of(Side) { return side_count; }
-    static unsigned count_of(TokensSource) { return tokens_source_count; }
-
-    JsonValue properties_;
-};
-
-// The types of the fields, and their closed lists in the order of the enums.
-TEST(RecordJsonl, SchemaIsThatOfTheFields) {
-    const JsonText schema(source_file("proto/run/record.schema.json"));
-    SchemaFields fields(schema.root.find("properties"));
-    const Record record;
-    walk_record(fields, record);
-}
-
 // The keys of a record may stand in any order: each is looked for where the one before it ended,
 // and then among all of them.
 
@@ -471,7 +403,7 @@ bool is_taken(const std::string& line) {
     JsonDocument pieces;
     Record record;
     WrittenFields fields(pieces, line);
-    walk_record(fields, record);
+    walk(fields, record);
     EXPECT_TRUE(!fields.ends() || line_of(record) == line) << line;
     return fields.ends();
 }
