@@ -306,23 +306,17 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).chunk_ns.back() += result.period_ns; }},
 };
 
-TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
+TEST(Laws, HoldWhereRowsComeFastOrWait) {
     EXPECT_GT(lawful(run(dense_trace(), SimOptions{.inflight_max = 2000})).unread_max, Duration{0});
-}
-
-// A flag that stays raised with nothing behind it costs no row its certainty where an entry that
-// brings nothing is taken for proof; one that is not is only seen in that weather.
-TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
+    // A flag that stays raised with nothing behind it costs no row its certainty where an entry
+    // that brings nothing is taken for proof; one that is not is only seen in that weather.
     SimOptions options{.seed = 3, .weather = {.stuck_flag = 1}};
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
     options.weather.stuck_flag = 0;
     options.bug = Bug::no_proof;
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
-}
-
-// What waits for the first row gets no answer, and all else is sent.
-TEST(Laws, HoldWhereTurnsWait) {
-    SimOptions options{.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
+    // What waits for the first row gets no answer, and all else is sent.
+    options = {.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
     const SimResult result = lawful(run(trace_of_turns(), options));
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);

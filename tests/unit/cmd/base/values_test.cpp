@@ -155,7 +155,7 @@ TEST(Folders, TriesAboveFoldersOfOneLetter) {
 constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
 
 // The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
-TEST(RingErrors, NameTheCauseAndTheRemedyThatTheyKnow) {
+TEST(RingErrors, NameTheCauseTheLimitAndTheRemedy) {
     const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
     EXPECT_TRUE(says(filtered, "cannot set up io_uring on Linux 6.8: "));
     EXPECT_TRUE(says(filtered, "seccomp filter forbids it"));
@@ -174,16 +174,12 @@ TEST(RingErrors, NameTheCauseAndTheRemedyThatTheyKnow) {
     const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});
     EXPECT_FALSE(says(said, "seccomp"));
     EXPECT_EQ(said.find(';'), std::string::npos);
-}
-
-// A small limit of locked memory, as containers and older systems have, is named.
-TEST(RingErrors, NameTheLimitOfLockedMemory) {
-    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
-    const std::string said =
+    // A small limit of locked memory, as containers and older systems have, is named.
+    const std::string other_said =
         ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
-    EXPECT_TRUE(says(said, "this user can lock 64 KiB: ulimit -l 8192"));
+    EXPECT_TRUE(says(other_said, "this user can lock 64 KiB: ulimit -l 8192"));
     EXPECT_TRUE(says(ring_refusal(full, {.locked_kib = 0}), "this user can lock 0 KiB"));
-    EXPECT_FALSE(says(said, "seccomp"));
+    EXPECT_FALSE(says(other_said, "seccomp"));
     // The host that runs this test has a kernel with a name.
     EXPECT_FALSE(read_ring_bars().kernel.empty());
 }
@@ -196,7 +192,7 @@ std::string why(std::string_view text) {
     return read_mapping(text, out);
 }
 
-TEST(MappingFile, ReadsAndRefuses) {
+TEST(MappingFile, ReadsRefusesAndCoversTheEngines) {
     const std::string head = "engine = \"x\"\nprefixes = [\"x:\"]\n";
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"x:a\"\n"), "");
     EXPECT_EQ(why("engine = \"x\"\nfigure = []\n"), "line 1: prefixes is missing");
@@ -209,9 +205,6 @@ TEST(MappingFile, ReadsAndRefuses) {
               "line 3: [[figure]] running: label needs values, and values need a label");
     EXPECT_EQ(why(head + "gate = 1\n[[figure]]\nname = \"running\"\nmetrics = \"a\"\n"),
               "line 3: gate is not known; remove or correct it");
-}
-
-TEST(MappingFile, ShippedOnesCoverTheEnginesAndThePage) {
     std::set<std::string> engines;
     for (const EngineMapping& one : known_mappings()) {
         EXPECT_FALSE(one.sources.empty()) << one.engine;

@@ -73,7 +73,7 @@ TEST(PromptCount, CountsWordsAsANaiveSplitDoes) {
 
 // Blocks are equal exactly as far as the words are: one changed word changes its block and all
 // behind it, whatever the number of blanks.
-TEST(PromptCount, BlocksNameWholePrefixes) {
+TEST(PromptCount, BlocksNameWholePrefixesWithTheTemplate) {
     Random random(11);
     const std::string text = random_words(random, 64);
     std::vector<std::string> words = split_words(text);
@@ -89,15 +89,13 @@ TEST(PromptCount, BlocksNameWholePrefixes) {
             EXPECT_EQ(got[block] == blocks[block], block < changed / 8) << changed << ' ' << block;
         }
     }
-}
-
-// Template tokens stand before and behind the words and shift the blocks by exactly their number.
-TEST(PromptCount, TemplateTokensTakePartInBlocks) {
-    const std::string text = "one two three four five six seven";
-    const PromptCount with = count_text(text, 4, {3, 5}, 4096);
+    // Template tokens stand before and behind the words and shift the blocks by exactly their
+    // number.
+    const std::string other_text = "one two three four five six seven";
+    const PromptCount with = count_text(other_text, 4, {3, 5}, 4096);
     EXPECT_EQ(with.tokens(), 3 + 7 + 5u);
     EXPECT_EQ(with.blocks().size(), 3u);
-    EXPECT_NE(with.blocks()[0], count_text(text, 4, {}, 4096).blocks()[0]);
+    EXPECT_NE(with.blocks()[0], count_text(other_text, 4, {}, 4096).blocks()[0]);
     EXPECT_EQ(with.blocks()[0], count_text("one and more", 4, {3, 0}, 4096).blocks()[0]);
     EXPECT_EQ(count_text("", 4, {3, 5}, 1).tokens(), 8u);
 }
@@ -356,7 +354,7 @@ std::string quoted(const std::string& text) {
 }
 
 // Every golden string, as a completions prompt and as a message, in large pieces and small ones.
-TEST(TextTokens, AreThoseOfTheReference) {
+TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
     for (const char* name : {"qwen", "llama2"}) {
         const Golden golden = read_golden(name);
         Tokenizer tokenizer = load_tokenizer(name);
@@ -371,10 +369,7 @@ TEST(TextTokens, AreThoseOfTheReference) {
             ASSERT_EQ(ids_of(texts, chat, 1 + i % 5), golden.ids[i]) << text;
         }
     }
-}
-
-// The template stands around all texts together; each text is encoded by itself.
-TEST(TextTokens, TemplateAndSeveralTexts) {
+    // The template stands around all texts together; each text is encoded by itself.
     Tokenizer tokenizer = load_tokenizer("qwen");
     TextTokens texts(tokenizer);
     const auto one = ids_of(texts, R"({"prompt":"the cat"})", 100);
@@ -384,15 +379,12 @@ TEST(TextTokens, TemplateAndSeveralTexts) {
     EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin() + 2));
     EXPECT_TRUE(std::equal(one.begin(), one.end(),
                            both.begin() + 2 + static_cast<std::ptrdiff_t>(one.size())));
-}
-
-// A text beyond what is held is refused, not counted wrongly.
-TEST(TextTokens, TextsAreBounded) {
-    Tokenizer tokenizer = load_tokenizer("qwen");
-    TextTokens texts(tokenizer);
+    // A text beyond what is held is refused, not counted wrongly.
+    Tokenizer other_tokenizer = load_tokenizer("qwen");
+    TextTokens other_texts(other_tokenizer);
     for (const std::size_t bytes : {held_text_bytes_max, held_text_bytes_max + 1}) {
         PromptCount count;
-        count.reset(0, {}, &texts);
+        count.reset(0, {}, &other_texts);
         BodyReader reader;
         reader.reset(count, {.text = "prompt", .ids = "prompt"});
         EXPECT_TRUE(reader.feed(R"({"prompt":")"));

@@ -258,7 +258,7 @@ TEST(MockOptions, ReadsItsFlags) {
 }
 
 // A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
-TEST(MockOptions, ReadsWordRules) {
+TEST(MockOptions, ReadsWordsSessionsAndWhoItIs) {
     const MockCommandLine parsed =
         parse(words_of("--split-words the,cat --split-first dog,cow --join-words new+one,a+b "
                        "--tokenize llama.cpp --tokenize-overhead 1,2 --overhead-varies 3"));
@@ -274,26 +274,20 @@ TEST(MockOptions, ReadsWordRules) {
     EXPECT_EQ(core.tokenize_overhead.value().post, 2u);
     EXPECT_EQ(core.overhead_varies, 3u);
     EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
-}
-
-// Whose requests they are, and what histories are checked against.
-TEST(MockOptions, ReadsSessions) {
+    // Whose requests they are, and what histories are checked against.
     const CoreOptions standard = parse({}).options.core;
     EXPECT_EQ(standard.session_headers.front(), "X-Session-ID");
     EXPECT_EQ(standard.check_history, 0u);
-    const CoreOptions core =
+    const CoreOptions other_core =
         parse({"--log-headers", "X-Tree,X-User", "--check-history", "4294967295"}).options.core;
-    EXPECT_EQ(core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
-    EXPECT_EQ(core.check_history, 4294967295u);
+    EXPECT_EQ(other_core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
+    EXPECT_EQ(other_core.check_history, 4294967295u);
     EXPECT_EQ(parse({"--log-headers", "X Tree"}).kind, CommandLine::Kind::refused);
     EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).kind, CommandLine::Kind::refused);
-}
-
-// Who it pretends to be, beside its answers.
-TEST(MockOptions, ReadsWhoItIs) {
-    const CoreOptions core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
-    EXPECT_EQ(core.pod, "llama 7");
-    EXPECT_TRUE(!core.metric_names.vllm && core.metric_names.sglang);
+    // Who it pretends to be, beside its answers.
+    const CoreOptions third_core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
+    EXPECT_EQ(third_core.pod, "llama 7");
+    EXPECT_TRUE(!third_core.metric_names.vllm && third_core.metric_names.sglang);
     EXPECT_TRUE(parse({}).options.core.metric_names.vllm);
     EXPECT_TRUE(parse({}).options.core.metric_names.sglang);
     for (const std::vector<std::string>& wrong :

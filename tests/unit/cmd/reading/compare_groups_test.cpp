@@ -37,7 +37,7 @@ TEST(ComparedMetric, NamesAreReadBack) {
     }
 }
 
-TEST(BlockDraws, EachDrawHasAsManyUnitsAsThereAre) {
+TEST(BlockDraws, EachDrawHasAsManyNeighbours) {
     for (const std::size_t block : {1U, 2U, 7U, 10U, 11U}) {
         BlockDraws draws(11, block, 1);
         std::vector<double> sums(11, 0);
@@ -52,9 +52,6 @@ TEST(BlockDraws, EachDrawHasAsManyUnitsAsThereAre) {
             EXPECT_NEAR(sum / 20'000, 1, 0.05) << block;
         }
     }
-}
-
-TEST(BlockDraws, NeighboursAreDrawnTogether) {
     BlockDraws draws(1000, 100, 3);
     const auto counts = draws.next();
     std::size_t changes = 0;
@@ -66,7 +63,7 @@ TEST(BlockDraws, NeighboursAreDrawnTogether) {
 
 // The dependence of a tenth of a series is found whatever its length: an AR(1) has the variance
 // (1 + memory) / (1 - memory) of an independent series.
-TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
+TEST(LongRun, SlowDependenceIsSeenInSeriesThatCanTell) {
     for (const std::size_t rows : {1500U, 12'000U}) {
         const double memory = std::exp(-20.0 / static_cast<double>(rows));
         double variance = 0;
@@ -87,9 +84,6 @@ TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
         // (1.5 rows^3 / 20^2)^(1/3) = 0.155 rows, less what the mean of a short series hides.
         EXPECT_NEAR(reach / static_cast<double>(rows), 0.1, 0.03) << rows;
     }
-}
-
-TEST(LongRun, OfShortAndConstantSeries) {
     EXPECT_EQ(long_run_of({}).variance, 0);
     const std::vector<double> three{1, 2, 3};
     EXPECT_NEAR(long_run_of(three).variance, 2.0 / 3, 1e-12);
@@ -108,7 +102,7 @@ MetricComparison found_with(double between) {
             .pairs = 1000};
 }
 
-TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
+TEST(Power, SaysHowManyAreNeededAndIsReached) {
     // (1.95996 + 0.84162)^2 = 7.8489; 1000 x 0.02^2 x 7.8489 / log(1.03)^2
     const double log_difference = std::log(1.03);
     EXPECT_EQ(*rows_needed(found_with(0), 0.03),
@@ -122,10 +116,7 @@ TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
     ASSERT_TRUE(few && many);
     EXPECT_LT(*few, *many);
     EXPECT_FALSE(runs_needed(found_with(0.01), 3, 0.01)) << "rows alone are too few";
-}
-
-// As many rows as it asks for find the difference in about 80 of 100 cases.
-TEST(Power, IsReached) {
+    // As many rows as it asks for find the difference in about 80 of 100 cases.
     constexpr int simulations = 200;
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     ComparisonOptions options{.resamples = 200};
@@ -246,7 +237,7 @@ TEST(CompareGroups, TooFewRowsHaveNoInterval) {
     }
 }
 
-TEST(CompareGroups, Directions) {
+TEST(CompareGroups, DirectionsAndMargins) {
     const ComparedRun a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     ComparedRun b = make_run(400, [](std::size_t row) { return 2e6 * scattered(row, 2); });
     for (std::size_t row = 0; row < 400; row += 2) {
@@ -258,18 +249,16 @@ TEST(CompareGroups, Directions) {
     EXPECT_EQ(compare_one(b, a, "errors").in_these_runs, Shown::lower);
     EXPECT_EQ(compare_one(a, b, "throughput").in_these_runs, Shown::lower);
     EXPECT_EQ(compare_one(b, a, "output_throughput").in_these_runs, Shown::higher);
-}
-
-TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
-    const ComparedRun a = make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
-    const ComparedRun b =
+    const ComparedRun other_a =
+        make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    const ComparedRun other_b =
         make_run(4000, [](std::size_t row) { return 1.03e6 * scattered(row, 1); });
     ComparisonOptions options{.margin = 0.0301};
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::same);
+    EXPECT_EQ(compare_one(other_a, other_b, "ttft:mean", options).in_these_runs, Shown::same);
     options.margin = 0.0299;
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(other_a, other_b, "ttft:mean", options).in_these_runs, Shown::higher);
     options.margin = 0;
-    EXPECT_EQ(compare_one(a, a, "ttft:mean", options).in_these_runs, Shown::same);
+    EXPECT_EQ(compare_one(other_a, other_a, "ttft:mean", options).in_these_runs, Shown::same);
 }
 
 TEST(CompareGroups, ASideThatFailedWholly) {
@@ -313,7 +302,7 @@ TEST(CompareGroups, TimesAreOfRowsThatBothAnswered) {
     EXPECT_EQ(compare_one(c, a, "ttft:mean").pairs, 199U);
 }
 
-TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
+TEST(CompareGroups, NoErrorsAndTimesOfZeroHaveNoRatio) {
     const ComparedRun run = make_run(1000, [](std::size_t) { return 1e6; });
     const MetricComparison found = compare_one(run, run, "errors");
     EXPECT_EQ(found.change, 0);
@@ -323,9 +312,6 @@ TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
     EXPECT_EQ(found.in_these_runs, Shown::unsure);  // 0.28 points lie beyond the margin of 0.1
     ComparisonOptions options{.share_margin = 0.003};
     EXPECT_EQ(compare_one(run, run, "errors", options).in_these_runs, Shown::same);
-}
-
-TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
     const ComparedRun zero = make_run(100, [](std::size_t) { return 0.0; });
     const ComparedRun some = make_run(100, [](std::size_t) { return 1e6; });
     EXPECT_TRUE(std::isinf(compare_one(zero, some, "ttft:p50").ratio));
@@ -341,7 +327,7 @@ TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
     expect_no_interval(compare_one(a, b, "ttft:p50"), Doubt::undefined);
 }
 
-TEST(CompareGroups, HeavyTies) {
+TEST(CompareGroups, HeavyTiesAndTinyAndHugeValues) {
     const auto two_values = [](std::uint64_t seed) {
         return [seed](std::size_t row) { return scattered(row, seed) < 1.6 ? 10e6 : 20e6; };
     };
@@ -353,9 +339,6 @@ TEST(CompareGroups, HeavyTies) {
     const MetricComparison mean = compare_one(a, b, "ttft:mean");
     EXPECT_LT(mean.low, 1);
     EXPECT_GT(mean.high, 1);
-}
-
-TEST(CompareGroups, TinyAndHugeValuesAreComparedAlike) {
     const MadeGroups made = make_groups({}, 1, 1, 7);
     const MetricComparison usual = compare_one(made.a[0], made.b[0], "ttft:mean");
     for (const double scale : {1e-8, 1e8}) {  // about 1 ns, and some years
@@ -400,7 +383,7 @@ TEST(CompareGroups, TreesCountForLessThanTheirRows) {
     EXPECT_GT(compare_one(made.a[0], made.b[0], "ttft:mean").block, 3U);
 }
 
-TEST(CompareGroups, CountsWhatDoesNotMatch) {
+TEST(CompareGroups, CountsWhatDoesNotMatchInAnyOrder) {
     ComparedRun a = make_run(10, [](std::size_t) { return 1e6; });
     ComparedRun b = a;
     a.requests.pop_back();                 // key 9 is only in B
@@ -420,9 +403,6 @@ TEST(CompareGroups, CountsWhatDoesNotMatch) {
     EXPECT_EQ(compared.metrics[0].pairs, 7U);
     EXPECT_EQ(compared.metrics[0].a, 1e6);
     EXPECT_NEAR(compared.metrics[1].a, 1.0 / 9, 1e-12);
-}
-
-TEST(CompareGroups, TheSameInputGivesTheSameAnswerInAnyOrderOfRequests) {
     const MadeGroups made = make_groups({}, 1, 1, 5);
     ComparedRun turned = made.b[0];
     std::reverse(turned.requests.begin(), turned.requests.end());

@@ -343,7 +343,7 @@ Tokenizer tokenizer() {
     return std::move(loaded).value();
 }
 
-TEST(Render, IsRoleNewlineTextNewline) {
+TEST(Render, IsRoleAndTextAndKeepsPrefixes) {
     Tokenizer tokens = tokenizer();
     std::vector<TokenId> ids;
     render(std::vector<LogMessage>{{"system", "Be short."}, {"user", "Why?"}}, tokens, ids);
@@ -352,22 +352,19 @@ TEST(Render, IsRoleNewlineTextNewline) {
     EXPECT_EQ(tokens.decode(ids), "Once upon a time");
     render({}, tokens, ids);
     EXPECT_TRUE(ids.empty());
-}
-
-TEST(Render, KeepsPrefixes) {
-    Tokenizer tokens = tokenizer();
+    Tokenizer other_tokens = tokenizer();
     // Borders where tokens of a whole text would merge across: blanks, newlines, half words.
     const std::vector<LogMessage> all = {{"user", "a\n\n"}, {"assistant", " b\n"},
                                          {"user", "c "},    {"assistant", "ont"},
                                          {"tool", "inue"},  {"user", "\n"}};
     std::vector<TokenId> whole;
-    render(all, tokens, whole);
+    render(all, other_tokens, whole);
     std::vector<TokenId> head;
     for (const std::size_t count : {1, 3, 5}) {
-        render(std::span(all).first(count), tokens, head);
+        render(std::span(all).first(count), other_tokens, head);
         if (all[count].role == "user") {
             std::vector<TokenId> opening;
-            tokens.encode("assistant\n", opening);
+            other_tokens.encode("assistant\n", opening);
             head.resize(head.size() - opening.size());
         }
         ASSERT_LT(head.size(), whole.size());

@@ -232,7 +232,7 @@ std::string hex_of(KeyedHash& hash, std::string_view text) {
 }
 
 // RFC 4231, 4.2 to 4.4 and 4.7 (a key longer than a block of SHA-256).
-TEST(KeyedHash, IsTheOneOfTheRfc) {
+TEST(KeyedHash, IsTheOneOfTheRfcAndWipesASecret) {
     KeyedHash one = KeyedHash::create(std::string(20, '\x0b')).value();
     const char* const hi = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
     EXPECT_EQ(hex_of(one, "Hi There"), hi);
@@ -247,16 +247,13 @@ TEST(KeyedHash, IsTheOneOfTheRfc) {
     KeyedHash large = KeyedHash::create(std::string(131, '\xaa')).value();
     EXPECT_EQ(hex_of(large, "Test Using Larger Than Block-Size Key - Hash Key First"),
               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-}
-
-TEST(KeyedHash, WipesASecret) {
     std::string secret = "a secret that is long enough to stand on the heap";
-    const char* const bytes = secret.data();
+    const char* const other_bytes = secret.data();
     const std::size_t size = secret.size();
     wipe(secret);
     EXPECT_TRUE(secret.empty());
     secret.reserve(1);  // the same storage
-    EXPECT_FALSE(says(std::string(bytes, size), "secret"));
+    EXPECT_FALSE(says(std::string(other_bytes, size), "secret"));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
 }
 
 // Dual fire: a row has a record of each side, and may be open at one of them.
-TEST(Past, TellsTheSidesOfARowApart) {
+TEST(Past, TellsSidesApartAndRefusesFifos) {
     Past past(RunFacts{});
     for (const Side side : {Side::a, Side::b}) {
         Record record{
@@ -79,17 +79,14 @@ TEST(Past, TellsTheSidesOfARowApart) {
     EXPECT_EQ(past.open().at(sending_number(4, 0, Side::b)).fired_ns, 7);
     EXPECT_EQ(past.add_fired(R"({"row":4,"side":"c","fired_ns":7})").error().code,
               ErrorCode::out_of_range);
-}
-
-// A FIFO would make the reader wait for someone who writes.
-TEST(Past, RefusesWhatIsNotARegularFile) {
+    // A FIFO would make the reader wait for someone who writes.
     const ScratchFolder folder;
     for (const char* name : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
         const std::string path = folder.path() + "/" + name;
         ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-        Past past(RunFacts{});
+        Past other_past(RunFacts{});
         std::string why;
-        EXPECT_FALSE(read_past(folder.path(), "", past, why));
+        EXPECT_FALSE(read_past(folder.path(), "", other_past, why));
         EXPECT_EQ(why, path + ": is not a regular file, so it cannot be read again");
         std::filesystem::remove(path);
     }

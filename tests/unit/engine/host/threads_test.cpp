@@ -30,7 +30,7 @@ int keeper() {
     return 0;
 }
 
-TEST(Scheduling, AShortSliceIsGrantedOrNot) {
+TEST(Scheduling, SlicesAndKeepers) {
     std::thread([] {
         const std::int64_t slice_ns = ask_for_slice(engine_slice_ns);
         EXPECT_TRUE(slice_ns == engine_slice_ns || slice_ns == 0) << slice_ns;
@@ -41,9 +41,6 @@ TEST(Scheduling, AShortSliceIsGrantedOrNot) {
                   slice_ns == 0 ? Scheduling::ordinary : Scheduling::slice);
         EXPECT_EQ(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
     }).join();
-}
-
-TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
     CpuKeeper kept;
     ASSERT_TRUE(kept.start(allowed_cpus().front()));
     int thread = 0;
@@ -58,9 +55,6 @@ TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
     EXPECT_NE(CPU_ISSET(allowed_cpus().front(), &cpus), 0);
     EXPECT_GT(kept.stop(), 0);
     EXPECT_EQ(keeper(), 0);
-}
-
-TEST(Scheduling, AKeeperSeesWhoNeedsItsCpu) {
     EXPECT_EQ(parse_running("0.20 0.18 0.12 1/80 11206\n"), 1u);
     EXPECT_EQ(parse_running("12.20 0.18 0.12 37/1080 11206\n"), 37u);
     for (const char* text : {"", " ", "0.20 0.18 0.12", "0.20 0.18 0.12 x/80 1", "1 2 3 4"}) {
@@ -153,7 +147,7 @@ std::int64_t thread_clock_ns() {
 }
 
 // User and system time together are the thread's CPU clock, which is asked before and after.
-TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
+TEST(ThreadMeter, CountsCpuTimeFaultsAndInstructions) {
     const ThreadMeter meter;
     const std::int64_t before_ns = thread_clock_ns();
     const ThreadUse before = meter.read();
@@ -166,30 +160,20 @@ TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
     EXPECT_GE(use.user_ns + use.system_ns, 20'000'000 - 1'000'000);
     EXPECT_GE(use.voluntary_switches, 0);
     EXPECT_GE(use.involuntary_switches, 0);
-}
-
-TEST(ThreadMeter, AFreshPageIsAFault) {
     constexpr std::size_t bytes = 1 << 20;
     void* memory =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
-    const ThreadMeter meter;
-    const ThreadUse before = meter.read();
     for (std::size_t at = 0; at < bytes; at += 65'536) {
         static_cast<volatile char*>(memory)[at] = 1;
     }
-    const ThreadUse use = meter.read() - before;
     EXPECT_GE(use.minor_faults, 16);
     EXPECT_GE(use.major_faults, 0);
     ::munmap(memory, bytes);
-}
-
-// Counted or explained, never both and never neither.
-TEST(ThreadMeter, InstructionsAreCountedOrExplained) {
-    const ThreadMeter meter;
-    const ThreadUse use = meter.read();
-    EXPECT_EQ(use.instructions < 0, !meter.why_no_instructions().empty());
+    // Counted or explained, never both and never neither.
+    const ThreadUse other_use = meter.read();
+    EXPECT_EQ(other_use.instructions < 0, !meter.why_no_instructions().empty());
 }
 
 TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
@@ -219,7 +203,7 @@ ChildEnd end_of(Child& child) {
     return {};
 }
 
-TEST(Child, SaysHowItEndedOrThatItIsNotThere) {
+TEST(Child, SaysHowItEndedOrWhyThatIsNotKnown) {
     Child three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
     EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
@@ -232,12 +216,9 @@ TEST(Child, SaysHowItEndedOrThatItIsNotThere) {
     const Result<Child> child = Child::start(command);
     ASSERT_FALSE(child);
     EXPECT_EQ(child.error().code, ErrorCode::not_found);
-}
-
-// A supervisor may start us so; then the kernel would forget how a child ended.
-TEST(Child, SaysSoWhereChildrenWereIgnored) {
+    // A supervisor may start us so; then the kernel would forget how a child ended.
     (void)::signal(SIGCHLD, SIG_IGN);
-    Child three = Child::start(shell("exit 3")).value();
+    three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
 }
 
@@ -261,7 +242,7 @@ TEST(Child, GetsItsEnvironmentItsFilesAndDefaultSignals) {
     EXPECT_EQ(end_of(signalled.value()).signal, SIGPIPE);
 }
 
-TEST(Child, AGroupEndsWithWhatItStarted) {
+TEST(Child, EndsWithItsGroupAndItsOwner) {
     const ScratchFolder folder;
     const std::string pid_file = folder / "pid";
     Child child = Child::start(shell("sleep 600 & echo $! > " + pid_file + "; exit 0")).value();
@@ -278,14 +259,11 @@ TEST(Child, AGroupEndsWithWhatItStarted) {
         ::usleep(1000);
     }
     EXPECT_NE(::kill(left, 0), 0);
-}
-
-TEST(Child, IsKilledWithItsOwner) {
     pid_t id = 0;
     {
-        Child child = Child::start(shell("sleep 600")).value();
-        id = child.id();
-        EXPECT_FALSE(child.wait(1));
+        Child other_child = Child::start(shell("sleep 600")).value();
+        id = other_child.id();
+        EXPECT_FALSE(other_child.wait(1));
     }
     EXPECT_NE(::kill(id, 0), 0);
 }

@@ -80,7 +80,7 @@ std::optional<MeetMessage> read(const std::string& line) {
     return read_meet_message(line, document);
 }
 
-TEST(MeetMessage, ReadsBackWhatItWrites) {
+TEST(MeetMessage, ReadsBackWhatItWritesAndCutsAReason) {
     MeetMessage hello{.hello = {MeetPhase::after, 2, 3, "1.0 \"x\"", "00ff", "abcd"}};
     const auto back = read(to_line(hello)).value();
     EXPECT_EQ(back.hello.phase, MeetPhase::after);
@@ -98,16 +98,13 @@ TEST(MeetMessage, ReadsBackWhatItWrites) {
         EXPECT_EQ(read(to_line(message))->kind, kind);
         EXPECT_LE(to_line(message).size(), meet_line_bytes_max);
     }
-}
-
-// A reason may hold what the other side called itself: whatever that is, the line can be read.
-TEST(MeetMessage, CutsAReason) {
+    // A reason may hold what the other side called itself: whatever that is, the line can be read.
     MeetMessage message{.kind = Kind::refused};
     const auto read_back = [&message](const std::string& why) {
         message.why = why;
         EXPECT_LE(to_line(message).size() - 1, meet_line_bytes_max);
-        const auto back = read(to_line(message));
-        return back ? back->why : "not read";
+        const auto other_back = read(to_line(message));
+        return other_back ? other_back->why : "not read";
     };
     EXPECT_EQ(read_back(std::string(256, '"')), std::string(256, '"'));
     EXPECT_EQ(read_back(std::string(256, '\n')), std::string(256, '\n'));

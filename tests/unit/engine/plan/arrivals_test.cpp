@@ -66,7 +66,7 @@ TEST(Arrivals, HaveTheRateThatWasAsked) {
 }
 
 // Under a rate that changes, the arrivals taken back through the curve have the law of their gaps.
-TEST(Arrivals, KeepTheirLawOnRamps) {
+TEST(Arrivals, FollowRampsAndEndWhereTheRateEnds) {
     for (const ArrivalLaw law : {ArrivalLaw::poisson, ArrivalLaw::gamma}) {
         ArrivalRules rules = rules_of(law, 0, 11);
         rules.shape = 3;
@@ -85,10 +85,7 @@ TEST(Arrivals, KeepTheirLawOnRamps) {
                                              : distance_from(gaps, gamma),
                   fits_at_one_percent);
     }
-}
-
-// And on the clock: as many in each stretch as the curve expects, within chance.
-TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
+    // And on the clock: as many in each stretch as the curve expects, within chance.
     ArrivalRules rules = rules_of(ArrivalLaw::poisson, 0, 4);
     rules.curve.add(100, 10, 110);
     const Times times = times_of(rules, 6000);
@@ -100,11 +97,8 @@ TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
         });
         EXPECT_NEAR(static_cast<double>(within), expected, 2.58 * std::sqrt(expected));
     }
-}
-
-// As vllm bench: each gap at the rate of its row.
-TEST(Arrivals, RampOverRowsAndEndWhereTheRateEnds) {
-    ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
+    // As vllm bench: each gap at the rate of its row.
+    rules = rules_of(ArrivalLaw::constant, 0);
     rules.over_rows = RampOverRows{1, 4, RampForm::linear};
     EXPECT_EQ(times_of(rules, 4), (Times{0, 500'000'000, 833'333'333, 1'083'333'333}));
     rules.over_rows->form = RampForm::exponential;
@@ -138,7 +132,7 @@ Times dues(const Plan& plan) {
 }
 
 // File order is that of `index`, also where times are not in it; sums are those of the rows left.
-TEST(Arrivals, TakeRowsInFileOrder) {
+TEST(Arrivals, TakeRowsInFileOrderAndTreesAsRecorded) {
     Trace trace = trace_of({{0, 0}, {5, 0}, {9, 0}});
     std::swap(trace.rows[0].index, trace.rows[2].index);
     ArrivalRules rules = rules_of(ArrivalLaw::constant, 1000);
@@ -154,18 +148,16 @@ TEST(Arrivals, TakeRowsInFileOrder) {
     EXPECT_NE(shorter.schedule_digest, plan.schedule_digest);
     EXPECT_NE(arrived(rules_of(ArrivalLaw::constant, 1001), trace).schedule_digest,
               plan.schedule_digest);
-}
-
-// Trees come as a whole: the rows of one keep their recorded distances.
-TEST(Arrivals, MoveTreesAsTheyWereRecorded) {
-    const Trace trace = trace_of({{0, 0}, {2 * ms, 0}, {3 * ms, 1}, {4 * ms, 1}, {4 * ms, 0}});
-    ArrivalRules rules = rules_of(ArrivalLaw::constant, 100);
+    // Trees come as a whole: the rows of one keep their recorded distances.
+    const Trace other_trace =
+        trace_of({{0, 0}, {2 * ms, 0}, {3 * ms, 1}, {4 * ms, 1}, {4 * ms, 0}});
+    rules = rules_of(ArrivalLaw::constant, 100);
     rules.by_trees = true;
-    const Plan plan = arrived(rules, trace);
-    EXPECT_EQ(dues(plan), (Times{0, 2 * ms, 4 * ms, 10 * ms, 11 * ms}));
-    EXPECT_EQ(planned_rate(rules, trace, plan), 100);
+    const Plan other_plan = arrived(rules, other_trace);
+    EXPECT_EQ(dues(other_plan), (Times{0, 2 * ms, 4 * ms, 10 * ms, 11 * ms}));
+    EXPECT_EQ(planned_rate(rules, other_trace, other_plan), 100);
     rules.all_at_once = true;
-    EXPECT_EQ(dues(arrived(rules, trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
+    EXPECT_EQ(dues(arrived(rules, other_trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
 }
 
 // The inverse of a curve is its inverse, at every piece and between them.

@@ -260,7 +260,7 @@ TEST(TokenizerFile, RefusesWhatLacksItsTokensOrIds) {
 }
 
 // As in the files of GPT-4 and GPT-4o: ids without a token behind the last merged one.
-TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
+TEST(TokenizerFile, RefusesHolesAndUnknownSteps) {
     const auto holding = [](const std::string& vocabulary) {
         return file(R"({"type":"BPE","vocab":{)" + vocabulary + R"(},"merges":["a b"]})",
                     R"(,"added_tokens":[{"id":9,"content":"<end>","special":true}])");
@@ -272,9 +272,6 @@ TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
     refuses(holding(R"("a":0,"b":4,"ab":5,"<end>":9)"), "no token has the id 1, nor 2 others");
     takes(holding(R"("a":0,"b":1,"ab":10)"
                   R"(,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"i":8)"));  // 9 is an added one
-}
-
-TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
     refuses(with("normalizer", R"({"type":"Nmt"})"), "a normalizer of type 'Nmt'");
     refuses(with("normalizer", R"({"type":"Replace","pattern":{},"content":"x"})"),
             "neither a String nor a Regex");
@@ -297,7 +294,7 @@ TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
 }
 
 // Letters that stand for no byte: tokens and merges that no text leads to change nothing.
-TEST(TokenizerFile, PassesOverMergesThatAreNeverMade) {
+TEST(TokenizerFile, PassesOverMergesThatAreNeverMadeAndKnowsTekken) {
     std::string why;
     Result<TokenizerParts> parts =
         read_tokenizer(file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"中":3,"中a":4,"b中":5},)"
@@ -310,10 +307,7 @@ TEST(TokenizerFile, PassesOverMergesThatAreNeverMade) {
     tokenizer.encode("ab", ids);
     EXPECT_EQ(ids, std::vector<TokenId>{2});
     EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{3, 2}), "中ab");
-}
-
-// Mistral's tekken.json is known by its config.
-TEST(TokenizerFile, KnowsTekken) {
+    // Mistral's tekken.json is known by its config.
     refuses(R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
             R"("vocab":[]})",
             "its 'vocab' ends after 0 of 290 tokens");
@@ -355,16 +349,13 @@ std::string refusal(const std::string& ranks, const std::string& config) {
     return why;
 }
 
-TEST(RankFile, IsRecognisedByItsFirstLine) {
+TEST(RankFile, IsRecognisedAndRefusedByLine) {
     EXPECT_TRUE(is_rank_file("IQ== 0\nIg== 1\n"));
     EXPECT_TRUE(is_rank_file("IQ== 0\r\n"));
     EXPECT_TRUE(is_rank_file("IQ== 0"));
     for (const char* text : {"", "\n", "{}", "IQ==", "IQ== ", "IQ== x", "IQ= 0", "I?== 0", " 0"}) {
         EXPECT_FALSE(is_rank_file(text)) << text;
     }
-}
-
-TEST(RankFile, DamageIsNamedByLine) {
     const std::string ranks = kimi_file("tiktoken.model");
     const std::string config = kimi_file("tokenizer_config.json");
     EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "Ig== one\n"), config),
@@ -384,10 +375,6 @@ TEST(RankFile, DamageIsNamedByLine) {
         says(refusal(ranks, config.substr(0, 40)), "tokenizer_config.json next to it is not JSON"));
     EXPECT_TRUE(says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
                      "an added token without an id"));
-}
-
-TEST(RankFile, UnknownCutsAreRefusedWithTheRemedy) {
-    const std::string ranks = kimi_file("tiktoken.model");
     EXPECT_TRUE(says(refusal(ranks, ""), "there is no tokenizer_config.json next to it"));
     EXPECT_TRUE(says(refusal(ranks, "{}"), "names no 'pat_str'"));
     EXPECT_TRUE(says(refusal(ranks, "{}"), "take the model's tokenizer.json"));
@@ -507,7 +494,7 @@ std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
 
 using Sizes = std::vector<std::size_t>;
 
-TEST(TextCuts, ComeEachSoManyCodePointsAndInLongRuns) {
+TEST(TextCuts, ComeInLongRunsAndCostKimiTokens) {
     EXPECT_EQ(cuts_of("abcdef", {}), Sizes({6}));
     EXPECT_EQ(cuts_of("abcdef", {6, 0}), Sizes({6}));
     EXPECT_EQ(cuts_of("abcdefg", {6, 0}), Sizes({6, 1}));
@@ -516,11 +503,8 @@ TEST(TextCuts, ComeEachSoManyCodePointsAndInLongRuns) {
     EXPECT_EQ(cuts_of("abcde fghi", {0, 4}), Sizes({4, 6}));
     EXPECT_EQ(cuts_of("abcde     f", {8, 4}), Sizes({4, 4, 3}));
     EXPECT_EQ(cuts_of("", {8, 4}), Sizes());
-}
-
-// token-exact.md, section 4, row K: a text of words of four bytes gains a token per cut that falls
-// behind a blank, none where the cut falls just before one.
-TEST(TextCuts, OfKimiCostATokenUnlessTheyFallBeforeABlank) {
+    // token-exact.md, section 4, row K: a text of words of four bytes gains a token per cut that
+    // falls behind a blank, none where the cut falls just before one.
     Tokenizer tokenizer = load_tokenizer("kimi_ranks");
     std::string text = "the";
     while (text.size() < 1'000'000) {
@@ -568,13 +552,10 @@ void hold_against_reference(const std::string& name) {
     }
 }
 
-TEST(TokenizerGolden, SmallTokenizersAgreeWithTheReference) {
+TEST(TokenizerGolden, TokenizersAgreeWithTheReference) {
     for (const std::string& name : small_tokenizers()) {
         hold_against_reference(name);
     }
-}
-
-TEST(TokenizerGolden, RealTokenizersAgreeWithTheReference) {
     const std::vector<std::string> names = real_tokenizers();
     if (names.empty()) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;

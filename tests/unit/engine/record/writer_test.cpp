@@ -252,7 +252,7 @@ Event armed(std::uint32_t request, std::uint32_t user) {
 }
 
 // Two engines have rows 0, 2, 4 and 1, 3 of a plan of 5, and play each of them twice.
-TEST(EventSource, NumbersPlayingsOfRowsOverAllEngines) {
+TEST(EventSource, NumbersPlayingsOverAllEnginesButOne) {
     const std::vector<std::uint32_t> even{0, 2, 4};
     const std::vector<std::uint32_t> odd{1, 3};
     const EventSource engines[] = {{nullptr, &even, 6}, {nullptr, &odd, 4}};
@@ -270,9 +270,6 @@ TEST(EventSource, NumbersPlayingsOfRowsOverAllEngines) {
     }
     EXPECT_EQ(*requests.rbegin(), 9u);
     EXPECT_EQ(numbered(armed(4, 0), engines[1], {1, 2}, 5).request, UINT32_MAX) << "it has four";
-}
-
-TEST(EventSource, LeavesWhatOneEnginePlays) {
     const Event event = numbered(armed(7, Due::no_user), {}, {0, 1}, 5);
     EXPECT_EQ(event.request, 7u);
     EXPECT_EQ(event.user, Due::no_user);

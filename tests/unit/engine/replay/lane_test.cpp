@@ -149,7 +149,7 @@ TEST(AnswerWait, GoesOnWhereTheServerMayHaveHadToWait) {
 
 // Counts as the kernel gives them for a connection, and what they say of one exchange.
 
-TEST(ResendMeter, CountsWhatIsOfOneExchange) {
+TEST(ResendMeter, CountsWhatIsOfOneExchangeHoweverLate) {
     ResendMeter meter({2, 2});
     ResendMeter::Spent spent = meter.take({2, 2});
     EXPECT_EQ(spent.segments, 0u);
@@ -160,18 +160,15 @@ TEST(ResendMeter, CountsWhatIsOfOneExchange) {
     spent = meter.take({6, 5});
     EXPECT_EQ(spent.segments, 2u);
     EXPECT_TRUE(spent.lost);
-}
-
-// The word of an exchange that is over hid the loss of the next one: it came before that was sent,
-// or in the middle of it.
-TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
-    ResendMeter meter({0, 0});
-    EXPECT_TRUE(meter.take({1, 0}).lost);  // the word is still under way
-    const ResendMeter::Spent next = meter.take({2, 1});
+    // The word of an exchange that is over hid the loss of the next one: it came before that was
+    // sent, or in the middle of it.
+    ResendMeter other_meter({0, 0});
+    EXPECT_TRUE(other_meter.take({1, 0}).lost);  // the word is still under way
+    const ResendMeter::Spent next = other_meter.take({2, 1});
     EXPECT_EQ(next.segments, 1u);
     EXPECT_TRUE(next.lost);
-    EXPECT_FALSE(meter.take({2, 1}).lost);  // nothing was sent again
-    EXPECT_FALSE(meter.take({3, 3}).lost);  // both words came, and that of its own
+    EXPECT_FALSE(other_meter.take({2, 1}).lost);  // nothing was sent again
+    EXPECT_FALSE(other_meter.take({3, 3}).lost);  // both words came, and that of its own
     // A loss is owed its word for ever.
     ResendMeter losing({0, 0});
     EXPECT_TRUE(losing.take({1, 0}).lost);
@@ -180,10 +177,10 @@ TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
     // Copies that the network makes are said to be there twice, though nothing was sent again.
     ResendMeter copied({0, 0});
     EXPECT_FALSE(copied.take({1, 1}).copied);
-    const ResendMeter::Spent spent = copied.take({2, 3});
-    EXPECT_TRUE(spent.copied);
-    EXPECT_EQ(spent.segments, 1u);
-    EXPECT_FALSE(spent.lost);  // by that word, which may be a copy's
+    const ResendMeter::Spent other_spent = copied.take({2, 3});
+    EXPECT_TRUE(other_spent.copied);
+    EXPECT_EQ(other_spent.segments, 1u);
+    EXPECT_FALSE(other_spent.lost);  // by that word, which may be a copy's
 }
 
 // How long a server keeps idle connections: what it says, and what its closes show.

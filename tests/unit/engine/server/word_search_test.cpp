@@ -142,7 +142,7 @@ TEST(WordSearch, WordsThatJoinAreDroppedOrRefused) {
 }
 
 // The same question, another answer: nothing is dropped, and the search ends at once.
-TEST(WordSearch, AWaveringServerIsFoundOut) {
+TEST(WordSearch, EndsAtAWaveringServerOrItsLastQuestion) {
     std::int64_t asked = 0;
     const WordSearch over = search(512, [&](std::span<const std::uint32_t> words) {
         return static_cast<std::int64_t>(words.size()) + asked++ % 2;
@@ -157,20 +157,17 @@ TEST(WordSearch, AWaveringServerIsFoundOut) {
     EXPECT_EQ(in_pieces.dropped(), (Words{7, 400}));
     EXPECT_EQ(in_pieces.first_words(), 512);
     EXPECT_EQ(in_pieces.first_tokens(), 515);
-}
-
-// When the questions run out, bad groups go whole: what is left is good all the same.
-TEST(WordSearch, DropsWholeGroupsWhenQuestionsRunOut) {
-    WordSearchLimits limits{.questions_max = 30};
+    // When the questions run out, bad groups go whole: what is left is good all the same.
+    WordSearchLimits other_limits{.questions_max = 30};
     Tokens tokens{.extra = {{3, 1}, {30, 1}, {300, 1}}};
-    const WordSearch over = search(4096, tokens, limits);
-    EXPECT_EQ(over.verdict(), Verdict::reduced);
-    const Words dropped = over.dropped();
+    const WordSearch other_over = search(4096, tokens, other_limits);
+    EXPECT_EQ(other_over.verdict(), Verdict::reduced);
+    const Words dropped = other_over.dropped();
     EXPECT_GT(dropped.size(), 3u);
     for (const auto& [word, more] : tokens.extra) {
         EXPECT_TRUE(std::find(dropped.begin(), dropped.end(), word) != dropped.end());
     }
-    EXPECT_LT(over.questions(), 60u);
+    EXPECT_LT(other_over.questions(), 60u);
 }
 
 // The search for words that may open a prompt asks in order, keeps what is one token, and ends.
@@ -263,7 +260,7 @@ TEST(SplitSearch, FindsEverySplitAndTheBlockOfAKnownOne) {
 
 // Nothing cached, nothing reported, or blocks longer than the prompt: it says so, after three
 // tries. A cache that is filled a little later is waited for.
-TEST(SplitSearch, SaysThatNothingWasHit) {
+TEST(SplitSearch, BelievesNeitherSilenceNorContradiction) {
     for (const std::int64_t reported : {-1, 0, 16}) {
         const Found found =
             find_splits(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
@@ -275,10 +272,7 @@ TEST(SplitSearch, SaysThatNothingWasHit) {
     });
     EXPECT_EQ(late.verdict, SplitVerdict::found);
     EXPECT_EQ(late.pre, 5u);
-}
-
-// Two workers that are asked in turn, of which one has the prompt: no split is made up.
-TEST(SplitSearch, BelievesNoCountsThatContradict) {
+    // Two workers that are asked in turn, of which one has the prompt: no split is made up.
     for (std::uint32_t turn = 0; turn < 2; ++turn) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
             const Found found =
@@ -381,17 +375,14 @@ TEST(ChatTemplate, GuessesByTheMarks) {
 }
 
 // Two guesses of as many tokens that lay them in different places tell nothing.
-TEST(ChatTemplate, TakesNothingThatTwoGuessesDisagreeOn) {
+TEST(ChatTemplate, IsReadOrGuessedInOneWayOnly) {
     const TemplateSplit three{"A", {3, 5}};
     const TemplateSplit same{"B", {3, 5}};
     const TemplateSplit four{"C", {4, 4}};
     EXPECT_TRUE(split_of(std::vector{three, same}, 8));
     EXPECT_FALSE(split_of(std::vector{three, same, four}, 8));
     EXPECT_FALSE(split_of({}, 8));
-}
-
-// Where models keep it: in the config, in a list there, or in a file of its own.
-TEST(ChatTemplate, IsReadFromTheFolderOfTheTokenizer) {
+    // Where models keep it: in the config, in a list there, or in a file of its own.
     const ScratchFolder folder;
     const std::string file = folder / "tokenizer.json";
     EXPECT_FALSE(read_chat_template(file));

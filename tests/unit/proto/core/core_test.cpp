@@ -12,7 +12,7 @@ namespace driftless {
 
 namespace {
 
-TEST(ErrorCode, HasAName) {
+TEST(ErrorCode, HasANameAndAReasonInWords) {
     const std::pair<ErrorCode, const char*> names[] = {
         {ErrorCode::bad_json, "bad_json"},   {ErrorCode::bad_http, "bad_http"},
         {ErrorCode::too_large, "too_large"}, {ErrorCode::out_of_range, "out_of_range"},
@@ -29,10 +29,7 @@ TEST(ErrorCode, HasAName) {
     for (const auto& [code, name] : names) {
         EXPECT_STREQ(name_of(code), name);
     }
-}
-
-// A person reads what the system says, or words; never the name of a code.
-TEST(ErrorCode, HasAReasonInWords) {
+    // A person reads what the system says, or words; never the name of a code.
     EXPECT_EQ(reason_of({ErrorCode::not_found, ENOENT, "open"}), "No such file or directory");
     EXPECT_EQ(reason_of({ErrorCode::too_large, 0, "read a line"}), "too large");
     for (int code = 0; code <= static_cast<int>(ErrorCode::invalid); ++code) {

@@ -409,7 +409,7 @@ TEST(EndpointFigures, CountersAndSumsOfNothingAreUnknown) {
 }
 
 // Of a series that a page has twice the higher value holds, in whatever order they stand.
-TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
+TEST(EndpointFigures, OfRepeatedSeriesRanksAndAddresses) {
     const std::string type = "# TYPE vllm:request_success_total counter\n";
     const std::string line = "vllm:request_success_total{finish_reason=\"length\"} ";
     for (const bool higher_first : {false, true}) {
@@ -423,9 +423,6 @@ TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
         EXPECT_EQ(got.of(requests), 2000);
         EXPECT_EQ(got.figures.restarts(), 0U);
     }
-}
-
-TEST(EndpointFigures, RanksSayTheSameAndDataParallelOnesAddUp) {
     Scraped got;
     for (const char* count : {"10", "15"}) {
         std::string page = "# TYPE sglang:realtime_tokens counter\n";
@@ -440,9 +437,6 @@ TEST(EndpointFigures, RanksSayTheSameAndDataParallelOnesAddUp) {
     }
     EXPECT_EQ(got.of(prefix_hit_tokens), 10);
     EXPECT_EQ(got.of(kv_usage), 0.15);
-}
-
-TEST(EndpointFigures, OfSeveralAddresses) {
     Scraped a;
     Scraped b;
     a.page("vllm:kv_cache_usage_perc 0.25\nvllm:num_requests_running 3\n");

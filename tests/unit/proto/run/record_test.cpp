@@ -188,15 +188,12 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
 }
 
 // A line of a later schema, with a key more, is read all the same.
-TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
+TEST(RecordJsonl, ReadsLinesOfOtherSchemas) {
     std::string line = jsonl_of(full_record());
     line.insert(1, R"("invented_later":{"row":1},)");
     EXPECT_EQ(jsonl_of(read_alone(read_record, line).value()), jsonl_of(full_record()));
-}
-
-// A line of schema 1 is read; what it did not say is null.
-TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
-    std::string line = jsonl_of(full_record());
+    // A line of schema 1 is read; what it did not say is null.
+    line = jsonl_of(full_record());
     for (const char* const later :
          {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
           R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
@@ -310,7 +307,7 @@ TEST(RecordJsonl, SchemaIsThatOfTheFields) {
 // The keys of a record may stand in any order: each is looked for where the one before it ended,
 // and then among all of them.
 
-TEST(RecordKeys, InAnyOrder) {
+TEST(RecordKeys, InAnyOrderAndOfAShard) {
     Record record{.row = 17,
                   .session = "a",
                   .shard = 3,
@@ -334,15 +331,13 @@ TEST(RecordKeys, InAnyOrder) {
         }
         EXPECT_EQ(line_of(read_alone(read_record, shuffled + "}").value()), line);
     }
-}
-
-// A line of a merged run has one key more, behind all others, and is read back with it.
-TEST(RecordKeys, OfAShard) {
-    Record record{.shard = 4'294'967'295};
-    const std::string line = line_of(record);
-    EXPECT_TRUE(line.ends_with(",\"shard\":4294967295}"));
-    EXPECT_EQ(read_alone(read_record, line).value().shard, record.shard);
-    EXPECT_EQ(schema_errors("proto/run/record.schema.json", line), std::vector<std::string>());
+    // A line of a merged run has one key more, behind all others, and is read back with it.
+    record = {.shard = 4'294'967'295};
+    const std::string other_line = line_of(record);
+    EXPECT_TRUE(other_line.ends_with(",\"shard\":4294967295}"));
+    EXPECT_EQ(read_alone(read_record, other_line).value().shard, record.shard);
+    EXPECT_EQ(schema_errors("proto/run/record.schema.json", other_line),
+              std::vector<std::string>());
 }
 
 // A line that its own keys contradict was not written by a run, and is refused by the key.
@@ -512,7 +507,7 @@ Record rich_record() {
     return record;
 }
 
-TEST(WrittenFields, TakesWhatIsWritten) {
+TEST(WrittenFields, TakesWhatIsWrittenAndUsesMemoryAgain) {
     std::vector<Record> records{Record(), ok_record(), rich_record()};
     records.push_back(ok_record());
     records.back().has_chunks = false;
@@ -527,10 +522,7 @@ TEST(WrittenFields, TakesWhatIsWritten) {
         EXPECT_TRUE(is_taken(line_of(record))) << line_of(record);
         EXPECT_EQ(outcome_of(line_of(record)), line_of(record));
     }
-}
-
-// Into a record that held another one: nothing of that stays.
-TEST(WrittenFields, UsesMemoryAgain) {
+    // Into a record that held another one: nothing of that stays.
     JsonDocument document;
     Record record;
     for (const Record& next : {rich_record(), Record(), ok_record(), rich_record(), Record()}) {

@@ -54,7 +54,7 @@ TEST(AiperfTurns, AreRowsOfNewMessages) {
 }
 
 // A fixed schedule needs no closed sessions.
-TEST(AiperfTurns, HaveTimesOrDelays) {
+TEST(AiperfTurns, HaveTimesOrDelaysBehindASystemPrompt) {
     const Trace timed =
         read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")})
             .sound();
@@ -64,10 +64,7 @@ TEST(AiperfTurns, HaveTimesOrDelays) {
     EXPECT_FALSE(delayed.usable);
     EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
     EXPECT_TRUE(says(delayed.first_error(), "--sessions closed"));
-}
-
-// A first turn of a system that is text alone asks nothing; one with a time is a turn.
-TEST(AiperfTurns, BeginWithASystemPromptAndCountWhatIsNotSent) {
+    // A first turn of a system that is text alone asks nothing; one with a time is a turn.
     const Trace trace =
         read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
                            R"({"role":"system","text":"now be short"})"),
@@ -363,16 +360,13 @@ TEST(MlPerf, NamesWhatIsWrong) {
 }
 
 // One error a conversation: what comes behind it means nothing. Other conversations are read.
-TEST(MlPerf, GoesOnWithTheNextConversation) {
+TEST(MlPerf, GoesOnWithTheNextConversationAndFile) {
     const ReadTrace got =
         closed({message(1, "user", ask), message(5, "assistant", ask), message(6, "user", ask),
                 message(1, "user", "\"content\":5", "d"), message(1, "user", ask, "e")});
     EXPECT_EQ(got.errors.count, 2U);
     EXPECT_EQ(got.trace.rows.size(), 2U);
-}
-
-// The same names in another file are other conversations.
-TEST(MlPerf, BeginsAnewWithEachFile) {
+    // The same names in another file are other conversations.
     ReadOptions options = closed_sessions();
     Trace trace;
     InputErrors errors;

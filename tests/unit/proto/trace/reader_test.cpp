@@ -77,7 +77,7 @@ TEST(Reader, NamesForeignFormats) {
 }
 
 // A NUL byte is named as what it is, with its line and byte, wherever it stands.
-TEST(Reader, NamesNulBytes) {
+TEST(Reader, NamesNulBytesAndAmbiguityAndGathersTexts) {
     const std::string one = row("0", 1, 1, "0");
     const std::string nul(1, '\0');
     const auto refuses = [&nul](const std::vector<std::string>& lines, const std::string& where,
@@ -93,17 +93,11 @@ TEST(Reader, NamesNulBytes) {
     refuses({"{\"time" + nul + "stamp\": 0}"}, "1", 7);
     refuses({"{", one.substr(1) + nul}, "2", one.size());
     EXPECT_TRUE(says(read({nul + nul}).first_error(), "looks like a binary file"));
-}
-
-// A first row that would suit two formats is refused until choose one with --format.
-TEST(Reader, RefusesAmbiguity) {
+    // A first row that would suit two formats is refused until choose one with --format.
     const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
     EXPECT_TRUE(says(read({both}).first_error(),
                      "has the keys of weka and of dynamo; choose one with --format"));
-}
-
-// A JSON text over several lines is gathered, and an array is its rows.
-TEST(Reader, GathersJsonTexts) {
+    // A JSON text over several lines is gathered, and an array is its rows.
     const std::string first = row("0", 1, 1, "0");
     const Trace array = read({"[", first + ",", row("7", 2, 1, "1"), "]"}).sound();
     ASSERT_EQ(array.rows.size(), 2U);
@@ -146,15 +140,12 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
 }
 
 // A JSON text that no memory should hold is refused as a whole; one of no known format once.
-TEST(Reader, BoundsJsonTexts) {
+TEST(Reader, BoundsJsonTextsAndRefusesMixedFormats) {
     std::vector<std::string> lines(66, std::string(1 << 20, ' '));
     lines.front() = "[";
     EXPECT_TRUE(says(read(lines).first_error(), "t.jsonl:1: is one JSON text of more than 64 MiB"));
     EXPECT_EQ(read({R"([{"zzz":1},{"zzz":2}])"}).errors.count, 1U);
-}
-
-// Files of one trace are of one format.
-TEST(Reader, RefusesMixedFormats) {
+    // Files of one trace are of one format.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -196,15 +187,12 @@ TEST(Reader, TakesOptions) {
 }
 
 // Blank lines are no rows and no errors; a trace without rows is refused.
-TEST(Reader, SkipsBlankLines) {
+TEST(Reader, SkipsBlankLinesAndJoinsFiles) {
     const Trace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")}).sound();
     EXPECT_EQ(got.rows[1].line, 4U);
     EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
-}
-
-// Several files are one trace; each is a namespace, and time may restart without counting as
-// disorder.
-TEST(Reader, JoinsFiles) {
+    // Several files are one trace; each is a namespace, and time may restart without counting as
+    // disorder.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -399,16 +387,13 @@ TEST(TraceDraft, GivesARowTheIdsSinceTheyBegan) {
     draft.ids().add(9);
     draft.finish();
     EXPECT_EQ(trace.ids.size(), 2u);
-}
-
-// The line of the first row without a list is the one that an error names.
-TEST(TraceDraft, NotesRowsWithoutIds) {
-    Trace trace;
-    TraceDraft draft(trace);
-    draft.ids().note_missing(4);
-    draft.ids().note_missing(9);
-    EXPECT_EQ(draft.ids().rows_missing(), 2u);
-    EXPECT_EQ(draft.ids().first_line_missing(), 4u);
+    // The line of the first row without a list is the one that an error names.
+    Trace other_trace;
+    TraceDraft other_draft(other_trace);
+    other_draft.ids().note_missing(4);
+    other_draft.ids().note_missing(9);
+    EXPECT_EQ(other_draft.ids().rows_missing(), 2u);
+    EXPECT_EQ(other_draft.ids().first_line_missing(), 4u);
 }
 
 // What a format says of namespaces holds unless the user says where equal ids are equal.
@@ -622,7 +607,7 @@ std::string some_without_ids(int line) {
 
 const char* const one_size = "a trace has one block size; make --block-size agree with it";
 
-TEST(Refusals, OfCanonicalHeaders) {
+TEST(Refusals, OfCanonicalHeadersAndUnits) {
     ReadOptions sized = open();
     sized.block_size = 32;
     refuses({header(R"(,"block_size":16)")}, sized,
@@ -638,10 +623,7 @@ TEST(Refusals, OfCanonicalHeaders) {
             open(),
             "t.jsonl:2: body_api \"openai-completions\" differs from that of the files before; "
             "replay files of one API at a time");
-}
-
-// A unit that the column has in its name is not another one.
-TEST(Refusals, OfUnitsInNames) {
+    // A unit that the column has in its name is not another one.
     const Lines lines{header(""), canonical_row("")};
     ReadOptions unit = open();
     unit.time_unit = "ms";
@@ -779,7 +761,7 @@ TEST(Refusals, OfDynamo) {
             some_without_ids(2));
 }
 
-TEST(Refusals, OfAIBrix) {
+TEST(Refusals, OfAIBrixAndTheWrongKindOfFile) {
     refuses({R"({"timestamp":0})"}, open("aibrix"),
             "t.jsonl:1: requests is missing; give every row its list of requests");
     for (const char* const wrong : {"7", "null", "[7]"}) {
@@ -787,10 +769,7 @@ TEST(Refusals, OfAIBrix) {
                 "t.jsonl:1: requests \"" + std::string(wrong) +
                     "\" is not a list of objects; correct the row");
     }
-}
-
-// A text that is none of the format that was named, and a time far outside of the clock.
-TEST(Refusals, OfTheWrongKindOfFile) {
+    // A text that is none of the format that was named, and a time far outside of the clock.
     const ReadTrace json = read({R"({"timestamp":1})"}, open("burstgpt"));
     EXPECT_FALSE(json.usable);
     EXPECT_TRUE(says(json.first_error(),
