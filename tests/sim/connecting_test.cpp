@@ -215,7 +215,7 @@ TEST(Connecting, AHandshakeEndsAtTheTimeLimitOfTheConnect) {
 }
 
 // What waits for a step of ours does not: it gets that step, and as much longer.
-TEST(Connecting, AHandshakeThatWaitsForUsGoesOn) {
+TEST(Connecting, AHandshakeHasAsMuchLongerAsItWaitsForUs) {
     Secure secure;
     Connects connects(secure.options());
     connects.begin();
@@ -236,23 +236,21 @@ TEST(Connecting, AHandshakeThatWaitsForUsGoesOn) {
     }
     EXPECT_EQ(connects.target.failures, 0u);
     EXPECT_EQ(connects.lanes.shelf.count(), 1u);
-}
-
-// The server's time is not that in which nobody looked; without TLS the kernel did all the work.
-TEST(Connecting, AHandshakeHasAsMuchLongerAsNobodyLooked) {
-    Secure secure;
+    // The server's time is not that in which nobody looked; without TLS the kernel did all the
+    // work.
+    Secure other_secure;
     for (const bool tls : {true, false}) {
-        Connects connects(tls ? secure.options() : Connects::Options{});
-        connects.begin();
-        const Instant limit = connects.loop.timers().next();
-        connects.lanes.pool.for_each(LaneState::connecting, [&connects](Lane& lane) {
-            connects.lanes.connecting.was_away(lane, seconds(5));
+        Connects other_connects(tls ? other_secure.options() : Connects::Options{});
+        other_connects.begin();
+        const Instant other_limit = other_connects.loop.timers().next();
+        other_connects.lanes.pool.for_each(LaneState::connecting, [&other_connects](Lane& lane) {
+            other_connects.lanes.connecting.was_away(lane, seconds(5));
         });
-        EXPECT_EQ(connects.loop.timers().next(), limit + seconds(tls ? 5 : 0));
-        while (connects.target.connecting > 0) {
-            connects.turn();
+        EXPECT_EQ(other_connects.loop.timers().next(), other_limit + seconds(tls ? 5 : 0));
+        while (other_connects.target.connecting > 0) {
+            other_connects.turn();
         }
-        EXPECT_EQ(connects.loop.timers().next(), never);
+        EXPECT_EQ(other_connects.loop.timers().next(), never);
     }
 }
 

@@ -323,13 +323,10 @@ TEST(Laws, HoldWhereRowsComeFastOrWait) {
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], planted_rows - 3);
 }
 
-TEST(Laws, CatchBugsOfTheWorld) {
+TEST(Laws, CatchBugsOfTheWorldAndTheOutput) {
     for (const WorldBug& planted : world_bugs) {
         EXPECT_EQ(unnamed(broken_laws(run_with(planted.bug)), planted.law), "");
     }
-}
-
-TEST(Laws, CatchBugsOfTheOutput) {
     const SimResult sides = run_of_sides(Bug::none);
     const SimResult single_rows = run_of_single_rows(Bug::none);
     const SimResult users = run_of_users(Bug::none);
@@ -345,7 +342,7 @@ TEST(Laws, CatchBugsOfTheOutput) {
 }
 
 // Every pair of stamps that the law of causes speaks of is looked at.
-TEST(Laws, CatchEveryStampBeforeItsCause) {
+TEST(Laws, CatchEveryStampBeforeItsCauseAndOtherDice) {
     const SimResult sound = run_with(Bug::none);
     for (const StampOrder& order : stamp_orders()) {
         SimResult result = sound;
@@ -358,10 +355,7 @@ TEST(Laws, CatchEveryStampBeforeItsCause) {
         const std::string said = std::string(order.effect_name) + " before " + order.cause_name;
         EXPECT_TRUE(says(broken_laws(result), said)) << said;
     }
-}
-
-// Other dice give other bytes: the comparison of two runs of one seed sees a difference.
-TEST(Laws, CatchOtherDice) {
+    // Other dice give other bytes: the comparison of two runs of one seed sees a difference.
     EXPECT_EQ(run_with(Bug::none).jsonl, run_with(Bug::none).jsonl);
     EXPECT_NE(run_with(Bug::none).jsonl, run_with(Bug::other_dice).jsonl);
     // No law is without a bug.

@@ -25,7 +25,7 @@ std::size_t tainted_by(const SimResult& result, std::string_view reason) {
 }
 
 // The same rows are held back, by a cap that somebody asked for or by one that nobody did.
-TEST(Limits, ACapAndBodiesWithoutRoom) {
+TEST(Limits, ACapNoRoomAndWhatWasLost) {
     SimOptions options{.seed = 5, .inflight_max = 3};
     const SimResult asked = run(make_trace(5, 100), options);
     options.capped_by_host = true;
@@ -45,12 +45,9 @@ TEST(Limits, ACapAndBodiesWithoutRoom) {
     options = {.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
     EXPECT_GT(count_of(lawful(run(make_trace(5, 100), options)), LateCause::limit), 0u);
-}
-
-// A request whose segment is lost comes late, and says so; one that is sent again though it had
-// arrived says so, too, and is as good as any.
-TEST(Limits, OnlyWhatWasLostIsTainted) {
-    SimOptions options{.seed = 7, .weather = {.resend_in_vain = 0.3}};
+    // A request whose segment is lost comes late, and says so; one that is sent again though it had
+    // arrived says so, too, and is as good as any.
+    options = {.seed = 7, .weather = {.resend_in_vain = 0.3}};
     options.server.pace.first = milliseconds(300);  // the kernel has sent again before the end
     const SimResult in_vain = lawful(run(make_trace(7, 100), options));
     EXPECT_GT(in_vain.segments_resent, 10u);
@@ -315,7 +312,7 @@ TEST(InFlight, TellsTheScheduleHowARowEnded) {
 }
 
 // One that never left is introduced first, and takes no place; of one that has left the end is all.
-TEST(InFlight, EndsRowsWithoutALane) {
+TEST(InFlight, EndsRowsWithoutALaneAndSaysWhatWasSentAgain) {
     Flying flying;
     RowUnderway& unsent = flying.take();
     flying.armer.give_back(unsent);
@@ -340,10 +337,7 @@ TEST(InFlight, EndsRowsWithoutALane) {
     EXPECT_EQ(events[0].waited_ns, Event::no_wait);
     EXPECT_EQ(flying.rows.count(), 0u);
     EXPECT_EQ(flying.rows.ended().count, 2u);
-}
-
-// At most 65,534 segments fit; the number above says that nobody knows.
-TEST(InFlight, SaysWhatWasSentAgain) {
+    // At most 65,534 segments fit; the number above says that nobody knows.
     RowUnderway row;
     EXPECT_EQ(end_info(row, Outcome::ok, 0).retransmits, retransmits_unknown);
     row.resends.known = true;

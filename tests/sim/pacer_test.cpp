@@ -186,7 +186,7 @@ TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
 }
 
 // The writer hangs: no row leaves that it could not account for.
-TEST(Pacer, ARowWithoutRoomInTheRingWaitsForTheWriter) {
+TEST(Pacer, WaitsForTheWriterAndIsDoneWhenAllHasEnded) {
     Pacing pacing(Rows(1));
     pacing.arm();
     pacing.open();
@@ -197,22 +197,19 @@ TEST(Pacer, ARowWithoutRoomInTheRingWaitsForTheWriter) {
     (void)pacing.drain();
     EXPECT_TRUE(pacing.step());
     EXPECT_EQ(pacing.fired()[0].fired.late_cause, LateCause::writer);
-}
-
-// It is done when all have ended and the schedule knows.
-TEST(Pacer, IsDoneWhenAllHasEndedAlsoByAStop) {
-    Pacing pacing(Rows(1));
-    pacing.arm();
-    pacing.open();
-    pacing.begin(Duration{0});
-    EXPECT_TRUE(pacing.step());
-    pacing.answer_all();
-    EXPECT_FALSE(pacing.pacer.done());
-    EXPECT_FALSE(pacing.schedule.over());
-    (void)pacing.step();
-    EXPECT_TRUE(pacing.pacer.done());
-    EXPECT_TRUE(pacing.schedule.over());
-    EXPECT_EQ(pacing.armer.rows().count(), 0u) << "its place is free";
+    // It is done when all have ended and the schedule knows.
+    Pacing third_pacing(Rows(1));
+    third_pacing.arm();
+    third_pacing.open();
+    third_pacing.begin(Duration{0});
+    EXPECT_TRUE(third_pacing.step());
+    third_pacing.answer_all();
+    EXPECT_FALSE(third_pacing.pacer.done());
+    EXPECT_FALSE(third_pacing.schedule.over());
+    (void)third_pacing.step();
+    EXPECT_TRUE(third_pacing.pacer.done());
+    EXPECT_TRUE(third_pacing.schedule.over());
+    EXPECT_EQ(third_pacing.armer.rows().count(), 0u) << "its place is free";
     // Every row gets its end, in portions, whether it was armed or not; none leaves any more.
     Pacing other_pacing(Rows(5));
     other_pacing.arm(INT64_MAX);
@@ -504,23 +501,19 @@ TEST(Preparing, ShakesHandsInAGapOrAfter50Milliseconds) {
     EXPECT_TRUE(other_prepares.waits_for_step());
     EXPECT_TRUE(other_prepares.preparing.slice(patient, patient, guard));
     EXPECT_FALSE(other_prepares.waits_for_step());
-}
-
-// Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
-TEST(Preparing, TakesFromHandshakesHowLongTheyTake) {
-    Secure secure(milliseconds(8));
-    Prepares prepares(Rows(1), secure.options);
-    prepares.arm();
-    prepares.wait_for_handshakes(1);
-    const Instant from = prepares.driver.now();
-    ASSERT_TRUE(prepares.slice());
-    const Duration took = prepares.driver.now() - from;
+    // Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
+    Secure third_secure(milliseconds(8));
+    Prepares third_prepares(Rows(1), third_secure.options);
+    third_prepares.arm();
+    third_prepares.wait_for_handshakes(1);
+    const Instant from = third_prepares.driver.now();
+    ASSERT_TRUE(third_prepares.slice());
+    const Duration took = third_prepares.driver.now() - from;
     ASSERT_GT(took, milliseconds(1));
-    prepares.wait_for_next_step();
-    const Duration guard = microseconds(30);
+    third_prepares.wait_for_next_step();
     const Duration gap = guard + Duration{took.ns * 6 / 5};
-    EXPECT_FALSE(prepares.slice(gap - microseconds(1), guard));
-    EXPECT_TRUE(prepares.slice(gap + microseconds(1), guard));
+    EXPECT_FALSE(third_prepares.slice(gap - microseconds(1), guard));
+    EXPECT_TRUE(third_prepares.slice(gap + microseconds(1), guard));
 }
 
 // --- How far ahead: from the first row's due before time 0 and until it is due, then from now on.

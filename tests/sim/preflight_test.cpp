@@ -64,18 +64,15 @@ TEST(Preflight, LearnsTheOverheadOrSaysWhyNot) {
 }
 
 // Token ids have no overhead, and 4,096 of them count as 4,096.
-TEST(Preflight, CountsTokenIds) {
+TEST(Preflight, CountsTokenIdsAndFindsEveryTokenize) {
     const PreflightFindings found = Asked(mock::CoreOptions{}, Api::openai_completions,
                                           PromptKind::ids, WordTable::token_ids(1000))
                                         .sound();
     EXPECT_EQ(found.overhead.pre, 0u);
     EXPECT_EQ(found.words_counted, 4096);
     EXPECT_EQ(found.words, WordVerdict::exact);
-}
-
-// Each server's way of tokenising is found by trying. The template is seen by two of them; the
-// others count the text alone, usage gives the overhead, and cached tokens its split.
-TEST(Preflight, FindsEveryFormOfTokenize) {
+    // Each server's way of tokenising is found by trying. The template is seen by two of them; the
+    // others count the text alone, usage gives the overhead, and cached tokens its split.
     struct Case {
         mock::TokenizeForm server;
         Api api;
@@ -92,12 +89,12 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
              Case{Played::none, Api::openai_chat, std::nullopt, "usage", 5},
              Case{Played::none, Api::openai_completions, std::nullopt, "usage", 5},
          }) {
-        const PreflightFindings found = Asked(server_with(c.server, 5, 3), c.api).sound();
-        EXPECT_EQ(found.tokenize, c.form) << c.source;
-        EXPECT_EQ(found.overhead_source, c.source);
-        EXPECT_EQ(found.overhead, (Overhead{c.pre, 8 - c.pre}));
-        EXPECT_EQ(found.words, WordVerdict::exact);
-        EXPECT_LE(found.requests, 28u);
+        const PreflightFindings other_found = Asked(server_with(c.server, 5, 3), c.api).sound();
+        EXPECT_EQ(other_found.tokenize, c.form) << c.source;
+        EXPECT_EQ(other_found.overhead_source, c.source);
+        EXPECT_EQ(other_found.overhead, (Overhead{c.pre, 8 - c.pre}));
+        EXPECT_EQ(other_found.words, WordVerdict::exact);
+        EXPECT_LE(other_found.requests, 28u);
     }
 }
 

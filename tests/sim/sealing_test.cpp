@@ -142,7 +142,7 @@ TEST(Sealing, ALateRowEndsWithItsFourthConnectionOrARefusal) {
 }
 
 // Without room for its end it is tried again, but for one that has left, which has its place.
-TEST(Sealing, ARowWithoutAPlaceInTheRingIsTriedAgain) {
+TEST(Sealing, ARowWithoutAPlaceIsTriedAgainOrGivenUp) {
     for (const std::uint16_t tries : {0, 1}) {
         Bound bound;
         Lane& lane = bound.bind(true);
@@ -161,10 +161,7 @@ TEST(Sealing, ARowWithoutAPlaceInTheRingIsTriedAgain) {
         EXPECT_EQ(row.stage, tries > 0 ? RowStage::ended : RowStage::again);
         EXPECT_EQ(bound.parts.again.count, tries > 0 ? 0u : 1u);
     }
-}
-
-// A late row is the pacer's to end; any other waits for its turn without bytes.
-TEST(Sealing, GivesUpRows) {
+    // A late row is the pacer's to end; any other waits for its turn without bytes.
     Bound bound;
     Lane& late = bound.bind(true);
     RowUnderway& late_row = *late.tls->row;
@@ -259,7 +256,7 @@ TEST(Settling, AnAnswerEndsItsTurnWhateverItsDeadline) {
 
 // One place in flight: a turn has to wait until the answer's row has its end, which is no time that
 // it was held back for.
-TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
+TEST(Settling, ATurnIsLateForItsBytesOnly) {
     for (const bool capped_by_host : {false, true}) {
         Settling::Options options;
         options.settings.inflight_max = 1;
@@ -281,11 +278,8 @@ TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
         EXPECT_EQ(events[0].fired.held_ns, 0);
         EXPECT_EQ(events[0].fired.inflight, 0u);
     }
-}
-
-// The turn's bytes are not there: it does not wait for the lane first, or nobody would know why it
-// was late.
-TEST(Settling, ATurnWithoutBytesIsLateForThem) {
+    // The turn's bytes are not there: it does not wait for the lane first, or nobody would know why
+    // it was late.
     Settling::Options options;
     options.rows.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
     Settling settling(Rows(2), options);
@@ -447,14 +441,11 @@ TEST(WireStamps, SayWhenARequestLeft) {
     EXPECT_EQ(stamped.counts.wire_delay_max_ns, delay_ns);
     stamped.answer(lane);
     EXPECT_EQ(stamped.counts.wire_missing, 0u);
-}
-
-TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
-    Stamped stamped;
-    stamped.answer(stamped.fire());
-    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
-    EXPECT_EQ(stamped.counts.wire_missing, 0u);
-    EXPECT_EQ(stamped.wires().size(), 1u);
+    Stamped other_stamped;
+    other_stamped.answer(other_stamped.fire());
+    EXPECT_EQ(other_stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(other_stamped.counts.wire_missing, 0u);
+    EXPECT_EQ(other_stamped.wires().size(), 1u);
     Stamped lost(in(Weather{.lose_stamp = 1}));
     lost.answer(lost.fire());
     EXPECT_EQ(lost.counts.wire_stamps, 0u);

@@ -37,7 +37,7 @@ std::uint32_t late_by(LateCause cause, const SimResult& result) {
 
 // In fair weather every row is ok and exact in both lengths, and later connections take up the
 // sessions of earlier ones.
-TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
+TEST(Tls, FairWeatherAndEqualSeeds) {
     for (const bool old : {false, true}) {
         SimOptions options = secure(1);
         options.tls.old = old;
@@ -50,10 +50,7 @@ TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
             EXPECT_TRUE(record.wire_ns.has_value()) << "row " << record.row;
         }
     }
-}
-
-// Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
-TEST(Tls, SameSeedSameBytesBesidePlainHttp) {
+    // Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SimOptions options = secure(seed);
         options.weather.cut = 0.3;

@@ -73,7 +73,7 @@ mock::CoreOptions server_with(mock::TokenizeForm form) {
 
 // Counts and shared prefixes are right, whether the endpoint sees the template or not, and for
 // templates longer than a block.
-TEST(Verification, AcceptsWhatIsRight) {
+TEST(Verification, AcceptsWhatIsRightOfRowsAndPartners) {
     for (const Overhead around :
          {Overhead{0, 0}, Overhead{5, 3}, Overhead{0, 9}, Overhead{600, 40}}) {
         Bench bench(around);
@@ -89,11 +89,8 @@ TEST(Verification, AcceptsWhatIsRight) {
             EXPECT_GT(found.shared_tokens, 0u);
         }
     }
-}
-
-// The same seed draws the same rows; each has a partner that shares a block wherever the trace has
-// one.
-TEST(Verification, DrawsRowsAndPartners) {
+    // The same seed draws the same rows; each has a partner that shares a block wherever the trace
+    // has one.
     const Bench bench;
     const auto pairs = draw_pairs(bench.trace, bench.plan, 50, 3);
     const auto again = draw_pairs(bench.trace, bench.plan, 50, 3);
@@ -441,7 +438,7 @@ TEST(TlsPreflight, NamesAHandshakeThatFails) {
 
 // An answer that only the end of the connection completes is whole where that end is said; one that
 // is shorter than it says is not, and what is no HTTP is named.
-TEST(TlsPreflight, TakesAnEndThatIsSaid) {
+TEST(TlsPreflight, TakesAnEndThatIsSaidWhereverItBreaksOff) {
     const std::string page = "HTTP/1.1 401 Who\r\n\r\nnobody";
     for (const bool said : {true, false}) {
         TlsWeather tls = fair();
@@ -459,10 +456,7 @@ TEST(TlsPreflight, TakesAnEndThatIsSaid) {
                   ErrorCode::closed);
         EXPECT_EQ(answered("what?\r\n\r\n").error.code, ErrorCode::bad_http);
     }
-}
-
-// A connection that ends inside a handshake, an answer or a record, and bits that flip there.
-TEST(TlsPreflight, EndsWhereverTheServerBreaksOff) {
+    // A connection that ends inside a handshake, an answer or a record, and bits that flip there.
     for (const bool old : {false, true}) {
         const std::uint64_t whole = ask(1, {}, fair(old)).bytes;
         std::uint32_t failed = 0;

@@ -59,7 +59,7 @@ Waiting::Options places(std::uint32_t inflight_max, std::uint32_t lanes_max = 8)
 
 using Outcomes = std::vector<Outcome>;
 
-TEST(WaitingRows, LeaveInTheirOrder) {
+TEST(WaitingRows, LeaveInTheirOrderToTheirOwnServer) {
     Waiting waiting;
     EXPECT_TRUE(waiting.rows.empty());
     RowUnderway& first = waiting.add();
@@ -84,19 +84,16 @@ TEST(WaitingRows, LeaveInTheirOrder) {
         waiting.lanes.in_flight.add(*row);
         waiting.armer.give_back(*row);
     }
-}
-
-// No lane does for a row of another server.
-TEST(WaitingRows, WaitForTheirOwnServer) {
+    // No lane does for a row of another server.
     Waiting::Options options = places(8);
     options.rows.armer.targets = 2;
-    Waiting waiting(4, options);
-    (void)waiting.add();
-    waiting.open(1);
-    EXPECT_EQ(waiting.rows.count(0), 1u);
-    EXPECT_EQ(waiting.rows.count(1), 0u);
-    EXPECT_FALSE(waiting.rows.can_leave());
-    EXPECT_FALSE(waiting.rows.step().done);
+    Waiting other_waiting(4, options);
+    (void)other_waiting.add();
+    other_waiting.open(1);
+    EXPECT_EQ(other_waiting.rows.count(0), 1u);
+    EXPECT_EQ(other_waiting.rows.count(1), 0u);
+    EXPECT_FALSE(other_waiting.rows.can_leave());
+    EXPECT_FALSE(other_waiting.rows.step().done);
 }
 
 // Rows go to two servers in turn, and one place in flight comes free at a time: whichever was due
@@ -171,7 +168,7 @@ TEST(WaitingRows, ARetryGoesFirstOnAFreshConnection) {
 }
 
 // A connection is opened for a row that waits, once.
-TEST(WaitingRows, HaveAConnectionOpened) {
+TEST(WaitingRows, HaveAConnectionOpenedAgain) {
     Waiting waiting;
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "nobody waits";
@@ -189,21 +186,18 @@ TEST(WaitingRows, HaveAConnectionOpened) {
     (void)idle.add();
     EXPECT_FALSE(idle.rows.answer_failures());
     EXPECT_EQ(idle.lanes.parts.targets[0].connecting, 0u);
-}
-
-// A connect that failed ends one row, the first; for the next another one is opened.
-TEST(WaitingRows, AFailedConnectEndsTheFirst) {
-    Waiting waiting;
-    RowUnderway& first = waiting.add();
-    const RowUnderway& second = waiting.add();
-    waiting.fail_connect();
-    EXPECT_TRUE(waiting.rows.answer_failures());
+    // A connect that failed ends one row, the first; for the next another one is opened.
+    Waiting other_waiting;
+    RowUnderway& first = other_waiting.add();
+    const RowUnderway& second = other_waiting.add();
+    other_waiting.fail_connect();
+    EXPECT_TRUE(other_waiting.rows.answer_failures());
     EXPECT_EQ(first.stage, RowStage::ended);
     EXPECT_EQ(first.storage, nullptr);
     EXPECT_EQ(second.stage, RowStage::waiting);
-    EXPECT_EQ(waiting.lanes.parts.targets[0].failures, 0u);
-    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
-    const std::vector<Event> events = waiting.drain();
+    EXPECT_EQ(other_waiting.lanes.parts.targets[0].failures, 0u);
+    EXPECT_EQ(other_waiting.lanes.parts.targets[0].connecting, 1u);
+    const std::vector<Event> events = other_waiting.drain();
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].kind, EventKind::armed);
     EXPECT_EQ(events[0].stamp_ns, Event::never_armed);

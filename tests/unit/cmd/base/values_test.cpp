@@ -23,7 +23,7 @@ std::int64_t duration(std::string_view text) {
 }
 
 // Every unit, and a bare number as seconds.
-TEST(Values, ReadDurationsOfEveryUnit) {
+TEST(Values, ReadDurationsOfEveryUnitExactly) {
     EXPECT_EQ(duration("90"), 90'000'000'000);
     EXPECT_EQ(duration("1.5s"), 1'500'000'000);
     EXPECT_EQ(duration("10m"), 600'000'000'000);
@@ -34,10 +34,7 @@ TEST(Values, ReadDurationsOfEveryUnit) {
     EXPECT_EQ(duration("0"), 0);
     EXPECT_EQ(duration(".5"), 500'000'000);
     EXPECT_EQ(duration("2."), 2'000'000'000);
-}
-
-// No double in between: one nanosecond beside a year stays, as do trailing zeros.
-TEST(Values, ReadDurationsExactly) {
+    // No double in between: one nanosecond beside a year stays, as do trailing zeros.
     EXPECT_EQ(duration("31536000.000000001"), 31'536'000'000'000'001);
     EXPECT_EQ(duration("0.1"), 100'000'000);
     EXPECT_EQ(duration("0.000000001000000000000000000000"), 1);
@@ -78,7 +75,7 @@ TEST(Choices, ReadNameAndList) {
 }
 
 // What is printed reads back to the same number.
-TEST(Values, WriteDurationsInTheLargestWholeUnit) {
+TEST(Values, WriteDurationsAndReadSizesCountsAndLists) {
     EXPECT_EQ(duration_to_text(0), "0s");
     EXPECT_EQ(duration_to_text(1'500'000'000), "1500ms");
     EXPECT_EQ(duration_to_text(600'000'000'000), "10m");
@@ -86,9 +83,6 @@ TEST(Values, WriteDurationsInTheLargestWholeUnit) {
     for (const std::int64_t ns : {1LL, 999LL, 1000LL, 61'000'000'000LL, 7'200'000'000'000LL}) {
         EXPECT_EQ(duration(duration_to_text(ns)), ns);
     }
-}
-
-TEST(Values, ReadSizesCountsAndLists) {
     const auto bytes = [](std::string_view text) {
         const Result<std::uint64_t> value = parse_bytes(text);
         return value ? static_cast<std::int64_t>(value.value()) : -1;

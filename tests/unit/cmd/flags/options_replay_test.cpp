@@ -463,7 +463,7 @@ TEST(UserOptions, AreRead) {
 }
 
 // --gap none leaves nothing between a place and what follows, either.
-TEST(UserOptions, BoundTheWarmStartAndKeepBothFailureRules) {
+TEST(UserOptions, HoldBesideEachOtherOrAreNothing) {
     EXPECT_EQ(users_with({"--gap", "none"}).users.start.gap_cap_ns, 0);
     EXPECT_EQ(users_with({"--gap", "start-to-start"}).users.start.gap_cap_ns, std::nullopt);
     // `--on-failure` and `--on-429` hold beside each other, in any order.
@@ -473,10 +473,7 @@ TEST(UserOptions, BoundTheWarmStartAndKeepBothFailureRules) {
         EXPECT_EQ(rules.rule, FailureRule::go_on);
         EXPECT_TRUE(rules.waits_for_429);
     }
-}
-
-// What shapes users is nothing without them.
-TEST(UserOptions, AreNothingWithoutUsers) {
+    // What shapes users is nothing without them.
     const std::vector<std::pair<Words, std::string>> flags = {
         {{"--user-ramp", "5s"}, "--user-ramp"},
         {{"--session-order", "shuffle"}, "--session-order"},

@@ -253,7 +253,7 @@ const std::string tutorial =
     "0.0 --trajectory-start-max-ratio 1.0 --benchmark-duration 1800 --random-seed 20260707 --ui "
     "simple";
 
-TEST(Aiperf, AgentxTutorial) {
+TEST(Aiperf, AgentxTutorialAndDataSets) {
     const std::string command = tutorial + " --input-file traces";
     const Spelled out = profile(command);
     EXPECT_EQ(out.refused, "");
@@ -270,14 +270,11 @@ TEST(Aiperf, AgentxTutorial) {
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.workload.users.users, 32U);
     EXPECT_TRUE(line.options.workload.users.recycle);
-}
-
-// The name of a data set is not a file: where none is given, it is said how to get one.
-TEST(Aiperf, SaysHowToGetADataSet) {
-    const ReplayCommandLine line = replayed(tutorial);
-    ASSERT_EQ(line.kind, ReplayCommandLine::Kind::refused);
-    EXPECT_TRUE(says(line.text, "semianalysisai/cc-traces-weka-062126 --local-dir traces"));
-    EXPECT_TRUE(says(line.text, "--input-file traces"));
+    // The name of a data set is not a file: where none is given, it is said how to get one.
+    const ReplayCommandLine other_line = replayed(tutorial);
+    ASSERT_EQ(other_line.kind, ReplayCommandLine::Kind::refused);
+    EXPECT_TRUE(says(other_line.text, "semianalysisai/cc-traces-weka-062126 --local-dir traces"));
+    EXPECT_TRUE(says(other_line.text, "--input-file traces"));
     const auto missing = [](const std::string& flag, const std::string& name) {
         return profile(flag + " " + name).trace_missing;
     };
@@ -486,7 +483,7 @@ void expect_each(std::span<const Expected> flags) {
     }
 }
 
-TEST(KvCacheTester, TakesEachFlagAndNotesWhatHasNoEffect) {
+TEST(KvCacheTester, TakesEachFlagAndPullRequest993) {
     EXPECT_EQ(std::size(of_main), 48U);
     expect_each(of_main);
     expect_each(of_branches);
@@ -500,10 +497,7 @@ TEST(KvCacheTester, TakesEachFlagAndNotesWhatHasNoEffect) {
             spelled_with(one.value == nullptr ? Words{typed} : Words{typed, one.value});
         EXPECT_TRUE(has_note(out, typed)) << typed;
     }
-}
-
-// InferenceX pull request 993, benchmarks/single_node/multiturn_fp8_h200_trace_replay.sh.
-TEST(KvCacheTester, PullRequest993) {
+    // InferenceX pull request 993, benchmarks/single_node/multiturn_fp8_h200_trace_replay.sh.
     const Words command = words_of(
         "python3 /kv/trace_replay_tester.py --api-endpoint http://localhost:8888 --trace-directory "
         "traces_neon --timing-strategy think-only --output-dir R/trace_replay --start-users 8 "
@@ -522,7 +516,7 @@ TEST(KvCacheTester, PullRequest993) {
 }
 
 // Users that are added while the run goes on, as the tool adds them.
-TEST(KvCacheTester, AddsUsers) {
+TEST(KvCacheTester, AddsUsersAndFlagsSaySomethingTogether) {
     const Words command{"trace_replay_tester.py", "--start-users", "2"};
     const Words grown = spell(command).arguments;
     EXPECT_TRUE(has_pair(grown, "--users", "2..50"));
@@ -538,9 +532,6 @@ TEST(KvCacheTester, AddsUsers) {
     EXPECT_EQ(line.options.workload.users.users_first, 10U);
     EXPECT_EQ(text_of(*line.options.workload.grow), "ttft:p95:1500ms");
     EXPECT_EQ(line.options.results.period_ns, 15'000'000'000);
-}
-
-TEST(KvCacheTester, FlagsSaySomethingTogetherAndByTheProgram) {
     EXPECT_TRUE(has_pair(spelled_with({"--slo-ttft", "0.5", "--slo-decode-tps", "100"}).arguments,
                          "--goodput", "ttft:500 tpot:10"));
     EXPECT_TRUE(has_pair(spelled_with({"--temperature", "0.7", "--top-k=20"}).arguments,

@@ -226,11 +226,8 @@ TEST(Foreign, Guidellm) {
                   "scale=0.5 --constraint kind=max_requests,count=30"),
               "--url h:1 r.jsonl --limit 30 --map time=ts,in=input_tokens,out=generated_tokens "
               "--time-unit s --speed 2");
-}
-
-// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
-// passes.
-TEST(Foreign, GuidellmSettings) {
+    // The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
+    // passes.
     EXPECT_EQ(spelled_line("guidellm run --backend kind=openai_http,target=http://h:8000 "
                            "--profile kind=replay --data kind=trace_synthetic,path=r.jsonl"),
               "--url http://h:8000 r.jsonl --map "
@@ -281,7 +278,7 @@ TEST(Foreign, GuidellmBeforeAndNamesOfManyTools) {
 }
 
 // The short flags of AIPerf and of genai-perf before it.
-TEST(Foreign, AiperfShortAndSglang) {
+TEST(Foreign, AiperfShortSglangAndProgramWords) {
     for (const char* tool : {"aiperf", "genai-perf"}) {
         EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
                   "--model M --url h:8000 t.jsonl");
@@ -297,10 +294,7 @@ TEST(Foreign, AiperfShortAndSglang) {
     EXPECT_EQ(spelled_line("t --url h --mooncake-slowdown-factor 1.0"), "t --url h");
     EXPECT_NE(refusal("t --mooncake-slowdown-factor 0.3"), "");
     EXPECT_NE(refusal("t --mooncake-num-rounds 3"), "");
-}
-
-// Whole command lines, program words included.
-TEST(Foreign, ProgramWordsAreDropped) {
+    // Whole command lines, program words included.
     for (const std::string program :
          {"aiperf profile", "vllm bench serve", "vllm-bench", "genai-perf profile",
           "python3 trace_replay.py", "python3.12 -u benchmarks/trace_replay.py",
@@ -421,7 +415,7 @@ TEST(Foreign, DocumentedLines) {
 }
 
 // One sentence names what cannot be translated, and the way that works.
-TEST(Foreign, DocumentedLinesRefused) {
+TEST(Foreign, DocumentedLinesRefusedAndDataSetsFetched) {
     constexpr DocumentedLine lines[] = {
         {"guidellm run --config chat", "scenario files are not read"},
         {"guidellm run --profile kind=sweep,sweep_size=10", "--profile \"sweep\": has no counter"},
@@ -449,17 +443,14 @@ TEST(Foreign, DocumentedLinesRefused) {
         const std::string why = refusal(line);
         EXPECT_TRUE(says(why, part)) << line << ": " << why;
     }
-}
-
-// A data set's name is not a file: the way to get it is that of the name.
-TEST(Foreign, DataSetsAreFetched) {
-    constexpr DocumentedLine lines[] = {
+    // A data set's name is not a file: the way to get it is that of the name.
+    constexpr DocumentedLine other_lines[] = {
         {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
          "--repo-type dataset a/b"},
         {"aiperf profile --public-dataset sharegpt", "one a line, and add --input-file FILE"},
         {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
     };
-    for (const auto& [line, part] : lines) {
+    for (const auto& [line, part] : other_lines) {
         const std::string why = spell(words_of(line)).trace_missing;
         EXPECT_TRUE(says(why, part)) << line << ": " << why;
     }

@@ -121,7 +121,7 @@ TEST(Recall, KeepsPathsWholeAndGivenFlagsGoFirst) {
 }
 
 // What was never recorded must come again, from the flag or from the environment.
-TEST(Recall, MaskedValuesAreAskedFor) {
+TEST(Recall, MaskedValuesAreAskedForWithResume) {
     const Words key = {"t.jsonl", "--api-key=***"};
     EXPECT_TRUE(says(recall(key, {}, false).refused, "--api-key"));
     EXPECT_EQ(recall(key, {}, true).arguments, Words{"t.jsonl"});
@@ -144,9 +144,6 @@ TEST(Recall, MaskedValuesAreAskedFor) {
     }
     EXPECT_TRUE(says(recall({"-"}, {}, false).refused, "standard input"));
     EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Words{"t.jsonl"});
-}
-
-TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
     EXPECT_EQ(
         flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
                                  "--connect-to=p:1", "--header=A: b", "--cpu=1", "--grace=1s"},
@@ -323,7 +320,7 @@ Words against(Words more) {
     return more;
 }
 
-TEST(DualFlags, NameServersAndModels) {
+TEST(DualFlags, NameServersAndModelsOrAreRefused) {
     const ReplayOptions options = options_with(against({}));
     EXPECT_TRUE(options.server.dual);
     ASSERT_EQ(options.server.targets.size(), 2u);
@@ -336,9 +333,6 @@ TEST(DualFlags, NameServersAndModels) {
     EXPECT_TRUE(refused({"--against-model", "m"}, "needs --against"));
     EXPECT_TRUE(refused(against({"--model", "{kept.m}", "--keep", "m", "--against-model", "n"}),
                         "remove --against-model"));
-}
-
-TEST(DualFlags, RefuseWhatIsOfOneServer) {
     const std::pair<const char*, Words> loops[] = {
         {"--users", {"--users", "2"}},
         {"--concurrency", {"--concurrency", "2"}},

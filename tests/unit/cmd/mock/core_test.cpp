@@ -182,7 +182,7 @@ TEST(MockCore, ReportsCachedTokensAndAnswersAtEverySplit) {
 }
 
 // The same request id gives the same answer on any connection at any time; another id another.
-TEST(MockCore, AnswersDependOnTheRequestIdAlone) {
+TEST(MockCore, AnswersDependOnTheRequestIdInOrder) {
     const auto words = [](Player& player, const std::string& fields) {
         std::string text;
         for (const std::string& event : events_of(player.ask(chat(3, 40, fields)))) {
@@ -198,10 +198,7 @@ TEST(MockCore, AnswersDependOnTheRequestIdAlone) {
     const std::string first = words(one, "X-Request-Id: r-1\r\n");
     EXPECT_NE(first, words(one, "X-Request-Id: r-2\r\n"));
     EXPECT_EQ(first, words(two, "X-Request-Id: r-1\r\n"));
-}
-
-// Requests sent ahead wait their turn, in order.
-TEST(MockCore, AnswersPipelinedRequestsInOrder) {
+    // Requests sent ahead wait their turn, in order.
     Player player(small_blocks());
     player.send(chat(2, 1) + get("/health") + chat(3, 1));
     player.run();
@@ -432,7 +429,7 @@ struct Crowd {
 };
 
 // The page of metrics says who is in the batch and who waits, under the names of real servers.
-TEST(MockSteps, MetricsSayWhoRunsAndWhoWaits) {
+TEST(MockSteps, MetricsSayWhoRunsAndOthersGetFaster) {
     CoreOptions options = in_steps();
     options.slots = 2;
     Crowd crowd(options, 5, 2);
@@ -451,27 +448,24 @@ TEST(MockSteps, MetricsSayWhoRunsAndWhoWaits) {
     }
     EXPECT_EQ(crowd.logs().size(), 5u);
     EXPECT_EQ(crowd.core.metrics().running + crowd.core.metrics().waiting, 0u);
-}
-
-// Who leaves or is broken off is out of the batch when the step at hand has ended, and the others
-// are faster from then on.
-TEST(MockSteps, TheOthersAreFasterWhenOneLeaves) {
+    // Who leaves or is broken off is out of the batch when the step at hand has ended, and the
+    // others are faster from then on.
     for (const bool by_fault : {false, true}) {
-        CoreOptions options = in_steps();
+        CoreOptions other_options = in_steps();
         if (by_fault) {
-            options.faults = {{Fault::reset, 0, 1}};  // in place of its third token, at 47 ms
+            other_options.faults = {{Fault::reset, 0, 1}};  // in place of its third token, at 47 ms
         }
-        Crowd crowd(options, 2, 5);
-        crowd.step();  // begins at 0: 15 ms, and a prompt of two tokens in all
-        while (crowd.core.next_deadline() < never) {
-            crowd.step();
-            if (!by_fault && crowd.now.ns == 32 * ms) {
-                crowd.core.close(*crowd.connections[1], crowd.now + Duration{1});
+        Crowd other_crowd(other_options, 2, 5);
+        other_crowd.step();  // begins at 0: 15 ms, and a prompt of two tokens in all
+        while (other_crowd.core.next_deadline() < never) {
+            other_crowd.step();
+            if (!by_fault && other_crowd.now.ns == 32 * ms) {
+                other_crowd.core.close(*other_crowd.connections[1], other_crowd.now + Duration{1});
             }
         }
         // Steps of both end at 17, 32, 47 and, after the fault, 62 ms; the rest are of one.
-        EXPECT_EQ(crowd.now.ns, by_fault ? 72 * ms : 67 * ms);
-        const std::vector<RequestLog> logs = crowd.logs();
+        EXPECT_EQ(other_crowd.now.ns, by_fault ? 72 * ms : 67 * ms);
+        const std::vector<RequestLog> logs = other_crowd.logs();
         ASSERT_EQ(logs.size(), 2u);
         EXPECT_EQ(logs[0].ending, by_fault ? Ending::faulted : Ending::aborted);
         EXPECT_EQ(logs[1].ending, Ending::complete);

@@ -31,7 +31,7 @@ std::vector<Seat*> run(Batch& batch) {
 
 // The law in closed form: eight equal requests at once. One step computes all prompts and makes the
 // first tokens; each later one makes a token of each.
-TEST(Batch, EightEqualRequestsAtOnce) {
+TEST(Batch, EightEqualRequestsAtOnceOverTwoSlots) {
     Batch batch(gpu(), 0, 1);
     std::array<Seat, 8> seats;
     for (Seat& one : seats) {
@@ -49,21 +49,19 @@ TEST(Batch, EightEqualRequestsAtOnce) {
         EXPECT_EQ(one.place, Seat::Place::out);
     }
     EXPECT_EQ(batch.running() + batch.waiting(), 0u);
-}
-
-// The same eight over two slots: pairs, one behind the other, in the order in which they joined.
-TEST(Batch, SlotsAreGivenInOrderOfArrival) {
-    Batch batch(gpu(), 2, 1);
-    std::array<Seat, 8> seats;
-    for (Seat& one : seats) {
+    // The same eight over two slots: pairs, one behind the other, in the order in which they
+    // joined.
+    Batch other_batch(gpu(), 2, 1);
+    std::array<Seat, 8> other_seats;
+    for (Seat& one : other_seats) {
         one = seat(0, 500, 4);
-        batch.join(one);
+        other_batch.join(one);
     }
-    (void)run(batch);
-    const std::int64_t itl = 12 * ms + ms / 2;
-    const std::int64_t pair = 4 * itl + 2 * 25 * ms;
+    (void)run(other_batch);
+    const std::int64_t other_itl = 12 * ms + ms / 2;
+    const std::int64_t pair = 4 * other_itl + 2 * 25 * ms;
     for (std::int64_t i = 0; i < 8; ++i) {
-        const Seat& one = seats[static_cast<std::size_t>(i)];
+        const Seat& one = other_seats[static_cast<std::size_t>(i)];
         EXPECT_EQ(one.begun.ns, i / 2 * pair) << i;
         EXPECT_EQ(one.latest.ns, (i / 2 + 1) * pair) << i;
     }
@@ -209,7 +207,7 @@ TEST(Batch, TellsWhenSoManyAreMadeAndTimeGoesOn) {
 }
 
 // Without jitter the schedule is the arithmetic that the flags say.
-TEST(AnswerSchedule, FollowsTheFlagsExactly) {
+TEST(AnswerSchedule, FollowsTheFlagsWithSeededJitter) {
     Pace pace{.first = milliseconds(5), .per_uncached_token = {250}, .between = milliseconds(10)};
     AnswerSchedule schedule;
     schedule.start(pace, {1'000}, 4'000, 3);
@@ -218,19 +216,17 @@ TEST(AnswerSchedule, FollowsTheFlagsExactly) {
     EXPECT_EQ(schedule.next().ns, 1'000 + 6'000'000 + 10'000'000);
     schedule.advance(pace, 4);
     EXPECT_EQ(schedule.next().ns, 1'000 + 6'000'000 + 50'000'000);
-}
-
-// Jitter: the same seed gives the same instants, another seed others, each delay within its bound.
-TEST(AnswerSchedule, JitterIsSeededAndBounded) {
-    Pace pace{.jitter = 0.25};
+    // Jitter: the same seed gives the same instants, another seed others, each delay within its
+    // bound.
+    Pace other_pace{.jitter = 0.25};
     AnswerSchedule one;
     AnswerSchedule same;
     AnswerSchedule other;
-    one.start(pace, {0}, 0, 42);
-    same.start(pace, {0}, 0, 42);
-    other.start(pace, {0}, 0, 43);
+    one.start(other_pace, {0}, 0, 42);
+    same.start(other_pace, {0}, 0, 42);
+    other.start(other_pace, {0}, 0, 43);
     Instant before{0};
-    std::int64_t delay = pace.first.ns;
+    std::int64_t delay = other_pace.first.ns;
     int equal_to_other = 0;
     double sum = 0;
     for (int i = 0; i < 1000; ++i) {
@@ -242,10 +238,10 @@ TEST(AnswerSchedule, JitterIsSeededAndBounded) {
         sum += stretch;
         equal_to_other += one.next() == other.next();
         before = one.next();
-        delay = pace.between.ns;
-        one.advance(pace, 1);
-        same.advance(pace, 1);
-        other.advance(pace, 1);
+        delay = other_pace.between.ns;
+        one.advance(other_pace, 1);
+        same.advance(other_pace, 1);
+        other.advance(other_pace, 1);
     }
     EXPECT_LT(equal_to_other, 2);
     EXPECT_NEAR(sum / 1000, 1.0, 0.02);  // 0.25 / sqrt(3 * 1000) = 0.0046: four of these

@@ -147,7 +147,7 @@ TEST(MockFaults, StallBreakAnEventOrSayAnError) {
 }
 
 // 429 and 500: whole error answers, with Retry-After where it belongs.
-TEST(MockFaults, ChangeStatusPaceAndLength) {
+TEST(MockFaults, ChangeStatusPaceAndLengthWithoutStreamsToo) {
     Player limited(with_fault(Fault::http_429));
     const std::string busy = limited.ask(chat(2, 8));
     EXPECT_EQ(status_of(busy), 429);
@@ -175,10 +175,7 @@ TEST(MockFaults, ChangeStatusPaceAndLength) {
         EXPECT_EQ(status_of(response), 200);
         EXPECT_EQ(response, head_of(response));
     }
-}
-
-// Answers without streaming suffer the same faults in their one piece.
-TEST(MockFaults, WithoutStreaming) {
+    // Answers without streaming suffer the same faults in their one piece.
     const std::string request =
         post("/v1/completions", R"({"prompt":"a b","max_tokens":50,"stream":false})");
     bool complete = true;

@@ -55,7 +55,7 @@ std::vector<std::uint64_t> blocks_of(const PromptCount& count) {
 
 // Words of all lengths and any number of blanks between them: the same count as a naive split, and
 // the same blocks however the bytes were cut.
-TEST(PromptCount, CountsWordsAsANaiveSplitDoes) {
+TEST(PromptCount, CountsWordsInBlocksThatNamePrefixes) {
     Random random(7);
     for (std::size_t words = 0; words < 80; ++words) {
         const std::string text = random_words(random, words);
@@ -69,13 +69,10 @@ TEST(PromptCount, CountsWordsAsANaiveSplitDoes) {
             ASSERT_EQ(blocks_of(cut), blocks_of(whole)) << "pieces of " << piece << ": " << text;
         }
     }
-}
-
-// Blocks are equal exactly as far as the words are: one changed word changes its block and all
-// behind it, whatever the number of blanks.
-TEST(PromptCount, BlocksNameWholePrefixesWithTheTemplate) {
-    Random random(11);
-    const std::string text = random_words(random, 64);
+    // Blocks are equal exactly as far as the words are: one changed word changes its block and all
+    // behind it, whatever the number of blanks.
+    Random other_random(11);
+    const std::string text = random_words(other_random, 64);
     std::vector<std::string> words = split_words(text);
     const std::vector<std::uint64_t> blocks = blocks_of(count_text(text, 8, {}, 4096));
     ASSERT_EQ(blocks.size(), 8u);
@@ -140,7 +137,7 @@ TEST(PromptCount, FollowsWordRules) {
 }
 
 // Escaped blanks end words, other escapes are part of them, and an escaped letter is that letter.
-TEST(PromptCount, ReadsEscapes) {
+TEST(PromptCount, ReadsEscapesAsTheJsonParserDoes) {
     struct Case {
         const char* escaped;
         std::uint32_t tokens;
@@ -155,10 +152,8 @@ TEST(PromptCount, ReadsEscapes) {
     }
     EXPECT_EQ(blocks_of(count_text(R"(\u0041b caf\u00e9)", 2, {}, 99)),
               blocks_of(count_text("Ab caf\xC3\xA9", 2, {}, 99)));
-}
-
-// Long texts full of escapes: the same count as unescaping by the JSON parser and then splitting.
-TEST(PromptCount, AgreesWithTheJsonParserOnEscapes) {
+    // Long texts full of escapes: the same count as unescaping by the JSON parser and then
+    // splitting.
     const char* const pieces[] = {
         "word", "a",    "longer-than-eight", " ", "  ",      "\\n",         "\\t",
         "\\\\", "\\\"", "\\u0041",           " ", "\\u0020", "caf\xC3\xA9", "\\u00e9\\r",
@@ -207,7 +202,7 @@ TEST(PromptCount, StopsBeforeTheQuote) {
 }
 
 // Items of an array, with and without blanks, of any number of digits, however they are cut.
-TEST(PromptCount, CountsIds) {
+TEST(PromptCount, CountsIdsAndRecordsNumbersOfTokens) {
     std::string tight;
     std::string loose;
     std::uint64_t id = 1;
@@ -232,10 +227,7 @@ TEST(PromptCount, CountsIds) {
             ASSERT_EQ(blocks_of(count), blocks) << "pieces of " << piece;
         }
     }
-}
-
-// Equal words have equal numbers wherever they stand, different words different ones.
-TEST(PromptCount, RecordsNumbersOfTokens) {
+    // Equal words have equal numbers wherever they stand, different words different ones.
     PromptCount count;
     count.reset(0, {1, 1});
     count.record_tokens();

@@ -218,7 +218,7 @@ MockCommandLine parse(const std::vector<std::string>& arguments) {
 }
 
 // Defaults: loopback only, vLLM-like pace, a cache of the trace's block size.
-TEST(MockOptions, HasSafeDefaults) {
+TEST(MockOptions, HasSafeDefaultsAndReadsItsFlags) {
     const MockCommandLine parsed = parse({});
     ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     EXPECT_EQ(parsed.options.listen.host, "127.0.0.1");
@@ -229,16 +229,13 @@ TEST(MockOptions, HasSafeDefaults) {
     EXPECT_TRUE(parsed.options.core.faults.empty());
     EXPECT_FALSE(parsed.options.core.keep_log);
     EXPECT_FALSE(parsed.options.core.pace.in_steps());
-}
-
-// Each flag reaches its place, in its unit.
-TEST(MockOptions, ReadsItsFlags) {
-    const MockCommandLine parsed = parse(words_of(
+    // Each flag reaches its place, in its unit.
+    const MockCommandLine other_parsed = parse(words_of(
         "--listen [::1]:0 --port 81 --ttft 20ms --itl 1.5ms --jitter 0.1 --overhead 3,5 --headers "
         "late --fault reset:0.25 --fault-row 429:17 --fault slow:0.5 --log x.jsonl --wait sleep "
         "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
-    ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
-    const MockOptions& options = parsed.options;
+    ASSERT_EQ(other_parsed.kind, CommandLine::Kind::run) << other_parsed.text;
+    const MockOptions& options = other_parsed.options;
     EXPECT_EQ(options.listen.host, "::1");
     EXPECT_EQ(options.listen.port, 81);
     EXPECT_EQ(options.core.pace.first, milliseconds(20));

@@ -237,7 +237,7 @@ TEST(CompareGroups, TooFewRowsHaveNoInterval) {
     }
 }
 
-TEST(CompareGroups, DirectionsAndMargins) {
+TEST(CompareGroups, DirectionsMarginsAndASideThatFailed) {
     const ComparedRun a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     ComparedRun b = make_run(400, [](std::size_t row) { return 2e6 * scattered(row, 2); });
     for (std::size_t row = 0; row < 400; row += 2) {
@@ -259,15 +259,13 @@ TEST(CompareGroups, DirectionsAndMargins) {
     EXPECT_EQ(compare_one(other_a, other_b, "ttft:mean", options).in_these_runs, Shown::higher);
     options.margin = 0;
     EXPECT_EQ(compare_one(other_a, other_a, "ttft:mean", options).in_these_runs, Shown::same);
-}
-
-TEST(CompareGroups, ASideThatFailedWholly) {
-    const ComparedRun a = make_run(200, [](std::size_t row) { return 1e6 * scattered(row, 1); });
-    ComparedRun b = a;
+    const ComparedRun third_a =
+        make_run(200, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    b = third_a;
     for (ComparedRequest& request : b.requests) {
         fail(request);
     }
-    const GroupComparison compared = compare(a, b, {"ttft:mean", "errors", "throughput"});
+    const GroupComparison compared = compare(third_a, b, {"ttft:mean", "errors", "throughput"});
     expect_no_interval(compared.metrics[0], Doubt::no_values);
     EXPECT_EQ(compared.metrics[1].a, 0);
     EXPECT_EQ(compared.metrics[1].b, 1);
@@ -449,7 +447,7 @@ void expect_no_word(const GroupComparison& found, Doubt doubt, Shown shown) {
 }
 
 // One run a side says what differs in these two; both sides of a dual run share their time.
-TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
+TEST(Evidence, WordsAreOfDualRunsUnlessCapsTakeThem) {
     const Dual dual(1.1, 1.1);
     const GroupComparison paired = dual.compared();
     EXPECT_EQ(paired.evidence, Evidence::paired);
@@ -466,13 +464,10 @@ TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
     expect_no_word(alone, Doubt::one_run, Shown::higher);
     EXPECT_EQ(alone.metrics[3].in_these_runs, Shown::same);
     EXPECT_EQ(alone.metrics[3].word, Word::unsure);
-}
-
-TEST(Evidence, ACapOrTheOrderOfSendingTakesTheWords) {
-    Dual dual(1.1, 1.1);
-    dual.b.requests[7].held = true;
-    expect_no_word(dual.compared(), Doubt::held, Shown::higher);
-    expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
+    Dual other_dual(1.1, 1.1);
+    other_dual.b.requests[7].held = true;
+    expect_no_word(other_dual.compared(), Doubt::held, Shown::higher);
+    expect_no_word(other_dual.compared(false), Doubt::one_run, Shown::higher);
     // A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order
     // that matters by a few percent takes nothing from a change of 40 %.
     const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
@@ -789,7 +784,7 @@ MadeLaw of(Law law, std::size_t rows, double ratio) {
     return {.law = law, .rows = rows, .ratio = ratio};
 }
 
-TEST(ComparisonTruth, IntervalsCoverIt) {
+TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeries) {
     EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
     EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
     EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
@@ -800,20 +795,17 @@ TEST(ComparisonTruth, IntervalsCoverIt) {
     MadeLaw law = of(Law::independent, 300, 1.05);
     law.run_deviation = 0.05;
     EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
-}
-
-// An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
-// called. Of 5 in 100, above 12 by chance in 1 of 1,000.
-TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
+    // An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
+    // called. Of 5 in 100, above 12 by chance in 1 of 1,000.
     for (const std::size_t rows : {1500U, 3000U}) {
-        MadeLaw law = of(Law::series, rows, 1);
-        law.memory = std::exp(-7.5 / static_cast<double>(rows));
+        MadeLaw other_law = of(Law::series, rows, 1);
+        other_law.memory = std::exp(-7.5 / static_cast<double>(rows));
         const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
                                                   *read_metric("ttft:p50")};
         ComparisonOptions options{.resamples = 200};
         std::array<int, 2> called{};
         for (std::uint64_t seed = 0; seed < simulations; ++seed) {
-            const MadeGroups made = make_groups(law, 1, 1, seed);
+            const MadeGroups made = make_groups(other_law, 1, 1, seed);
             const GroupComparison found = compare_groups(made.a, made.b, metrics, options);
             for (std::size_t i = 0; i < metrics.size(); ++i) {
                 const Shown shown = found.metrics[i].in_these_runs;

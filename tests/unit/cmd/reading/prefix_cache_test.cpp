@@ -177,7 +177,7 @@ BlockFigures counted_rows(const std::vector<RowSpec>& rows) {
     return counted(make_trace(4, TailRule::ceil, rows));
 }
 
-TEST(BlockIds, OfPrefixesAreChained) {
+TEST(BlockIds, OfPrefixesAreChainedAndContentsJoin) {
     const BlockFigures f =
         counted_rows({{0, 10, {1, 2, 3}}, {1, 12, {1, 2, 4}}, {2, 10, {1, 2, 3}}, {3, 4, {9}}});
     EXPECT_TRUE(f.chained());
@@ -189,9 +189,6 @@ TEST(BlockIds, OfPrefixesAreChained) {
     EXPECT_EQ(f.rows_new, 2U);
     EXPECT_EQ(f.rows_in_part, 1U);
     EXPECT_EQ(f.rows_complete, 1U);
-}
-
-TEST(BlockIds, OfContentsMoveAndJoin) {
     const BlockFigures moved = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}}});
     EXPECT_FALSE(moved.chained());
     EXPECT_EQ(moved.ids_moving, 2U);
@@ -215,7 +212,7 @@ TEST(BlockIds, OfContentsMoveAndJoin) {
     }
 }
 
-TEST(BlockIds, OfNamespacesAreDifferent) {
+TEST(BlockIds, OfNamespacesAreDifferentAndCountAsMaps) {
     const BlockFigures f = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}, no_session, 1}});
     EXPECT_TRUE(f.chained());
     EXPECT_EQ(f.ids, 4U);
@@ -226,10 +223,7 @@ TEST(BlockIds, OfNamespacesAreDifferent) {
     EXPECT_EQ(missing.rows_without_ids, 1U);
     EXPECT_EQ(missing.rows_new, 1U);
     EXPECT_TRUE(missing.chained());
-}
-
-// Counted anew from maps of everything.
-TEST(BlockIds, CountAsMapsDo) {
+    // Counted anew from maps of everything.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         const Trace trace = random_trace(seed, TailRule::ceil, 80);
         std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::size_t>> positions;
@@ -247,10 +241,10 @@ TEST(BlockIds, CountAsMapsDo) {
             return static_cast<std::uint64_t>(std::count_if(
                 map.begin(), map.end(), [](const auto& one) { return one.second.size() > 1; }));
         };
-        const BlockFigures f = counted(trace);
-        EXPECT_EQ(f.ids, positions.size());
-        EXPECT_EQ(f.ids_moving, several(positions)) << seed;
-        EXPECT_EQ(f.ids_joining, several(before)) << seed;
+        const BlockFigures other_f = counted(trace);
+        EXPECT_EQ(other_f.ids, positions.size());
+        EXPECT_EQ(other_f.ids_moving, several(positions)) << seed;
+        EXPECT_EQ(other_f.ids_joining, several(before)) << seed;
     }
 }
 
@@ -290,7 +284,7 @@ Things ranks_of(const Recency& recency, const Things& things) {
     return ranks;
 }
 
-TEST(Recency, CountsWhatWasUsedSince) {
+TEST(Recency, CountsWhatWasUsedSinceAsAList) {
     Recency recency;
     EXPECT_EQ(ranks_of(recency, {0}), Things{});
     recency.use({});
@@ -302,13 +296,10 @@ TEST(Recency, CountsWhatWasUsedSince) {
     EXPECT_EQ(ranks_of(recency, {6, 9, 5, 7}), (Things{1, 2, 3, 4}));
     EXPECT_EQ(ranks_of(recency, {6, 8, 5}), Things{1});  // up to one that was never used
     EXPECT_EQ(recency.size(), 4U);
-}
-
-// Long enough that lines fill up and are pushed together many times.
-TEST(Recency, IsTheListThatMovesToTheFront) {
+    // Long enough that lines fill up and are pushed together many times.
     for (const std::uint32_t universe : {3U, 70U, 900U}) {
         Random random(universe);
-        Recency recency;
+        Recency other_recency;
         List list;
         for (int round = 0; round < 3000; ++round) {
             Things things;
@@ -322,10 +313,11 @@ TEST(Recency, IsTheListThatMovesToTheFront) {
                     things.push_back(thing);
                 }
             }
-            ASSERT_EQ(ranks_of(recency, things), list.ranks(things)) << universe << " " << round;
-            recency.use(things);
+            ASSERT_EQ(ranks_of(other_recency, things), list.ranks(things))
+                << universe << " " << round;
+            other_recency.use(things);
             list.use(things);
-            ASSERT_EQ(recency.size(), list.size());
+            ASSERT_EQ(other_recency.size(), list.size());
         }
     }
 }

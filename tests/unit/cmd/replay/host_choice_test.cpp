@@ -408,7 +408,7 @@ ReplayCommandLine line_of(const Words& flags) {
     return line;
 }
 
-TEST(Shard, SharesCapsOut) {
+TEST(Shard, SharesCapsOutAndKeepsTheEnvironment) {
     std::uint64_t inflight = 0;
     std::uint64_t tokens = 0;
     for (const char* part : {"0/3", "1/3", "2/3"}) {
@@ -427,9 +427,6 @@ TEST(Shard, SharesCapsOut) {
     }
     ReplayCommandLine low = line_of({"--shard", "2/3", "--max-inflight", "2"});
     EXPECT_TRUE(says(settle_shard({}, false, low), "--max-inflight is 2"));
-}
-
-TEST(Shard, KeepsTheEnvironmentAndNamesItsFiles) {
     const Variables variables = variables_of("SLURM_PROCID=1 SLURM_NTASKS=4");
     const auto keeps = [](const ReplayCommandLine& line) {
         return std::count(line.arguments.begin(), line.arguments.end(), "--shard=1/4") == 1;

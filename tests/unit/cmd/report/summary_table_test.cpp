@@ -115,13 +115,10 @@ std::string shown(const char* label, const SummaryFigures& f, const SummaryInfo&
 }
 
 // A usual run with failures fits 40 lines.
-TEST(SummaryTable, FitsATerminal) {
+TEST(SummaryTable, FitsATerminalOfEightyColumns) {
     const std::vector<std::string> lines = lines_of(summary_table(figures(), info()));
     EXPECT_LE(lines.size(), 40u) << summary_table(figures(), info());
-}
-
-// With every line that there can be, no line is longer than 80 columns.
-TEST(SummaryTable, HasEightyColumns) {
+    // With every line that there can be, no line is longer than 80 columns.
     SummaryFigures f = figures();
     f.long_output = 7;
     f.outcomes[static_cast<std::size_t>(Outcome::long_output)] = 7;
@@ -199,7 +196,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
 }
 
 // Recorded requests have no recorded length: nothing to compare with is not "0 not reported".
-TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
+TEST(SummaryTable, SaysWhatCannotBeComparedAndWhetherTheServerKeptUp) {
     SummaryFigures f = figures();
     f.prompts = {};
     f.outputs_exact = 0;
@@ -211,12 +208,9 @@ TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
     EXPECT_EQ(shown("Outputs", f),
               "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
               "length");
-}
-
-// The rate of sending is divided by the time of sending, as in summary.json: waiting for the last
-// answers does not lower it.
-TEST(SummaryTable, HasTheRateAndWhetherTheServerKeptUp) {
-    SummaryFigures f = figures();
+    // The rate of sending is divided by the time of sending, as in summary.json: waiting for the
+    // last answers does not lower it.
+    f = figures();
     f.timeline.sent_rate = 29.296;
     EXPECT_EQ(shown("Load", f), "sent 29.30/s; answered 3.31/s; at most 312 in flight");
     // A certificate needs one line; where requests piled up, that stands in the first sentence.

@@ -27,7 +27,7 @@ Threshold threshold(const std::string& text) {
     return parsed.value();
 }
 
-TEST(CellSummary, ReadsWhatThresholdsMeasure) {
+TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     std::vector<std::string> texts;
     for (const char* time :
          {"ttft", "ttft_due", "tpot", "itl", "e2e", "chunk_gap", "drift", "interactivity"}) {
@@ -59,9 +59,6 @@ TEST(CellSummary, ReadsWhatThresholdsMeasure) {
         const ThresholdFinding nothing = judge_thresholds({which}, SummaryFigures()).at(0);
         EXPECT_EQ(none.value().figure(which).has_value(), nothing.value.has_value()) << text;
     }
-}
-
-TEST(CellSummary, WarmWhereTheRunSaysSo) {
     const auto warm = [](const std::string& text) {
         return CellSummary::read(text).value().warm();
     };
@@ -116,7 +113,7 @@ TEST(Hook, EndsWellOrSaysWhy) {
 }
 
 // One that does not listen to SIGTERM, with a child of its own.
-TEST(Hook, IsKilledAtItsLimit) {
+TEST(Hook, IsKilledAtItsLimitOrTriedUntilReady) {
     const ScratchFolder folder;
     const HookEnd end =
         run(folder, "trap '' TERM; sleep 600 & echo $! > " + (folder / "pid") + "; wait; sleep 600",
@@ -134,10 +131,6 @@ TEST(Hook, IsKilledAtItsLimit) {
         std::this_thread::sleep_for(std::chrono::milliseconds(lives ? 10 : 0));
     }
     EXPECT_FALSE(lives);
-}
-
-TEST(Hook, IsTriedUntilReadyOrStopped) {
-    const ScratchFolder folder;
     const std::string count = folder / "count";
     const std::string twice = "echo x >> " + count + "; test $(wc -l < " + count + ") -ge 2";
     EXPECT_EQ(run_until_ready({"ready", twice, 60'000 * ms}, own_environment(),
@@ -150,9 +143,9 @@ TEST(Hook, IsTriedUntilReadyOrStopped) {
     EXPECT_EQ(never.outcome, HookOutcome::timed_out);
     EXPECT_EQ(never.why(),
               "not ready within 700ms; last try: ready: exit code 1 (its output: ready.txt)");
-    const HookEnd end = run_hook({"before", "sleep 600", 600'000 * ms}, own_environment(),
-                                 folder / "before.txt", stop_requests().load() - 1);
-    EXPECT_EQ(end.outcome, HookOutcome::stopped);
+    const HookEnd other_end = run_hook({"before", "sleep 600", 600'000 * ms}, own_environment(),
+                                       folder / "before.txt", stop_requests().load() - 1);
+    EXPECT_EQ(other_end.outcome, HookOutcome::stopped);
     EXPECT_FALSE(pause_ns(600'000 * ms, stop_requests().load() - 1));
     EXPECT_TRUE(pause_ns(ms, stop_requests().load()));
 }

@@ -19,7 +19,7 @@ ChangeThreshold parsed(const char* text) {
     return read ? read.value() : ChangeThreshold();
 }
 
-TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
+TEST(ChangeThreshold, ReadsChangesAndBoundsOfBOrSaysWhatIsWrong) {
     const ChangeThreshold change = parsed("ttft:p99 > +5 %");
     EXPECT_EQ(change.metric.name(), "ttft:p99");
     EXPECT_TRUE(change.above && change.relative);
@@ -34,9 +34,6 @@ TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
     EXPECT_FALSE(share.relative);
     EXPECT_DOUBLE_EQ(share.bound, 0.001);
     EXPECT_TRUE(parsed("errors > +0.1 %").relative);
-}
-
-TEST(ChangeThreshold, SaysWhatIsWrong) {
     const auto remedy = [](const char* text) -> std::string {
         const Result<ChangeThreshold> read = parse_change_threshold(text);
         return read ? "" : read.error().doing;

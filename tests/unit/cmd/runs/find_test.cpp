@@ -251,7 +251,7 @@ JudgedProbe probe_of(ProbeOutcome outcome, Stability stability) {
         .cut_folders = {"01-rate-12.5.cut-1"}};
 }
 
-TEST(SearchFile, IsReadBack) {
+TEST(SearchFile, IsReadBackOrSaysWhatIsWrong) {
     const FindOptions options = options_of("rate");
     SearchReport report{.options = &options,
                         .command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"},
@@ -284,16 +284,13 @@ TEST(SearchFile, IsReadBack) {
     }
     report.probes = kept.probes;
     EXPECT_EQ(find_json(report), text);
-}
-
-TEST(SearchFile, SaysWhatIsWrong) {
-    SearchReport kept;
-    EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
-    EXPECT_EQ(read_search("{\"schema\":1}", kept),
+    SearchReport other_kept;
+    EXPECT_EQ(read_search("[", other_kept), "is not JSON; start a new search");
+    EXPECT_EQ(read_search("{\"schema\":1}", other_kept),
               "was written by another version of driftless; use that one");
-    EXPECT_EQ(read_search("{\"schema\":3,\"saturated\":0}", kept),
+    EXPECT_EQ(read_search("{\"schema\":3,\"saturated\":0}", other_kept),
               "has an unreadable saturated; start a new search");
-    EXPECT_EQ(read_search("{\"schema\":3,\"probes\":[{\"value\":1}]}", kept),
+    EXPECT_EQ(read_search("{\"schema\":3,\"probes\":[{\"value\":1}]}", other_kept),
               "has an unreadable probe: number 1");
 }
 
@@ -541,7 +538,7 @@ TEST(KneeSearch, EndsAtTheBoundsOrGivesUp) {
 }
 
 // A load below the boundary that fails twice is the boundary: 20 fails although 24 passes.
-TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
+TEST(KneeSearch, KeepsBelowFailuresAndWidensTheInterval) {
     const auto dip = [](const KneeProbe& probe) {
         const bool meets = probe.value <= 24 && !(probe.value >= 19 && probe.value <= 21);
         return meets ? ProbeOutcome::meets : ProbeOutcome::fails;
@@ -558,19 +555,16 @@ TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
     EXPECT_EQ(chance.knee.pass, 24);
     EXPECT_EQ(chance.knee.fail, 25);
     EXPECT_TRUE(chance.knee.monotone);
-}
-
-// Replicates that disagree widen the interval to loads at which all agree.
-TEST(KneeSearch, WidensTheInterval) {
-    const Played played = play(whole(400, 100), [](const KneeProbe& probe) {
+    // Replicates that disagree widen the interval to loads at which all agree.
+    const Played other_played = play(whole(400, 100), [](const KneeProbe& probe) {
         const double knee = probe.seed == 0 ? 200 : probe.seed == 1 ? 185 : 230;
         return knee_at(knee)(probe);
     });
-    ASSERT_TRUE(played.knee.low && played.knee.high);
-    EXPECT_LE(*played.knee.low, 185);
-    EXPECT_GT(*played.knee.high, 230);
-    EXPECT_LE(*played.knee.pass, 200);
-    EXPECT_GT(*played.knee.fail, 200);
+    ASSERT_TRUE(other_played.knee.low && other_played.knee.high);
+    EXPECT_LE(*other_played.knee.low, 185);
+    EXPECT_GT(*other_played.knee.high, 230);
+    EXPECT_LE(*other_played.knee.pass, 200);
+    EXPECT_GT(*other_played.knee.fail, 200);
 
     SearchRules none = whole(400, 100);
     none.replicates = 0;
@@ -580,7 +574,7 @@ TEST(KneeSearch, WidensTheInterval) {
 }
 
 // Where every answer is chance it ends all the same.
-TEST(KneeSearch, AlwaysEnds) {
+TEST(KneeSearch, AlwaysEndsWithTheKneeInTheInterval) {
     std::mt19937 random(7);
     for (int i = 0; i < 2000; ++i) {
         const Played played =
@@ -597,18 +591,15 @@ TEST(KneeSearch, AlwaysEnds) {
             EXPECT_LT(*played.knee.low, *played.knee.high);
         }
     }
-}
-
-// A server whose knee moves by 5 % from seed to seed: the interval holds its middle.
-TEST(KneeSearch, TheIntervalHoldsTheKnee) {
-    std::mt19937 random(3);
+    // A server whose knee moves by 5 % from seed to seed: the interval holds its middle.
+    std::mt19937 other_random(3);
     int held = 0;
     constexpr int trials = 500;
     for (int i = 0; i < trials; ++i) {
-        const double middle = std::uniform_real_distribution(10.0, 90.0)(random);
+        const double middle = std::uniform_real_distribution(10.0, 90.0)(other_random);
         std::vector<double> of_seed;
         for (int seed = 0; seed < 3; ++seed) {
-            of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(random));
+            of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(other_random));
         }
         const Played played = play(real(1, 1000, 8), [&](const KneeProbe& probe) {
             return knee_at(of_seed.at(probe.seed))(probe);
@@ -620,7 +611,7 @@ TEST(KneeSearch, TheIntervalHoldsTheKnee) {
 }
 
 // Where the throughput of a server is known, the first probes are near its knee.
-TEST(KneeSearch, BeginsNearAnEstimate) {
+TEST(KneeSearch, BeginsNearAnEstimateWithinWhatIsAllowed) {
     std::size_t far = 0;
     std::size_t near = 0;
     for (const double capacity : {0.02, 0.7, 5.0, 38.0, 900.0, 20'000.0}) {
@@ -639,9 +630,6 @@ TEST(KneeSearch, BeginsNearAnEstimate) {
         }
     }
     EXPECT_LT(near, far * 8 / 10);
-}
-
-TEST(KneeSearch, BeginsWithinWhatIsAllowed) {
     FindOptions options = options_of("rate", {"--low", "10", "--high", "100"});
     EXPECT_TRUE(begins_by_loop(options));
     begin_near(options, 1000);

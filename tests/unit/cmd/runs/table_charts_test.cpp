@@ -180,7 +180,7 @@ TEST(ParetoChart, AxesAsPeopleTypeThem) {
     }
 }
 
-TEST(ParetoChart, FrontierOfEachGroupByGpu) {
+TEST(ParetoChart, FrontierOfEachGroupOfWholeCells) {
     const ManyRuns table = two_servers();
     const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput"), "server");
     ASSERT_EQ(chart.groups.size(), 2U);
@@ -208,14 +208,13 @@ TEST(ParetoChart, FrontierOfEachGroupByGpu) {
     EXPECT_EQ(standard_charts(true).size(), 16U);
     EXPECT_EQ(standard_charts(true)[0].y.name, "input_throughput/gpu");
     EXPECT_EQ(standard_charts(false)[15].x.name, "interactivity:p99.9");
-}
-
-TEST(ParetoChart, CellsWithoutAFigureOrWithFewValues) {
     MadeSummary nothing = made(10, 0);
-    const ManyRuns table = table_of(
+    const ManyRuns third_table = table_of(
         list_of(made_run("a", made(10, 100)), made_cell("01", {{"speed", "2"}}, nothing)), false);
-    EXPECT_EQ(pareto_chart(table, axes("ttft:p99:output_throughput"), "").missing, Indices{1});
-    EXPECT_EQ(pareto_chart(table, axes("itl:p99:output_throughput"), "").missing, (Indices{0, 1}));
+    EXPECT_EQ(pareto_chart(third_table, axes("ttft:p99:output_throughput"), "").missing,
+              Indices{1});
+    EXPECT_EQ(pareto_chart(third_table, axes("itl:p99:output_throughput"), "").missing,
+              (Indices{0, 1}));
     MadeSummary few = made(10, 100);
     few.count = 100;
     const ManyRuns other_table = table_of(list_of(made_run("a", few)), false);

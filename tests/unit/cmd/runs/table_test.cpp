@@ -67,7 +67,7 @@ TEST(Corpus, IsOneWhateverMayDiffer) {
               "other rows at another speed or rate; use --start and --end, or --limit)");
 }
 
-TEST(Corpus, DigestsMustFitTheFlags) {
+TEST(Corpus, DigestsMustFitWhatTheFlagsSay) {
     EXPECT_EQ(said_of(R"("schedule_digest":"00000000000000cc",)"),
               "runs/b: its schedule (digest 00000000000000cc) is not 00000000000000bb, though it "
               "has the same pace");
@@ -92,9 +92,6 @@ TEST(Corpus, DigestsMustFitTheFlags) {
     EXPECT_EQ(second(made_cell("01", {{"limit", "5"}}, with_run(R"("limit":5,)")),
                      made_cell("02", {{"limit", "9"}}, with_run(R"("limit":9,)"))),
               R"(sweeps/s/02: --limit is "9", not "5")");
-}
-
-TEST(Corpus, RunsThatDoNotSayWhatTheyPlayed) {
     TableRun silent = made_run("b");
     silent.corpus.clear();
     EXPECT_EQ(second(made_run("a"), std::move(silent)),
@@ -457,7 +454,7 @@ JsonValue at_path(JsonValue value, const std::string& path) {
     return value;
 }
 
-TEST(InferencexRow, HasTheKeysOfTheirs) {
+TEST(InferencexRow, HasTheKeysAndTheProvenanceOfTheirs) {
     const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     std::istringstream keys(source_file("tests/data/views/inferencex_row_keys.txt"));
     std::set<std::string> known;
@@ -473,10 +470,6 @@ TEST(InferencexRow, HasTheKeysOfTheirs) {
     for (JsonValue one = row.root.first(); one.present(); one = one.next()) {
         EXPECT_TRUE(known.contains(std::string(one.key()))) << one.key();
     }
-}
-
-TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
-    const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     EXPECT_EQ(row.root.find("hw").as_string(), "h100");
     EXPECT_EQ(row.root.find("tp").as_u64(), 4U);
     EXPECT_EQ(row.root.find("conc").as_u64(), 16U);

@@ -44,7 +44,7 @@ std::size_t shared(const Ids& a, const Ids& b) {
 
 // Two prompts that are equal for exactly `common` tokens share exactly the blocks that lie within
 // them, wherever that is, and share them at the front.
-TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
+TEST(PromptBlocks, ShareExactlyTheChainOfTheCommonPrefix) {
     const std::vector<TokenId> one = tokens_from(1, 100);
     for (std::size_t common = 0; common <= 100; ++common) {
         std::vector<TokenId> other = one;
@@ -65,12 +65,9 @@ TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
             EXPECT_EQ(shared(ids_of(tokens, a), ids_of(tokens, b)), k) << a << " " << b;
         }
     }
-}
-
-// Equal blocks behind different ones differ: ids name prefixes.
-TEST(PromptBlocks, AreChained) {
-    std::vector<TokenId> tokens(64, 7);
-    const Ids ids = ids_of(tokens);
+    // Equal blocks behind different ones differ: ids name prefixes.
+    std::vector<TokenId> other_tokens(64, 7);
+    const Ids ids = ids_of(other_tokens);
     EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 4U);
     const std::vector<TokenId> many = tokens_from(3, 160);
     const Ids sixteen = ids_of(many, 160);

@@ -119,7 +119,7 @@ ClockReading reading(std::int64_t at_ns, std::int64_t bracket_ns, std::int64_t o
     return {at_ns, at_ns + bracket_ns / 2 + offset_ns, at_ns + bracket_ns};
 }
 
-TEST(ClockOffset, TheTightestReadingWins) {
+TEST(ClockOffset, TheTightestReadingWinsAndAStepIsSeen) {
     ClockOffset clock;
     const ClockReading readings[] = {reading(0, 5'000, ahead + 400), reading(9'000, 80, ahead),
                                      reading(20'000, 300, ahead - 70)};
@@ -144,23 +144,20 @@ TEST(ClockOffset, TheTightestReadingWins) {
     EXPECT_EQ(known.sample().offset_ns, ahead);
     EXPECT_EQ(known.sample().error_ns, 80);
     EXPECT_EQ(known.sample().steps, 0u);
-}
-
-TEST(ClockOffset, AStepIsSeenAndCounted) {
-    ClockOffset clock;
+    ClockOffset other_clock;
     const ClockReading before = reading(0, 80, ahead);
     const ClockReading nearly = reading(1'000'000, 80, ahead + 1'000);
     const ClockReading stepped = reading(2'000'000, 80, ahead + 50'000'000);
-    const ClockReading wide = reading(3'000'000, 10'000, ahead - 50'000'000);
-    clock.take(&before, 1);
-    clock.take(&nearly, 1);
-    EXPECT_EQ(clock.sample().steps, 0u);
-    clock.take(&stepped, 1);
-    EXPECT_EQ(clock.sample().steps, 1u);
-    EXPECT_EQ(clock.sample().offset_ns, ahead + 50'000'000);
-    clock.take(&wide, 1);
-    EXPECT_EQ(clock.sample().steps, 2u);
-    EXPECT_EQ(clock.sample().offset_ns, ahead - 50'000'000);
+    const ClockReading other_wide = reading(3'000'000, 10'000, ahead - 50'000'000);
+    other_clock.take(&before, 1);
+    other_clock.take(&nearly, 1);
+    EXPECT_EQ(other_clock.sample().steps, 0u);
+    other_clock.take(&stepped, 1);
+    EXPECT_EQ(other_clock.sample().steps, 1u);
+    EXPECT_EQ(other_clock.sample().offset_ns, ahead + 50'000'000);
+    other_clock.take(&other_wide, 1);
+    EXPECT_EQ(other_clock.sample().steps, 2u);
+    EXPECT_EQ(other_clock.sample().offset_ns, ahead - 50'000'000);
 }
 
 // Timers fire in order of their deadlines, whatever the order of setting, moving and clearing.

@@ -455,7 +455,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(judge_run(facts.calibration, {}, {}, {}).verdict, Verdict::uncalibrated);
 }
 
-TEST(RunFacts, SaysHowItWasCalibrated) {
+TEST(RunFacts, SaysHowItWasCalibratedInEachSchema) {
     CalibrationFacts facts{.date = "2026-11-21T03:45:12Z"};
     EXPECT_EQ(how_calibrated(facts), "calibrated at 2026-11-21T03:45:12Z");
     facts.measured_ns = 1'860'000'000;
@@ -465,11 +465,8 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     EXPECT_EQ(how_calibrated(facts),
               "calibrated for 1.9 s before this run, while others used 50.0 % of the CPU");
     EXPECT_EQ(judge_run(facts, {}, {}, {}).reasons.back(), how_calibrated(facts));
-}
-
-// A run is judged by the limits that it had; one of before there was a limit on the wire has none.
-// Nor have runs of before there were templates such a key.
-TEST(RunFacts, ReadsLaterAndOlderKeys) {
+    // A run is judged by the limits that it had; one of before there was a limit on the wire has
+    // none. Nor have runs of before there were templates such a key.
     const auto with = [](const std::string& before, const std::string& more) {
         return read_alone(read_run_facts, replaced(run_json(), before, more + before)).value();
     };

@@ -69,7 +69,7 @@ TEST(Scheduling, SlicesAndKeepers) {
 }
 
 // A process of another session, and so perhaps of another group of threads.
-TEST(Scheduling, AKeeperRestsBesideABusyProgram) {
+TEST(Scheduling, KeepersAndYieldsTakeNothingFromOthers) {
     const std::uint32_t cpu = allowed_cpus().front();
     const pid_t busy = ::fork();
     if (busy == 0) {
@@ -87,23 +87,20 @@ TEST(Scheduling, AKeeperRestsBesideABusyProgram) {
     EXPECT_LT(kept.stop(), 250'000'000) << "its part of two equals is half a second";
     (void)::kill(busy, SIGKILL);
     (void)::waitpid(busy, nullptr, 0);
-}
-
-// Where it is not free no CPU is kept awake.
-TEST(Scheduling, AThreadThatYieldsTakesNothingWhereThatIsFree) {
+    // Where it is not free no CPU is kept awake.
     std::thread([] {
-        const std::uint32_t cpu = allowed_cpus().front();
-        const cpu_set_t cpus = cpu_set_of({cpu});
+        const std::uint32_t other_cpu = allowed_cpus().front();
+        const cpu_set_t cpus = cpu_set_of({other_cpu});
         ASSERT_EQ(::sched_setaffinity(0, sizeof cpus, &cpus), 0);
-        if (!yielding_is_free(cpu)) {
+        if (!yielding_is_free(other_cpu)) {
             GTEST_SKIP() << "it takes its part here";
         }
-        CpuKeeper kept;
-        ASSERT_TRUE(kept.start(cpu));
+        CpuKeeper other_kept;
+        ASSERT_TRUE(other_kept.start(other_cpu));
         const std::int64_t begin_ns = monotonic_ns();
         while (monotonic_ns() - begin_ns < 50'000'000) {
         }
-        EXPECT_LT(kept.stop(), 50'000'000 / 4);
+        EXPECT_LT(other_kept.stop(), 50'000'000 / 4);
     }).join();
 }
 
@@ -203,7 +200,7 @@ ChildEnd end_of(Child& child) {
     return {};
 }
 
-TEST(Child, SaysHowItEndedOrWhyThatIsNotKnown) {
+TEST(Child, SaysHowItEndedAndGetsItsEnvironment) {
     Child three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
     EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
@@ -220,18 +217,15 @@ TEST(Child, SaysHowItEndedOrWhyThatIsNotKnown) {
     (void)::signal(SIGCHLD, SIG_IGN);
     three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
-}
-
-TEST(Child, GetsItsEnvironmentItsFilesAndDefaultSignals) {
     const ScratchFolder folder;
     const int file = open_output(folder / "out").value();
-    ChildCommand command = shell("echo $A; echo $B >&2; cat");
+    command = shell("echo $A; echo $B >&2; cat");
     command.environment = {"A=one", "B=two"};
     command.output = command.messages = file;
-    Result<Child> child = Child::start(command);
+    Result<Child> other_child = Child::start(command);
     (void)::close(file);
-    ASSERT_TRUE(child);
-    EXPECT_EQ(end_of(child.value()).exit_code, 0);
+    ASSERT_TRUE(other_child);
+    EXPECT_EQ(end_of(other_child.value()).exit_code, 0);
     EXPECT_EQ(read_bytes(folder / "out"), "one\ntwo\n");
     // A command that ignores SIGPIPE, as ours do, must not hand that on: `yes | head` would not
     // end.

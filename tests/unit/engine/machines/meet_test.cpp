@@ -33,7 +33,7 @@ ClockExchange exchange(std::int64_t offset_ns, std::int64_t there_ns, std::int64
 
 // Exact where the ways are equal, within its error where they are not; the shortest round trip
 // counts.
-TEST(ClockDifference, HoldsTheTruth) {
+TEST(ClockDifference, HoldsTheTruthWithoutWhatCannotBe) {
     for (const std::int64_t offset_ns : {0L, 3'000'000L, -3'000'000L, 86'400'000'000'000L}) {
         const std::vector<ClockExchange> one{exchange(offset_ns, 40'000, 40'000)};
         const auto difference = difference_of(one).value();
@@ -53,9 +53,6 @@ TEST(ClockDifference, HoldsTheTruth) {
     const auto difference = difference_of(all).value();
     EXPECT_EQ(difference.round_trip_ns, 41'000);
     EXPECT_EQ(difference.offset_ns, 4'500) << "half of the 1'000 ns that the ways differ";
-}
-
-TEST(ClockDifference, LeavesOutWhatCannotBe) {
     ClockExchange backwards = exchange(0, 1'000, 1'000);
     backwards.t4_ns = backwards.t1_ns - 1;
     ClockExchange longer_there = exchange(0, 1'000, 1'000);

@@ -173,7 +173,7 @@ RateCurve many_pieces() {
     return curve;
 }
 
-TEST(RateCurve, IsInvertedExactly) {
+TEST(RateCurve, IsInvertedExactlyAlsoOfALine) {
     const RateCurve curve = many_pieces();
     for (double arrivals = 0; arrivals < 1000; arrivals += 0.37) {
         const double seconds = curve.seconds_at(arrivals).value();
@@ -182,10 +182,7 @@ TEST(RateCurve, IsInvertedExactly) {
     for (double seconds = 0; seconds < 44.9; seconds += 0.11) {
         EXPECT_NEAR(curve.seconds_at(curve.arrivals_by(seconds)).value(), seconds, 1e-4);
     }
-}
-
-// By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
-TEST(RateCurve, OfALineIsARoot) {
+    // By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
     RateCurve line(0);
     line.add(10, 0, 5);
     EXPECT_DOUBLE_EQ(line.seconds_at(0).value(), 0);
@@ -229,7 +226,7 @@ double mean_of(const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 }
 
-TEST(UnitGaps, HaveTheirLaw) {
+TEST(UnitGaps, HaveTheirLawAndAreNumbered) {
     for (const std::uint64_t seed : {0, 1, 2, 42}) {
         const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, seed);
         EXPECT_LT(distance_from(gaps, exponential_law), fits_at_one_percent) << seed;
@@ -247,10 +244,7 @@ TEST(UnitGaps, HaveTheirLaw) {
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::gamma, 1.1, 0), exponential_law),
               fits_at_one_percent);
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::constant, 1, 0), exponential_law), 10);
-}
-
-// A gap depends on the seed and its number, and not on how many others were drawn.
-TEST(UnitGaps, AreNumbered) {
+    // A gap depends on the seed and its number, and not on how many others were drawn.
     const UnitGaps gaps(ArrivalLaw::gamma, 0.5, 9);
     const double fifth = gaps.gap(5);
     (void)gaps.gap(4);

@@ -149,24 +149,21 @@ TEST(Families, FollowSessionsDependenciesAndPrefixes) {
     apart.rows[1].name_space = 1;
     apart.name_spaces = 2;
     EXPECT_EQ(families_of(apart).count, 2U);
-}
-
-// A beginning that goes on in more ways than a conversation can is a preamble of strangers: at the
-// bound it still joins, one branch more and it does not.
-TEST(Families, AreNotJoinedByPreambles) {
+    // A beginning that goes on in more ways than a conversation can is a preamble of strangers: at
+    // the bound it still joins, one branch more and it does not.
     for (const std::uint32_t branches : {preamble_branches - 1, preamble_branches}) {
-        Trace trace;
+        Trace other_trace;
         for (std::uint32_t i = 0; i < branches; ++i) {
-            add_row(trace, {0, 100 + i});
+            add_row(other_trace, {0, 100 + i});
         }
-        EXPECT_EQ(families_of(trace).count, 1U) << branches;
+        EXPECT_EQ(families_of(other_trace).count, 1U) << branches;
     }
-    Trace trace;
+    Trace other_trace;
     for (std::uint32_t i = 0; i <= preamble_branches; ++i) {
-        add_row(trace, {0, 100 + i});
+        add_row(other_trace, {0, 100 + i});
     }
-    add_row(trace, {0, 100, 5});
-    EXPECT_EQ(families_of(trace).count, preamble_branches + 1);
+    add_row(other_trace, {0, 100, 5});
+    EXPECT_EQ(families_of(other_trace).count, preamble_branches + 1);
 }
 
 // Sessions are kept whole, with their edges; indices and times are those of the trace as read.
@@ -416,7 +413,7 @@ TEST(Like, SharesWithCopiesAndKeepsTreesWhole) {
     }
 }
 
-TEST(Like, KeepsBlocksWhereTheyWere) {
+TEST(Like, KeepsBlocksAndPicksOneTreeOfEachPart) {
     const Trace trace = made_trace(chats);
     const LikeTrace made = like(trace);
     ASSERT_EQ(made.trace.rows.size(), trace.rows.size());
@@ -436,15 +433,12 @@ TEST(Like, KeepsBlocksWhereTheyWere) {
             EXPECT_EQ(known->second, made.trace.ids_of(row)[i]);
         }
     }
-}
-
-TEST(Like, PicksOneTreeOfEachPart) {
     LikeOptions options;
     options.trees = 7;  // a pass of 5, then two of five: one of the first two, one of the others
-    const LikeTrace made = like(made_trace(chats), options);
+    const LikeTrace other_made = like(made_trace(chats), options);
     std::set<std::string> again;
-    for (const TraceRow& row : made.trace.rows) {
-        const std::string& name = made.trace.sessions[row.session];
+    for (const TraceRow& row : other_made.trace.rows) {
+        const std::string& name = other_made.trace.sessions[row.session];
         if (name.ends_with("#1")) {
             again.insert(name);
         }

@@ -219,7 +219,7 @@ TEST(Plan, TakesEveryRowOfItsWindowAtItsInstant) {
 }
 
 // Spread keeps file order, stays inside each gap, and differs by seed but not by selection.
-TEST(Plan, SpreadsInsideTheGaps) {
+TEST(Plan, SpreadsInsideTheGapsWithADigest) {
     std::vector<std::int64_t> instants;
     for (int tick = 0; tick < 5; ++tick) {
         for (int i = 0; i < 20; ++i) {
@@ -251,15 +251,12 @@ TEST(Plan, SpreadsInsideTheGaps) {
     PlanOptions spread{.spread = true};
     EXPECT_EQ(dues(plan_of(trace_at({0, 0, 0}), spread)), (Dues{0, 0, 0}));
     EXPECT_EQ(dues(plan_of(trace_at({0, 5, 9}), spread)), (Dues{0, 5, 9}));
-}
-
-// The schedule's digest moves with every due instant and every row, and with nothing else.
-TEST(Plan, DigestIsOfTheSchedule) {
-    const Plan plan = plan_of(trace_at({0, 10, 20}));
-    EXPECT_EQ(plan.schedule_digest, plan_of(trace_at({5, 15, 25})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 21})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest,
+    // The schedule's digest moves with every due instant and every row, and with nothing else.
+    const Plan other_plan = plan_of(trace_at({0, 10, 20}));
+    EXPECT_EQ(other_plan.schedule_digest, plan_of(trace_at({5, 15, 25})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest, plan_of(trace_at({0, 10, 21})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest, plan_of(trace_at({0, 10})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest,
               plan_of(trace_at({0, 10, 20}), PlanOptions{.speed = {2, 1}}).schedule_digest);
 }
 
@@ -299,7 +296,7 @@ Cached cached_of(std::uint32_t block_size, const std::vector<Prompt>& prompts) {
 }
 
 // Full blocks only, and never the last token: by the definition of section 5 of the design.
-TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
+TEST(Plan, ForecastsFullBlocksInFileOrder) {
     EXPECT_EQ(cached_of(512, {{1100, {1, 2, 3}},  // cold
                               {1100, {1, 2, 3}},  // the partial block 3 does not count
                               {1024, {1, 2}},     // both are held, but the last token is computed
@@ -318,10 +315,7 @@ TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
     // Equal ids in two namespaces share nothing.
     EXPECT_EQ(cached_of(16, {{40, {1, 2, 3}, 0}, {40, {1, 2, 3}, 1}, {40, {1, 2, 3}, 0}}),
               (Cached{0, 0, 32}));
-}
-
-// "Earlier" is file order, and rows outside the selection warm nothing.
-TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
+    // "Earlier" is file order, and rows outside the selection warm nothing.
     Trace trace{.block_size = 16};
     add_row(trace, 40, {1, 2, 3});
     add_row(trace, 40, {1, 2, 3});
@@ -345,7 +339,7 @@ TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-TEST(Abandonment, HasItsShareAndItsTimes) {
+TEST(Abandonment, HasItsShareAndDependsOnTheRequestAlone) {
     constexpr std::uint32_t requests = 20'000;
     for (const double share : {0.01, 0.1, 0.5, 0.99}) {
         const AbandonRules rules{share, 2 * second, 10 * second, 7};
@@ -365,10 +359,7 @@ TEST(Abandonment, HasItsShareAndItsTimes) {
     for (std::uint32_t row = 0; row < 100; ++row) {
         EXPECT_EQ(abandoned_after_ns({1, second, second, 3}, {row, 0, 0}), second);
     }
-}
-
-// Passes, attempts and seeds are drawn apart; the order of the draws does not matter.
-TEST(Abandonment, DependsOnTheRequestAlone) {
+    // Passes, attempts and seeds are drawn apart; the order of the draws does not matter.
     const AbandonRules rules{0.5, 0, second, 1};
     const AbandonRules other{0.5, 0, second, 2};
     std::uint32_t same_pass = 0;
@@ -404,7 +395,7 @@ Trace trace_of(std::uint32_t rows, std::uint32_t burst, std::uint32_t sessions =
     return trace;
 }
 
-TEST(Shares, DealEachRowOnceInTheOrderOfThePlan) {
+TEST(Shares, DealEachRowOnceAndSpreadInstants) {
     const Trace trace = trace_of(1001, 7);
     const Plan plan = plan_of(trace);
     for (const std::uint32_t shares : {1u, 2u, 3u, 8u, 2000u}) {
@@ -423,12 +414,8 @@ TEST(Shares, DealEachRowOnceInTheOrderOfThePlan) {
         }
         EXPECT_EQ(seen.size(), plan.rows.size());
     }
-}
-
-TEST(Shares, SpreadTheRowsOfAnInstant) {
-    const Trace trace = trace_of(28 * 5, 28);
-    const Plan plan = plan_of(trace);
-    const std::vector<std::uint32_t> owners = deal(trace, plan, 4, DealRule::rows);
+    const Trace other_trace = trace_of(28 * 5, 28);
+    const std::vector<std::uint32_t> owners = deal(other_trace, plan, 4, DealRule::rows);
     for (std::size_t begin = 0; begin < owners.size(); begin += 28) {
         std::map<std::uint32_t, int> rows;
         for (std::size_t i = begin; i < begin + 28; ++i) {
@@ -476,7 +463,7 @@ TEST(Shares, KeepTreesAndBothRequestsOfARow) {
     EXPECT_EQ(rows[2], 16);
 }
 
-TEST(Shares, AreAtLeastTwoOrNoneAndLoseNothing) {
+TEST(Shares, AreAtLeastTwoAndNumberAllPlaces) {
     const Trace trace = trace_of(3, 3);
     const Plan plan = plan_of(trace);
     EXPECT_TRUE(shares_with_rows(trace, plan, 1, DealRule::rows).empty());
@@ -494,10 +481,7 @@ TEST(Shares, AreAtLeastTwoOrNoneAndLoseNothing) {
             EXPECT_LE(part_of(total, shares, 0) - part_of(total, shares, shares - 1), 1u);
         }
     }
-}
-
-// Engines within shards: numbers that no two have, and all of them.
-TEST(Shares, PlacesWithinPlacesNumberAll) {
+    // Engines within shards: numbers that no two have, and all of them.
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
         for (std::uint32_t engine = 0; engine < 4; ++engine) {

@@ -127,7 +127,7 @@ TEST(NormalQuantile, IsTheInverse) {
 
 // Rows without sessions: lengths, groups and what they share.
 
-TEST(RandomRows, HaveTheRangeOfVllmBench) {
+TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
     std::map<std::uint32_t, int> inputs;
     std::map<std::uint32_t, int> outputs;
     for (const SynthRow& row :
@@ -145,9 +145,6 @@ TEST(RandomRows, HaveTheRangeOfVllmBench) {
         EXPECT_NEAR(count, 5000 / 7.0, 5 * std::sqrt(5000 / 7.0)) << length;
     }
     EXPECT_EQ(made_rows("random --rows 3 --in 10")[2].input_length, 10U);
-}
-
-TEST(RandomRows, ArriveByTheirRate) {
     EXPECT_EQ(made_rows("random --rows 5 --rate 10 --arrivals constant")[4].at_ns, 400'000'000);
     EXPECT_EQ(made_rows("random --rows 5 --rate inf")[4].at_ns, 0);
     const auto poisson = made_rows("random --rows 10001 --rate 600/m");

@@ -179,7 +179,7 @@ TEST(TraceFile, NamesDamageAndUtf16) {
 
 // Wherever another compression breaks off, or is damaged, that is said: as an error where nothing
 // came before it, else as a warning.
-TEST(TraceFile, SaysWhereOtherCompressionsEndAndSkipsFrames) {
+TEST(TraceFile, SaysWhatDamagesOrEndlessLinesAre) {
     for (const char* ending : {"bz2", "xz", "zst"}) {
         const std::string whole = read_bytes(data("compressed/three.jsonl.") + ending);
         const auto is_reported = [&](const std::string& bytes) {
@@ -203,10 +203,7 @@ TEST(TraceFile, SaysWhereOtherCompressionsEndAndSkipsFrames) {
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
     EXPECT_EQ(read_text(skip + skip + frame + skip + frame + skip).sound().rows.size(), 6U);
     EXPECT_FALSE(read_text(skip.substr(0, 9)).usable);
-}
-
-// A dataset in one endless line is named, not only its length.
-TEST(TraceFile, NamesEndlessLinesAndUnknownColumns) {
+    // A dataset in one endless line is named, not only its length.
     const std::string chat = R"({"id":"x","conversations":[{"from":"human","value":"hello"}]},)";
     std::string text = "[";
     while (text.size() <= std::size_t{64} << 20) {
@@ -386,7 +383,7 @@ Split split_in_pieces(const std::string& text, std::size_t piece) {
 using Lines = std::vector<std::string>;
 
 // LF, CRLF, a missing final newline, blank lines, a byte order mark, and nothing at all.
-TEST(LineSplitter, UnderstandsEveryEnd) {
+TEST(LineSplitter, UnderstandsEveryEndAndBoundsALine) {
     EXPECT_EQ(split_in_pieces("a\nb\n", 100).lines, (Lines{"a", "b"}));
     EXPECT_EQ(split_in_pieces("a\r\nb\r\n", 100).lines, (Lines{"a", "b"}));
     EXPECT_EQ(split_in_pieces("a\nb", 100).lines, (Lines{"a", "b"}));
@@ -406,10 +403,7 @@ TEST(LineSplitter, UnderstandsEveryEnd) {
     for (std::size_t piece = 1; piece < text.size(); ++piece) {
         EXPECT_EQ(split_in_pieces(text, piece), whole) << piece;
     }
-}
-
-// A line of 64 MiB is read; one byte more is refused, without being kept.
-TEST(LineSplitter, BoundsALine) {
+    // A line of 64 MiB is read; one byte more is refused, without being kept.
     const std::string piece(line_bytes_max / 4, 'x');
     LineSplitter fits;
     LineSplitter too_long;

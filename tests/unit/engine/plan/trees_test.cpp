@@ -169,7 +169,7 @@ TEST(StartPoint, OfAParentAndItsAgents) {
 
 // agentic-rules 1.4, 3: k of n turns are past and k is drawn from int(lo n) to int(hi n), both at
 // most n - 2; the turn k is the one that primes.
-TEST(StartPoint, ByTurnsReachesEveryPlace) {
+TEST(StartPoint, ByTurnsReachesEveryPlaceBySeed) {
     for (std::uint32_t turns = 2; turns < 9; ++turns) {
         for (const auto& [from, to] : {std::pair(0.0, 1.0), {0.25, 0.75}, {0.5, 0.5}, {1.0, 1.0}}) {
             Tree tree;
@@ -193,10 +193,7 @@ TEST(StartPoint, ByTurnsReachesEveryPlace) {
             EXPECT_EQ(met, wanted) << turns << " turns from " << from << " to " << to;
         }
     }
-}
-
-// The same for a tree and a seed; spread evenly over seeds.
-TEST(StartPoint, IsSeeded) {
+    // The same for a tree and a seed; spread evenly over seeds.
     Tree tree;
     tree.row(0, 0);
     tree.row(0, 1'000'000, 0);
@@ -629,7 +626,7 @@ TEST(Failures, EndWithTheTimeAndPauseBetweenTrees) {
 }
 
 // Behind the warm-up nothing is due in time; with no primers, not even before it.
-TEST(EndOfTheTime, WithNothingDueInIt) {
+TEST(EndOfTheTime, CountsBehindTheWarmUp) {
     UserCorpus corpus;
     corpus.row(0, 0);
     corpus.row(0, 100 * one_ms, {0});
@@ -653,20 +650,17 @@ TEST(EndOfTheTime, WithNothingDueInIt) {
     rules.for_ns = one_ms;
     rules.idle.tree_ns = 0;
     EXPECT_EQ(play_users(other, rules).sent.size(), 1u) << "moved to the begin";
-}
-
-// The time counts from the begin of the measurement, not from time 0.
-TEST(EndOfTheTime, CountsBehindTheWarmUp) {
-    UserCorpus corpus;
-    corpus.chain(0, 6, 9 * one_ms);
-    UserRules rules = some_users(1);
+    // The time counts from the begin of the measurement, not from time 0.
+    UserCorpus other_corpus;
+    other_corpus.chain(0, 6, 9 * one_ms);
+    rules = some_users(1);
     rules.start.warmup_requests = 2;
     for (const auto& [for_ns, sent] : {std::pair(9 * one_ms, 2u),
                                        {9 * one_ms + 1, 3u},
                                        {19 * one_ms, 3u},
                                        {19 * one_ms + 1, 4u}}) {
         rules.for_ns = for_ns;
-        EXPECT_EQ(play_users(corpus, rules).sent.size(), sent) << for_ns;
+        EXPECT_EQ(play_users(other_corpus, rules).sent.size(), sent) << for_ns;
     }
 }
 

@@ -175,7 +175,7 @@ TEST(Users, PlayInTheOrderThatIsAskedUntilTheTimeIsUp) {
 }
 
 // A turn without an answer ends its tree; the user goes on with the next one.
-TEST(Users, GoOnBehindATreeThatFails) {
+TEST(Users, GoOnBehindATreeThatFailsUntilAStop) {
     const UserCorpus corpus = corpus_of({3, 1});
     Schedule schedule = corpus.schedule(rules(1));
     const Due first = schedule.take();
@@ -201,14 +201,11 @@ TEST(Users, GoOnBehindATreeThatFails) {
     schedule.ended(last, begin_ns + 10, true);
     EXPECT_TRUE(schedule.over());
     EXPECT_EQ(schedule.left(), 0u);
-}
-
-// What is known then is to get its end; what waits is forgotten.
-TEST(Users, Stop) {
-    const UserCorpus corpus = corpus_of({3, 2, 1});
-    Schedule schedule = corpus.schedule(rules(2));
-    const Due first = schedule.take();
-    schedule.fired(first, 0);
+    // What is known then is to get its end; what waits is forgotten.
+    const UserCorpus other_corpus = corpus_of({3, 2, 1});
+    schedule = other_corpus.schedule(rules(2));
+    const Due other_first = schedule.take();
+    schedule.fired(other_first, 0);
     schedule.stop();
     EXPECT_FALSE(schedule.dropped());
     EXPECT_GT(schedule.left(), 0u);
@@ -216,7 +213,7 @@ TEST(Users, Stop) {
     EXPECT_EQ(schedule.peek(), nullptr);
     schedule.ended(second, 10, false);
     EXPECT_FALSE(schedule.over());
-    schedule.ended(first, 20, true);
+    schedule.ended(other_first, 20, true);
     EXPECT_EQ(schedule.peek(), nullptr);
     EXPECT_TRUE(schedule.over());
 }
@@ -291,7 +288,7 @@ TEST(Growing, UsersBeginALittleLater) {
 }
 
 // Nobody begins behind the end of the run's time, behind its last tree, or after a stop.
-TEST(Growing, EndsWithTheRun) {
+TEST(Growing, EndsWithTheRunAndPlaysWhatIsLeft) {
     const UserCorpus sessions = single_turns(4);
     UserRules timed = growing_rules(1, 2);
     timed.for_ns = lead_ns + 10;
@@ -316,12 +313,9 @@ TEST(Growing, EndsWithTheRun) {
     over.ended(last, 10, true);
     over.grow(2, 15);
     EXPECT_TRUE(over.over());
-}
-
-// Together they play each tree once.
-TEST(Growing, UsersPlayWhatIsLeft) {
-    const UserCorpus sessions = single_turns(20);
-    Schedule schedule = sessions.schedule(growing_rules(2, 5));
+    // Together they play each tree once.
+    const UserCorpus other_sessions = single_turns(20);
+    Schedule schedule = other_sessions.schedule(growing_rules(2, 5));
     std::set<std::uint32_t> rows;
     std::set<std::uint32_t> users;
     std::int64_t now_ns = 0;

@@ -169,7 +169,7 @@ struct Chain {
     }
 };
 
-TEST(Waits, SayWhatIsKnownBefore) {
+TEST(Waits, SayWhatIsKnownBeforeAndTheirRules) {
     const Chain chain;
     const WaitFigures waits = waits_of(chain.trace, chain.plan, {2, 1});
     EXPECT_EQ(waits.rows, 2u);
@@ -191,10 +191,6 @@ TEST(Waits, SayWhatIsKnownBefore) {
     EXPECT_EQ(answered.rows[3].due_ns, 3'150);
     EXPECT_EQ(answered.last_due_ns, 3'150);
     EXPECT_EQ(answered.burst_rows_max, 1u);
-}
-
-TEST(Waits, DigestIsOfTheRules) {
-    const Chain chain;
     std::set<std::uint64_t> digests = {chain.plan.schedule_digest};
     digests.insert(digest_of_waits(chain.trace, chain.plan, {}));
     digests.insert(digest_of_waits(chain.trace, chain.plan, {2, 1}));

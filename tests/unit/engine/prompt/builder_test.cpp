@@ -39,7 +39,7 @@ std::string text_of(const WordTable& table, ContentKey key, std::uint32_t from,
 }
 
 // Any range written at once is the concatenation of its words taken one at a time.
-TEST(Block, AnyRangeIsTheSequenceOfItsWords) {
+TEST(Block, AnyRangeIsItsWordsAndHeadsTellKeysApart) {
     for (const WordTable& table : tables()) {
         const ContentKey key{0x0123456789ABCDEFULL};
         for (std::uint32_t from = 0; from < 40; ++from) {
@@ -53,10 +53,7 @@ TEST(Block, AnyRangeIsTheSequenceOfItsWords) {
             }
         }
     }
-}
-
-// Keys that differ in a single bit, the hardest case, differ within the head; so do ids.
-TEST(Block, HeadsTellAllKeysApart) {
+    // Keys that differ in a single bit, the hardest case, differ within the head; so do ids.
     EXPECT_EQ(head_words(WordTable::built_in()), 8U);
     EXPECT_EQ(head_words(WordTable::token_ids(0)), 6U);
     for (const WordTable& table : tables()) {

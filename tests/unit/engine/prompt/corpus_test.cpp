@@ -636,7 +636,7 @@ struct Wrong {
     std::string says;
 };
 
-TEST(DatasetReader, NamesWhatIsWrong) {
+TEST(DatasetReader, NamesWhatIsWrongOrEndless) {
     const Wrong wrongs[] = {
         {"", "", "is empty; give a JSON array"},
         {" \n", "", "is empty"},
@@ -662,10 +662,7 @@ TEST(DatasetReader, NamesWhatIsWrong) {
         const std::string why = read_every_way(wrong.text, wrong.column).why;
         EXPECT_TRUE(says(why, wrong.says)) << wrong.text << ": " << why;
     }
-}
-
-// A line, and an element of an array, that no memory should hold.
-TEST(DatasetReader, RefusesEndlessTexts) {
+    // A line, and an element of an array, that no memory should hold.
     const std::string mega(1 << 20, 'a');
     std::vector<std::string> pieces(66, mega);
     pieces.front() = "{\"text\":\"";

@@ -237,7 +237,7 @@ TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOneAlone) {
 
 // The recorded lengths hold: what the answer lacked is made up for, and what it had too much of is
 // told.
-TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
+TEST(LiveTurns, PromptsAreFilledUpAndBranchesGoOn) {
     Talk talk;
     talk.trace.recorded = true;
     talk.trace.sessions = {"s"};
@@ -261,22 +261,19 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
     run.record = Record();
     (void)run.end(2, "t");
     EXPECT_EQ(run.record.padded_tokens, -4);
-}
-
-// Two rows that follow one: each has its history, whatever the other says.
-TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
-    Talk talk = talk_of({said({"one"}), said({"one", "a", "left"}), said({"one", "a", "right"}),
-                         said({"one", "a", "right", "b", "on"})});
+    // Two rows that follow one: each has its history, whatever the other says.
+    talk = talk_of({said({"one"}), said({"one", "a", "left"}), said({"one", "a", "right"}),
+                    said({"one", "a", "right", "b", "on"})});
     talk.trace.dependencies[1].on = 0;
-    const TraceWithBodies bodies = live_of(std::move(talk));
-    EXPECT_EQ(bodies.live->figures.turns, 3u);
-    EXPECT_EQ(bodies.live->of(2).behind, 0u);
-    ByHand run(bodies);
-    (void)run.end(0, "said");
-    (void)run.end(1, "of the left");
-    EXPECT_EQ(messages_of(run.body(2)), said({"one", "said", "right"}));
-    (void)run.end(2, "of the right");
-    EXPECT_EQ(messages_of(run.body(3)), said({"one", "said", "right", "of the right", "on"}));
+    const TraceWithBodies other_bodies = live_of(std::move(talk));
+    EXPECT_EQ(other_bodies.live->figures.turns, 3u);
+    EXPECT_EQ(other_bodies.live->of(2).behind, 0u);
+    ByHand other_run(other_bodies);
+    (void)other_run.end(0, "said");
+    (void)other_run.end(1, "of the left");
+    EXPECT_EQ(messages_of(other_run.body(2)), said({"one", "said", "right"}));
+    (void)other_run.end(2, "of the right");
+    EXPECT_EQ(messages_of(other_run.body(3)), said({"one", "said", "right", "of the right", "on"}));
 }
 
 TEST(Histories, AreKeptForAnotherTryAndBounded) {

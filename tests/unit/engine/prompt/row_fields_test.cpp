@@ -255,23 +255,21 @@ TEST(RowFields, RefuseWhatCouldBeginAHeader) {
     InputErrors errors;
     const RowFields fields({field("X", "{kept.a}")}, rows.trace, rows.plan, errors);
     EXPECT_EQ(errors.count, 3u);
-}
-
-// A header that another flag has brought is refused by that flag's name, and a long name is shown.
-TEST(RowFields, NameTheFlagThatWasGiven) {
-    HeaderRows rows;
-    rows.add("a\n", 1);
-    rows.add(std::string(10'000, 'x'), 1);
+    // A header that another flag has brought is refused by that flag's name, and a long name is
+    // shown.
+    HeaderRows other_rows;
+    other_rows.add("a\n", 1);
+    other_rows.add(std::string(10'000, 'x'), 1);
     FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
     family.flag = "--session-headers agentx";
-    InputErrors errors;
-    const RowFields fields({family}, rows.trace, rows.plan, errors);
-    ASSERT_EQ(errors.count, 2U);
-    for (const InputError& error : errors.list) {
+    InputErrors other_errors;
+    const RowFields other_fields({family}, other_rows.trace, other_rows.plan, other_errors);
+    ASSERT_EQ(other_errors.count, 2U);
+    for (const InputError& error : other_errors.list) {
         EXPECT_EQ(error.field, "session");
         EXPECT_TRUE(says(error.remedy, "leave --session-headers agentx out"));
     }
-    EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
+    EXPECT_EQ(other_errors.list[1].value, std::string(80, 'x'));
 }
 
 // 4,095, 4,096 and 4,097 bytes of fields.

@@ -28,7 +28,7 @@ using Texts = std::vector<std::string>;
 
 // Oniguruma's documentation (doc/RE): \h is a hex digit, \uHHHH a code point, && an intersection,
 // {n,m}+ and {n}? repeat what is before once more, \p{Han} the script.
-TEST(Pattern, ReadsOnigurumasSyntax) {
+TEST(Pattern, ReadsTheSyntaxOfOtherEngines) {
     EXPECT_EQ(matches(R"(\h+)", "x1aFg"), Texts({"1aF"}));
     EXPECT_EQ(matches(R"([\h_]+)", "x1_aFg"), Texts({"1_aF"}));
     EXPECT_EQ(matches(R"(\u00e9)", "e\u00e9"), Texts({"\u00e9"}));
@@ -43,10 +43,8 @@ TEST(Pattern, ReadsOnigurumasSyntax) {
     EXPECT_EQ(matches(R"(\p{^L}+)", "a12b"), Texts({"12"}));
     EXPECT_EQ(matches(R"([\p{^Han}&&\p{L}]+)", "ab\u4e2d"), Texts({"ab"}));
     EXPECT_EQ(matches("a{x|b{", "a{x b{"), Texts({"a{x", "b{"}));
-}
-
-// Rank files come with expressions of Rust's regex crates, where \pX is a property of one letter.
-TEST(Pattern, ReadsWhatOtherEnginesRead) {
+    // Rank files come with expressions of Rust's regex crates, where \pX is a property of one
+    // letter.
     EXPECT_EQ(matches(R"(\pL+)", "ab1\u4e2d"), Texts({"ab", "\u4e2d"}));
     EXPECT_EQ(matches(R"(\PN+)", "ab1c"), Texts({"ab", "c"}));
     // The compiled code has a stack of its own; where a search runs out of it, the interpreter goes
@@ -145,7 +143,7 @@ TEST(TokenizerSteps, CutAsTheReferenceDoes) {
     EXPECT_EQ(metaspace(R"("always","split":false})"), Texts({"▁", "ab", "▁", "a", "▁", "b"}));
 }
 
-TEST(TokenizerSteps, NormalizeAsTheReferenceDoes) {
+TEST(TokenizerSteps, NormalizeAndDecodeAsTheReferenceDoes) {
     const auto normal = [](const std::string& step, std::string_view text) {
         return encoded(make("normalizer", step), text);
     };
@@ -163,9 +161,6 @@ TEST(TokenizerSteps, NormalizeAsTheReferenceDoes) {
     EXPECT_EQ(unknown(""), Texts({"ab"}));
     EXPECT_EQ(unknown(R"(,"unk_token":"_","fuse_unk":true)"), Texts({"a", "_", "b"}));
     EXPECT_EQ(unknown(R"(,"unk_token":"_","fuse_unk":false)"), Texts({"a", "_", "_", "b"}));
-}
-
-TEST(TokenizerSteps, DecodeAsTheReferenceDoes) {
     const auto decoded = [](const std::string& step, const Texts& texts) {
         std::vector<TokenId> ids;
         for (const std::string& text : texts) {
@@ -232,9 +227,6 @@ TEST(TokenizerFile, RefusesModelsThatItCannotMean) {
     refuses(file(R"({"type":"BPE","vocab":{"a":0,"b":0},"merges":[]})"),
             "two of its tokens have the id 0: 'a' and 'b'");
     refuses(file(R"({"type":"BPE","vocab":{"a":0}})"), "its model has no 'merges'");
-}
-
-TEST(TokenizerFile, RefusesWhatLacksItsTokensOrIds) {
     const auto merging = [](const std::string& merge) {
         return file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[)" + merge + "]}");
     };
@@ -444,7 +436,7 @@ TEST(RankFile, TheNumberOfRanksTellsWhoseTheyAre) {
 }
 
 // p50k_base: the rank 50256 is that of a special token, and no line has it. Another hole is damage.
-TEST(RankFile, TakesTheHoleOfP50k) {
+TEST(RankFile, TakesTheHoleOfP50kAndTekkenSaysWhatItLacks) {
     const auto with_hole = [](std::uint32_t hole) {
         const std::string line = " " + std::to_string(hole) + "\n";
         std::string text = made_up(50'281);
@@ -461,26 +453,24 @@ TEST(RankFile, TakesTheHoleOfP50k) {
     EXPECT_EQ(ids, std::vector<TokenId>{50'256});
     EXPECT_TRUE(says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255"));
     EXPECT_TRUE(says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257"));
-}
-
-TEST(RankFile, TekkenSaysWhatItLacks) {
     JsonDocument document;
-    std::string why;
+    std::string other_why;
     const std::string text =
         R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
         R"("vocab":[{"rank":0,"token_bytes":"AA=="}]})";
-    EXPECT_FALSE(read_tekken(document.parse(text).value(), why));
-    EXPECT_TRUE(says(why, "its 'vocab' ends after 1 of 290 tokens"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), why));
-    EXPECT_TRUE(says(why, "entry 0 of its 'vocab'"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), why));
-    EXPECT_TRUE(says(why, "lacks pattern, default_vocab_size"));
+    EXPECT_FALSE(read_tekken(document.parse(text).value(), other_why));
+    EXPECT_TRUE(says(other_why, "its 'vocab' ends after 1 of 290 tokens"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), other_why));
+    EXPECT_TRUE(says(other_why, "entry 0 of its 'vocab'"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), other_why));
+    EXPECT_TRUE(says(other_why, "lacks pattern, default_vocab_size"));
     const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), why));
-    EXPECT_TRUE(says(why, "entry 1 of its 'vocab' gives the rank 0 twice"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), other_why));
+    EXPECT_TRUE(says(other_why, "entry 1 of its 'vocab' gives the rank 0 twice"));
     const std::string huge = base64(std::string(4097, 'a'));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), why));
-    EXPECT_TRUE(says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), other_why));
+    EXPECT_TRUE(
+        says(other_why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
 }
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {

@@ -289,11 +289,8 @@ TEST(Dialects, RepeatedTextIsReadOnce) {
         digests[repeats ? 1 : 0] = record.output_digest;
     }
     EXPECT_EQ(digests[0], digests[1]);
-}
-
-// A described server that thinks first and repeats both texts: each is read once, and a stamp is
-// that of the event in which it grew.
-TEST(Dialects, RepeatedReasoningIsReadOnce) {
+    // A described server that thinks first and repeats both texts: each is read once, and a stamp
+    // is that of the event in which it grew.
     std::string why;
     const Result<ApiTemplate> form = read_api_template(
         R"({"path":"/p","body":{"p":"{prompt}","n":"{output_length}"},"repeats_text":true,)"

@@ -421,7 +421,7 @@ TEST(FillRecord, ForeignContentIsBadContentLaxTypesAreNot) {
 }
 
 // An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
-TEST(FillRecord, ErrorsInTheStreamAreFailures) {
+TEST(FillRecord, ErrorsInTheStreamAndMissingEndsAreFailures) {
     const Record record = record_of([](Script& row) {
         row.head(1).text(2, "a");
         row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
@@ -444,10 +444,7 @@ TEST(FillRecord, ErrorsInTheStreamAreFailures) {
     });
     EXPECT_EQ(values_of(given_up, "outcome, error, finish_reason, output_tokens"),
               "stream_error, abort, abort, 1");
-}
-
-// A close-delimited answer is complete only with a finish or `[DONE]`.
-TEST(FillRecord, CloseDelimitedNeedsAnEnding) {
+    // A close-delimited answer is complete only with a finish or `[DONE]`.
     const auto tokens = [](Script& row) { row.head(1).text(2, "a"); };
     EXPECT_EQ(record_of(tokens, Outcome::ok, true).outcome, Outcome::truncated);
     EXPECT_EQ(record_of(tokens, Outcome::ok, false).outcome, Outcome::ok);

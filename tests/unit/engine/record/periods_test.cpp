@@ -144,7 +144,7 @@ TEST(Periods, WriteIdlePeriodsAndEndWithTheRun) {
 }
 
 // The share of those that ended which were good; what failed was not.
-TEST(Periods, ShareOfGoodRequests) {
+TEST(Periods, TellTheShareOfGoodRequestsAndPercentiles) {
     const ScriptTrace input(3);
     AssemblerConfig config = with_periods(input);
     config.periods.goodput = {{{}, "", {50 * ms, std::nullopt, std::nullopt}}};
@@ -164,23 +164,20 @@ TEST(Periods, ShareOfGoodRequests) {
     const JsonText first(lines.substr(0, lines.find('\n')));
     EXPECT_DOUBLE_EQ(first.root.find("goodput").as_double().value(), 1.0 / 3);
     EXPECT_TRUE(says(lines.substr(lines.find('\n') + 1), "\"goodput\":null"));
-}
-
-// Nearest rank over 100 answers, within 0.1 %.
-TEST(Periods, TellPercentiles) {
-    const ScriptTrace input(100);
-    Told told(with_periods(input, 10 * second));
+    // Nearest rank over 100 answers, within 0.1 %.
+    const ScriptTrace other_input(100);
+    Told other_told(with_periods(other_input, 10 * second));
     for (std::uint32_t i = 0; i < 100; ++i) {
         const std::int64_t fired_ns = i * ms;
         const std::int64_t first_ns = fired_ns + 10 * ms * (1 + i);
-        Script row(told.assembler, i);
+        Script row(other_told.assembler, i);
         row.fire(fired_ns).head(fired_ns + ms).text(first_ns, "a");
         row.text(first_ns + 3 * (1 + i) * ms, "b").usage(3 * second, 4).done(3 * second);
         row.end(3 * second);
     }
-    told.periods.finish();
+    other_told.periods.finish();
     const auto expect = [&](const char* key, std::int64_t wanted_ns) {
-        const double got = static_cast<double>(all(told.periods.lines(), key).at(0));
+        const double got = static_cast<double>(all(other_told.periods.lines(), key).at(0));
         EXPECT_NEAR(got / static_cast<double>(wanted_ns), 1, 0.001) << key;
     };
     expect("ttft_p50_ns", 500 * ms);

@@ -33,7 +33,7 @@ std::string body(Api api, const BodySpec& spec, std::string_view prompt) {
 }
 
 // The exact-length bodies that vLLM, SGLang and llama.cpp take.
-TEST(Dialect, WritesExactBodies) {
+TEST(Dialect, WritesExactBodiesAndFollowsTheSpec) {
     EXPECT_EQ(body(Api::openai_chat, {.model = "m"}, "hi"),
               R"({"model":"m","messages":[{"role":"user","content":"hi"}],)"
               R"("max_completion_tokens":4,"stream":true,"stream_options":{"include_usage":true},)"
@@ -44,10 +44,8 @@ TEST(Dialect, WritesExactBodies) {
     EXPECT_EQ(body(Api::openai_completions, {.model = "a\"b"}, "hi"),
               R"({"model":"a\"b","prompt":"hi","max_tokens":4,"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
-}
-
-// ignore_eos only under exact; no length under free; usage of every chunk on request; not streamed.
-TEST(Dialect, FollowsTheSpec) {
+    // ignore_eos only under exact; no length under free; usage of every chunk on request; not
+    // streamed.
     const Api api = Api::openai_completions;
     const std::string begin = R"({"model":"m","prompt":"p")";
     EXPECT_EQ(body(api, {.model = "m", .output = OutputRule::cap}, "p"),
@@ -215,7 +213,7 @@ TEST(Dialect, ReadsWholeAnswers) {
 }
 
 // What cannot be said is refused: no JSON, no object, the prompt itself, ids in a chat.
-TEST(Dialect, RefusesImpossibleBodies) {
+TEST(Dialect, RefusesImpossibleBodiesAndHasAWholeTable) {
     const auto with = [](Api api, std::string extra) {
         return body(api, {.extra_body = std::move(extra)}, "p");
     };
@@ -232,10 +230,7 @@ TEST(Dialect, RefusesImpossibleBodies) {
     EXPECT_EQ(find_dialect(""), nullptr);
     EXPECT_FALSE(dialect_of(Api::openai_chat).takes_ids);
     EXPECT_TRUE(dialect_of(Api::openai_completions).takes_ids);
-}
-
-// What others ask the table for stands in each of its rows, and no name leads to two of them.
-TEST(Dialect, HasAWholeTable) {
+    // What others ask the table for stands in each of its rows, and no name leads to two of them.
     std::set<std::string_view> names;
     for (const Dialect* dialect : dialects()) {
         const std::string_view name = dialect->name;

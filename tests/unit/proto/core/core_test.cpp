@@ -124,7 +124,7 @@ struct Four {
     }
 };
 
-TEST(LinkedList, IsFirstInFirstOut) {
+TEST(LinkedList, IsFirstInFirstOutAndRemovesFromAnyPlace) {
     Four four;
     EXPECT_EQ(numbers_of(four.list), (Numbers{0, 1, 2, 3}));
     for (Item& item : four.items) {
@@ -138,30 +138,27 @@ TEST(LinkedList, IsFirstInFirstOut) {
         list.push_front(item);
     }
     EXPECT_EQ(numbers_of(list), (Numbers{3, 2, 1}));
-}
-
-// From the front, the middle and the end; what was removed can stand on a list again.
-TEST(LinkedList, RemovesFromAnyPlace) {
+    // From the front, the middle and the end; what was removed can stand on a list again.
     for (std::size_t place = 0; place < 4; ++place) {
-        Four four;
-        Item& item = four.items[place];
-        four.list.remove(item);
+        Four other_four;
+        Item& item = other_four.items[place];
+        other_four.list.remove(item);
         EXPECT_EQ(item.next, nullptr);
         EXPECT_EQ(item.before, nullptr);
         Numbers left{0, 1, 2, 3};
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
-        EXPECT_EQ(numbers_of(four.list), left);
-        four.list.push_back(item);
+        EXPECT_EQ(numbers_of(other_four.list), left);
+        other_four.list.push_back(item);
         left.push_back(item.number);
-        EXPECT_EQ(numbers_of(four.list), left);
+        EXPECT_EQ(numbers_of(other_four.list), left);
     }
-    Items list;
+    Items other_list;
     Item item;
-    list.push_front(item);
-    list.remove(item);
-    EXPECT_EQ(numbers_of(list), Numbers{});
-    list.push_back(item);
-    EXPECT_EQ(numbers_of(list), Numbers{0});
+    other_list.push_front(item);
+    other_list.remove(item);
+    EXPECT_EQ(numbers_of(other_list), Numbers{});
+    other_list.push_back(item);
+    EXPECT_EQ(numbers_of(other_list), Numbers{0});
 }
 
 // Against a deque that nobody can get wrong.

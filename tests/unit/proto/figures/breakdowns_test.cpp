@@ -246,15 +246,12 @@ std::string verdict_of(const MergedRun& run, Verdict of_rows = Verdict::certifie
     return name_of(judged.verdict);
 }
 
-TEST(MergedRun, AllCertified) {
+TEST(MergedRun, AllRowsBeforeTheirParts) {
     EXPECT_EQ(verdict_of(run_of(1)), "certified");
     EXPECT_EQ(verdict_of(run_of(8)), "certified");
     EXPECT_TRUE(merged_warnings(run_of(8)).empty());
-}
-
-// A shard's own verdict is told, and decides where all rows together cannot be judged; and who was
-// too slow, where somebody was: their seconds are not told apart by shard.
-TEST(MergedRun, AllRowsBeforeTheirParts) {
+    // A shard's own verdict is told, and decides where all rows together cannot be judged; and who
+    // was too slow, where somebody was: their seconds are not told apart by shard.
     MergedRun run = run_of(6);
     std::size_t place = 0;
     for (const char* const worse : {"certified-with-exclusions", "uncalibrated", "network-limited",
@@ -399,7 +396,7 @@ std::uint64_t excess(const std::vector<Record>& records, std::uint64_t template_
 
 // 20 prompts, others that evict them, the same 20: the second run hits at its beginning what the
 // first hit at its end in an endless cache.
-TEST(CacheExcess, IsOfAStretchInWhichRowsDoNotOvertake) {
+TEST(CacheExcess, IsOfAStretchAndLeavesRoomForFewTokens) {
     std::vector<Record> cold;
     std::vector<Record> warm;
     for (std::uint32_t i = 0; i < 140; ++i) {
@@ -416,10 +413,7 @@ TEST(CacheExcess, IsOfAStretchInWhichRowsDoNotOvertake) {
     EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 9, 1024, 0)}), 0u);
     EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 11, 1024, 0)}), 1024 - 16u) << "it left too late";
     EXPECT_EQ(excess({row(0, 50, 0, 1024), row(1, 9, 1024, 0)}), 0u) << "the file is not by time";
-}
-
-// At the bound and one above; without the server's blocks the trace's leave more room.
-TEST(CacheExcess, LeavesRoomForFewTokensAndForFailures) {
+    // At the bound and one above; without the server's blocks the trace's leave more room.
     EXPECT_EQ(excess({row(0, 0, 32, 48)}), 0u);
     EXPECT_EQ(excess({row(0, 0, 32, 49)}), 1u);
     Record record = row(0, 0, 0, 512 + 512 + 7 + 16);

@@ -134,7 +134,7 @@ TEST(RunTimeline, AddsUpSegmentsWithoutOverlapsAndGaps) {
 }
 
 // An end makes room for what fires at the same instant; a nanosecond later it does not.
-TEST(RunTimeline, PeakIsExactWithinASegment) {
+TEST(RunTimeline, PeakIsExactAndUnsentRowsHaveNone) {
     const auto peak = [](std::int64_t end_ns) {
         return of({row_of(0, 0, 0, end_ns), row_of(0, s, s, 2 * s)}).max_concurrent_requests;
     };
@@ -148,10 +148,7 @@ TEST(RunTimeline, PeakIsExactWithinASegment) {
     EXPECT_EQ(of({row_of(0, 0, 0, 5 * s), row_of(1, s, s, 3 * s), row_of(1, s, s, 4 * s)})
                   .max_concurrent_requests,
               2u);
-}
-
-// Whole answers (--no-stream) do not say when their tokens were made; no answer, no token.
-TEST(RunTimeline, WholeAnswersAndUnsentRows) {
+    // Whole answers (--no-stream) do not say when their tokens were made; no answer, no token.
     Record failed = row_of(0, 0, 0, s);
     failed.outcome = Outcome::http_5xx;
     EXPECT_EQ(of({failed}).max_output_tokens_per_s, 0u);
@@ -373,7 +370,7 @@ TEST(Sample, BoundsHoldWhateverIsThereOfThePossible) {
 }
 
 // A percentile of buckets is off by them, too: the bar holds that of the values.
-TEST(Histogram, BoundsHoldThePercentilesOfTheValues) {
+TEST(Histogram, BoundsHoldThePercentilesWithinTheError) {
     std::mt19937 random(7);
     for (int round = 0; round < 50; ++round) {
         BoundedHistogram histogram;
@@ -392,14 +389,11 @@ TEST(Histogram, BoundsHoldThePercentilesOfTheValues) {
             EXPECT_LE(bounds.upper.at[i] - bounds.lower.at[i], 0.002 * exact.at[i]);
         }
     }
-}
-
-TEST(Histogram, StaysWithinItsError) {
-    Random random(11);
+    Random other_random(11);
     Sample sample;
     Histogram histogram;
     for (int i = 0; i < 50000; ++i) {
-        const auto value = static_cast<std::int64_t>(std::pow(10.0, 9 * random.uniform()));
+        const auto value = static_cast<std::int64_t>(std::pow(10.0, 9 * other_random.uniform()));
         sample.add(static_cast<double>(value));
         histogram.add(value);
     }
@@ -416,7 +410,7 @@ TEST(Histogram, StaysWithinItsError) {
 }
 
 // Each value alone comes back within 0.1 %, at every border of a bucket and at both ends.
-TEST(Histogram, EveryBorderIsWithinItsError) {
+TEST(Histogram, BordersAndSumsAreWithinTheError) {
     for (int shift = 0; shift < 63; ++shift) {
         for (const std::int64_t step : {-1, 0, 1}) {
             const std::int64_t value = (std::int64_t{1} << shift) + step;
@@ -433,10 +427,7 @@ TEST(Histogram, EveryBorderIsWithinItsError) {
     Histogram histogram;
     histogram.add(-5);
     EXPECT_EQ(histogram.distribution().max, 0);
-}
-
-// Merging two is the same as adding all to one; weights are repetitions.
-TEST(Histogram, MergesAndWeighs) {
+    // Merging two is the same as adding all to one; weights are repetitions.
     Random random(5);
     Histogram all;
     Histogram left;

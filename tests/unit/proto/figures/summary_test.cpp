@@ -474,7 +474,7 @@ TEST(Summary, EachNameHasOneUnit) {
 }
 
 // Each server has its rows; the order of the records does not show.
-TEST(Summary, CountsByUrl) {
+TEST(Summary, CountsByUrlAndSurvivesTheRoundTrip) {
     Summary summary;
     const auto record_of = [](std::uint32_t row, const char* url, Outcome outcome) {
         Record record = ok_record(row, 0, {}, {1});
@@ -498,10 +498,8 @@ TEST(Summary, CountsByUrl) {
     EXPECT_EQ(f.urls[1].rows, 2u);
     EXPECT_EQ(f.urls[1].failed, 0u);
     EXPECT_EQ(f.urls[1].ttft.count, 1u);
-}
-
-// Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.
-TEST(Summary, SurvivesTheRecordsRoundTrip) {
+    // Rebuilt from its records' lines, the summary is the same to the byte: what report will rely
+    // on.
     Summary direct;
     Summary again;
     JsonDocument document;
@@ -677,7 +675,7 @@ TEST(ClientError, HoldsTheFiguresWithoutARowThatALimitMayHaveEnded) {
 }
 
 // What waited in this client and was cut off might have been answered.
-TEST(ClientError, HoldsTheAnswersThatLateRequestsMightHaveHad) {
+TEST(ClientError, HoldsAnswersThatMightHaveComeAndDurations) {
     for (const std::int64_t waited_ns : {10 * ms, 10 * ms + 1}) {  // 1 % of what it lasted
         Summary summary({{{}, "", {20 * ms, {}, {}}}});
         summary.add(known_record());
@@ -694,10 +692,7 @@ TEST(ClientError, HoldsTheAnswersThatLateRequestsMightHaveHad) {
         EXPECT_EQ(bar_of(summary, "ttft_ms", "p99") == "null", is_gone);
         EXPECT_EQ(f.throughput_error(f.request_throughput).has_value(), !is_gone);
     }
-}
-
-// The last bytes may have waited: the run was shorter than measured by no more than that.
-TEST(ClientError, OfThroughputIsByTheShortestDuration) {
+    // The last bytes may have waited: the run was shorter than measured by no more than that.
     Summary summary;
     Record record = known_record();
     record.receive_delay_ns = record.last_late_ns = 10 * ms;  // of the end at 50 ms
@@ -729,7 +724,7 @@ std::string goodput_bars(const Record& other) {
 }
 
 // Late reads lower a load that waits for answers or for a cap: its rate is an estimate.
-TEST(ClientError, OfARateIsUnknownWhereTheLoadWaits) {
+TEST(ClientError, IsUnknownWhereTheLoadWaitsOrRowsHaveNoRecord) {
     EXPECT_EQ(goodput_bars(known_record()), "share rate");
     Record waits = known_record();
     waits.user = 0;
@@ -745,10 +740,8 @@ TEST(ClientError, OfARateIsUnknownWhereTheLoadWaits) {
     }
     waits.late_cause = LateCause::burst;
     EXPECT_EQ(goodput_bars(waits), "share rate");
-}
-
-// Of rows that left and have no record, or did not leave for a failure of ours, nothing is known.
-TEST(ClientError, IsUnknownWhereRowsHaveNoRecord) {
+    // Of rows that left and have no record, or did not leave for a failure of ours, nothing is
+    // known.
     Summary summary({{{}, "", {.ttft_ns = 1000 * ms}}});
     summary.add(known_record());
     SummaryFigures f = summary.figures();

@@ -57,7 +57,7 @@ std::string host_reason(const ClientTotals& totals) {
 }
 
 // A stop of 2 s ends in a second of which others took a part: two figures, each with its own words.
-TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
+TEST(Blame, AStopAndItsEngineAreToldApart) {
     ClientTotals totals = ten_seconds();
     totals.each[4].gap_max_ns = 2 * second_ns;
     totals.each[4].receive_delay_max_ns = second_ns;
@@ -75,25 +75,22 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
               "a quieter CPU, "
               "--cpu N, avoids that); the engine was "
               "stopped or kept from its CPU for up to 272.988 ms without a break");
-}
-
-// Of several engines the one is named that was stopped, and that whose CPU others had.
-TEST(Blame, NamesTheEngine) {
-    ClientTotals totals;
+    // Of several engines the one is named that was stopped, and that whose CPU others had.
+    ClientTotals other_totals;
     for (std::int64_t engine = 0; engine < 3; ++engine) {
         ClientSample second{.to_ns = second_ns,
                             .engine = engine,
                             .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
                             .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
                             .run_delay_ns = engine == 2 ? second_ns / 4 : 0};
-        totals.add(second);
+        other_totals.add(second);
     }
-    EXPECT_EQ(host_reason(totals),
+    EXPECT_EQ(host_reason(other_totals),
               "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
               "a debugger, a CPU quota, or all of this host); others used the CPU of engine 2 for "
               "250.000 ms of a second (25.0 %; --realtime or a quieter CPU, --cpu N, avoids that)");
     Reasons reasons;
-    add_load_reason(totals, reasons);
+    add_load_reason(other_totals, reasons);
     EXPECT_EQ(reasons.front(),
               "engine 0 was busy for at most 50.0 % of a second, and nothing was lost; others used "
               "the CPU of engine 2 for at most 25.0 % of a second");
@@ -402,7 +399,7 @@ const Distribution& of_cause(const SendingFigures& figures, LateCause cause) {
 }
 
 // From the due instant to the wire is drift and wire delay; the call's length stands beside them.
-TEST(Sending, AddsTheStagesUp) {
+TEST(Sending, AddsTheStagesUpAndCountsPlaces) {
     Sending sending;
     Record record = sent(0, 1'000, 300);
     record.submit_ns = 9'000;
@@ -419,33 +416,30 @@ TEST(Sending, AddsTheStagesUp) {
     EXPECT_EQ(figures.wire_drift.max, 5'300);
     EXPECT_EQ(figures.receive_delay.max, 70'000);
     EXPECT_EQ(figures.wire_unknown, 1u);
-}
-
-// Of five rows due at once the second and the last found no connection: the fourth left in its
-// place, to which its limit was held. An instant of which nothing left says nothing.
-TEST(Sending, CountsThePlacesOfRowsThatDidNotLeave) {
-    Sending sending;
+    // Of five rows due at once the second and the last found no connection: the fourth left in its
+    // place, to which its limit was held. An instant of which nothing left says nothing.
+    Sending other_sending;
     for (std::uint32_t row = 0; row < 5; ++row) {
-        Record record = sent(row, 1'000, 10);
+        Record other_record = sent(row, 1'000, 10);
         if (row == 1 || row == 4) {
-            record.fired_ns.reset();
+            other_record.fired_ns.reset();
         }
-        sending.add(record);
+        other_sending.add(other_record);
     }
     for (std::uint32_t row = 5; row < 15; ++row) {
-        Record record{.row = row, .due_ns = 2'000};
-        sending.add(record);
+        Record other_record{.row = row, .due_ns = 2'000};
+        other_sending.add(other_record);
     }
-    const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.drift.count, 3u);
-    EXPECT_EQ(figures.instant_rows_max, 4u);
-    ASSERT_EQ(figures.by_rank.size(), 2u);
-    EXPECT_EQ(figures.by_rank[1].first, 2u);
-    EXPECT_EQ(figures.by_rank[1].drift.count, 2u);
+    const SendingFigures other_figures = other_sending.figures();
+    EXPECT_EQ(other_figures.drift.count, 3u);
+    EXPECT_EQ(other_figures.instant_rows_max, 4u);
+    ASSERT_EQ(other_figures.by_rank.size(), 2u);
+    EXPECT_EQ(other_figures.by_rank[1].first, 2u);
+    EXPECT_EQ(other_figures.by_rank[1].drift.count, 2u);
 }
 
 // Each late cause has its own drift; what the user held back is in none.
-TEST(Sending, TellsCausesApart) {
+TEST(Sending, TellsCausesApartAndWhatCapsHeldBack) {
     Sending sending;
     Record wake = sent(0, 0, 8'000);
     wake.late_cause = LateCause::wake;
@@ -466,26 +460,24 @@ TEST(Sending, TellsCausesApart) {
     EXPECT_EQ(of_cause(figures, LateCause::inflight).count, 0u);
     EXPECT_EQ(figures.wire_delay.count, 1u);
     EXPECT_EQ(figures.wire_drift.count, 0u);
-}
-
-// What a cap held back is told, with how long and how late; the host's cap is in the drift, too.
-TEST(Sending, TellsWhatCapsHeldBack) {
-    Sending sending;
+    // What a cap held back is told, with how long and how late; the host's cap is in the drift,
+    // too.
+    Sending other_sending;
     for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::budget}) {
-        Record held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
-        held.late_cause = cause;
-        held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
-        sending.add(held);
+        Record other_held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
+        other_held.late_cause = cause;
+        other_held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
+        other_sending.add(other_held);
     }
-    const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.held_by_user.held.count, 1u);
-    EXPECT_EQ(figures.held_by_user.held.max, 4'000'000);
-    EXPECT_EQ(figures.held_by_user.drift.max, 5'000'000);
-    EXPECT_EQ(figures.held_by_budget.held.max, 4'000'000);
-    EXPECT_EQ(figures.held_by_budget.drift.count, 1u);
-    EXPECT_EQ(figures.held_by_host.held.max, 3'000'000);
-    EXPECT_EQ(figures.held_by_host.drift.count, 1u);
-    EXPECT_EQ(figures.drift.count, 1u);
+    const SendingFigures other_figures = other_sending.figures();
+    EXPECT_EQ(other_figures.held_by_user.held.count, 1u);
+    EXPECT_EQ(other_figures.held_by_user.held.max, 4'000'000);
+    EXPECT_EQ(other_figures.held_by_user.drift.max, 5'000'000);
+    EXPECT_EQ(other_figures.held_by_budget.held.max, 4'000'000);
+    EXPECT_EQ(other_figures.held_by_budget.drift.count, 1u);
+    EXPECT_EQ(other_figures.held_by_host.held.max, 3'000'000);
+    EXPECT_EQ(other_figures.held_by_host.drift.count, 1u);
+    EXPECT_EQ(other_figures.drift.count, 1u);
 }
 
 // The place among the rows of one instant, in file order whatever the order of the records; a row

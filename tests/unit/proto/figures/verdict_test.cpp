@@ -62,7 +62,7 @@ Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
     return judge_calibrated(figures, client, {.drift_ns = 500'000}).verdict;
 }
 
-TEST(Verdict, ARunWithoutTaintsIsCertified) {
+TEST(Verdict, TheSentenceIsTrueInBurstsToo) {
     const Judgement judged =
         judge_calibrated(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
@@ -70,10 +70,8 @@ TEST(Verdict, ARunWithoutTaintsIsCertified) {
     EXPECT_EQ(judged.reasons[0], "all rows were sent at most 0.000 ms late; limit 0.500 ms");
     EXPECT_EQ(judged.reasons[1],
               "the engine was busy for at most 30.0 % of a second, and nothing was lost");
-}
-
-// Of both figures: what the first row of an instant was allowed, and the last of the largest one.
-TEST(Verdict, TheSentenceIsTrueInBursts) {
+    // Of both figures: what the first row of an instant was allowed, and the last of the largest
+    // one.
     SummaryFigures figures = figures_of(1000);
     figures.sending.instant_rows_max = 100;
     figures.taints.untainted.drift_max_ns = 4'600'000;
@@ -84,14 +82,14 @@ TEST(Verdict, TheSentenceIsTrueInBursts) {
                              .drift_most_ns = 5'000'000,
                              .receive_delay_ns = 900'000,
                              .wire_ns = 400'000};
-    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
+    const Judgement other_judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
     EXPECT_EQ(
-        judged.reasons[0],
+        other_judged.reasons[0],
         "all rows were sent at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
         "rows at one instant)");
-    EXPECT_EQ(judged.reasons[1],
+    EXPECT_EQ(other_judged.reasons[1],
               "all rows reached the wire at most 0.003 ms later; limit 0.400 ms");
-    EXPECT_EQ(judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
+    EXPECT_EQ(other_judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
 }
 
 TEST(Verdict, CountsRowsThatWereSentAndExclusions) {
@@ -299,7 +297,7 @@ TEST(Verdict, BlameIsWhatCoincides) {
 }
 
 // Others may have the CPU as long as no row was late for it, and what is left is enough.
-TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
+TEST(Verdict, TakenCpusAndRowsWithoutARecordCount) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
     SummaryFigures late = figures_of(100);
@@ -313,10 +311,7 @@ TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     const Judgement judged =
         judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_TRUE(says(judged.reasons.back(), "others used its CPU for at most 34.0 % of a second"));
-}
-
-// What left and has no record was measured by nobody: as lost as an interrupted row.
-TEST(Verdict, RowsWithoutARecordAreLost) {
+    // What left and has no record was measured by nobody: as lost as an interrupted row.
     SummaryFigures figures = figures_of(1000);
     figures.taints.sent = 1000;
     figures.unrecorded = 5;
@@ -331,9 +326,9 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     EXPECT_EQ(many.verdict, Verdict::client_limited);
     figures = figures_of(100);
     figures.fired = 0;
-    const Judgement judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
-    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
-    EXPECT_EQ(judged.reasons[0], "no row was sent, so there is nothing to certify");
+    const Judgement other_judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(other_judged.verdict, Verdict::uncalibrated);
+    EXPECT_EQ(other_judged.reasons[0], "no row was sent, so there is nothing to certify");
 }
 
 TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
@@ -544,7 +539,7 @@ struct Counted {
 };
 
 // 5 requests and 2 % are what counters may be early or late.
-TEST(Warnings, OthersUsedTheServerOrThePageIsNotOfAll) {
+TEST(Warnings, OthersUsedTheServerOrTokensDiffer) {
     EXPECT_EQ(Counted(1000).warning(), "");
     EXPECT_EQ(Counted(1025).warning(), "");
     EXPECT_TRUE(
@@ -555,10 +550,7 @@ TEST(Warnings, OthersUsedTheServerOrThePageIsNotOfAll) {
     EXPECT_EQ(Counted(975).warning(), "");
     EXPECT_TRUE(Counted(974).says("--metrics URL"));
     EXPECT_EQ(Counted(700, 700).warning(), "");
-}
-
-// Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
-TEST(Warnings, TokensAreHeldAgainstTheRecords) {
+    // Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
     Counted fits(1000);
     fits.tokens(102'500, 10'250);
     EXPECT_EQ(fits.warning(), "");

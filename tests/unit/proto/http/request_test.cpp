@@ -81,7 +81,7 @@ TEST(Url, TakesUnixSocketsAndHttps) {
 }
 
 // What both sides share is written once, by whole segments; slashes are never doubled.
-TEST(Url, JoinsPaths) {
+TEST(Url, JoinsPathsAndReadsPlaces) {
     constexpr const char* chat = "/v1/chat/completions";
     EXPECT_EQ(join_path("", chat), chat);
     EXPECT_EQ(join_path("/", chat), chat);
@@ -99,10 +99,7 @@ TEST(Url, JoinsPaths) {
     EXPECT_EQ(root_path("/v1", api), "");
     EXPECT_EQ(root_path("/proxy/v1/api/completions", api), "/proxy");
     EXPECT_EQ(root_path("/proxy", api), "/proxy");
-}
-
-// A place has a port, and nothing that a URL would say beside it.
-TEST(Url, ReadsPlacesToConnectTo) {
+    // A place has a port, and nothing that a URL would say beside it.
     const auto place = [](const char* text) {
         const Result<Url> url = parse_place(text);
         return url ? place_text(url.value()) : "refused";

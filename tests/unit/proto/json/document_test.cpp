@@ -181,7 +181,7 @@ TEST(JsonDocument, BoundsTheDepth) {
 }
 
 // A document grows with its texts, is reused for small and large ones alike, and may be moved.
-TEST(JsonDocument, IsReusedAndRefusesInvalidUtf8) {
+TEST(JsonDocument, IsReusedAndReadsARealTrace) {
     JsonDocument document;
     for (const std::size_t elements : {3u, 100'000u, 1u}) {
         std::string text = "[\"\\n\"";
@@ -202,19 +202,16 @@ TEST(JsonDocument, IsReusedAndRefusesInvalidUtf8) {
                               "\xF4\x90\x80\x80", "\xE2\x82", "\x80"}) {
         EXPECT_FALSE(other_document.parse("\"" + std::string(bytes) + "\"")) << bytes;
     }
-}
-
-// Every line of a real trace reads, with the members that its format names.
-TEST(JsonDocument, ReadsARealTrace) {
+    // Every line of a real trace reads, with the members that its format names.
     std::ifstream file(SHARED_DATA "/traces/mooncake_conversation.jsonl");
     if (!file) {
         GTEST_SKIP() << "no shared trace here";
     }
-    JsonDocument document;
+    JsonDocument third_document;
     std::uint64_t rows = 0;
     std::uint64_t input = 0;
     for (std::string line; std::getline(file, line); ++rows) {
-        const JsonValue root = document.parse(line).value();
+        const JsonValue root = third_document.parse(line).value();
         const std::uint64_t length = root.find("input_length").as_u64().value();
         input += length;
         ASSERT_EQ(root.find("hash_ids").size(), (length + 511) / 512);
@@ -441,7 +438,7 @@ TEST(JsonTexts, EndBehindTheClosingBracket) {
 using namespace std::string_literals;
 
 // Nesting and commas, spelled out.
-TEST(JsonWriter, PlacesCommasBehindWhatIsThere) {
+TEST(JsonWriter, PlacesCommasAndEscapes) {
     std::string out;
     JsonWriter json(out);
     json.begin_object().key("a").begin_array().integer(1).null().begin_array().end_array();
@@ -456,14 +453,12 @@ TEST(JsonWriter, PlacesCommasBehindWhatIsThere) {
     std::string more = "{}\n";
     JsonWriter(more).begin_array().end_array();
     EXPECT_EQ(more, "{}\n[]");
-}
-
-// Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by one.
-TEST(JsonWriter, WritesStringsAndNumbers) {
+    // Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by
+    // one.
     const auto escaped = [](std::string_view text) {
-        std::string out;
-        append_json_escaped(out, text);
-        return out;
+        std::string other_out;
+        append_json_escaped(other_out, text);
+        return other_out;
     };
     EXPECT_EQ(escaped("\"\\/\b\f\n\r\t"), R"(\"\\/\b\f\n\r\t)");
     EXPECT_EQ(escaped("\0\x1F\x7F"s), "\\u0000\\u001f\x7F");
@@ -471,12 +466,12 @@ TEST(JsonWriter, WritesStringsAndNumbers) {
               "h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
     EXPECT_EQ(escaped("a\xFF\xE2\x82z"), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
     // Ends of the ranges; no number that JSON cannot say.
-    std::string out;
-    JsonWriter json(out);
-    json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);
-    json.number(0.1).number(1e21).number(-0.0).number(std::nan(""));
-    json.number(std::numeric_limits<double>::infinity()).end_array();
-    EXPECT_EQ(out,
+    std::string other_out;
+    JsonWriter other_json(other_out);
+    other_json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);
+    other_json.number(0.1).number(1e21).number(-0.0).number(std::nan(""));
+    other_json.number(std::numeric_limits<double>::infinity()).end_array();
+    EXPECT_EQ(other_out,
               "[-9223372036854775808,9223372036854775807,18446744073709551615,0.1,1e+21,-0,"
               "null,null]");
 }

@@ -433,7 +433,7 @@ TEST(ServerSums, GaugesAreMeansOverTheMeasuredTimeWithGaps) {
     EXPECT_EQ(other_totals.urls[0].first_failure, "answered 503");
 }
 
-TEST(ServerSums, UsagesTakeTheFullestServerAndLoadsAreAddedUp) {
+TEST(ServerSums, UsagesLoadsAndEnergyAreAddedUp) {
     Told told({{0, 0, 10 * second}});
     for (std::uint32_t i = 0; i < 2; ++i) {
         const char* url = i == 0 ? "a" : "b";
@@ -448,16 +448,13 @@ TEST(ServerSums, UsagesTakeTheFullestServerAndLoadsAreAddedUp) {
     EXPECT_NEAR(totals.gauge(ServerFigure::kv_usage)->max, 0.5, 1e-9);
     EXPECT_NEAR(totals.gauge(ServerFigure::running)->mean, 6, 1e-9);
     EXPECT_NEAR(totals.gauge(ServerFigure::running)->max, 6, 1e-9);
-}
-
-// 300 W for 10 s, but only the 4 s that are measured.
-TEST(ServerSums, EnergyIsPowerOverTheMeasuredTime) {
-    Told told({{0, 3 * second, 7 * second}});
-    told.series(0, 0, "gpu", "DCGM_FI_DEV_POWER_USAGE", false);
-    told.scrape(0, 0, "gpu", {{0, 300}});
-    told.scrape(0, 5, "gpu", {});
-    told.scrape(0, 10, "gpu", {});
-    EXPECT_NEAR(told.sums.totals().joules.value_or(0), 1200, 1e-6);
+    // 300 W for 10 s, but only the 4 s that are measured.
+    Told other_told({{0, 3 * second, 7 * second}});
+    other_told.series(0, 0, "gpu", "DCGM_FI_DEV_POWER_USAGE", false);
+    other_told.scrape(0, 0, "gpu", {{0, 300}});
+    other_told.scrape(0, 5, "gpu", {});
+    other_told.scrape(0, 10, "gpu", {});
+    EXPECT_NEAR(other_told.sums.totals().joules.value_or(0), 1200, 1e-6);
     Told unknown({{0, 0, second}});
     unknown.series(0, 7, "a", "vllm:prompt_tokens_total", true);
     unknown.scrape(0, 0, "a", {{0, 1}, {4'000'000'000U, 1}});

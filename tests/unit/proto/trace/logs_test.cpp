@@ -103,7 +103,7 @@ std::string litellm(const std::string& more) {
            "}\n";
 }
 
-TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
+TEST(LiteLlm, LeavesOutWhatNoServerSawAndNeedsItsTime) {
     const LogReading got =
         read_log(litellm(R"(,"cache_hit":true,"messages":"x")") +
                  litellm(R"(,"cache_hit":"True","messages":"x")") +
@@ -129,19 +129,16 @@ TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
         "\n");
     ASSERT_EQ(spent.calls.size(), 1U) << spent.first_error();
     EXPECT_EQ(as_text(spent), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
-}
-
-TEST(LiteLlm, NeedsItsTime) {
-    const LogReading got = read_log(R"({"call_type":"completion","startTime":"soon"})"
-                                    "\n" +
-                                    litellm("") +
-                                    R"({"call_type":"completion"})"
-                                    "\n");
-    EXPECT_EQ(got.calls.size(), 1U);
-    EXPECT_EQ(got.errors.count, 2U);
-    EXPECT_TRUE(says(to_text(got.errors.list[0]), "log:1: startTime"));
-    EXPECT_FALSE(says(to_text(got.errors.list[0]), "soon"));
-    EXPECT_TRUE(says(to_text(got.errors.list[1]), "log:3: startTime is missing"));
+    const LogReading other_got = read_log(R"({"call_type":"completion","startTime":"soon"})"
+                                          "\n" +
+                                          litellm("") +
+                                          R"({"call_type":"completion"})"
+                                          "\n");
+    EXPECT_EQ(other_got.calls.size(), 1U);
+    EXPECT_EQ(other_got.errors.count, 2U);
+    EXPECT_TRUE(says(to_text(other_got.errors.list[0]), "log:1: startTime"));
+    EXPECT_FALSE(says(to_text(other_got.errors.list[0]), "soon"));
+    EXPECT_TRUE(says(to_text(other_got.errors.list[1]), "log:3: startTime is missing"));
 }
 
 TEST(Langfuse, TakesApiPagesTracesAndNamedArguments) {
@@ -235,7 +232,7 @@ TEST(Importers, NeedTheirTimesAndMayBeNamed) {
     EXPECT_TRUE(says(foreign.first_error(), "this version reads otel, langfuse, litellm, plain"));
 }
 
-TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
+TEST(OpenTelemetry, TakesMessagesAndLeavesOutOtherSpans) {
     const LogReading numbered =
         read_log(R"({"name":"openai.chat","context":{"trace_id":"t","span_id":"s"},)"
                  R"("start_time":"2026-01-05T10:00:00Z","attributes":{"llm.request.type":"chat",)"
@@ -257,9 +254,6 @@ TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
     EXPECT_EQ(as_text(system),
               "1767607200000000000..-1|tools:[{\"name\":\"f\"}]|system:be brief|user:hi|"
               "assistant:f\n{\"x\":1}|tool:2|=-|0+0|\n");
-}
-
-TEST(OpenTelemetry, LeavesOutOtherSpans) {
     const LogReading got = read_log(
         R"({"spans":[{"name":"execute_tool f","start_time":1767607200,"attributes":{)"
         R"("gen_ai.operation.name":"execute_tool"}},{"name":"chat m","start_time":1767607200,)"
@@ -303,7 +297,7 @@ TEST(Plain, TakesEveryApi) {
               "|user:u");
 }
 
-TEST(Plain, CountsWhatIsNoText) {
+TEST(Plain, CountsWhatIsNoTextAndReadsUsage) {
     const auto image = [](const char* url) {
         return plain(R"("messages":[{"role":"user","content":[{"type":"text","text":"see"},)"
                      R"({"type":"image_url","image_url":{"url":")" +
@@ -311,20 +305,18 @@ TEST(Plain, CountsWhatIsNoText) {
                      R"("}}]}],"n":2,"response":{"choices":[{"text":"a"},)"
                      R"({"text":"b"}]})");
     };
-    const LogReading got = read_log(image("data:one") + image("data:two") + image("data:one"));
-    ASSERT_EQ(got.calls.size(), 3U) << got.first_error();
-    EXPECT_EQ(got.count("is not text"), 3U);
-    EXPECT_EQ(got.count("has several answers"), 3U);
-    EXPECT_EQ(got.count("asks for several answers"), 3U);
-    const auto text = [&](std::size_t i) { return got.calls[i].prompt[0].text; };
+    const LogReading other_got =
+        read_log(image("data:one") + image("data:two") + image("data:one"));
+    ASSERT_EQ(other_got.calls.size(), 3U) << other_got.first_error();
+    EXPECT_EQ(other_got.count("is not text"), 3U);
+    EXPECT_EQ(other_got.count("has several answers"), 3U);
+    EXPECT_EQ(other_got.count("asks for several answers"), 3U);
+    const auto text = [&](std::size_t i) { return other_got.calls[i].prompt[0].text; };
     EXPECT_TRUE(text(0).starts_with("see\n[part "));
     EXPECT_FALSE(says(text(0), "data:"));
     EXPECT_EQ(text(0), text(2));
     EXPECT_NE(text(0), text(1));
-    EXPECT_EQ(got.calls[0].answer, "a");
-}
-
-TEST(Plain, ReadsUsageOfEveryApi) {
+    EXPECT_EQ(other_got.calls[0].answer, "a");
     const auto usage = [](const std::string& json) {
         const LogReading got =
             read_log(plain(R"("prompt":"x","response":{"text":"y","usage":)" + json + "}"));

@@ -157,7 +157,7 @@ TEST(Mooncake, ReadsAliasesAndTheLastOfEqualKeys) {
 }
 
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
-TEST(Mooncake, BoundsLengths) {
+TEST(Mooncake, BoundsLengthsAndListsAllErrors) {
     const Trace zero = read({row("0", 1, 0, "0")}).sound();
     EXPECT_EQ(zero.rows[0].output_length, 1U);
     EXPECT_EQ(zero.zero_outputs, 1U);
@@ -172,10 +172,7 @@ TEST(Mooncake, BoundsLengths) {
     EXPECT_FALSE(output_of("1.5").usable);
     EXPECT_FALSE(output_of("\"7\"").usable);
     EXPECT_FALSE(output_of("99999999999999999999999").usable);
-}
-
-// Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
-TEST(Mooncake, ListsAllErrors) {
+    // Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
     std::vector<std::string> lines = {R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]",
                                       row("0", 1, 1, "0")};
     const ReadTrace got = read(lines);
@@ -413,7 +410,7 @@ std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0)
 
 // Fractions are milliseconds where, as seconds, rows would come less than once a minute for more
 // than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
-TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
+TEST(Mooncake, TakesFractionsAndAsksAboutEpochs) {
     const Trace sure = read(tenths(5001, 200)).sound();
     EXPECT_EQ(sure.time_unit, "ms");
     EXPECT_EQ(sure.rows[1].at_ns, 200'000'000);
@@ -426,10 +423,7 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
               "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be in milliseconds, as "
               "in Mooncake traces, or in seconds; choose --time-unit s or --time-unit ms");
     EXPECT_EQ(epoch_s.errors.count, 1U);
-}
-
-// Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
-TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
+    // Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
     const auto reads = [](std::int64_t first, const std::string& unit = "") {
         ReadOptions options{.time_unit = unit};
         return read(
@@ -520,7 +514,7 @@ std::string qwen_row(int chat, int parent, const std::string& time, int input, i
 }
 
 // Fixture 3: an id at two positions; a child that shares all but its parent's last block.
-TEST(Qwen, ReadsContentIdsAndParents) {
+TEST(Qwen, ReadsContentIdsAndKeepsOrphans) {
     const Trace trace =
         read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
               qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")})
@@ -538,13 +532,10 @@ TEST(Qwen, ReadsContentIdsAndParents) {
     ASSERT_EQ(trace.dependencies_of(child).size(), 1U);
     EXPECT_EQ(trace.dependencies_of(child)[0].on, 0U);
     EXPECT_EQ(trace.unknown_keys, 0U);
-}
-
-// A parent that is not in the file is counted; the row is kept.
-TEST(Qwen, KeepsOrphans) {
-    const Trace trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.remarks[0].count, 1U);
+    // A parent that is not in the file is counted; the row is kept.
+    const Trace other_trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
+    ASSERT_EQ(other_trace.remarks.size(), 1U);
+    EXPECT_EQ(other_trace.remarks[0].count, 1U);
     EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
     ReadOptions options{.format = "bailian"};
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");

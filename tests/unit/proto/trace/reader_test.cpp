@@ -187,7 +187,7 @@ TEST(Reader, TakesOptions) {
 }
 
 // Blank lines are no rows and no errors; a trace without rows is refused.
-TEST(Reader, SkipsBlankLinesAndJoinsFiles) {
+TEST(Reader, SkipsBlankLinesJoinsFilesAndCountsErrors) {
     const Trace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")}).sound();
     EXPECT_EQ(got.rows[1].line, 4U);
     EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
@@ -208,10 +208,7 @@ TEST(Reader, SkipsBlankLinesAndJoinsFiles) {
     EXPECT_EQ(trace.rows[1].line, 1U);
     EXPECT_EQ(trace.rows[2].at_ns, 10'000'000);
     EXPECT_EQ(trace.rows_unsorted, 0U);
-}
-
-// A file of one mistake says so three times and counts the rest; every kind has its turn.
-TEST(Reader, CountsErrorsOfOneKind) {
+    // A file of one mistake says so three times and counts the rest; every kind has its turn.
     std::vector<std::string> lines(150, R"({"input_length":5,"output_length":2,"hash_ids":[1]})");
     lines[1] = row("0", 0, 1, "0");
     const std::vector<std::string> said = to_lines(read(lines).errors);
@@ -303,7 +300,7 @@ TEST(BlockIds, KeepsIdsAroundTheLimit) {
 }
 
 // Random lists, appended in pieces, cut, settled and copied in between.
-TEST(BlockIds, IsAVector) {
+TEST(BlockIds, IsAVectorWithRanges) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         Random random(seed);
         const unsigned shift = static_cast<unsigned>(random.below(60));
@@ -330,10 +327,7 @@ TEST(BlockIds, IsAVector) {
         }
         expect_same(list, ids);
     }
-}
-
-// A span is a range of values with the numbers beside them.
-TEST(BlockIds, SpansAreRanges) {
+    // A span is a range of values with the numbers beside them.
     BlockIds list;
     list.append(Ids{5, std::uint64_t{1} << 40, 5, 6});
     const BlockIdSpan middle = list.span(1, 3);
@@ -422,7 +416,7 @@ TEST(TraceDraft, PutsRowsIntoNamespacesByScope) {
 }
 
 // Segments of one log share a namespace, sessions and names of requests; other files do not.
-TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
+TEST(TraceDraft, SharesNamesAndMakesTurnsWait) {
     for (const bool one_log : {false, true}) {
         Trace trace;
         TraceDraft draft(trace);
@@ -442,10 +436,7 @@ TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
         EXPECT_EQ(trace.remarks.size(), one_log ? 0U : 1U)
             << "people may take them for one session";
     }
-}
-
-// A turn waits for the one before it; the first one waits for nothing.
-TEST(TraceDraft, MakesTurnsWaitForEachOther) {
+    // A turn waits for the one before it; the first one waits for nothing.
     Trace trace;
     TraceDraft draft(trace);
     draft.begin_file("a");
@@ -489,7 +480,7 @@ TEST(DecimalTime, IsExact) {
 }
 
 // A time that stands alone shows its unit by its shape or its magnitude, or not at all.
-TEST(DecimalTime, GuessesTheUnit) {
+TEST(DecimalTime, GuessesTheUnitAndIsWrittenAsItIsRead) {
     EXPECT_EQ(guess_time_unit("1732060800"), TimeUnit::s);
     EXPECT_EQ(guess_time_unit("1732060800.5"), TimeUnit::s);
     EXPECT_EQ(guess_time_unit("1732060800123"), TimeUnit::ms);
@@ -510,10 +501,7 @@ TEST(DecimalTime, GuessesTheUnit) {
     }
     EXPECT_FALSE(time_unit_from_name("sec").has_value());
     EXPECT_FALSE(time_unit_from_name("").has_value());
-}
-
-// Written times are as short as they read back to the same nanosecond.
-TEST(DecimalTime, IsWrittenAsItIsRead) {
+    // Written times are as short as they read back to the same nanosecond.
     EXPECT_EQ(time_text(0, TimeUnit::ms), "0");
     EXPECT_EQ(time_text(27'482'000'000, TimeUnit::ms), "27482");
     EXPECT_EQ(time_text(1'500'001, TimeUnit::ms), "1.500001");
@@ -537,7 +525,7 @@ std::int64_t ns_of(std::string_view text) {
 }
 
 // Every spelling that the Azure traces have.
-TEST(IsoTime, ReadsZonesAndFractions) {
+TEST(IsoTime, ReadsZonesAndFractionsOrRefuses) {
     EXPECT_EQ(ns_of("2023-11-16 18:17:03.9799600"), 1700158623 * ns_per_s + 979'960'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00.001163+00:00"), 1715472000 * ns_per_s + 1'163'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00+00:00"), 1715472000 * ns_per_s);
@@ -555,9 +543,6 @@ TEST(IsoTime, ReadsZonesAndFractions) {
     const auto comma = parse_iso_time("2023-11-16 18:15:46,680");
     ASSERT_TRUE(point && comma);
     EXPECT_EQ(point.value(), comma.value());
-}
-
-TEST(IsoTime, RefusesTheRest) {
     for (const std::string& text :
          words_of("2024 2024-01-01 2024-13-01T00:00:00 2023-02-29T00:00:00 1900-02-29T00:00:00 "
                   "2024-00-01T00:00:00 2024-01-00T00:00:00 2024-01-32T00:00:00 "
@@ -695,7 +680,7 @@ TEST(Refusals, OfAgenticMooncake) {
     EXPECT_EQ(filled.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
 }
 
-TEST(Refusals, OfConversations) {
+TEST(Refusals, OfConversationsAndMappedColumns) {
     const auto of_size = [](const std::string& size, const std::string& requests) {
         return R"({"id":"c","block_size":)" + size + R"(,"requests":[)" + requests + "]}";
     };
@@ -714,9 +699,6 @@ TEST(Refusals, OfConversations) {
         open(),
         "t.jsonl:1: requests[0].requests[0].requests \"4\" is not a list of objects; correct "
         "the row");
-}
-
-TEST(Refusals, OfMappedColumns) {
     ReadOptions mapped{
         .time_unit = "s",
         .map = {{"time", "t"}, {"in", "i"}, {"out", "o"}, {"hashes", "h"}, {"turn", "n"}}};
@@ -735,7 +717,7 @@ TEST(Refusals, OfMappedColumns) {
     EXPECT_EQ(numbers.ids_of(numbers.rows[0])[1], 18446744073709551615U);
 }
 
-TEST(Refusals, OfDynamo) {
+TEST(Refusals, OfDynamoAndOthers) {
     const auto event = [](const std::string& request) {
         return R"({"event":{"schema":"dynamo.request.trace.v1","event_type":"request_end",)"
                R"("request":{"request_received_ms":1,)" +
@@ -759,9 +741,6 @@ TEST(Refusals, OfDynamo) {
     EXPECT_STREQ(dropped.trace.remarks[0].one, "request without output tokens dropped");
     refuses({event(replay("16")), event(R"("output_tokens":1,"input_tokens":3)")}, open(),
             some_without_ids(2));
-}
-
-TEST(Refusals, OfAIBrixAndTheWrongKindOfFile) {
     refuses({R"({"timestamp":0})"}, open("aibrix"),
             "t.jsonl:1: requests is missing; give every row its list of requests");
     for (const char* const wrong : {"7", "null", "[7]"}) {

@@ -37,7 +37,7 @@ const std::string with_agent = conversation(
         request(R"("t":4.0,"in":128,"out":3,"hash_ids":[7,8],"api_time":1)") + "]}," +
         request(R"("t":20.0,"in":200,"out":9,"hash_ids":[1,2,3])"));
 
-TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
+TEST(Weka, LaysSubAgentsOutAndKnowsWhoWaits) {
     const Trace trace = open({with_agent}).sound();
     EXPECT_EQ(trace.format, "weka");
     EXPECT_EQ(trace.block_size, 64U);
@@ -55,11 +55,7 @@ TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
     EXPECT_EQ(trace.rows[2].session, 1U);
     EXPECT_EQ(trace.rows[2].turn, 2U);
     EXPECT_EQ(trace.rows[3].turn, 2U);
-}
-
-// Who waits for whom, by recorded answers: spawn, sequence, join.
-TEST(Weka, KnowsWhoWaitsForWhom) {
-    const Trace trace = open({with_agent}).sound();
+    // Who waits for whom, by recorded answers: spawn, sequence, join.
     const auto spawned = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(spawned.size(), 1U);
     EXPECT_EQ(spawned[0].on, 0U);
@@ -80,7 +76,7 @@ TEST(Weka, KnowsWhoWaitsForWhom) {
 }
 
 // A sub-agent that ran on beside the next request of its parent is joined by the one after.
-TEST(Weka, JoinsASubAgentWhenItHasEnded) {
+TEST(Weka, JoinsSubAgentsAndReckonsEnds) {
     const std::string agent =
         R"({"t":1,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
         request(R"("t":0,"in":64,"out":3,"hash_ids":[7],"api_time":8)") + "]}";
@@ -99,25 +95,22 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
         }
     }
     EXPECT_EQ(joins, std::vector<std::uint32_t>{3U});
-}
-
-// An answer without a recorded end took as long for its tokens as the conversation's others: 0.5 s
-// each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
-TEST(Weka, ReckonsEndsThatAreNotRecorded) {
-    const Trace trace =
+    // An answer without a recorded end took as long for its tokens as the conversation's others:
+    // 0.5 s each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
+    const Trace other_trace =
         open({conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],"api_time":2)") +
                                     "," + request(R"("t":10,"in":64,"out":6,"hash_ids":[1])") +
                                     "," + request(R"("t":20,"in":64,"out":60,"hash_ids":[1])") +
                                     "," + request(R"("t":30,"in":64,"out":1,"hash_ids":[1])"))})
             .sound();
     const std::int64_t gaps_s[] = {8, 7, 0};
-    ASSERT_EQ(trace.dependencies.size(), 3U);
+    ASSERT_EQ(other_trace.dependencies.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(trace.dependencies[i].trigger, Trigger::completion);
-        EXPECT_EQ(trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
+        EXPECT_EQ(other_trace.dependencies[i].trigger, Trigger::completion);
+        EXPECT_EQ(other_trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
     }
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.remarks[0].count, 3U);
+    ASSERT_EQ(other_trace.remarks.size(), 1U);
+    EXPECT_EQ(other_trace.remarks[0].count, 3U);
 }
 
 // Not all that is not a time is one that was not recorded; and a gap that counts from the start of

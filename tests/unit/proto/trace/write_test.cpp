@@ -74,7 +74,7 @@ TEST(Canonical, ReadsEveryField) {
 }
 
 // A header that is missing or of another version, counts, rows that wait for later ones, triggers.
-TEST(Canonical, RefusesWhatContradictsItself) {
+TEST(Canonical, RefusesContradictionsAndCountsRowsByFile) {
     const auto problem = [](const std::vector<std::string>& lines) {
         return read(lines, ReadOptions{.format = "canonical"}).first_error();
     };
@@ -93,10 +93,7 @@ TEST(Canonical, RefusesWhatContradictsItself) {
                               row + R"([1,2,3],"after":[{"row":0,"trigger":"never"}]})"}),
                      "trigger"));
     EXPECT_TRUE(says(problem({header, row + R"([1,2,3],"turn":4294967295})"}), "turn"));
-}
-
-// Several files are one trace: rows, sessions and namespaces of each are its own.
-TEST(Canonical, CountsRowsByFile) {
+    // Several files are one trace: rows, sessions and namespaces of each are its own.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -347,13 +344,10 @@ TEST(Segments, ReplaceAndSettleMessages) {
     EXPECT_EQ(shared(ids_of(uncounted, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 6}}}), 1)),
               41U)
         << "it is counted now";
-}
-
-TEST(Segments, SettleFromTheEndOn) {
-    auto talk = talk_of({{{1, 20}}, {{2, 10}}, {{3, 4}}});
-    talk.settle(25);
-    EXPECT_EQ(talk.tokens(), 25U);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 5}}}), 1)), 25U);
+    auto other_talk = talk_of({{{1, 20}}, {{2, 10}}, {{3, 4}}});
+    other_talk.settle(25);
+    EXPECT_EQ(other_talk.tokens(), 25U);
+    EXPECT_EQ(shared(ids_of(other_talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 5}}}), 1)), 25U);
     SegmentedConversation small;
     small.begin_with_system();
     small.store(behind, {{1, 3}});
@@ -392,7 +386,7 @@ std::size_t shared_blocks(const Trace& trace, std::size_t a, std::size_t b) {
 }
 
 // Dynamo's pull request 11060: 4190 tokens, an answer of 592, 592 new ones: the prompt has 5374.
-TEST(SessionPieces, PromptsAreAllTurnsBefore) {
+TEST(SessionPieces, PromptsAreAllTurnsBeforeInEqualTokens) {
     const Trace trace = read({turn("s", 4190, 592, "0,1,2,3,4,5,6,7,8"), turn("s", 592, 16, "9,10"),
                               turn("s", 100, 5, "11")})
                             .sound();
@@ -407,17 +401,14 @@ TEST(SessionPieces, PromptsAreAllTurnsBefore) {
     EXPECT_EQ(canonical_round_trip(trace), "");
     ASSERT_FALSE(trace.remarks.empty());
     EXPECT_EQ(trace.remarks.back().count, 2U);
-}
-
-// Blocks that sessions and single rows have in common are the same wherever a piece begins so.
-TEST(SessionPieces, EqualIdsAreEqualTokens) {
-    const Trace trace =
+    // Blocks that sessions and single rows have in common are the same wherever a piece begins so.
+    const Trace other_trace =
         read({turn("a", 1024, 8, "1,2"), turn("a", 8, 8, "3"), turn("b", 1030, 8, "1,2,4"),
               row("0", 512, 1, "1"), turn("b", 20, 8, "5")})
             .sound();
-    EXPECT_EQ(shared_blocks(trace, 0, 2), 64U);
-    EXPECT_EQ(shared_blocks(trace, 0, 3), 32U);
-    EXPECT_EQ(shared_blocks(trace, 1, 4), 64U) << "answers of two rows are two texts";
+    EXPECT_EQ(shared_blocks(other_trace, 0, 2), 64U);
+    EXPECT_EQ(shared_blocks(other_trace, 0, 3), 32U);
+    EXPECT_EQ(shared_blocks(other_trace, 1, 4), 64U) << "answers of two rows are two texts";
     // The second piece begins inside a block: sizes around the border of one.
     for (const int first : {15, 16, 17, 511, 512, 513}) {
         const std::string ids = first > 512 ? "0,1" : "0";
@@ -494,7 +485,7 @@ std::string said(const char* session, const std::string& text) {
 
 // AIPerf sends a session's texts as new messages, with the answers between; a text that repeats the
 // one before is a whole prompt, and stays a request of its own.
-TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
+TEST(SessionPieces, TextsAreNewMessagesElseSaid) {
     const std::vector<std::string> lines = {said("s", R"(a \"b\")"), said("s", "c"), said("t", "d"),
                                             row("0", 5, 1, "")};
     const Trace trace = read({lines[0], lines[1], lines[2]}, closed_sessions()).sound();
@@ -520,10 +511,7 @@ TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
     const ReadTrace mixed = read({said("s", "a"), said("s", "c"),
                                   R"({"session_id":"t","timestamp":0,"payload":{"prompt":"q"}})"});
     EXPECT_EQ(mixed.errors.list[0].line, 3U) << "a whole request";
-}
-
-// Other formats say that rows may be pieces, and how they are read as such.
-TEST(SessionPieces, OtherFormatsSayWhatTheyDoNotRead) {
+    // Other formats say that rows may be pieces, and how they are read as such.
     const auto aibrix = [](int at, int tokens) {
         return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt_length":)" +
                std::to_string(tokens) + R"(,"output_length":4,"session_id":0}]})";
