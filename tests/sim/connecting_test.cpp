@@ -57,7 +57,7 @@ void expect_failed(Connects& connects) {
     EXPECT_EQ(connects.loop.timers().next(), never);
 }
 
-TEST(Connecting, AConnectHasItsTimeLimitAndNoMore) {
+TEST(Connecting, ConnectsThatTakeLongOrFailAreNoted) {
     Connects::Options options = in(Weather{.hang_connect = 1});
     options.settings.timeouts.connect = seconds(3);
     Connects connects(options);
@@ -75,31 +75,25 @@ TEST(Connecting, AConnectHasItsTimeLimitAndNoMore) {
     expect_failed(connects);
     EXPECT_TRUE(connects.target.failure_timed_out);
     EXPECT_EQ(connects.target.failure_errno, ECANCELED);
-}
-
-TEST(Connecting, ARefusedConnectIsNoted) {
-    Connects connects(in(Weather{.refuse_connect = 1}));
-    connects.begin();
-    connects.turn_until_empty();
-    expect_failed(connects);
-    EXPECT_EQ(connects.target.failure_errno, ECONNREFUSED);
-    EXPECT_FALSE(connects.target.failure_is_tls);
-    EXPECT_FALSE(connects.target.failure_timed_out);
-    const Duration quiet = connects.target.quiet_until - connects.driver.now();
+    Connects other_connects(in(Weather{.refuse_connect = 1}));
+    other_connects.begin();
+    other_connects.turn_until_empty();
+    expect_failed(other_connects);
+    EXPECT_EQ(other_connects.target.failure_errno, ECONNREFUSED);
+    EXPECT_FALSE(other_connects.target.failure_is_tls);
+    EXPECT_FALSE(other_connects.target.failure_timed_out);
+    const Duration quiet = other_connects.target.quiet_until - other_connects.driver.now();
     EXPECT_LE(quiet, Connecting::failure_quiet);
     EXPECT_GT(quiet, Connecting::failure_quiet - milliseconds(2));
-}
-
-TEST(Connecting, ALackOfSocketsIsNoted) {
-    Connects connects(in(Weather{.no_socket = 1}));
-    connects.begin();
-    connects.turn_until_empty();
-    expect_failed(connects);
-    EXPECT_EQ(connects.target.failure_errno, EMFILE);
+    Connects third_connects(in(Weather{.no_socket = 1}));
+    third_connects.begin();
+    third_connects.turn_until_empty();
+    expect_failed(third_connects);
+    EXPECT_EQ(third_connects.target.failure_errno, EMFILE);
 }
 
 // What stands has no time limit, is read from, and is asked for stamps.
-TEST(Connecting, WhatStandsIsArmed) {
+TEST(Connecting, WhatStandsIsArmedAndNothingStaysBehind) {
     Connects connects;
     connects.open();
     const Lane& lane = *connects.lanes.shelf.oldest(0);
@@ -111,34 +105,28 @@ TEST(Connecting, WhatStandsIsArmed) {
     EXPECT_EQ(connects.target.failures, 0u);
     EXPECT_EQ(connects.counts.slow_connects, 0);
     EXPECT_EQ(connects.counts.lanes_without_stamps, 0u);
-}
-
-// A SYN was sent again.
-TEST(Connecting, ASlowConnectIsCounted) {
-    Connects connects(in(Weather{.slow_connect = 1}));
-    connects.open();
-    EXPECT_EQ(connects.counts.slow_connects, 1);
-    EXPECT_EQ(connects.target.open, 1u);
-}
-
-// It is cancelled; one that stood in the same moment is closed, too.
-TEST(Connecting, NothingOfAConnectionStaysBehind) {
+    // A SYN was sent again.
+    Connects other_connects(in(Weather{.slow_connect = 1}));
+    other_connects.open();
+    EXPECT_EQ(other_connects.counts.slow_connects, 1);
+    EXPECT_EQ(other_connects.target.open, 1u);
+    // It is cancelled; one that stood in the same moment is closed, too.
     for (const double too_late : {0.0, 1.0}) {
-        Connects connects(in(Weather{.hang_connect = 1, .late_cancel = too_late}));
-        connects.begin();
-        connects.lanes.pool.close_all();
-        connects.turn_until_empty();
-        expect_failed(connects);
-        EXPECT_FALSE(connects.target.failure_timed_out);
+        Connects third_connects(in(Weather{.hang_connect = 1, .late_cancel = too_late}));
+        third_connects.begin();
+        third_connects.lanes.pool.close_all();
+        third_connects.turn_until_empty();
+        expect_failed(third_connects);
+        EXPECT_FALSE(third_connects.target.failure_timed_out);
     }
-    Connects connects;
-    connects.open();
-    EXPECT_EQ(connects.driver.in_flight(), 2u) << "its receive and its stamps";
-    connects.lanes.pool.close_all();
-    connects.turn_until_empty();
-    EXPECT_EQ(connects.lanes.pool.in_use(), 0u);
-    EXPECT_EQ(connects.driver.in_flight(), 0u);
-    EXPECT_EQ(connects.driver.sockets_open(), 0u);
+    Connects third_connects;
+    third_connects.open();
+    EXPECT_EQ(third_connects.driver.in_flight(), 2u) << "its receive and its stamps";
+    third_connects.lanes.pool.close_all();
+    third_connects.turn_until_empty();
+    EXPECT_EQ(third_connects.lanes.pool.in_use(), 0u);
+    EXPECT_EQ(third_connects.driver.in_flight(), 0u);
+    EXPECT_EQ(third_connects.driver.sockets_open(), 0u);
 }
 
 struct Secure {
@@ -227,7 +215,7 @@ TEST(Connecting, AHandshakeEndsAtTheTimeLimitOfTheConnect) {
 }
 
 // What waits for a step of ours does not: it gets that step, and as much longer.
-TEST(Connecting, AHandshakeThatWaitsForUsGoesOn) {
+TEST(Connecting, AHandshakeHasAsMuchLongerAsItWaitsForUs) {
     Secure secure;
     Connects connects(secure.options());
     connects.begin();
@@ -248,27 +236,25 @@ TEST(Connecting, AHandshakeThatWaitsForUsGoesOn) {
     }
     EXPECT_EQ(connects.target.failures, 0u);
     EXPECT_EQ(connects.lanes.shelf.count(), 1u);
-}
-
-// The server's time is not that in which nobody looked; without TLS the kernel did all the work.
-TEST(Connecting, AHandshakeHasAsMuchLongerAsNobodyLooked) {
-    Secure secure;
+    // The server's time is not that in which nobody looked; without TLS the kernel did all the
+    // work.
+    Secure other_secure;
     for (const bool tls : {true, false}) {
-        Connects connects(tls ? secure.options() : Connects::Options{});
-        connects.begin();
-        const Instant limit = connects.loop.timers().next();
-        connects.lanes.pool.for_each(LaneState::connecting, [&connects](Lane& lane) {
-            connects.lanes.connecting.was_away(lane, seconds(5));
+        Connects other_connects(tls ? other_secure.options() : Connects::Options{});
+        other_connects.begin();
+        const Instant other_limit = other_connects.loop.timers().next();
+        other_connects.lanes.pool.for_each(LaneState::connecting, [&other_connects](Lane& lane) {
+            other_connects.lanes.connecting.was_away(lane, seconds(5));
         });
-        EXPECT_EQ(connects.loop.timers().next(), limit + seconds(tls ? 5 : 0));
-        while (connects.target.connecting > 0) {
-            connects.turn();
+        EXPECT_EQ(other_connects.loop.timers().next(), other_limit + seconds(tls ? 5 : 0));
+        while (other_connects.target.connecting > 0) {
+            other_connects.turn();
         }
-        EXPECT_EQ(connects.loop.timers().next(), never);
+        EXPECT_EQ(other_connects.loop.timers().next(), never);
     }
 }
 
-TEST(Connecting, AHandshakeThatFailsIsNoted) {
+TEST(Connecting, AHandshakeThatFailsIsNotedOrSaysGoodbye) {
     for (const bool alert : {true, false}) {
         TlsWeather weather;
         (alert ? weather.alert : weather.no_tls) = 1;
@@ -281,9 +267,6 @@ TEST(Connecting, AHandshakeThatFailsIsNoted) {
         EXPECT_NE(connects.target.failure_errno, 0);
         EXPECT_FALSE(connects.target.failure_timed_out);
     }
-}
-
-TEST(Connecting, SaysGoodbye) {
     Secure secure;
     Connects connects(secure.options());
     connects.open();
@@ -328,7 +311,7 @@ SimResult run_with(const Trace& trace, ConnectionRule rule, Weather weather = {}
 }
 
 // Each row has a connection that stood before it was due, and that no other row has had.
-TEST(ConnectionRule, FreshGivesEachRowOneOfItsOwn) {
+TEST(ConnectionRule, FreshIsOneForEachRowStickyForEachSession) {
     const SimResult result = run_with(make_trace(8, rows), ConnectionRule::fresh);
     std::set<std::pair<std::uint32_t, std::int64_t>> connections;
     for (const Record& record : result.records) {
@@ -337,15 +320,12 @@ TEST(ConnectionRule, FreshGivesEachRowOneOfItsOwn) {
         EXPECT_EQ(record.connection_age_ns, *record.fired_ns - *record.connect_ns);
         EXPECT_TRUE(connections.emplace(*record.connection, *record.connect_ns).second);
     }
-}
-
-// Where turns do not overlap, a session has one connection from its first row to its last, which no
-// other session gets in between.
-TEST(ConnectionRule, StickyKeepsASessionOnItsConnection) {
+    // Where turns do not overlap, a session has one connection from its first row to its last,
+    // which no other session gets in between.
     constexpr std::uint32_t sessions = 5;
-    const SimResult result = run_with(slow_trace(sessions), ConnectionRule::sticky);
+    const SimResult other_result = run_with(slow_trace(sessions), ConnectionRule::sticky);
     std::map<std::string, std::uint32_t> homes;
-    for (const Record& record : result.records) {
+    for (const Record& record : other_result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok);
         EXPECT_LE(record.drift_ns.value_or(INT64_MAX), 5'000) << "row " << record.row;
         if (!record.session) {
@@ -388,7 +368,7 @@ TEST(ConnectionRule, StickySaysWhereItCouldNot) {
 }
 
 // Sessions go to servers in turn, each to one; every server has lanes for its own instants.
-TEST(Balance, SessionKeepsASessionOnItsServer) {
+TEST(Balance, KeepsSessionsAndLanesWhereTheRowsGo) {
     SimOptions options{.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
     const SimResult result = lawful(run(with_sessions(make_trace(8, rows), 12), options));
     std::map<std::string, std::set<std::string>> sessions_of;
@@ -403,11 +383,8 @@ TEST(Balance, SessionKeepsASessionOnItsServer) {
     for (const auto& [url, sessions] : sessions_of) {
         EXPECT_EQ(sessions.size(), 4u) << url;
     }
-}
-
-// One server gets nearly all rows of every instant: it has the lanes for them.
-TEST(Balance, LanesStandWhereTheRowsGo) {
-    SimOptions options{.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
+    // One server gets nearly all rows of every instant: it has the lanes for them.
+    options = {.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
     Trace trace = with_sessions(make_trace(8, rows), 3);
     for (TraceRow& row : trace.rows) {
         row.session = row.session == no_session ? no_session : 1;
@@ -457,7 +434,7 @@ std::uint32_t rows_without_lane(const SimResult& result) {
 
 // A server that says its limit never gets to close a connection that has carried an answer, and no
 // row finds none standing.
-TEST(KeepAliveLimits, AnnouncedOnesAreNeverMet) {
+TEST(KeepAliveLimits, AreKnownOrLearned) {
     for (const Duration apart : {milliseconds(600), milliseconds(1000), milliseconds(2900)}) {
         const SimResult result = all_ok(run(bursts_apart(apart), server_with(seconds(1), true)));
         EXPECT_EQ(result.stale_retries, 0u) << apart.ns;
@@ -465,10 +442,7 @@ TEST(KeepAliveLimits, AnnouncedOnesAreNeverMet) {
         EXPECT_EQ(rows_without_lane(result), 0u) << apart.ns;
         EXPECT_GT(result.retired_idle, 0u) << apart.ns;
     }
-}
-
-// A silent one closes the connections of two bursts. From then on it is known.
-TEST(KeepAliveLimits, SilentOnesAreLearnedFromCloses) {
+    // A silent one closes the connections of two bursts. From then on it is known.
     const SimResult result =
         all_ok(run(bursts_apart(milliseconds(2900)), server_with(seconds(1), false)));
     EXPECT_GT(result.closed_idle, 0u);
@@ -478,7 +452,7 @@ TEST(KeepAliveLimits, SilentOnesAreLearnedFromCloses) {
 }
 
 // A close that crosses the request costs one counted retry, and the row keeps its instant.
-TEST(KeepAliveLimits, CloseThatCrossesTheRequestIsTriedAgain) {
+TEST(KeepAliveLimits, CrossedClosesAndGapsCostNothing) {
     std::uint64_t retries = 0;
     for (int around_us = -300; around_us <= 300; around_us += 20) {
         const Duration limit =
@@ -493,10 +467,7 @@ TEST(KeepAliveLimits, CloseThatCrossesTheRequestIsTriedAgain) {
         retries += result.stale_retries;
     }
     EXPECT_GT(retries, 0u);
-}
-
-// The last connection that is allowed gives way to its successor between two rows.
-TEST(KeepAliveLimits, OneConnectionIsReplacedInAGap) {
+    // The last connection that is allowed gives way to its successor between two rows.
     SimOptions options = server_with(seconds(1), true);
     options.connections_fixed = 1;
     const SimResult result = all_ok(run(rows_apart(milliseconds(1300)), options));

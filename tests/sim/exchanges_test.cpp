@@ -74,10 +74,7 @@ TEST(Settle, AStaleConnectionAsksForAnotherTry) {
     Over send_failed;
     send_failed.lane.exchange.outcome = Outcome::send_failed;
     expect_retry(send_failed);
-}
-
-// One that was opened ahead of need, and stood for half a second.
-TEST(Settle, AnUnusedConnectionIsStaleIfItHasStood) {
+    // One that was opened ahead of need, and stood for half a second.
     Over young;
     young.lane.used = false;
     expect_end(young, Outcome::truncated);
@@ -111,9 +108,6 @@ TEST(Settle, WhatEndsOtherwiseEnds) {
     Over whole;
     whole.lane.broken = false;  // the connection has not ended
     expect_end(whole, Outcome::truncated);
-}
-
-TEST(Settle, ARowIsSentOnceMoreAtMost) {
     Over over;
     over.row->tries = Exchanges::stale_retries_max;
     over.lane.exchange.outcome = Outcome::truncated;
@@ -122,19 +116,16 @@ TEST(Settle, ARowIsSentOnceMoreAtMost) {
     const std::vector<Event> events = over.drain();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].end.stale_retries, 1u);
-}
-
-// A stale connection shows how long its server lets one stand.
-TEST(Settle, AStaleConnectionTeachesTheIdleLimit) {
+    // A stale connection shows how long its server lets one stand.
     for (const int closes : {1, 2}) {
-        Over over;
-        LaneShelf& shelf = over.shelf;
-        const Instant now = over.driver.now();
+        Over other_over;
+        LaneShelf& shelf = other_over.shelf;
+        const Instant now = other_over.driver.now();
         if (closes == 2) {
             shelf.limit(0).see_close(seconds(2), now - seconds(1));
         }
-        over.lane.idle_since = over.lane.exchange.fired - seconds(2);
-        expect_retry(over);
+        other_over.lane.idle_since = other_over.lane.exchange.fired - seconds(2);
+        expect_retry(other_over);
         EXPECT_EQ(shelf.limit(0).known(), closes == 2);
     }
 }
@@ -150,7 +141,7 @@ struct Whole : Over {
     }
 };
 
-TEST(Settle, AConnectionIsKeptBehindAWholeAnswer) {
+TEST(Settle, AConnectionIsKeptWhereItCanBe) {
     Whole whole;
     const Instant last_byte = whole.lane.exchange.last_byte;
     whole.pass(milliseconds(1));
@@ -160,9 +151,6 @@ TEST(Settle, AConnectionIsKeptBehindAWholeAnswer) {
     EXPECT_EQ(events[0].stamp_ns, last_byte.ns) << "it ended with its last byte";
     EXPECT_EQ(events[0].flags & event_answered_early, 0);
     EXPECT_TRUE(whole.lane.used);
-}
-
-TEST(Settle, AConnectionIsNotKeptWhereItCannotBe) {
     Whole::Options fresh;
     fresh.settings.connection = ConnectionRule::fresh;
     Whole of_one_row(fresh);
@@ -181,12 +169,12 @@ TEST(Settle, AConnectionIsNotKeptWhereItCannotBe) {
     unsent.lane.exchange.bytes = request;
     unsent.lane.exchange.accepted = 99;
     EXPECT_FALSE(unsent.exchanges.settle(unsent.lane));
-    const std::vector<Event> events = unsent.drain();
-    EXPECT_EQ(events.front().flags, event_unfinished) << "of its `sent`";
-    EXPECT_NE(events.back().flags & event_answered_early, 0) << "it had not been sent whole";
+    const std::vector<Event> other_events = unsent.drain();
+    EXPECT_EQ(other_events.front().flags, event_unfinished) << "of its `sent`";
+    EXPECT_NE(other_events.back().flags & event_answered_early, 0) << "it had not been sent whole";
 }
 
-TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {
+TEST(Settle, AConnectionCarriesAsManyAnswersAsItsServerAllows) {
     Whole whole;
     whole.lane.answers_left = 1;
     EXPECT_FALSE(whole.exchanges.settle(whole.lane));
@@ -194,10 +182,8 @@ TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {
     more.lane.answers_left = 2;
     EXPECT_TRUE(more.exchanges.settle(more.lane));
     EXPECT_EQ(more.lane.answers_left, 1u);
-}
-
-// The number may be of all answers, or of those to come: whatever it means, one is not too many.
-TEST(Settle, AConnectionCarriesAsManyAnswersAsItsServerSays) {
+    // The number may be of all answers, or of those to come: whatever it means, one is not too
+    // many.
     struct Case {
         std::uint32_t before;
         std::uint32_t max;
@@ -206,26 +192,24 @@ TEST(Settle, AConnectionCarriesAsManyAnswersAsItsServerSays) {
     constexpr std::uint32_t unknown = Lane::answers_unknown;
     for (const Case& each : {Case{unknown, 0, 0}, Case{unknown, 1, 0}, Case{unknown, 2, 1},
                              Case{unknown, 5, 4}, Case{9, 3, 3}, Case{9, 0, 0}}) {
-        Whole whole;
-        whole.lane.answers_left = each.before;
-        whole.lane.parser.reset();
-        (void)whole.lane.parser.feed("HTTP/1.1 200 OK\r\nKeep-Alive: max=" +
-                                     std::to_string(each.max) + "\r\nContent-Length: 0\r\n\r\n");
-        EXPECT_EQ(whole.exchanges.settle(whole.lane), each.left > 0) << each.max;
-        EXPECT_EQ(whole.lane.answers_left, each.left) << each.max;
+        Whole other_whole;
+        other_whole.lane.answers_left = each.before;
+        other_whole.lane.parser.reset();
+        (void)other_whole.lane.parser.feed(
+            "HTTP/1.1 200 OK\r\nKeep-Alive: max=" + std::to_string(each.max) +
+            "\r\nContent-Length: 0\r\n\r\n");
+        EXPECT_EQ(other_whole.exchanges.settle(other_whole.lane), each.left > 0) << each.max;
+        EXPECT_EQ(other_whole.lane.answers_left, each.left) << each.max;
     }
-}
-
-// What an answer says of the number never adds to what is left.
-TEST(Settle, ALaterNumberGivesNoMoreAnswers) {
-    Whole whole;
-    whole.lane.answers_left = 3;
-    whole.lane.parser.reset();
-    (void)whole.lane.parser.feed(
+    // What an answer says of the number never adds to what is left.
+    Whole other_whole;
+    other_whole.lane.answers_left = 3;
+    other_whole.lane.parser.reset();
+    (void)other_whole.lane.parser.feed(
         "HTTP/1.1 200 OK\r\nKeep-Alive: max=100\r\nContent-Length: 0\r\n\r\n");
-    ASSERT_EQ(whole.lane.parser.keep_alive_limits().max, 100u);
-    EXPECT_TRUE(whole.exchanges.settle(whole.lane));
-    EXPECT_EQ(whole.lane.answers_left, 2u);
+    ASSERT_EQ(other_whole.lane.parser.keep_alive_limits().max, 100u);
+    EXPECT_TRUE(other_whole.exchanges.settle(other_whole.lane));
+    EXPECT_EQ(other_whole.lane.answers_left, 2u);
 }
 
 // An exchange on which an answer comes in.
@@ -251,7 +235,7 @@ struct Comes : Over {
 constexpr std::string_view whole_answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 // Rows that wait for an answer leave behind a whole one with status 200 only.
-TEST(Received, OnlyAWholeAnswerIsTold) {
+TEST(Received, OnlyAWholeAnswerIsToldOnce) {
     for (const std::string_view bytes :
          {whole_answer,
           std::string_view("HTTP/1.1 500 Internal Error\r\nContent-Length: 0\r\n\r\n"),
@@ -274,10 +258,7 @@ TEST(Received, OnlyAWholeAnswerIsTold) {
         EXPECT_EQ(comes.in_flight.settling(), 0u);
         EXPECT_EQ(comes.in_flight.ended().first, comes.row);
     }
-}
-
-// A server that goes on behind the end has said nothing that counts, but for its connection.
-TEST(Received, AnAnswerIsToldOnce) {
+    // A server that goes on behind the end has said nothing that counts, but for its connection.
     Comes comes;
     const Instant stamp = comes.read(whole_answer);
     (void)comes.read(whole_answer);
@@ -286,23 +267,20 @@ TEST(Received, AnAnswerIsToldOnce) {
     EXPECT_EQ(comes.row->ended, stamp);
     EXPECT_FALSE(comes.exchanges.settle(comes.lane)) << "the connection is not used again";
     EXPECT_EQ(comes.ends(), Outcomes{Outcome::ok});
-}
-
-// It was there in time, or nobody knows: a deadline that has passed meanwhile changes nothing.
-TEST(Received, AWholeAnswerStandsBehindItsDeadline) {
-    Comes comes;
+    // It was there in time, or nobody knows: a deadline that has passed meanwhile changes nothing.
+    Comes other_comes;
     const Timeouts limits;
-    comes.lane.exchange.fired = comes.driver.now() - limits.total - seconds(1);
-    const Instant stamp = comes.read(whole_answer);
-    EXPECT_EQ(comes.lane.exchange.outcome, Outcome::ok);
-    EXPECT_EQ(comes.lane.exchange.over_since, stamp);
-    EXPECT_EQ(comes.lane.exchange.free_since, stamp);
-    EXPECT_FALSE(comes.lane.timer.set());
+    other_comes.lane.exchange.fired = other_comes.driver.now() - limits.total - seconds(1);
+    const Instant other_stamp = other_comes.read(whole_answer);
+    EXPECT_EQ(other_comes.lane.exchange.outcome, Outcome::ok);
+    EXPECT_EQ(other_comes.lane.exchange.over_since, other_stamp);
+    EXPECT_EQ(other_comes.lane.exchange.free_since, other_stamp);
+    EXPECT_FALSE(other_comes.lane.timer.set());
 }
 
 // A process that was stopped reads the first bytes of an answer behind its deadline: more may be
 // there that came in time.
-TEST(Watch, FirstBytesEndNothing) {
+TEST(Watch, TheFirstReadMayHoldASilence) {
     Over over;
     ExchangeState& exchange = over.lane.exchange;
     exchange.over = false;
@@ -317,23 +295,20 @@ TEST(Watch, FirstBytesEndNothing) {
     EXPECT_FALSE(exchange.over);
     EXPECT_EQ(over.loop.timers().next(), deadline);
     over.loop.timers().clear(over.lane.timer);
-}
-
-// One read may hold a silence that its limit would have ended.
-TEST(Watch, ASilenceInsideTheFirstReadIsNoted) {
+    // One read may hold a silence that its limit would have ended.
     for (const bool hidden : {true, false}) {
-        Over over;
-        ExchangeState& exchange = over.lane.exchange;
-        exchange.over = false;
-        exchange.limits = {100, 1 << 20};
-        Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};
-        done.result = static_cast<std::int32_t>(done.bytes.size());
-        done.more = true;
-        done.unread_since = exchange.fired + milliseconds(5);
-        done.stamp = done.unread_since + Timeouts().idle + Duration{hidden ? 1 : 0};
-        over.exchanges.received(over.lane, done);
-        EXPECT_EQ(exchange.past_limit, hidden);
-        over.loop.timers().clear(over.lane.timer);
+        Over other_over;
+        ExchangeState& other_exchange = other_over.lane.exchange;
+        other_exchange.over = false;
+        other_exchange.limits = {100, 1 << 20};
+        Completion other_done{.bytes = "HTTP/1.1 200 OK\r\n"};
+        other_done.result = static_cast<std::int32_t>(other_done.bytes.size());
+        other_done.more = true;
+        other_done.unread_since = other_exchange.fired + milliseconds(5);
+        other_done.stamp = other_done.unread_since + Timeouts().idle + Duration{hidden ? 1 : 0};
+        other_over.exchanges.received(other_over.lane, other_done);
+        EXPECT_EQ(other_exchange.past_limit, hidden);
+        other_over.loop.timers().clear(other_over.lane.timer);
     }
 }
 
@@ -514,15 +489,12 @@ void cut_everywhere(Cut::Kind kind) {
     }
 }
 
-TEST(Cuts, AtEveryByte) {
+TEST(Cuts, AtEveryByteAreFoundEvenIfTheKernelLosesThem) {
     for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
         cut_everywhere(kind);
     }
-}
-
-// The kernel loses every end, those of our own shutdowns, too: each is found, so that no row waits
-// for a time limit, and the run ends.
-TEST(Cuts, ThatTheKernelLosesAreFound) {
+    // The kernel loses every end, those of our own shutdowns, too: each is found, so that no row
+    // waits for a time limit, and the run ends.
     for (const bool secure : {false, true}) {
         TlsWeather tls{.on = secure};
         for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {

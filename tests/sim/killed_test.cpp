@@ -34,7 +34,7 @@ std::size_t count(const KilledRun& run, Outcome outcome) {
 }
 
 // All rows were open when the run died: none is sent again unasked, all are when asked.
-TEST(Killed, WhenAllHadLeft) {
+TEST(Killed, WhenAllHadLeftOrBeforeItCouldSendAgain) {
     const SimOptions options = all_open();
     const Trace trace = make_trace(2, rows);
     for (const bool resend : {false, true}) {
@@ -45,11 +45,7 @@ TEST(Killed, WhenAllHadLeft) {
         EXPECT_EQ(run.lives[1].planned.size(), resend ? rows : 0u);
         EXPECT_EQ(count(run, resend ? Outcome::ok : Outcome::interrupted), rows);
     }
-}
-
-// A resumption that sends again dies before it comes to that: the next one is not asked to.
-TEST(Killed, BeforeItCouldSendAgain) {
-    const SimOptions options = all_open();
+    // A resumption that sends again dies before it comes to that: the next one is not asked to.
     Fate again = dies_at(0, 4);
     again.resend = true;
     const KilledRun run =
@@ -118,7 +114,7 @@ TEST(Killed, AtEachStepOfTheOrder) {
 
 // A resumption that is given up before its first row keeps what the next one needs, whether
 // run.json names it already or not; a new run leaves nothing behind.
-TEST(Killed, WhereRunJsonCannotBeWritten) {
+TEST(Killed, WhereRunJsonCannotBeWrittenOrWhileItDrains) {
     for (const RunJsonFault fault : {RunJsonFault::naming, RunJsonFault::time_zero}) {
         Fate refused{.run_json = fault};
         const KilledRun resumed = lawful(run_killed(make_trace(8, rows), SimOptions(),
@@ -132,11 +128,8 @@ TEST(Killed, WhereRunJsonCannotBeWritten) {
         EXPECT_EQ(begun.lives[1].number, 0u);
         EXPECT_EQ(begun.lives[1].found_fired, "");
     }
-}
-
-// Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a record,
-// or is still sent, as far as the writer had come.
-TEST(Killed, WhileItDrains) {
+    // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a
+    // record, or is still sent, as far as the writer had come.
     SimOptions options{.seed = 3};
     options.server.pace.first = milliseconds(200);
     options.stop_at_ns = 200 * ms;
@@ -154,7 +147,7 @@ TEST(Killed, WhileItDrains) {
 
 // The host dies with it, 0.9 s behind what its files tell. By them two rows are held back; they
 // were no sign of its death: they have left since, and the rows that were due later behind them.
-TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
+TEST(Killed, WithItsHostOrByFullDisks) {
     constexpr std::uint32_t open_max = 20;
     SimOptions options{.inflight_max = open_max};
     options.server.pace.first = milliseconds(1300);
@@ -175,11 +168,8 @@ TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
         certain += run.lives[1].certain ? 1 : 0;
     }
     EXPECT_EQ(certain, 32u);
-}
-
-// The disk is full for the first segment, and for the next one, wherever that happens.
-TEST(Killed, ByDisksThatAreFull) {
-    SimOptions options{.seed = 5};
+    // The disk is full for the first segment, and for the next one, wherever that happens.
+    options = {.seed = 5};
     for (const char* const file :
          {"", "requests.jsonl", "fired.jsonl", "client.jsonl", "periods.jsonl"}) {
         for (const std::uint64_t bytes : {0, 1, 100, 5'000, 60'000}) {
@@ -420,15 +410,12 @@ TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
     EXPECT_GT(run.died.sent.size(), user_rows);
     EXPECT_EQ(run.died.marked.size(), user_rows);
     EXPECT_TRUE(run.lost.all_known);
-}
-
-// Without marks it is known that more may have left.
-TEST(KilledUsers, WithTheirHost) {
+    // Without marks it is known that more may have left.
     Fate fate = dies_at(0.7);
     fate.host = true;
-    const KilledUsers run = lawful(run_users_with(Bug::none, fate));
-    EXPECT_FALSE(run.marks);
-    EXPECT_FALSE(run.lost.all_known);
+    const KilledUsers other_run = lawful(run_users_with(Bug::none, fate));
+    EXPECT_FALSE(other_run.marks);
+    EXPECT_FALSE(other_run.lost.all_known);
 }
 
 struct UsersWorldBug {

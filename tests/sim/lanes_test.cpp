@@ -123,23 +123,20 @@ TEST(LanePool, OpensNoMoreThanThereMayBe) {
     EXPECT_FALSE(lanes.pool.open_one(0));
     EXPECT_EQ(lanes.pool.in_use(), 2u);
     EXPECT_EQ(lanes.parts.counts.connects, 2u);
-}
-
-TEST(LanePool, CountsWhatConnectsAndWhatStands) {
-    Pool lanes;
-    EXPECT_TRUE(lanes.pool.open_one(0));
-    EXPECT_EQ(lanes.parts.targets[0].connecting, 1u);
-    EXPECT_EQ(lanes.parts.targets[0].open, 0u);
-    EXPECT_EQ(lanes.parts.counts.open_max, 0u);
-    lanes.open();
-    EXPECT_EQ(lanes.parts.targets[0].connecting, 0u);
-    EXPECT_EQ(lanes.parts.targets[0].open, 2u);
-    EXPECT_EQ(lanes.parts.counts.open_max, 2u);
-    EXPECT_EQ(lanes.lanes.shelf.count(), 2u);
-    lanes.pool.close_all();
-    lanes.turn_until_empty();
-    EXPECT_EQ(lanes.parts.targets[0].open, 0u);
-    EXPECT_EQ(lanes.parts.counts.open_max, 2u);
+    Pool other_lanes;
+    EXPECT_TRUE(other_lanes.pool.open_one(0));
+    EXPECT_EQ(other_lanes.parts.targets[0].connecting, 1u);
+    EXPECT_EQ(other_lanes.parts.targets[0].open, 0u);
+    EXPECT_EQ(other_lanes.parts.counts.open_max, 0u);
+    other_lanes.open();
+    EXPECT_EQ(other_lanes.parts.targets[0].connecting, 0u);
+    EXPECT_EQ(other_lanes.parts.targets[0].open, 2u);
+    EXPECT_EQ(other_lanes.parts.counts.open_max, 2u);
+    EXPECT_EQ(other_lanes.lanes.shelf.count(), 2u);
+    other_lanes.pool.close_all();
+    other_lanes.turn_until_empty();
+    EXPECT_EQ(other_lanes.parts.targets[0].open, 0u);
+    EXPECT_EQ(other_lanes.parts.counts.open_max, 2u);
 }
 
 // Its successor knows nothing of what was on it.
@@ -163,7 +160,7 @@ TEST(LanePool, AClosedLaneIsOpenedAsNew) {
     EXPECT_EQ(lane.answers_left, Lane::answers_unknown);
 }
 
-TEST(LanePool, MakesRoomByTheOldestOneAtATime) {
+TEST(LanePool, MakesRoomByTheOldestAtTheServerThatIsNamed) {
     Pool lanes;
     EXPECT_FALSE(lanes.pool.make_room(0)) << "none is idle";
     lanes.open();
@@ -180,21 +177,18 @@ TEST(LanePool, MakesRoomByTheOldestOneAtATime) {
     EXPECT_EQ(lanes.lanes.shelf.count(), 0u);
     lanes.turn_until_empty();
     EXPECT_FALSE(lanes.pool.make_room(0));
-}
-
-// For one server room is made at another; that one's connections stay.
-TEST(LanePool, MakesRoomAtTheServerThatIsNamed) {
+    // For one server room is made at another; that one's connections stay.
     Pool::Options options;
     options.rows.armer.targets = 2;
-    Pool lanes(options);
-    lanes.open(0);
-    lanes.open(1);
-    EXPECT_TRUE(lanes.pool.make_room(1));
-    EXPECT_EQ(lanes.lanes.shelf.count(0), 1u);
-    EXPECT_EQ(lanes.lanes.shelf.count(1), 0u);
+    Pool other_lanes(options);
+    other_lanes.open(0);
+    other_lanes.open(1);
+    EXPECT_TRUE(other_lanes.pool.make_room(1));
+    EXPECT_EQ(other_lanes.lanes.shelf.count(0), 1u);
+    EXPECT_EQ(other_lanes.lanes.shelf.count(1), 0u);
 }
 
-TEST(LanePool, ALaneIsTakenOnce) {
+TEST(LanePool, ALaneIsTakenOnceAndIdleSinceItStood) {
     Pool lanes;
     EXPECT_FALSE(lanes.pool.has_idle(0, {}));
     EXPECT_EQ(lanes.pool.take_idle(0, {}), nullptr);
@@ -211,21 +205,18 @@ TEST(LanePool, ALaneIsTakenOnce) {
     EXPECT_EQ(busy, 1u);
     lanes.arm();
     lane->exchange.row = &lanes.leave();
-}
-
-// A lane that stands idle is idle since its connect, as far as nobody has used it.
-TEST(LanePool, AnUnusedLaneIsIdleSinceItStood) {
-    Pool lanes;
-    const Instant before = lanes.driver.now();
-    lanes.open();
-    const Lane& lane = *lanes.lanes.shelf.oldest(0);
-    EXPECT_GT(lane.idle_since, before);
-    EXPECT_EQ(lane.idle_since, lane.connected);
-    EXPECT_LT(lane.idle_since, lanes.driver.now());
+    // A lane that stands idle is idle since its connect, as far as nobody has used it.
+    Pool other_lanes;
+    const Instant before = other_lanes.driver.now();
+    other_lanes.open();
+    const Lane& other_lane = *other_lanes.lanes.shelf.oldest(0);
+    EXPECT_GT(other_lane.idle_since, before);
+    EXPECT_EQ(other_lane.idle_since, other_lane.connected);
+    EXPECT_LT(other_lane.idle_since, other_lanes.driver.now());
 }
 
 // The server ended it: that says how long it keeps what is idle.
-TEST(LanePool, RetiresWhatItsServerCloses) {
+TEST(LanePool, RetiresWhatIsClosed) {
     Pool lanes(closing_after(seconds(2)));
     lanes.open();
     lanes.pass(milliseconds(2100));
@@ -237,37 +228,31 @@ TEST(LanePool, RetiresWhatItsServerCloses) {
     EXPECT_EQ(lanes.parts.targets[0].open, 0u);
     EXPECT_EQ(lanes.parts.targets[0].failures, 0u) << "no row answers for it";
     EXPECT_LT(lanes.parts.targets[0].quiet_until, lanes.driver.now());
-}
-
-// A server that accepts connections and keeps none is left in peace for a while.
-TEST(LanePool, OpensNoneAheadAtAServerThatKeepsNone) {
-    Pool lanes(closing_after(milliseconds(100)));
-    lanes.open();
-    for (int i = 0; i < 1000 && lanes.lanes.shelf.count() > 0; ++i) {
-        lanes.turn();
+    // A server that accepts connections and keeps none is left in peace for a while.
+    Pool other_lanes(closing_after(milliseconds(100)));
+    other_lanes.open();
+    for (int i = 0; i < 1000 && other_lanes.lanes.shelf.count() > 0; ++i) {
+        other_lanes.turn();
     }
-    EXPECT_EQ(lanes.parts.counts.closed_idle, 1u);
-    const Duration quiet = lanes.parts.targets[0].quiet_until - lanes.driver.now();
+    EXPECT_EQ(other_lanes.parts.counts.closed_idle, 1u);
+    const Duration quiet = other_lanes.parts.targets[0].quiet_until - other_lanes.driver.now();
     EXPECT_GT(quiet, Connecting::failure_quiet - milliseconds(2));
     EXPECT_LE(quiet, Connecting::failure_quiet);
-    EXPECT_FALSE(lanes.lanes.shelf.limit(0).known()) << "too young to be of its age";
-}
-
-// What connects is cancelled, what is idle ends; nothing is left that the kernel holds.
-TEST(LanePool, ClosesAll) {
-    Pool lanes;
-    lanes.open();
-    lanes.open();
-    EXPECT_TRUE(lanes.pool.open_one(0));
-    (void)lanes.loop.ready().run(64);
-    EXPECT_GT(lanes.driver.in_flight(), 0u);
-    lanes.pool.close_all();
-    EXPECT_EQ(lanes.lanes.shelf.count(), 0u);
-    lanes.turn_until_empty();
-    EXPECT_EQ(lanes.pool.in_use(), 0u);
-    EXPECT_EQ(lanes.driver.in_flight(), 0u);
-    EXPECT_EQ(lanes.driver.sockets_open(), 0u);
-    EXPECT_EQ(lanes.loop.timers().next(), never);
+    EXPECT_FALSE(other_lanes.lanes.shelf.limit(0).known()) << "too young to be of its age";
+    // What connects is cancelled, what is idle ends; nothing is left that the kernel holds.
+    Pool third_lanes;
+    third_lanes.open();
+    third_lanes.open();
+    EXPECT_TRUE(third_lanes.pool.open_one(0));
+    (void)third_lanes.loop.ready().run(64);
+    EXPECT_GT(third_lanes.driver.in_flight(), 0u);
+    third_lanes.pool.close_all();
+    EXPECT_EQ(third_lanes.lanes.shelf.count(), 0u);
+    third_lanes.turn_until_empty();
+    EXPECT_EQ(third_lanes.pool.in_use(), 0u);
+    EXPECT_EQ(third_lanes.driver.in_flight(), 0u);
+    EXPECT_EQ(third_lanes.driver.sockets_open(), 0u);
+    EXPECT_EQ(third_lanes.loop.timers().next(), never);
 }
 
 // With its last row a session gives its connection up; where that row went on another one, nobody
@@ -332,7 +317,7 @@ Supply::Options servers(std::uint32_t targets) {
     return options;
 }
 
-TEST(LaneSupply, OpensAsManyAsRowsNeed) {
+TEST(LaneSupply, OpensAsManyAsRowsNeedAndMayHave) {
     Supply lanes(3);
     EXPECT_EQ(lanes.open_all(), 3u);
     EXPECT_EQ(lanes.supply.in_stock(0), 3u);
@@ -342,41 +327,32 @@ TEST(LaneSupply, OpensAsManyAsRowsNeed) {
     EXPECT_EQ(lanes.open_all(), 1u);
     lanes.arm();
     taken.exchange.row = &lanes.leave();
-}
-
-// What is under way counts.
-TEST(LaneSupply, OpensNoneTwice) {
-    Supply lanes(2);
-    EXPECT_TRUE(lanes.supply.open_one(lanes.driver.now()));
-    EXPECT_TRUE(lanes.supply.open_one(lanes.driver.now()));
-    EXPECT_EQ(lanes.supply.in_stock(0), 0u);
-    EXPECT_FALSE(lanes.supply.open_one(lanes.driver.now()));
-}
-
-TEST(LaneSupply, OpensNoMoreThanThereMayBe) {
+    // What is under way counts.
+    Supply other_lanes(2);
+    EXPECT_TRUE(other_lanes.supply.open_one(other_lanes.driver.now()));
+    EXPECT_TRUE(other_lanes.supply.open_one(other_lanes.driver.now()));
+    EXPECT_EQ(other_lanes.supply.in_stock(0), 0u);
+    EXPECT_FALSE(other_lanes.supply.open_one(other_lanes.driver.now()));
     Supply few(3, Supply::Options{.settings = {.lanes_max = 2}});
     EXPECT_EQ(few.open_all(), 2u);
     EXPECT_TRUE(few.lanes.pool.full());
     // ... and none of the servers goes without.
     Supply::Options options = servers(2);
     options.settings.lanes_max = 2;
-    Supply lanes(6, options);
-    EXPECT_EQ(lanes.open_all(), 2u);
-    EXPECT_EQ(lanes.supply.in_stock(0), 1u);
-    EXPECT_EQ(lanes.supply.in_stock(1), 1u);
+    Supply third_lanes(6, options);
+    EXPECT_EQ(third_lanes.open_all(), 2u);
+    EXPECT_EQ(third_lanes.supply.in_stock(0), 1u);
+    EXPECT_EQ(third_lanes.supply.in_stock(1), 1u);
 }
 
 // After a failure none is opened ahead of need for a while.
-TEST(LaneSupply, LeavesAServerThatFailsInPeace) {
+TEST(LaneSupply, SharesWhatMayStandIdleAndWaitsBehindFailures) {
     Supply lanes(1);
     const Instant quiet = lanes.driver.now() + milliseconds(200);
     lanes.lanes.parts.targets[0].quiet_until = quiet;
     EXPECT_FALSE(lanes.supply.open_one(quiet - Duration{1}));
     EXPECT_TRUE(lanes.supply.open_one(quiet));
-}
-
-// At most 1,024 stand idle; servers share them as rows need them.
-TEST(LaneSupply, SharesWhatMayStandIdle) {
+    // At most 1,024 stand idle; servers share them as rows need them.
     Supply few(1024, servers(2));
     (void)few.supply.open_one(few.driver.now());
     EXPECT_EQ(few.lanes.parts.targets[0].wanted, 512u);
@@ -393,7 +369,7 @@ TEST(LaneSupply, SharesWhatMayStandIdle) {
 
 // Rows of one instant leave together, each on its own connection: all of them stand by then, and
 // when they have left no more are kept than before.
-TEST(LaneSupply, StandsReadyForAllRowsOfAnInstant) {
+TEST(LaneSupply, StandsReadyOrKeepsAFixedNumber) {
     std::vector<SmallRow> rows(2100);
     rows.back().due = milliseconds(500);
     Supply lanes(rows, servers(1));
@@ -406,19 +382,16 @@ TEST(LaneSupply, StandsReadyForAllRowsOfAnInstant) {
     }
     (void)lanes.ahead.take();
     EXPECT_EQ(lanes.ahead.largest_crowd(0), 0u);
-}
-
-// `--connections 5` at two servers: three each, whatever rows need, busy ones included.
-TEST(LaneSupply, KeepsAFixedNumber) {
+    // `--connections 5` at two servers: three each, whatever rows need, busy ones included.
     Supply::Options options = servers(2);
     options.settings.connections_fixed = 5;
-    Supply lanes(1, options);
-    EXPECT_EQ(lanes.open_all(), 6u);
-    Lane& taken = *lanes.lanes.pool.take_idle(0, {});
-    EXPECT_EQ(lanes.supply.in_stock(0), 3u);
-    EXPECT_EQ(lanes.open_all(), 0u);
-    lanes.arm();
-    taken.exchange.row = &lanes.leave();
+    Supply other_lanes(1, options);
+    EXPECT_EQ(other_lanes.open_all(), 6u);
+    Lane& taken = *other_lanes.lanes.pool.take_idle(0, {});
+    EXPECT_EQ(other_lanes.supply.in_stock(0), 3u);
+    EXPECT_EQ(other_lanes.open_all(), 0u);
+    other_lanes.arm();
+    taken.exchange.row = &other_lanes.leave();
 }
 
 // The server closes after 4 s: the connection is replaced after 3 s, and goes when its successor
@@ -439,30 +412,25 @@ TEST(LaneSupply, ReplacesWhatGrowsOld) {
     EXPECT_EQ(lanes.lanes.shelf.young(0), 1u);
     EXPECT_EQ(lanes.lanes.parts.counts.retired_idle, 1u);
     EXPECT_FALSE(lanes.supply.age_slice(lanes.driver.now(), seconds(1)));
-}
-
-// One that may not be used any more goes without a successor.
-TEST(LaneSupply, EndsWhatIsTooOld) {
-    Supply lanes(1);
-    lanes.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
-    (void)lanes.open_all();
-    lanes.pass(milliseconds(3500));
-    EXPECT_TRUE(lanes.supply.age_slice(lanes.driver.now(), Duration{0}));
-    EXPECT_TRUE(lanes.supply.age_slice(lanes.driver.now(), Duration{0}));
-    EXPECT_EQ(lanes.lanes.shelf.count(0), 0u);
-    EXPECT_EQ(lanes.lanes.parts.counts.retired_idle, 1u);
-}
-
-// At the limit on connections it goes first, in a gap of 50 ms at least.
-TEST(LaneSupply, MakesRoomForASuccessorInAGap) {
-    Supply lanes(1, Supply::Options{.settings = {.lanes_max = 1}});
-    lanes.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
-    (void)lanes.open_all();
-    lanes.pass(milliseconds(3000));
-    EXPECT_TRUE(lanes.supply.age_slice(lanes.driver.now(), milliseconds(50)));
-    EXPECT_FALSE(lanes.supply.age_slice(lanes.driver.now(), milliseconds(50) - Duration{1}));
-    EXPECT_TRUE(lanes.supply.age_slice(lanes.driver.now(), milliseconds(50)));
-    EXPECT_EQ(lanes.lanes.shelf.count(0), 0u);
+    // One that may not be used any more goes without a successor.
+    Supply other_lanes(1);
+    other_lanes.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
+    (void)other_lanes.open_all();
+    other_lanes.pass(milliseconds(3500));
+    EXPECT_TRUE(other_lanes.supply.age_slice(other_lanes.driver.now(), Duration{0}));
+    EXPECT_TRUE(other_lanes.supply.age_slice(other_lanes.driver.now(), Duration{0}));
+    EXPECT_EQ(other_lanes.lanes.shelf.count(0), 0u);
+    EXPECT_EQ(other_lanes.lanes.parts.counts.retired_idle, 1u);
+    // At the limit on connections it goes first, in a gap of 50 ms at least.
+    Supply third_lanes(1, Supply::Options{.settings = {.lanes_max = 1}});
+    third_lanes.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
+    (void)third_lanes.open_all();
+    third_lanes.pass(milliseconds(3000));
+    EXPECT_TRUE(third_lanes.supply.age_slice(third_lanes.driver.now(), milliseconds(50)));
+    EXPECT_FALSE(
+        third_lanes.supply.age_slice(third_lanes.driver.now(), milliseconds(50) - Duration{1}));
+    EXPECT_TRUE(third_lanes.supply.age_slice(third_lanes.driver.now(), milliseconds(50)));
+    EXPECT_EQ(third_lanes.lanes.shelf.count(0), 0u);
 }
 
 // Why a row is late, and for how long it was held back: each cause by itself, and which of two is

@@ -306,36 +306,27 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).chunk_ns.back() += result.period_ns; }},
 };
 
-TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
+TEST(Laws, HoldWhereRowsComeFastOrWait) {
     EXPECT_GT(lawful(run(dense_trace(), SimOptions{.inflight_max = 2000})).unread_max, Duration{0});
-}
-
-// A flag that stays raised with nothing behind it costs no row its certainty where an entry that
-// brings nothing is taken for proof; one that is not is only seen in that weather.
-TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
+    // A flag that stays raised with nothing behind it costs no row its certainty where an entry
+    // that brings nothing is taken for proof; one that is not is only seen in that weather.
     SimOptions options{.seed = 3, .weather = {.stuck_flag = 1}};
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
     options.weather.stuck_flag = 0;
     options.bug = Bug::no_proof;
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
-}
-
-// What waits for the first row gets no answer, and all else is sent.
-TEST(Laws, HoldWhereTurnsWait) {
-    SimOptions options{.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
+    // What waits for the first row gets no answer, and all else is sent.
+    options = {.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
     const SimResult result = lawful(run(trace_of_turns(), options));
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 2u);
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], planted_rows - 3);
 }
 
-TEST(Laws, CatchBugsOfTheWorld) {
+TEST(Laws, CatchBugsOfTheWorldAndTheOutput) {
     for (const WorldBug& planted : world_bugs) {
         EXPECT_EQ(unnamed(broken_laws(run_with(planted.bug)), planted.law), "");
     }
-}
-
-TEST(Laws, CatchBugsOfTheOutput) {
     const SimResult sides = run_of_sides(Bug::none);
     const SimResult single_rows = run_of_single_rows(Bug::none);
     const SimResult users = run_of_users(Bug::none);
@@ -351,7 +342,7 @@ TEST(Laws, CatchBugsOfTheOutput) {
 }
 
 // Every pair of stamps that the law of causes speaks of is looked at.
-TEST(Laws, CatchEveryStampBeforeItsCause) {
+TEST(Laws, CatchEveryStampBeforeItsCauseAndOtherDice) {
     const SimResult sound = run_with(Bug::none);
     for (const StampOrder& order : stamp_orders()) {
         SimResult result = sound;
@@ -364,10 +355,7 @@ TEST(Laws, CatchEveryStampBeforeItsCause) {
         const std::string said = std::string(order.effect_name) + " before " + order.cause_name;
         EXPECT_TRUE(says(broken_laws(result), said)) << said;
     }
-}
-
-// Other dice give other bytes: the comparison of two runs of one seed sees a difference.
-TEST(Laws, CatchOtherDice) {
+    // Other dice give other bytes: the comparison of two runs of one seed sees a difference.
     EXPECT_EQ(run_with(Bug::none).jsonl, run_with(Bug::none).jsonl);
     EXPECT_NE(run_with(Bug::none).jsonl, run_with(Bug::other_dice).jsonl);
     // No law is without a bug.

@@ -25,7 +25,7 @@ std::size_t tainted_by(const SimResult& result, std::string_view reason) {
 }
 
 // The same rows are held back, by a cap that somebody asked for or by one that nobody did.
-TEST(Limits, ACapOfTheHostIsNotTheUsers) {
+TEST(Limits, ACapNoRoomAndWhatWasLost) {
     SimOptions options{.seed = 5, .inflight_max = 3};
     const SimResult asked = run(make_trace(5, 100), options);
     options.capped_by_host = true;
@@ -41,19 +41,13 @@ TEST(Limits, ACapOfTheHostIsNotTheUsers) {
         EXPECT_EQ(record.late_cause == LateCause::limit, record.held_ns > 0);
         EXPECT_LE(record.held_ns, record.drift_ns.value_or(0));
     }
-}
-
-// Bodies that the kernel does not take leave no room for those behind them.
-TEST(Limits, NoRoomForBodiesIsALimit) {
-    SimOptions options{.seed = 5, .weather = {.block_send = 0.5}};
+    // Bodies that the kernel does not take leave no room for those behind them.
+    options = {.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
     EXPECT_GT(count_of(lawful(run(make_trace(5, 100), options)), LateCause::limit), 0u);
-}
-
-// A request whose segment is lost comes late, and says so; one that is sent again though it had
-// arrived says so, too, and is as good as any.
-TEST(Limits, OnlyWhatWasLostIsTainted) {
-    SimOptions options{.seed = 7, .weather = {.resend_in_vain = 0.3}};
+    // A request whose segment is lost comes late, and says so; one that is sent again though it had
+    // arrived says so, too, and is as good as any.
+    options = {.seed = 7, .weather = {.resend_in_vain = 0.3}};
     options.server.pace.first = milliseconds(300);  // the kernel has sent again before the end
     const SimResult in_vain = lawful(run(make_trace(7, 100), options));
     EXPECT_GT(in_vain.segments_resent, 10u);
@@ -72,7 +66,7 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
 }
 
 // A pause in which an answer came behind its limit: a client that runs would have cut it off.
-TEST(Limits, AnswersThatAPauseLetThroughAreTainted) {
+TEST(Limits, WhatAPauseOrALossHidesIsTainted) {
     SimOptions options{.seed = 7, .weather = {.pause = 0.05}};
     options.timeouts.total = milliseconds(60);
     options.timeouts.idle = milliseconds(40);
@@ -85,11 +79,8 @@ TEST(Limits, AnswersThatAPauseLetThroughAreTainted) {
     };
     EXPECT_GT(of(Outcome::ok), 0);
     EXPECT_EQ(of(Outcome::timeout_total), 0);
-}
-
-// The kernel has not sent again yet when the row gives up: nobody knows that the server had it.
-TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
-    SimOptions options{.seed = 7, .weather = {.lose_sent = 0.3}};
+    // The kernel has not sent again yet when the row gives up: nobody knows that the server had it.
+    options = {.seed = 7, .weather = {.lose_sent = 0.3}};
     options.timeouts.first_byte = milliseconds(100);
     const SimResult lost = lawful(run(make_trace(7, 100), options));
     std::uint64_t uncounted = 0;
@@ -142,13 +133,10 @@ TEST(Budgets, LetRowsGoAsTheyRefill) {
         left += static_cast<std::uint64_t>(*records[i].output_length);
     }
     EXPECT_EQ(left, tokens);
-}
-
-// Longer than the budget of any time: each leaves on what is there, and pays afterwards.
-TEST(Budgets, LetOneOversizedRequestGo) {
-    SimOptions options{.budgets = {.input = {10, milliseconds(1)}}};
-    const SimResult result = lawful(run(make_trace(5, 20), options));
-    EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], 20u);
+    // Longer than the budget of any time: each leaves on what is there, and pays afterwards.
+    options = {.budgets = {.input = {10, milliseconds(1)}}};
+    const SimResult other_result = lawful(run(make_trace(5, 20), options));
+    EXPECT_EQ(other_result.outcomes[static_cast<std::size_t>(Outcome::ok)], 20u);
 }
 
 // Rows that were due, and that a budget or the cap held until nothing more was sent, say so, and
@@ -183,18 +171,16 @@ TEST(Budgets, SayWhatTheyNeverLetGo) {
 }
 
 // Half of the tokens are in the cache.
-TEST(Budgets, MayCountWhatNoCacheHolds) {
+TEST(Budgets, MayCountWhatNoCacheHoldsBesideACap) {
     SimOptions options{.budgets = {.input = {20'000, milliseconds(100)}}};
     const Trace trace = make_trace(8, 100);
     const std::int64_t all_ns = *by_fire(run(trace, options)).back().fired_ns;
     options.budgets.uncached = true;
     const SimResult uncached = lawful(run(trace, options));
     EXPECT_LT(*by_fire(uncached).back().fired_ns, all_ns);
-}
-
-// Held by a full cap, then by a budget: for as long as either was closed, and named after the last.
-TEST(Budgets, AddUpWithACap) {
-    SimOptions options{.inflight_max = 2};
+    // Held by a full cap, then by a budget: for as long as either was closed, and named after the
+    // last.
+    options = {.inflight_max = 2};
     options.server.pace.first = milliseconds(10);
     options.budgets.output = {60, milliseconds(600)};
     const SimResult result = lawful(run(make_trace(6, 100), options));
@@ -248,7 +234,7 @@ struct Flying : ByHand {
     InFlight& rows = lanes.in_flight;
 };
 
-TEST(InFlight, CountsARowOnceHoweverOftenItIsSent) {
+TEST(InFlight, CountsARowOnceUpToItsLimit) {
     Flying flying;
     RowUnderway& row = flying.leave();
     EXPECT_EQ(flying.rows.count(), 1u);
@@ -260,16 +246,13 @@ TEST(InFlight, CountsARowOnceHoweverOftenItIsSent) {
     EXPECT_EQ(flying.rows.count(), 1u);
     flying.answer(row, at(1));
     EXPECT_EQ(flying.rows.count(), 0u);
-}
-
-TEST(InFlight, IsFullAtItsLimit) {
-    Flying flying;
+    Flying other_flying;
     for (const bool full : {false, true}) {
-        EXPECT_TRUE(flying.rows.has_room());
-        (void)flying.leave();
-        EXPECT_EQ(flying.rows.full(), full);
+        EXPECT_TRUE(other_flying.rows.has_room());
+        (void)other_flying.leave();
+        EXPECT_EQ(other_flying.rows.full(), full);
     }
-    EXPECT_FALSE(flying.rows.has_room());
+    EXPECT_FALSE(other_flying.rows.has_room());
     // There is a place, but nowhere to say how the row ended.
     Flying filled;
     filled.fill_ring();
@@ -277,24 +260,21 @@ TEST(InFlight, IsFullAtItsLimit) {
     EXPECT_FALSE(filled.rows.has_room());
     (void)filled.drain();
     EXPECT_TRUE(filled.rows.has_room());
-}
-
-// Two answers are read together, the later one first: a place was free since the earlier one. When
-// all were taken again, it counts anew.
-TEST(InFlight, APlaceIsFreeSinceTheFirstAnswerThatWasReadTogether) {
-    Flying flying;
-    RowUnderway* first = &flying.leave();
-    RowUnderway* second = &flying.leave();
-    flying.answer(*second, at(8));
-    EXPECT_EQ(flying.rows.freed(), at(8));
-    flying.answer(*first, at(5));
-    EXPECT_EQ(flying.rows.freed(), at(5));
-    first = &flying.leave();
-    second = &flying.leave();
-    flying.answer(*first, at(20));
-    EXPECT_EQ(flying.rows.freed(), at(20));
-    flying.answer(*second, at(21));
-    EXPECT_EQ(flying.rows.freed(), at(20));
+    // Two answers are read together, the later one first: a place was free since the earlier one.
+    // When all were taken again, it counts anew.
+    Flying third_flying;
+    RowUnderway* first = &third_flying.leave();
+    RowUnderway* second = &third_flying.leave();
+    third_flying.answer(*second, at(8));
+    EXPECT_EQ(third_flying.rows.freed(), at(8));
+    third_flying.answer(*first, at(5));
+    EXPECT_EQ(third_flying.rows.freed(), at(5));
+    first = &third_flying.leave();
+    second = &third_flying.leave();
+    third_flying.answer(*first, at(20));
+    EXPECT_EQ(third_flying.rows.freed(), at(20));
+    third_flying.answer(*second, at(21));
+    EXPECT_EQ(third_flying.rows.freed(), at(20));
 }
 
 // The schedule is told what the record is: when it ended, and whether with a whole answer.
@@ -332,7 +312,7 @@ TEST(InFlight, TellsTheScheduleHowARowEnded) {
 }
 
 // One that never left is introduced first, and takes no place; of one that has left the end is all.
-TEST(InFlight, EndsRowsWithoutALane) {
+TEST(InFlight, EndsRowsWithoutALaneAndSaysWhatWasSentAgain) {
     Flying flying;
     RowUnderway& unsent = flying.take();
     flying.armer.give_back(unsent);
@@ -357,10 +337,7 @@ TEST(InFlight, EndsRowsWithoutALane) {
     EXPECT_EQ(events[0].waited_ns, Event::no_wait);
     EXPECT_EQ(flying.rows.count(), 0u);
     EXPECT_EQ(flying.rows.ended().count, 2u);
-}
-
-// At most 65,534 segments fit; the number above says that nobody knows.
-TEST(InFlight, SaysWhatWasSentAgain) {
+    // At most 65,534 segments fit; the number above says that nobody knows.
     RowUnderway row;
     EXPECT_EQ(end_info(row, Outcome::ok, 0).retransmits, retransmits_unknown);
     row.resends.known = true;
@@ -417,15 +394,13 @@ TEST(Idling, TheGuardIsAsLongAsASliceMayTake) {
         idle.idling.note_slice(microseconds(10));
     }
     EXPECT_EQ(idle.guard(microseconds(10), 1), guard_min);
-}
-
-// Rows that follow each other closely leave a fifth of the time to their guards: of 1 ms.
-TEST(Idling, GuardsTakeAFifthOfTheTimeAtMost) {
-    Idle idle;
-    EXPECT_EQ(idle.guard(microseconds(100), 0), microseconds(120));
-    EXPECT_EQ(idle.guard(microseconds(100), 2), microseconds(100));
-    EXPECT_EQ(idle.guard(microseconds(100), 20), microseconds(10));
-    EXPECT_EQ(idle.guard(microseconds(100), 1000), microseconds(5)) << "and never less than this";
+    // Rows that follow each other closely leave a fifth of the time to their guards: of 1 ms.
+    Idle other_idle;
+    EXPECT_EQ(other_idle.guard(microseconds(100), 0), microseconds(120));
+    EXPECT_EQ(other_idle.guard(microseconds(100), 2), microseconds(100));
+    EXPECT_EQ(other_idle.guard(microseconds(100), 20), microseconds(10));
+    EXPECT_EQ(other_idle.guard(microseconds(100), 1000), microseconds(5))
+        << "and never less than this";
     ReplaySettings settings{.guard = false};
     Idle unguarded(settings);
     EXPECT_EQ(unguarded.guard(microseconds(100), 1), Duration{0});
@@ -445,21 +420,18 @@ TEST(Idling, TheMarginIsAsLongAsAWakeMayBeLate) {
     EXPECT_EQ(idle.idling.margin(), margin_max);
     idle.wake_late(microseconds(1));
     EXPECT_EQ(idle.idling.margin(), microseconds(50));
-}
-
-// Many short sleeps in a row are one observation.
-TEST(Idling, AWakeCountsOnceIn10Ms) {
-    Idle idle;
-    idle.wake_late(microseconds(100));
-    const Instant soon = idle.woke + milliseconds(10) - Duration{1};
-    idle.idling.note_wake(soon - microseconds(200), soon);
-    EXPECT_EQ(idle.idling.margin(), microseconds(120));
-    idle.idling.note_wake(soon - microseconds(200), soon + Duration{1});
-    EXPECT_EQ(idle.idling.margin().ns, 200'001 * 6 / 5);
+    // Many short sleeps in a row are one observation.
+    Idle other_idle;
+    other_idle.wake_late(microseconds(100));
+    const Instant soon = other_idle.woke + milliseconds(10) - Duration{1};
+    other_idle.idling.note_wake(soon - microseconds(200), soon);
+    EXPECT_EQ(other_idle.idling.margin(), microseconds(120));
+    other_idle.idling.note_wake(soon - microseconds(200), soon + Duration{1});
+    EXPECT_EQ(other_idle.idling.margin().ns, 200'001 * 6 / 5);
 }
 
 // The sleep ends the margin before the row, at the next timer or after the nap, whichever is first.
-TEST(Idling, SleepsUntilTheFirstThatItMustNotMiss) {
+TEST(Idling, SleepsOrSpinsUntilTheFirst) {
     Idle idle;
     const Instant now = idle.driver.now();
     const Instant due = now + milliseconds(10);
@@ -476,24 +448,22 @@ TEST(Idling, SleepsUntilTheFirstThatItMustNotMiss) {
               later + milliseconds(2));
     const Instant last = idle.driver.now();
     EXPECT_EQ(idle.idling.wait(last, far, never, milliseconds(3)).until, last + milliseconds(3));
-}
-
-// A sleep of no more than 20 us is not worth it.
-TEST(Idling, SpinsWhereASleepWouldBeTooShortOrAsAsked) {
+    // A sleep of no more than 20 us is not worth it.
     for (const Duration beyond : {Duration{0}, Duration{1}}) {
-        Idle idle;
-        const Instant now = idle.driver.now();
-        const Instant due = now + margin_max + guard_min + beyond;
-        EXPECT_EQ(idle.idling.wait(now, due, never, seconds(1)).spun, beyond.ns == 0);
+        Idle other_idle;
+        const Instant other_now = other_idle.driver.now();
+        const Instant other_due = other_now + margin_max + guard_min + beyond;
+        EXPECT_EQ(other_idle.idling.wait(other_now, other_due, never, seconds(1)).spun,
+                  beyond.ns == 0);
     }
-    Idle idle(waiting(WaitPolicy::spin));
-    const Instant now = idle.driver.now();
-    EXPECT_TRUE(idle.idling.wait(now, now + seconds(1), never, seconds(1)).spun);
-    EXPECT_LT(idle.driver.now(), now + microseconds(10));
+    Idle other_idle(waiting(WaitPolicy::spin));
+    const Instant other_now = other_idle.driver.now();
+    EXPECT_TRUE(other_idle.idling.wait(other_now, other_now + seconds(1), never, seconds(1)).spun);
+    EXPECT_LT(other_idle.driver.now(), other_now + microseconds(10));
     Idle sleeps(waiting(WaitPolicy::sleep));
-    const Instant later = sleeps.driver.now();
-    const Instant due = later + milliseconds(1);
-    EXPECT_EQ(sleeps.idling.wait(later, due, never, seconds(1)).until, due);
+    const Instant other_later = sleeps.driver.now();
+    const Instant other_due = other_later + milliseconds(1);
+    EXPECT_EQ(sleeps.idling.wait(other_later, other_due, never, seconds(1)).until, other_due);
 }
 
 // Between 100 us and what a send may take before the row, and never twice for one.
@@ -510,15 +480,11 @@ TEST(Idling, WarmsThePathOnceForARowThatComesAlone) {
     const Instant next = due + seconds(1);
     EXPECT_TRUE(idle.idling.warm_send(next - microseconds(100), next, start));
     EXPECT_EQ(idle.driver.warm_sends(), 2u);
-}
-
-TEST(Idling, WarmsNoPathThatIsWarm) {
-    Idle idle(waiting(WaitPolicy::hybrid, true));
-    const Instant due = start + seconds(1);
+    Idle other_idle(waiting(WaitPolicy::hybrid, true));
     const Instant now = due - microseconds(80);
-    EXPECT_FALSE(idle.idling.warm_send(now, due, now - milliseconds(1) + Duration{1}));
-    EXPECT_FALSE(idle.idling.warm_send(now, never, start));
-    EXPECT_TRUE(idle.idling.warm_send(now, due, now - milliseconds(1)));
+    EXPECT_FALSE(other_idle.idling.warm_send(now, due, now - milliseconds(1) + Duration{1}));
+    EXPECT_FALSE(other_idle.idling.warm_send(now, never, start));
+    EXPECT_TRUE(other_idle.idling.warm_send(now, due, now - milliseconds(1)));
     Idle cold;
     EXPECT_FALSE(cold.idling.warm_send(now, due, start)) << "nobody asked for it";
 }

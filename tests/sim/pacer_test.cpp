@@ -13,7 +13,7 @@ namespace {
 using Rows = std::vector<SmallRow>;
 using Outcomes = std::vector<Outcome>;
 
-TEST(Pacer, FiresNothingBeforeTimeZeroIsSet) {
+TEST(Pacer, FiresOnTime) {
     Pacing pacing(Rows(1));
     pacing.arm();
     pacing.open();
@@ -23,41 +23,35 @@ TEST(Pacer, FiresNothingBeforeTimeZeroIsSet) {
     pacing.begin(milliseconds(1));
     EXPECT_FALSE(pacing.step());
     EXPECT_EQ(pacing.pacer.next_due(pacing.driver.now()), pacing.zero);
-}
-
-// At its instant, and no sooner, though all was prepared before.
-TEST(Pacer, FiresOnTime) {
-    Pacing pacing(Rows{{milliseconds(3)}});
-    pacing.arm();
-    pacing.open();
-    pacing.begin(microseconds(-2990));
-    EXPECT_TRUE(pacing.pacer.fire_on_time());
-    EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
-    const std::vector<Event> events = pacing.fired();
+    // At its instant, and no sooner, though all was prepared before.
+    Pacing other_pacing(Rows{{milliseconds(3)}});
+    other_pacing.arm();
+    other_pacing.open();
+    other_pacing.begin(microseconds(-2990));
+    EXPECT_TRUE(other_pacing.pacer.fire_on_time());
+    EXPECT_EQ(other_pacing.pacer.rows_fired(), 1u);
+    const std::vector<Event> events = other_pacing.fired();
     ASSERT_EQ(events.size(), 1u);
-    const Instant due = pacing.zero + milliseconds(3);
+    const Instant due = other_pacing.zero + milliseconds(3);
     EXPECT_GE(events[0].stamp_ns, due.ns);
     EXPECT_LT(events[0].stamp_ns, (due + microseconds(1)).ns);
     EXPECT_EQ(events[0].fired.late_cause, LateCause::none);
+    // Then it is `step` that fires it, when it can.
+    Pacing third_pacing(Rows(2), Pacing::Options{.settings = {.inflight_max = 1}});
+    third_pacing.begin(microseconds(10));
+    third_pacing.open();
+    EXPECT_FALSE(third_pacing.pacer.fire_on_time()) << "no bytes";
+    third_pacing.arm();
+    EXPECT_TRUE(third_pacing.pacer.fire_on_time());
+    third_pacing.open();
+    EXPECT_FALSE(third_pacing.pacer.fire_on_time()) << "no place in flight";
+    third_pacing.answer_all();
+    third_pacing.lanes.pool.close_all();
+    EXPECT_FALSE(third_pacing.pacer.fire_on_time()) << "no lane";
+    EXPECT_EQ(third_pacing.pacer.rows_fired(), 1u);
 }
 
-// Then it is `step` that fires it, when it can.
-TEST(Pacer, DoesNotWaitForWhatARowLacks) {
-    Pacing pacing(Rows(2), Pacing::Options{.settings = {.inflight_max = 1}});
-    pacing.begin(microseconds(10));
-    pacing.open();
-    EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no bytes";
-    pacing.arm();
-    EXPECT_TRUE(pacing.pacer.fire_on_time());
-    pacing.open();
-    EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no place in flight";
-    pacing.answer_all();
-    pacing.lanes.pool.close_all();
-    EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no lane";
-    EXPECT_EQ(pacing.pacer.rows_fired(), 1u);
-}
-
-TEST(Pacer, ARowWithoutBytesLeavesWhenTheyAreThere) {
+TEST(Pacer, ARowWithoutBytesOrLaneLeavesWhenItHasThem) {
     Pacing pacing(Rows(1));
     pacing.open();
     pacing.begin(milliseconds(-1));
@@ -67,23 +61,21 @@ TEST(Pacer, ARowWithoutBytesLeavesWhenTheyAreThere) {
     EXPECT_FALSE(pacing.pacer.needs_arm(pacing.driver.now()));
     EXPECT_EQ(pacing.fires_one().fired.late_cause, LateCause::prepare);
     EXPECT_EQ(pacing.health.take(pacing.driver.now()).late_arms, 1);
-}
-
-TEST(Pacer, ARowWithoutALaneHasOneOpened) {
-    Pacing pacing(Rows(1));
-    pacing.arm();
-    pacing.begin(milliseconds(-1));
-    EXPECT_TRUE(pacing.step());
-    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 1u);
-    EXPECT_EQ(pacing.pacer.next_due(pacing.driver.now()), never) << "an answer or a connect";
-    EXPECT_FALSE(pacing.step());
-    while (pacing.lanes.shelf.count() == 0) {
-        pacing.turn();
+    Pacing other_pacing(Rows(1));
+    other_pacing.arm();
+    other_pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(other_pacing.step());
+    EXPECT_EQ(other_pacing.lanes.parts.targets[0].connecting, 1u);
+    EXPECT_EQ(other_pacing.pacer.next_due(other_pacing.driver.now()), never)
+        << "an answer or a connect";
+    EXPECT_FALSE(other_pacing.step());
+    while (other_pacing.lanes.shelf.count() == 0) {
+        other_pacing.turn();
     }
-    const Instant now = pacing.driver.now();
-    EXPECT_EQ(pacing.pacer.next_due(now), now);
-    EXPECT_EQ(pacing.fires_one().fired.late_cause, LateCause::lane);
-    EXPECT_EQ(pacing.health.take(pacing.driver.now()).missing_lanes, 1);
+    const Instant now = other_pacing.driver.now();
+    EXPECT_EQ(other_pacing.pacer.next_due(now), now);
+    EXPECT_EQ(other_pacing.fires_one().fired.late_cause, LateCause::lane);
+    EXPECT_EQ(other_pacing.health.take(other_pacing.driver.now()).missing_lanes, 1);
 }
 
 // A row that is due does not overtake one that waits, though a connection has come meanwhile.
@@ -97,29 +89,23 @@ TEST(Pacer, NoRowOvertakesOneThatWaits) {
     }
     EXPECT_FALSE(pacing.pacer.fire_on_time());
     EXPECT_EQ(pacing.fires_one().request, 0u);
-}
-
-TEST(Pacer, ARowTakesTheConnectionThatIsUnderWay) {
-    Pacing pacing(Rows(2));
-    pacing.arm();
-    EXPECT_TRUE(pacing.lanes.pool.open_one(0));
-    pacing.begin(milliseconds(-1));
-    EXPECT_TRUE(pacing.step());
-    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 1u);
-    EXPECT_TRUE(pacing.step());
-    EXPECT_EQ(pacing.lanes.parts.targets[0].connecting, 2u) << "that one is the first row's";
-}
-
-// Rows that wait go before one that is due now, or it would take their lane.
-TEST(Pacer, RowsThatWaitGoFirst) {
-    Pacing pacing(Rows(2));
-    pacing.arm();
-    pacing.begin(milliseconds(-1));
-    EXPECT_TRUE(pacing.step());
-    while (pacing.lanes.shelf.count() == 0) {
-        pacing.turn();
+    Pacing other_pacing(Rows(2));
+    other_pacing.arm();
+    EXPECT_TRUE(other_pacing.lanes.pool.open_one(0));
+    other_pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(other_pacing.step());
+    EXPECT_EQ(other_pacing.lanes.parts.targets[0].connecting, 1u);
+    EXPECT_TRUE(other_pacing.step());
+    EXPECT_EQ(other_pacing.lanes.parts.targets[0].connecting, 2u) << "that one is the first row's";
+    // Rows that wait go before one that is due now, or it would take their lane.
+    Pacing third_pacing(Rows(2));
+    third_pacing.arm();
+    third_pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(third_pacing.step());
+    while (third_pacing.lanes.shelf.count() == 0) {
+        third_pacing.turn();
     }
-    EXPECT_EQ(pacing.fires_one().request, 0u);
+    EXPECT_EQ(third_pacing.fires_one().request, 0u);
 }
 
 TEST(Pacer, ARowWithoutAPlaceWaitsForAnAnswer) {
@@ -200,7 +186,7 @@ TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
 }
 
 // The writer hangs: no row leaves that it could not account for.
-TEST(Pacer, ARowWithoutRoomInTheRingWaitsForTheWriter) {
+TEST(Pacer, WaitsForTheWriterAndIsDoneWhenAllHasEnded) {
     Pacing pacing(Rows(1));
     pacing.arm();
     pacing.open();
@@ -211,42 +197,36 @@ TEST(Pacer, ARowWithoutRoomInTheRingWaitsForTheWriter) {
     (void)pacing.drain();
     EXPECT_TRUE(pacing.step());
     EXPECT_EQ(pacing.fired()[0].fired.late_cause, LateCause::writer);
-}
-
-// It is done when all have ended and the schedule knows.
-TEST(Pacer, IsDoneWhenAllHasEnded) {
-    Pacing pacing(Rows(1));
-    pacing.arm();
-    pacing.open();
-    pacing.begin(Duration{0});
-    EXPECT_TRUE(pacing.step());
-    pacing.answer_all();
-    EXPECT_FALSE(pacing.pacer.done());
-    EXPECT_FALSE(pacing.schedule.over());
-    (void)pacing.step();
-    EXPECT_TRUE(pacing.pacer.done());
-    EXPECT_TRUE(pacing.schedule.over());
-    EXPECT_EQ(pacing.armer.rows().count(), 0u) << "its place is free";
-}
-
-// Every row gets its end, in portions, whether it was armed or not; none leaves any more.
-TEST(Pacer, EndsWhatIsLeftAtAStop) {
-    Pacing pacing(Rows(5));
-    pacing.arm(INT64_MAX);
-    pacing.begin(milliseconds(-1));
-    EXPECT_TRUE(pacing.step());  // one waits for a lane
-    pacing.pacer.stop();
-    EXPECT_EQ(pacing.bodies.used_bytes(), BodyPool::leaf_bytes) << "of the row that waits";
-    EXPECT_EQ(pacing.pacer.next_due(pacing.driver.now()), never);
-    EXPECT_TRUE(pacing.pacer.drop_unsent(2));
-    EXPECT_EQ(pacing.ends(), Outcomes(2, Outcome::not_sent));
-    EXPECT_TRUE(pacing.pacer.drop_unsent(100));
-    EXPECT_EQ(pacing.ends(), Outcomes(3, Outcome::not_sent));
-    EXPECT_FALSE(pacing.pacer.drop_unsent(100));
-    (void)pacing.step();
-    EXPECT_TRUE(pacing.pacer.done());
-    EXPECT_EQ(pacing.pacer.rows_fired(), 0u);
-    EXPECT_EQ(pacing.bodies.used_bytes(), 0u);
+    // It is done when all have ended and the schedule knows.
+    Pacing third_pacing(Rows(1));
+    third_pacing.arm();
+    third_pacing.open();
+    third_pacing.begin(Duration{0});
+    EXPECT_TRUE(third_pacing.step());
+    third_pacing.answer_all();
+    EXPECT_FALSE(third_pacing.pacer.done());
+    EXPECT_FALSE(third_pacing.schedule.over());
+    (void)third_pacing.step();
+    EXPECT_TRUE(third_pacing.pacer.done());
+    EXPECT_TRUE(third_pacing.schedule.over());
+    EXPECT_EQ(third_pacing.armer.rows().count(), 0u) << "its place is free";
+    // Every row gets its end, in portions, whether it was armed or not; none leaves any more.
+    Pacing other_pacing(Rows(5));
+    other_pacing.arm(INT64_MAX);
+    other_pacing.begin(milliseconds(-1));
+    EXPECT_TRUE(other_pacing.step());  // one waits for a lane
+    other_pacing.pacer.stop();
+    EXPECT_EQ(other_pacing.bodies.used_bytes(), BodyPool::leaf_bytes) << "of the row that waits";
+    EXPECT_EQ(other_pacing.pacer.next_due(other_pacing.driver.now()), never);
+    EXPECT_TRUE(other_pacing.pacer.drop_unsent(2));
+    EXPECT_EQ(other_pacing.ends(), Outcomes(2, Outcome::not_sent));
+    EXPECT_TRUE(other_pacing.pacer.drop_unsent(100));
+    EXPECT_EQ(other_pacing.ends(), Outcomes(3, Outcome::not_sent));
+    EXPECT_FALSE(other_pacing.pacer.drop_unsent(100));
+    (void)other_pacing.step();
+    EXPECT_TRUE(other_pacing.pacer.done());
+    EXPECT_EQ(other_pacing.pacer.rows_fired(), 0u);
+    EXPECT_EQ(other_pacing.bodies.used_bytes(), 0u);
 }
 
 // Closed sessions: a turn leaves behind the answer of its parent; behind one that never came, it
@@ -395,34 +375,31 @@ struct Secure {
 
 constexpr std::uint32_t many_tokens = 20'000;  // five slices, and as many records
 
-TEST(Preparing, DoesNothingWhereNothingIsToBeDone) {
+TEST(Preparing, BuildsInSlicesAndThenOpensConnections) {
     Prepares prepares(Rows(1));
     prepares.arm();
     prepares.open();
     EXPECT_FALSE(prepares.slice());
     EXPECT_FALSE(prepares.slice());
-}
-
-// A large prompt is built in slices of 4,096 tokens; then its connection is opened.
-TEST(Preparing, BuildsInSlicesAndThenOpensConnections) {
+    // A large prompt is built in slices of 4,096 tokens; then its connection is opened.
     Prepares::Options options{.rows = {.pool_bytes = 8 << 20}};
-    Prepares prepares(Rows{{Duration{0}, no_session, many_tokens}, {}}, options);
+    Prepares other_prepares(Rows{{Duration{0}, no_session, many_tokens}, {}}, options);
     std::uint32_t slices = 0;
-    while (prepares.stage_of(0) != RowStage::armed) {
-        ASSERT_TRUE(prepares.slice());
+    while (other_prepares.stage_of(0) != RowStage::armed) {
+        ASSERT_TRUE(other_prepares.slice());
         ++slices;
     }
     EXPECT_GE(slices, many_tokens / 4096 + 1);
     EXPECT_LE(slices, many_tokens / 4096 + 3);
-    EXPECT_EQ(prepares.stage_of(1), RowStage::wanted) << "one row at a time";
-    EXPECT_TRUE(prepares.slice());
-    EXPECT_EQ(prepares.stage_of(1), RowStage::armed);
+    EXPECT_EQ(other_prepares.stage_of(1), RowStage::wanted) << "one row at a time";
+    EXPECT_TRUE(other_prepares.slice());
+    EXPECT_EQ(other_prepares.stage_of(1), RowStage::armed);
     for (const std::uint64_t connects : {1, 2}) {
-        EXPECT_EQ(prepares.connects(), connects - 1);
-        EXPECT_TRUE(prepares.slice());
-        EXPECT_EQ(prepares.connects(), connects) << "one at a time";
+        EXPECT_EQ(other_prepares.connects(), connects - 1);
+        EXPECT_TRUE(other_prepares.slice());
+        EXPECT_EQ(other_prepares.connects(), connects) << "one at a time";
     }
-    EXPECT_FALSE(prepares.slice()) << "both are under way";
+    EXPECT_FALSE(other_prepares.slice()) << "both are under way";
 }
 
 // A row that is built gets its connection and becomes records, one a slice, before others are
@@ -452,7 +429,7 @@ TEST(Preparing, MakesRecordsBeforeItBuilds) {
 }
 
 // Two are wanted: the second is opened before the first, which has grown old, is replaced.
-TEST(Preparing, OpensBeforeItReplaces) {
+TEST(Preparing, OpensBeforeItReplacesInAGap) {
     Prepares prepares(Rows(2));
     prepares.arm();
     prepares.open();
@@ -463,20 +440,17 @@ TEST(Preparing, OpensBeforeItReplaces) {
     EXPECT_EQ(prepares.lanes.shelf.ageing(0), 0u);
     EXPECT_TRUE(prepares.slice());
     EXPECT_EQ(prepares.lanes.shelf.ageing(0), 1u);
-}
-
-// At the limit on connections an old one goes where nothing is due for 50 ms.
-TEST(Preparing, ReplacesInAGap) {
-    Prepares prepares(Rows(1), Prepares::Options{.settings = {.lanes_max = 1}});
-    prepares.arm();
-    prepares.open();
-    prepares.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
-    prepares.pass(milliseconds(3000));
-    EXPECT_TRUE(prepares.slice()) << "its age shows";
+    // At the limit on connections an old one goes where nothing is due for 50 ms.
+    Prepares other_prepares(Rows(1), Prepares::Options{.settings = {.lanes_max = 1}});
+    other_prepares.arm();
+    other_prepares.open();
+    other_prepares.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
+    other_prepares.pass(milliseconds(3000));
+    EXPECT_TRUE(other_prepares.slice()) << "its age shows";
     const Duration guard = microseconds(30);
-    EXPECT_FALSE(prepares.slice(milliseconds(50) - Duration{1}, guard));
-    EXPECT_TRUE(prepares.slice(milliseconds(50), guard));
-    EXPECT_EQ(prepares.lanes.shelf.count(0), 0u);
+    EXPECT_FALSE(other_prepares.slice(milliseconds(50) - Duration{1}, guard));
+    EXPECT_TRUE(other_prepares.slice(milliseconds(50), guard));
+    EXPECT_EQ(other_prepares.lanes.shelf.count(0), 0u);
 }
 
 // Handshakes take the longest of all: they come last, one step a slice.
@@ -506,7 +480,7 @@ TEST(Preparing, ShakesHandsLast) {
 }
 
 // A step takes 1 ms: it begins where that is free before the guard of a row.
-TEST(Preparing, ShakesHandsWhereThereIsTimeForIt) {
+TEST(Preparing, ShakesHandsInAGapOrAfter50Milliseconds) {
     Secure secure;
     Prepares prepares(Rows(1), secure.options);
     prepares.arm();
@@ -516,38 +490,30 @@ TEST(Preparing, ShakesHandsWhereThereIsTimeForIt) {
     EXPECT_TRUE(prepares.waits_for_step());
     EXPECT_TRUE(prepares.slice(guard + milliseconds(1) + Duration{1}, guard));
     EXPECT_FALSE(prepares.waits_for_step());
-}
-
-// One that has found no such gap for 50 ms goes before what is due.
-TEST(Preparing, AHandshakeWaits50MillisecondsForAGap) {
-    Secure secure;
-    Prepares prepares(Rows(1), secure.options);
-    prepares.arm();
-    prepares.wait_for_handshakes(1);
-    const Instant patient = prepares.lanes.connecting.handshake_wanted() + milliseconds(50);
-    prepares.pass(milliseconds(60));
-    const Duration guard = microseconds(30);
-    EXPECT_FALSE(prepares.preparing.slice(patient - Duration{1}, patient, guard));
-    EXPECT_TRUE(prepares.waits_for_step());
-    EXPECT_TRUE(prepares.preparing.slice(patient, patient, guard));
-    EXPECT_FALSE(prepares.waits_for_step());
-}
-
-// Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
-TEST(Preparing, TakesFromHandshakesHowLongTheyTake) {
-    Secure secure(milliseconds(8));
-    Prepares prepares(Rows(1), secure.options);
-    prepares.arm();
-    prepares.wait_for_handshakes(1);
-    const Instant from = prepares.driver.now();
-    ASSERT_TRUE(prepares.slice());
-    const Duration took = prepares.driver.now() - from;
+    // One that has found no such gap for 50 ms goes before what is due.
+    Secure other_secure;
+    Prepares other_prepares(Rows(1), other_secure.options);
+    other_prepares.arm();
+    other_prepares.wait_for_handshakes(1);
+    const Instant patient = other_prepares.lanes.connecting.handshake_wanted() + milliseconds(50);
+    other_prepares.pass(milliseconds(60));
+    EXPECT_FALSE(other_prepares.preparing.slice(patient - Duration{1}, patient, guard));
+    EXPECT_TRUE(other_prepares.waits_for_step());
+    EXPECT_TRUE(other_prepares.preparing.slice(patient, patient, guard));
+    EXPECT_FALSE(other_prepares.waits_for_step());
+    // Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
+    Secure third_secure(milliseconds(8));
+    Prepares third_prepares(Rows(1), third_secure.options);
+    third_prepares.arm();
+    third_prepares.wait_for_handshakes(1);
+    const Instant from = third_prepares.driver.now();
+    ASSERT_TRUE(third_prepares.slice());
+    const Duration took = third_prepares.driver.now() - from;
     ASSERT_GT(took, milliseconds(1));
-    prepares.wait_for_next_step();
-    const Duration guard = microseconds(30);
+    third_prepares.wait_for_next_step();
     const Duration gap = guard + Duration{took.ns * 6 / 5};
-    EXPECT_FALSE(prepares.slice(gap - microseconds(1), guard));
-    EXPECT_TRUE(prepares.slice(gap + microseconds(1), guard));
+    EXPECT_FALSE(third_prepares.slice(gap - microseconds(1), guard));
+    EXPECT_TRUE(third_prepares.slice(gap + microseconds(1), guard));
 }
 
 // --- How far ahead: from the first row's due before time 0 and until it is due, then from now on.
@@ -602,17 +568,14 @@ TEST(Preparing, BindsAQuarterOfASecondAhead) {
     EXPECT_EQ(bound_by(prepares, prepares.zero), 2u);
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due), 2u);
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due + Duration{1}), 3u);
-}
-
-// A run that is resumed begins far from 0, which lies in the past then.
-TEST(Preparing, BindsAheadInARunThatIsResumed) {
-    Secure secure;
-    Prepares prepares(rows_ahead(milliseconds(250)), secure.options);
-    stand_for_all(prepares);
-    prepares.driver.stand_still(first_due);
-    prepares.begin(prepares.driver.now() - first_due + milliseconds(100));
-    EXPECT_EQ(bound_by(prepares, prepares.driver.now()), 2u);
-    EXPECT_EQ(bound_by(prepares, prepares.zero + first_due + Duration{1}), 3u);
+    // A run that is resumed begins far from 0, which lies in the past then.
+    Secure other_secure;
+    Prepares other_prepares(rows_ahead(milliseconds(250)), other_secure.options);
+    stand_for_all(other_prepares);
+    other_prepares.driver.stand_still(first_due);
+    other_prepares.begin(other_prepares.driver.now() - first_due + milliseconds(100));
+    EXPECT_EQ(bound_by(other_prepares, other_prepares.driver.now()), 2u);
+    EXPECT_EQ(bound_by(other_prepares, other_prepares.zero + first_due + Duration{1}), 3u);
 }
 
 /// So many connections are opened by now.
@@ -624,7 +587,7 @@ std::uint64_t opened_by(Prepares& prepares, Instant now) {
 
 // Those of the first second stand before time 0, however long before the first row that is; then
 // they are opened a second ahead.
-TEST(Preparing, OpensConnectionsASecondAhead) {
+TEST(Preparing, OpensConnectionsASecondAheadUntilAStop) {
     Prepares early(rows_ahead(seconds(1)));
     EXPECT_EQ(opened_by(early, early.driver.now()), 2u);
     early.begin(early.driver.now() + seconds(1));
@@ -635,10 +598,7 @@ TEST(Preparing, OpensConnectionsASecondAhead) {
     EXPECT_EQ(opened_by(begun, begun.zero), 1u) << "one instant's";
     EXPECT_EQ(opened_by(begun, begun.zero + first_due - seconds(1)), 1u);
     EXPECT_EQ(opened_by(begun, begun.zero + first_due), 2u);
-}
-
-// Behind a stop no connection is opened; what stands idle still goes when it has grown old.
-TEST(Preparing, OpensNoConnectionBehindAStop) {
+    // Behind a stop no connection is opened; what stands idle still goes when it has grown old.
     Prepares prepares(Rows(2));
     prepares.arm();
     prepares.open();

@@ -30,7 +30,7 @@ WordTable unproven() {
 }
 
 // The template's tokens are found on the right side of the prompt, and all 512 words count as one.
-TEST(Preflight, LearnsTheOverheadAndItsSplit) {
+TEST(Preflight, LearnsTheOverheadOrSaysWhyNot) {
     mock::CoreOptions server{.overhead = {5, 3}};
     const PreflightFindings found = Asked(server).sound();
     EXPECT_EQ(found.overhead, (Overhead{5, 3}));
@@ -43,10 +43,7 @@ TEST(Preflight, LearnsTheOverheadAndItsSplit) {
     // What the server says of its connections is known before one is opened for a row.
     mock::CoreOptions limited{.keep_alive_requests = 100, .keep_alive_timeout = seconds(5)};
     EXPECT_EQ(Asked(limited).sound().keep_alive, (KeepAliveLimits{5, 100}));
-}
-
-// An object that does not fit is not called none.
-TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
+    // An object that does not fit is not called none.
     const auto said = [](const char* extra) {
         PreflightPlan plan = plan_of(Api::sglang, PromptKind::text, WordTable::built_in());
         plan.body.extra_body = extra;
@@ -57,10 +54,8 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
     EXPECT_TRUE(says(said(R"({"text":"a"})"), "--extra-body would replace the prompt"));
     EXPECT_TRUE(says(said(R"({"sampling_params":1})"), "the object with the length"));
     EXPECT_TRUE(says(said("{"), "--extra-body is not a JSON object"));
-}
-
-// A server that is still loading is asked again every half second, as long as the user is patient.
-TEST(Preflight, AsksALoadingServerAgain) {
+    // A server that is still loading is asked again every half second, as long as the user is
+    // patient.
     PreflightPlan plan = chat_plan();
     plan.wait_ready = seconds(2);
     const Asked asked(std::vector{brief("503 Service Unavailable")}, plan);
@@ -69,18 +64,15 @@ TEST(Preflight, AsksALoadingServerAgain) {
 }
 
 // Token ids have no overhead, and 4,096 of them count as 4,096.
-TEST(Preflight, CountsTokenIds) {
+TEST(Preflight, CountsTokenIdsAndFindsEveryTokenize) {
     const PreflightFindings found = Asked(mock::CoreOptions{}, Api::openai_completions,
                                           PromptKind::ids, WordTable::token_ids(1000))
                                         .sound();
     EXPECT_EQ(found.overhead.pre, 0u);
     EXPECT_EQ(found.words_counted, 4096);
     EXPECT_EQ(found.words, WordVerdict::exact);
-}
-
-// Each server's way of tokenising is found by trying. The template is seen by two of them; the
-// others count the text alone, usage gives the overhead, and cached tokens its split.
-TEST(Preflight, FindsEveryFormOfTokenize) {
+    // Each server's way of tokenising is found by trying. The template is seen by two of them; the
+    // others count the text alone, usage gives the overhead, and cached tokens its split.
     struct Case {
         mock::TokenizeForm server;
         Api api;
@@ -97,17 +89,17 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
              Case{Played::none, Api::openai_chat, std::nullopt, "usage", 5},
              Case{Played::none, Api::openai_completions, std::nullopt, "usage", 5},
          }) {
-        const PreflightFindings found = Asked(server_with(c.server, 5, 3), c.api).sound();
-        EXPECT_EQ(found.tokenize, c.form) << c.source;
-        EXPECT_EQ(found.overhead_source, c.source);
-        EXPECT_EQ(found.overhead, (Overhead{c.pre, 8 - c.pre}));
-        EXPECT_EQ(found.words, WordVerdict::exact);
-        EXPECT_LE(found.requests, 28u);
+        const PreflightFindings other_found = Asked(server_with(c.server, 5, 3), c.api).sound();
+        EXPECT_EQ(other_found.tokenize, c.form) << c.source;
+        EXPECT_EQ(other_found.overhead_source, c.source);
+        EXPECT_EQ(other_found.overhead, (Overhead{c.pre, 8 - c.pre}));
+        EXPECT_EQ(other_found.words, WordVerdict::exact);
+        EXPECT_LE(other_found.requests, 28u);
     }
 }
 
 // The split of a known model's template is taken from the table.
-TEST(Preflight, SplitsTheOverheadOfKnownModels) {
+TEST(Preflight, SplitsKnownOverheadsAndBelievesUsage) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 3, 5);
     server.model.name = "Qwen/Qwen3-32B";
     const Asked asked(server);
@@ -117,11 +109,8 @@ TEST(Preflight, SplitsTheOverheadOfKnownModels) {
     server.overhead = {4, 5};  // a template that is not known
     server.cached_reported = mock::CachedReported::never;
     EXPECT_FALSE(Asked(server).found.split_known);
-}
-
-// /tokenize says one overhead and usage another: usage is what rows are held against.
-TEST(Preflight, BelievesUsageOverTokenize) {
-    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    // /tokenize says one overhead and usage another: usage is what rows are held against.
+    server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.tokenize_overhead = {4, 2};
     const PreflightFindings found = Asked(server).sound();
     EXPECT_EQ(found.overhead_source, "usage");
@@ -143,7 +132,7 @@ TEST(Preflight, BelievesUsageOverTokenize) {
 
 // One bad word, wherever it stands in the table, with and without /tokenize: found, dropped, and
 // the overhead is not fooled where it is the very word that the template is measured with.
-TEST(Preflight, DropsOneBadWord) {
+TEST(Preflight, DropsBadWordsOrSaysThatNoneIsGood) {
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const std::uint32_t bad : {0u, 1u, 2u, 300u, 511u}) {
             mock::CoreOptions server = server_with(form, 5, 3);
@@ -157,10 +146,7 @@ TEST(Preflight, DropsOneBadWord) {
             EXPECT_EQ(WordTable::built_in().without(found.dropped)->size(), 256u);
         }
     }
-}
-
-// A hundred bad words: the same ones each time, in a bounded number of requests.
-TEST(Preflight, DropsAHundredBadWords) {
+    // A hundred bad words: the same ones each time, in a bounded number of requests.
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     std::vector<std::string> bad;
     for (std::uint32_t i = 0; i < 100; ++i) {
@@ -172,20 +158,18 @@ TEST(Preflight, DropsAHundredBadWords) {
     EXPECT_EQ(found.dropped_words, bad);
     EXPECT_LT(found.requests, 700u);
     EXPECT_EQ(Asked(server).found.dropped, found.dropped);
-}
-
-// A server that knows none of the words, by either way of counting, as text; token ids it knows.
-TEST(Preflight, SaysThatNoWordIsGood) {
+    // A server that knows none of the words, by either way of counting, as text; token ids it
+    // knows.
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
-        mock::CoreOptions server = server_with(form, 5, 3);
-        server.words.split_all();
-        const PreflightFindings text = Asked(server).sound();
+        mock::CoreOptions other_server = server_with(form, 5, 3);
+        other_server.words.split_all();
+        const PreflightFindings text = Asked(other_server).sound();
         EXPECT_EQ(text.words, WordVerdict::too_few);
         EXPECT_STREQ(name_of(text.words), "too_few");
         EXPECT_LT(text.requests, 100u);
         EXPECT_GT(text.words_counted, text.words_asked);
         const WordTable ids = WordTable::token_ids(1000);
-        EXPECT_EQ(Asked(server, Api::openai_completions, PromptKind::ids, ids).found.words,
+        EXPECT_EQ(Asked(other_server, Api::openai_completions, PromptKind::ids, ids).found.words,
                   WordVerdict::exact);
     }
 }
@@ -226,7 +210,7 @@ TEST(Preflight, FindsWordsThatJoin) {
 
 // A template that grows and shrinks from request to request: no overhead is right, and none is
 // pretended.
-TEST(Preflight, FindsAServerThatVariesAndFitsAShortContext) {
+TEST(Preflight, WorksWithServersThatVaryOrTellNoUsage) {
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const std::uint32_t more : {1u, 2u, 6u}) {
             mock::CoreOptions server = server_with(form, 5, 3);
@@ -243,17 +227,14 @@ TEST(Preflight, FindsAServerThatVariesAndFitsAShortContext) {
     const PreflightFindings found = Asked(server).sound();
     EXPECT_EQ(found.words, WordVerdict::reduced);
     EXPECT_EQ(found.dropped_words, std::vector<std::string>{"the"});
-}
-
-// Without usage, /tokenize alone tells; without both, nothing is known and nothing is claimed.
-TEST(Preflight, WorksWithoutUsage) {
-    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    // Without usage, /tokenize alone tells; without both, nothing is known and nothing is claimed.
+    server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.usage = false;
     server.words.split("the");
-    const PreflightFindings found = Asked(server).sound();
-    EXPECT_EQ(found.overhead.pre, 5u);
-    EXPECT_EQ(found.overhead_source, "tokenize");
-    EXPECT_EQ(found.dropped_words, std::vector<std::string>{"the"});
+    const PreflightFindings other_found = Asked(server).sound();
+    EXPECT_EQ(other_found.overhead.pre, 5u);
+    EXPECT_EQ(other_found.overhead_source, "tokenize");
+    EXPECT_EQ(other_found.dropped_words, std::vector<std::string>{"the"});
     server.tokenize = mock::TokenizeForm::none;
     const Asked blind(server);
     EXPECT_EQ(blind.found.words, WordVerdict::not_asked);
@@ -285,7 +266,7 @@ TEST(Preflight, GoesOnWithoutCachedTokensAndIgnoreEos) {
 }
 
 // The server's own words, and what may fix it.
-TEST(Preflight, SaysWhyItFailed) {
+TEST(Preflight, SaysWhyItFailedOrWasStopped) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 20, 20);
     server.model.context_tokens = 30;
     const Asked asked(server);
@@ -303,30 +284,24 @@ TEST(Preflight, SaysWhyItFailed) {
         EXPECT_EQ(in_vain.failure.error.code, hangs ? ErrorCode::timed_out : ErrorCode::refused);
         EXPECT_TRUE(says(in_vain.failure.text, "cannot reach"));
     }
-}
-
-// The user's interruption ends it at once.
-TEST(Preflight, EndsWhenTheUserStops) {
+    // The user's interruption ends it at once.
     const std::atomic<int> stop{1};
     PreflightPlan plan = chat_plan();
     plan.server.stop_requests = &stop;
-    const Asked asked(mock::CoreOptions{}, plan, Weather{.hang_connect = 1});
-    EXPECT_FALSE(asked.ok);
-    EXPECT_LT(asked.took, seconds(1));
-}
-
-// So it is inside a pause between two questions, and nothing is asked afterwards.
-TEST(Preflight, EndsAPauseWhenTheUserStops) {
+    const Asked other_asked(mock::CoreOptions{}, plan, Weather{.hang_connect = 1});
+    EXPECT_FALSE(other_asked.ok);
+    EXPECT_LT(other_asked.took, seconds(1));
+    // So it is inside a pause between two questions, and nothing is asked afterwards.
     const std::vector<CannedAnswer> answers{brief("429 Busy\r\nRetry-After: 30")};
     SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
     Loop loop(driver, 8);
-    std::atomic<int> stop{0};
+    std::atomic<int> other_stop{0};
     Timer timer;
-    timer.owner = &stop;
+    timer.owner = &other_stop;
     timer.handler = [](Timer& rung, Instant) { *static_cast<std::atomic<int>*>(rung.owner) = 1; };
     loop.timers().set(timer, driver.now() + seconds(1));
-    PreflightPlan plan = chat_plan();
-    plan.server.stop_requests = &stop;
+    plan = chat_plan();
+    plan.server.stop_requests = &other_stop;
     const Instant begun = driver.now();
     Preflight preflight(loop, plan);
     EXPECT_FALSE(preflight.run());
@@ -368,7 +343,7 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
 
 // Without /tokenize, most words of the table being two tokens at the beginning: the overhead is
 // still that of the template, and not one token longer.
-TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
+TEST(PreflightFirstWords, FindsFirstWordsWithoutMistakes) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
         if (i % 3 != 2) {
@@ -382,29 +357,24 @@ TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
     for (const std::uint32_t word : found.first_words) {
         EXPECT_EQ(word % 3, 2u);
     }
-}
-
-// A built-in list that holds behind every word is known to hold in front, too: nothing is asked.
-TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
+    // A built-in list that holds behind every word is known to hold in front, too: nothing is
+    // asked.
     const Asked asked(server_with(mock::TokenizeForm::vllm, 5, 3));
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.first_words_asked, 0u);
     EXPECT_TRUE(asked.found.first_words.empty());
-}
-
-// Two such words are enough, and they are found wherever they stand.
-TEST(PreflightFirstWords, FindsTheOnlyTwo) {
-    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
+    // Two such words are enough, and they are found wherever they stand.
+    server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
         if (i != 1 && i != 6) {
             server.words.split_first(WordTable::built_in().word(i));
         }
     }
-    const Asked asked(server, Api::openai_chat, PromptKind::text, unproven());
-    EXPECT_EQ(asked.found.words, WordVerdict::exact);
-    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
-    EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
-    EXPECT_EQ(asked.found.first_words_asked, 256u);
+    const Asked other_asked(server, Api::openai_chat, PromptKind::text, unproven());
+    EXPECT_EQ(other_asked.found.words, WordVerdict::exact);
+    EXPECT_EQ(other_asked.found.overhead.pre + other_asked.found.overhead.post, 8u);
+    EXPECT_EQ(other_asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
+    EXPECT_EQ(other_asked.found.first_words_asked, 256u);
 }
 
 // A preflight ends in time, whatever the server does: each request obeys the limits it was given,
@@ -450,7 +420,7 @@ TEST(PreflightLimits, NamesTheLimitThatWasReached) {
 
 // The kernel loses the end of every connection, that of a shutdown, too: an inquiry that is given
 // up ends all the same, and an end that delimits an answer is found.
-TEST(PreflightLimits, HoldWhereTheKernelLosesEnds) {
+TEST(PreflightLimits, EndWhateverHangs) {
     Weather weather{.lose_end = 1};
     AskLimits limits(seconds(60));
     limits.first_byte = seconds(3);
@@ -461,10 +431,7 @@ TEST(PreflightLimits, HoldWhereTheKernelLosesEnds) {
     const Asked torn = ask({{"torn", cut, "", {}, true}}, limits, weather);
     EXPECT_FALSE(torn.ok);
     EXPECT_LT(torn.took.ns, seconds(30).ns) << torn.failure.text;  // some requests, 0.5 s each
-}
-
-// An endpoint of tokens that hangs is asked once, not in each of its forms.
-TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
+    // An endpoint of tokens that hangs is asked once, not in each of its forms.
     told.clear();
     const std::vector<CannedAnswer> answers{{"models", models, ""},
                                             {"head", head, "late", seconds(100)},
@@ -478,16 +445,14 @@ TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
     ASSERT_GE(told.size(), 2u);
     EXPECT_LE(told.size(), 5u);
     EXPECT_EQ(told[0], "POST /tokenize has had no whole answer for 5 s; waiting up to 60 s");
-}
-
-// Each answer is in time, and there is always a next question: the whole preflight has an end.
-TEST(PreflightLimits, EndsAsAWhole) {
+    // Each answer is in time, and there is always a next question: the whole preflight has an end.
     const char* busy = "HTTP/1.1 429 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n";
-    const Asked ended = ask({{"busy", "", busy, seconds(59)}}, AskLimits(seconds(60)));
-    EXPECT_FALSE(ended.ok);
-    EXPECT_GT(ended.took.ns, (Preflight::whole_max - seconds(1)).ns);
-    EXPECT_LT(ended.took.ns, (Preflight::whole_max + seconds(31)).ns);
-    EXPECT_TRUE(says(ended.failure.text, "the preflight has asked for 10 min, as long as it may"));
+    const Asked other_ended = ask({{"busy", "", busy, seconds(59)}}, AskLimits(seconds(60)));
+    EXPECT_FALSE(other_ended.ok);
+    EXPECT_GT(other_ended.took.ns, (Preflight::whole_max - seconds(1)).ns);
+    EXPECT_LT(other_ended.took.ns, (Preflight::whole_max + seconds(31)).ns);
+    EXPECT_TRUE(
+        says(other_ended.failure.text, "the preflight has asked for 10 min, as long as it may"));
 }
 
 /// A whole answer of the chat API, and its usage.
@@ -561,7 +526,7 @@ TEST(PreflightFirstWords, GoOnWithoutAnEndpointThatDied) {
 
 // Without /tokenize and for a model that is not known: every split is found by what the server took
 // from its cache, whatever its blocks are, also where it tells hits alone.
-TEST(Preflight, FindsTheSplitByCachedTokens) {
+TEST(Preflight, FindsTheSplitByCachedTokensOfOtherTries) {
     for (const std::uint32_t block : {1u, 16u, 64u, 512u}) {
         for (const std::uint32_t post : {0u, 1u, 5u, 18u, 19u}) {
             mock::CoreOptions server = server_with(mock::TokenizeForm::none, 19 - post, post);
@@ -574,10 +539,7 @@ TEST(Preflight, FindsTheSplitByCachedTokens) {
             EXPECT_EQ(found.server_block, block);
         }
     }
-}
-
-// A probe that broke off and was sent again hits what its own first try left: that is no hit.
-TEST(Preflight, TakesNoHitOfItsOwnFirstTry) {
+    // A probe that broke off and was sent again hits what its own first try left: that is no hit.
     std::uint32_t found = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
@@ -596,7 +558,7 @@ TEST(Preflight, TakesNoHitOfItsOwnFirstTry) {
 
 // Completions have no template, so the same probe finds what a tokenizer puts around a text. Where
 // nothing is cached, one token is taken for a BOS, and the place of several is unknown.
-TEST(Preflight, FindsTheSplitOfCompletions) {
+TEST(Preflight, FindsTheSplitOfCompletionsOrClaimsNone) {
     for (const Overhead overhead : {Overhead{1, 0}, Overhead{0, 1}, Overhead{2, 1}}) {
         mock::CoreOptions server =
             server_with(mock::TokenizeForm::none, overhead.pre, overhead.post);
@@ -613,11 +575,8 @@ TEST(Preflight, FindsTheSplitOfCompletions) {
     }
     const Asked bare(server_with(mock::TokenizeForm::none, 0, 0), Api::openai_completions);
     EXPECT_TRUE(bare.found.split_known);
-}
-
-// A cache that holds nothing, one that is not told, and a context too short to share a block: the
-// split stays unknown, and is said to be.
-TEST(Preflight, ClaimsNoSplitThatItHasNotSeen) {
+    // A cache that holds nothing, one that is not told, and a context too short to share a block:
+    // the split stays unknown, and is said to be.
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 14);
     server.cache_block_tokens = 0;
     const PreflightFindings uncached = Asked(server).sound();
@@ -647,12 +606,9 @@ TEST(Preflight, FindsTheLengthThatIsObeyed) {
     EXPECT_EQ(kept.length_member, "max_completion_tokens");
     EXPECT_EQ(kept.length_made, 16);
     EXPECT_TRUE(says(notes_of(kept), "end as long_output"));
-}
-
-// `min_tokens` of the extra body binds probes, too: vLLM refuses a length below it.
-TEST(Preflight, ProbesWithNoLessThanTheExtraBodyWants) {
-    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
-    PreflightPlan plan = chat_plan();
+    // `min_tokens` of the extra body binds probes, too: vLLM refuses a length below it.
+    server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    plan = chat_plan();
     plan.body.extra_body = R"({"min_tokens":12})";
     EXPECT_EQ(Asked(server, plan).sound().length_asked, 12);
 }
@@ -683,18 +639,15 @@ TEST(Preflight, WaitsWhereRequestsAreLimited) {
 }
 
 // Without --model the first of the list names the run, also where requests name none.
-TEST(Preflight, TakesTheListedModelForEveryDialect) {
+TEST(Preflight, TakesTheListedModelAndWaitsForIt) {
     for (const Api api : {Api::sglang, Api::tgi, Api::llamacpp, Api::openai_chat}) {
         const Asked asked(server_with(mock::TokenizeForm::none, 5, 3), api);
         ASSERT_FALSE(asked.found.models.empty());
         EXPECT_EQ(asked.found.model, asked.found.models.front());
         EXPECT_FALSE(says(notes_of(asked.found), "does not list"));
     }
-}
-
-// A gateway without a worker lists no model: --wait-ready waits for the one that is asked, and what
-// is refused without it names the flag.
-TEST(Preflight, WaitsUntilTheModelIsServed) {
+    // A gateway without a worker lists no model: --wait-ready waits for the one that is asked, and
+    // what is refused without it names the flag.
     const CannedAnswer empty = brief("200 OK", R"({"object":"list","data":[]})");
     const std::vector<CannedAnswer> answers{
         empty, empty, brief("200 OK", R"({"object":"list","data":[{"id":"b"}]})")};

@@ -37,7 +37,7 @@ void stand_before_zero(Turned& turned) {
 }
 
 // A row that is due within the guard, and one that is late.
-TEST(Run, FiresBeforeItReads) {
+TEST(Run, FiresAndReadsInTurn) {
     for (const Duration late : {Duration{0}, microseconds(30)}) {
         Turned turned(Rows(2), spinning());
         stand_before_zero(turned);
@@ -48,11 +48,8 @@ TEST(Run, FiresBeforeItReads) {
         EXPECT_EQ(turned.read(), 1u);
         EXPECT_LT(turned.driver.now() - turned.zero, late + microseconds(1));
     }
-}
-
-// The answer of the only connection is read so close before a row that nothing else begins: the row
-// has that connection all the same.
-TEST(Run, IsDoneWithAnAnswerRightBeforeARow) {
+    // The answer of the only connection is read so close before a row that nothing else begins: the
+    // row has that connection all the same.
     Turned::Options options{.rows = {.dependencies = {{2, 1, Trigger::completion, 0}}},
                             .settings = {.lanes_max = 1}};
     const Duration due = milliseconds(100);
@@ -68,19 +65,16 @@ TEST(Run, IsDoneWithAnAnswerRightBeforeARow) {
         turned.ring.pop();
     }
     EXPECT_LE(fired_ns - (turned.zero + due).ns, 50) << "two looks at the clock";
-}
-
-// ... but what has come is not left unread for longer than 0.1 ms; then the row has its turn.
-TEST(Run, ReadsWhatHasWaitedBeforeItFires) {
-    Turned turned(Rows(2), spinning());
-    stand_before_zero(turned);
-    turned.begin(microseconds(1));
-    turned.driver.stand_still(microseconds(100));
-    turned.turn();
-    EXPECT_EQ(turned.run.rows_fired(), 0u);
-    EXPECT_EQ(turned.read(), 2u);
-    turned.turn();
-    EXPECT_EQ(turned.run.rows_fired(), 1u);
+    // ... but what has come is not left unread for longer than 0.1 ms; then the row has its turn.
+    Turned other_turned(Rows(2), spinning());
+    stand_before_zero(other_turned);
+    other_turned.begin(microseconds(1));
+    other_turned.driver.stand_still(microseconds(100));
+    other_turned.turn();
+    EXPECT_EQ(other_turned.run.rows_fired(), 0u);
+    EXPECT_EQ(other_turned.read(), 2u);
+    other_turned.turn();
+    EXPECT_EQ(other_turned.run.rows_fired(), 1u);
 }
 
 // The first connection of several has just come to stand.
@@ -108,7 +102,7 @@ TEST(Run, ReadsBeforeItPrepares) {
 
 // The second row came due before its bytes were built, which takes many slices: they go before what
 // has come.
-TEST(Run, BuildsALateRowBeforeItReads) {
+TEST(Run, PreparesWhatIsLateAndNothingBeforeARow) {
     Turned::Options options;
     options.server.pace.first = milliseconds(3100);
     options.rows.pool_bytes = 8 << 20;
@@ -128,34 +122,28 @@ TEST(Run, BuildsALateRowBeforeItReads) {
         ASSERT_EQ(turned.read(), read);
     }
     EXPECT_NE(turned.armer.ready(turned.due(1)), nullptr);
-}
-
-// Nothing is prepared within the guard of a row: it leaves at its instant.
-TEST(Run, PreparesNothingRightBeforeARow) {
-    Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
-    open_one(turned);
-    turned.turn();
-    ASSERT_EQ(turned.run.lane_counts().connects, 1u);
-    turned.begin(guard_min);
-    turned.turn();
-    EXPECT_EQ(turned.run.rows_fired(), 1u);
-    EXPECT_EQ(turned.run.lane_counts().connects, 1u);
-    EXPECT_LT(turned.driver.now() - turned.zero, microseconds(1));
-}
-
-// ... nor where it would still run when the guard begins: a slice takes 20 us.
-TEST(Run, PreparesNothingThatCouldRunIntoTheGuard) {
+    // Nothing is prepared within the guard of a row: it leaves at its instant.
+    Turned other_turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
+    open_one(other_turned);
+    other_turned.turn();
+    ASSERT_EQ(other_turned.run.lane_counts().connects, 1u);
+    other_turned.begin(guard_min);
+    other_turned.turn();
+    EXPECT_EQ(other_turned.run.rows_fired(), 1u);
+    EXPECT_EQ(other_turned.run.lane_counts().connects, 1u);
+    EXPECT_LT(other_turned.driver.now() - other_turned.zero, microseconds(1));
+    // ... nor where it would still run when the guard begins: a slice takes 20 us.
     for (const Duration ahead : {microseconds(19), microseconds(22)}) {
-        Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
-        open_one(turned);
-        turned.turn();
-        turned.begin(guard_min + ahead);
-        turned.turn();
-        EXPECT_EQ(turned.run.lane_counts().connects, ahead < microseconds(20) ? 1u : 2u);
+        Turned third_turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
+        open_one(third_turned);
+        third_turned.turn();
+        third_turned.begin(guard_min + ahead);
+        third_turned.turn();
+        EXPECT_EQ(third_turned.run.lane_counts().connects, ahead < microseconds(20) ? 1u : 2u);
     }
 }
 
-TEST(Run, IsWarmWhenAllStands) {
+TEST(Run, IsWarmWhenAllStandsOrFailsOrAfter10Seconds) {
     Turned turned(Rows(3));
     EXPECT_FALSE(turned.run.warm());
     turned.warm();
@@ -165,18 +153,16 @@ TEST(Run, IsWarmWhenAllStands) {
     turned.run.abandon();
     turned.over = true;
     turned.expect_nothing_left();
-}
-
-// A server that does not answer holds up the beginning for 10 s at most; or until the user stops.
-TEST(Run, WarmsUpFor10SecondsAtMost) {
+    // A server that does not answer holds up the beginning for 10 s at most; or until the user
+    // stops.
     Turned::Options options{.weather = {.hang_connect = 1}};
     options.settings.timeouts.connect = seconds(60);
-    Turned turned(Rows(1), options);
-    const Instant began = turned.driver.now();
-    while (!turned.run.warm() && turned.driver.now() - began < seconds(20)) {
-        turned.turn();
+    Turned other_turned(Rows(1), options);
+    const Instant began = other_turned.driver.now();
+    while (!other_turned.run.warm() && other_turned.driver.now() - began < seconds(20)) {
+        other_turned.turn();
     }
-    const Duration took = turned.driver.now() - began;
+    const Duration took = other_turned.driver.now() - began;
     EXPECT_GT(took, seconds(10));
     EXPECT_LT(took, seconds(10) + milliseconds(25));
     Turned stopped(Rows(1), options);
@@ -186,15 +172,12 @@ TEST(Run, WarmsUpFor10SecondsAtMost) {
     }
     stopped.stop_requests = 1;
     EXPECT_TRUE(stopped.run.warm());
-}
-
-// A connect that cannot be had does not hold up the beginning.
-TEST(Run, IsWarmWhereConnectsFail) {
-    Turned turned(Rows(1), Turned::Options{.weather = {.refuse_connect = 1}});
-    const Instant began = turned.driver.now();
-    turned.warm();
-    EXPECT_LT(turned.driver.now() - began, milliseconds(50));
-    EXPECT_EQ(turned.run.lane_counts().connect_failures, 1u);
+    // A connect that cannot be had does not hold up the beginning.
+    Turned third_turned(Rows(1), Turned::Options{.weather = {.refuse_connect = 1}});
+    const Instant other_began = third_turned.driver.now();
+    third_turned.warm();
+    EXPECT_LT(third_turned.driver.now() - other_began, milliseconds(50));
+    EXPECT_EQ(third_turned.run.lane_counts().connect_failures, 1u);
 }
 
 TEST(Run, IsOverWhenAllHasEndedAndIsClosed) {
@@ -227,7 +210,7 @@ void stop_in_flight(Turned& turned) {
 }
 
 // What is out gets the grace to end by itself; what is not, ends at once.
-TEST(Run, AStopGivesGrace) {
+TEST(Run, AStopGivesGraceUntilTheSecond) {
     Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
     stop_in_flight(turned);
     const Instant stopped = turned.driver.now();
@@ -242,38 +225,32 @@ TEST(Run, AStopGivesGrace) {
     EXPECT_GE(ends[1].stamp_ns, (stopped + seconds(4)).ns);
     EXPECT_LT(ends[1].stamp_ns, (stopped + seconds(4) + milliseconds(25)).ns);
     turned.expect_nothing_left();
-}
-
-TEST(Run, AnAnswerMayEndWithinTheGrace) {
     Turned::Options options = slow();
     options.server.pace.first = seconds(3);
-    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, options);
-    stop_in_flight(turned);
-    turned.stop_requests = 1;
-    turned.turn_until_over();
-    const std::vector<Event> ends = turned.ends();
-    ASSERT_EQ(ends.size(), 2u);
-    EXPECT_EQ(ends[1].end.outcome, Outcome::ok);
-}
-
-TEST(Run, ASecondStopEndsTheGrace) {
-    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
-    stop_in_flight(turned);
-    turned.stop_requests = 1;
+    Turned other_turned(Rows{{Duration{0}}, {seconds(20)}}, options);
+    stop_in_flight(other_turned);
+    other_turned.stop_requests = 1;
+    other_turned.turn_until_over();
+    const std::vector<Event> other_ends = other_turned.ends();
+    ASSERT_EQ(other_ends.size(), 2u);
+    EXPECT_EQ(other_ends[1].end.outcome, Outcome::ok);
+    Turned third_turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
+    stop_in_flight(third_turned);
+    third_turned.stop_requests = 1;
     for (int i = 0; i < 10; ++i) {
-        turned.turn();
+        third_turned.turn();
     }
-    const Instant again = turned.driver.now();
-    turned.stop_requests = 2;
-    turned.turn_until_over();
-    const std::vector<Event> ends = turned.ends();
-    ASSERT_EQ(ends.size(), 2u);
-    EXPECT_EQ(ends[1].end.outcome, Outcome::cancelled);
-    EXPECT_LT(ends[1].stamp_ns, (again + milliseconds(25)).ns);
+    const Instant again = third_turned.driver.now();
+    third_turned.stop_requests = 2;
+    third_turned.turn_until_over();
+    const std::vector<Event> third_ends = third_turned.ends();
+    ASSERT_EQ(third_ends.size(), 2u);
+    EXPECT_EQ(third_ends[1].end.outcome, Outcome::cancelled);
+    EXPECT_LT(third_ends[1].stamp_ns, (again + milliseconds(25)).ns);
 }
 
 // Connections that end during the grace have no successor.
-TEST(Run, OpensNoConnectionBehindAStop) {
+TEST(Run, StopsByItselfAndBeforeItsBeginning) {
     Turned::Options options = slow();
     options.settings.connections_fixed = 3;
     options.server.keep_alive_timeout = seconds(1);
@@ -283,32 +260,26 @@ TEST(Run, OpensNoConnectionBehindAStop) {
     turned.turn_until_over();
     EXPECT_EQ(turned.run.lane_counts().closed_idle, 2u);
     EXPECT_EQ(turned.run.lane_counts().connects, 3u);
-}
-
-// A disk that is full is not the user's doing.
-TEST(Run, StopsByItself) {
-    Turned turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
-    stop_in_flight(turned);
-    turned.run.stop();
-    turned.turn_until_over();
-    EXPECT_FALSE(turned.run.interrupted());
-    EXPECT_EQ(turned.run.rows_fired(), 1u);
-    EXPECT_EQ(turned.ends().size(), 2u);
-    turned.expect_nothing_left();
-}
-
-// A stop before time 0: each row gets its end, and no connection is opened any more.
-TEST(Run, StopsBeforeItsBeginning) {
-    Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
-    open_one(turned);
-    turned.stop_requests = 1;
-    turned.turn_until_over();
-    EXPECT_EQ(turned.run.rows_fired(), 0u);
-    EXPECT_EQ(turned.run.lane_counts().connects, 1u);
-    const std::vector<Event> ends = turned.ends();
+    // A disk that is full is not the user's doing.
+    Turned other_turned(Rows{{Duration{0}}, {seconds(20)}}, slow());
+    stop_in_flight(other_turned);
+    other_turned.run.stop();
+    other_turned.turn_until_over();
+    EXPECT_FALSE(other_turned.run.interrupted());
+    EXPECT_EQ(other_turned.run.rows_fired(), 1u);
+    EXPECT_EQ(other_turned.ends().size(), 2u);
+    other_turned.expect_nothing_left();
+    // A stop before time 0: each row gets its end, and no connection is opened any more.
+    Turned third_turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
+    open_one(third_turned);
+    third_turned.stop_requests = 1;
+    third_turned.turn_until_over();
+    EXPECT_EQ(third_turned.run.rows_fired(), 0u);
+    EXPECT_EQ(third_turned.run.lane_counts().connects, 1u);
+    const std::vector<Event> ends = third_turned.ends();
     ASSERT_EQ(ends.size(), 1u);
     EXPECT_EQ(ends[0].end.outcome, Outcome::not_sent);
-    turned.expect_nothing_left();
+    third_turned.expect_nothing_left();
 }
 
 // Rows that are armed, and one that waits for a connection: none gets an end.
@@ -337,7 +308,7 @@ TEST(Run, AbandonLeavesNothingBehind) {
 
 constexpr std::uint32_t rows = 200;
 
-TEST(Engines, KeepEveryLawWhateverTheFaults) {
+TEST(Engines, KeepEveryLawAndRepeatTheirBytes) {
     std::uint64_t records = 0;
     for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
         const SimResult result = run_engines_swarm(seed, rows);
@@ -345,9 +316,6 @@ TEST(Engines, KeepEveryLawWhateverTheFaults) {
         records += result.engines > 1 ? result.records.size() : 0;
     }
     EXPECT_GT(records, seeds(300) * rows / 2) << "they were several";
-}
-
-TEST(Engines, GiveTheSameBytesForTheSameSeed) {
     for (std::uint64_t seed = 1; seed <= repeats(10); ++seed) {
         EXPECT_EQ(run_engines_swarm(seed, rows).jsonl, run_engines_swarm(seed, rows).jsonl);
     }
@@ -444,17 +412,15 @@ TEST(NoSocket, RowsEndWithTheReason) {
 }
 
 // A send that finds no memory ends its row at once: the server would wait for the rest of it.
-TEST(NoSocket, RowsWithoutMemoryForTheirSendFailForOurOwnLack) {
+TEST(NoSocket, RowsWithoutMemoryFailForOurOwnLack) {
     const std::vector<Record> records = run_in(Weather{.no_memory = 0.2});
     for (const Record& record : records) {
         EXPECT_NE(record.outcome, Outcome::timeout_first_byte);
         EXPECT_NE(record.outcome, Outcome::send_failed);
     }
     EXPECT_GT(failed_for_our_lack(records, "ENOBUFS"), 0u);
-}
-
-// Its place is free from then on, not since its fire: what the cap held back meanwhile is not late.
-TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
+    // Its place is free from then on, not since its fire: what the cap held back meanwhile is not
+    // late.
     SimOptions options{.seed = 17, .inflight_max = 2};
     options.weather.no_memory = 0.2;
     options.weather.block_send = 0.3;
@@ -465,9 +431,6 @@ TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
     for (const Record& record : result.records) {
         EXPECT_LE(record.drift_ns.value_or(0) - record.held_ns, loop_ns) << record.row;
     }
-}
-
-TEST(NoSocket, PreflightSaysSo) {
     SimDriver driver(3, Weather{.no_socket = 1}, mock::CoreOptions{});
     Loop loop(driver, 8);
     PreflightPlan plan{.dialect = &dialect_of(Api::openai_chat), .words = &WordTable::built_in()};

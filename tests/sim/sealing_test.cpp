@@ -48,7 +48,7 @@ struct Bound : ByHand {
 
 using Outcomes = std::vector<Outcome>;
 
-TEST(Sealing, LateRowsGoFirst) {
+TEST(Sealing, LateRowsGoFirstEachOnItsLane) {
     Bound bound;
     EXPECT_EQ(bound.sealing.next(), nullptr);
     Lane& first = bound.bind(false);
@@ -66,36 +66,30 @@ TEST(Sealing, LateRowsGoFirst) {
     (void)bound.sealing.unbind(second);
     EXPECT_EQ(bound.sealing.next(), &third);
     EXPECT_EQ(bound.sealing.late_count(), 1u);
-}
-
-// Rows that are due become records in the order in which they became late.
-TEST(Sealing, LateRowsKeepTheirOrder) {
-    Bound bound;
-    Lane& first = bound.bind(false);
-    Lane& second = bound.bind(false);
-    Lane& third = bound.bind(true);
-    bound.sealing.now_late(second);
-    bound.sealing.now_late(first);
-    for (Lane* lane : {&third, &second, &first}) {
-        EXPECT_EQ(bound.sealing.next(), lane);
-        (void)bound.sealing.unbind(*lane);
+    // Rows that are due become records in the order in which they became late.
+    Bound other_bound;
+    Lane& other_first = other_bound.bind(false);
+    Lane& other_second = other_bound.bind(false);
+    Lane& other_third = other_bound.bind(true);
+    other_bound.sealing.now_late(other_second);
+    other_bound.sealing.now_late(other_first);
+    for (Lane* lane : {&other_third, &other_second, &other_first}) {
+        EXPECT_EQ(other_bound.sealing.next(), lane);
+        (void)other_bound.sealing.unbind(*lane);
     }
-}
-
-TEST(Sealing, ALaneIsOfOneRow) {
-    Bound bound;
-    Lane& lane = bound.bind(false);
-    EXPECT_EQ(bound.parts.targets[0].bound, 1u);
+    Bound third_bound;
+    Lane& lane = third_bound.bind(false);
+    EXPECT_EQ(third_bound.parts.targets[0].bound, 1u);
     EXPECT_EQ(lane.tls->row->lane, lane.number);
-    RowUnderway& row = bound.sealing.unbind(lane);
+    RowUnderway& row = third_bound.sealing.unbind(lane);
     EXPECT_EQ(row.lane, RowUnderway::no_lane);
     EXPECT_EQ(lane.tls->row, nullptr);
-    EXPECT_EQ(bound.parts.targets[0].bound, 0u);
-    EXPECT_EQ(bound.sealing.next(), nullptr);
+    EXPECT_EQ(third_bound.parts.targets[0].bound, 0u);
+    EXPECT_EQ(third_bound.sealing.next(), nullptr);
 }
 
 // Its bytes are records of a connection that is gone; its storage is its own.
-TEST(Sealing, ARowThatIsDroppedKeepsItsStorage) {
+TEST(Sealing, ARowThatIsDroppedOrLostIsBuiltAgain) {
     Bound bound;
     Lane& lane = bound.bind(false);
     const char* const storage = lane.tls->row->storage;
@@ -103,27 +97,24 @@ TEST(Sealing, ARowThatIsDroppedKeepsItsStorage) {
     EXPECT_EQ(row.stage, RowStage::again);
     EXPECT_EQ(row.storage, storage);
     EXPECT_TRUE(row.bytes.empty());
-}
-
-// A row whose connection ends is built again; those that ended young are counted.
-TEST(Sealing, ARowThatIsLostIsBuiltAgain) {
+    // A row whose connection ends is built again; those that ended young are counted.
     for (const bool late : {false, true}) {
         for (const bool young : {false, true}) {
-            Bound bound;
-            Lane& lane = bound.bind(late);
-            RowUnderway& row = *lane.tls->row;
-            bound.sealing.lose(lane, young);
-            EXPECT_EQ(bound.parts.again.pop_front(), &row);
-            EXPECT_EQ(row.losses, young ? 1u : 0u);
-            EXPECT_NE(row.storage, nullptr);
-            EXPECT_EQ(bound.sealing.late_count(), 0u);
-            EXPECT_TRUE(bound.ends().empty());
+            Bound other_bound;
+            Lane& other_lane = other_bound.bind(late);
+            RowUnderway& other_row = *other_lane.tls->row;
+            other_bound.sealing.lose(other_lane, young);
+            EXPECT_EQ(other_bound.parts.again.pop_front(), &other_row);
+            EXPECT_EQ(other_row.losses, young ? 1u : 0u);
+            EXPECT_NE(other_row.storage, nullptr);
+            EXPECT_EQ(other_bound.sealing.late_count(), 0u);
+            EXPECT_TRUE(other_bound.ends().empty());
         }
     }
 }
 
 // Three connections may end young under a late row.
-TEST(Sealing, ALateRowEndsWithItsFourthYoungConnection) {
+TEST(Sealing, ALateRowEndsWithItsFourthConnectionOrARefusal) {
     for (const std::uint16_t before : {2, 3, 4}) {
         Bound bound;
         Lane& lane = bound.bind(true);
@@ -135,10 +126,7 @@ TEST(Sealing, ALateRowEndsWithItsFourthYoungConnection) {
         EXPECT_EQ(row.storage == nullptr, ended);
         EXPECT_EQ(bound.ends(), ended ? Outcomes{Outcome::send_failed} : Outcomes{});
     }
-}
-
-// A server that refuses every connection right behind the handshake does so again.
-TEST(Sealing, ALateRowEndsWhereItsServerRefusesTheConnection) {
+    // A server that refuses every connection right behind the handshake does so again.
     for (const bool used : {false, true}) {
         for (const bool late : {false, true}) {
             Bound bound;
@@ -154,7 +142,7 @@ TEST(Sealing, ALateRowEndsWhereItsServerRefusesTheConnection) {
 }
 
 // Without room for its end it is tried again, but for one that has left, which has its place.
-TEST(Sealing, ARowWithoutAPlaceInTheRingIsTriedAgain) {
+TEST(Sealing, ARowWithoutAPlaceIsTriedAgainOrGivenUp) {
     for (const std::uint16_t tries : {0, 1}) {
         Bound bound;
         Lane& lane = bound.bind(true);
@@ -173,10 +161,7 @@ TEST(Sealing, ARowWithoutAPlaceInTheRingIsTriedAgain) {
         EXPECT_EQ(row.stage, tries > 0 ? RowStage::ended : RowStage::again);
         EXPECT_EQ(bound.parts.again.count, tries > 0 ? 0u : 1u);
     }
-}
-
-// A late row is the pacer's to end; any other waits for its turn without bytes.
-TEST(Sealing, GivesUpRows) {
+    // A late row is the pacer's to end; any other waits for its turn without bytes.
     Bound bound;
     Lane& late = bound.bind(true);
     RowUnderway& late_row = *late.tls->row;
@@ -237,7 +222,7 @@ struct Settling : Pacing {
 
 // Three answers are there together: each ends the turn that has read it, so that somebody can act
 // on it before the next one is read.
-TEST(Settling, AnAnswerEndsTheTurnThatReadIt) {
+TEST(Settling, AnAnswerEndsItsTurnWhateverItsDeadline) {
     Settling settling(Rows(3));
     settling.fire(3);
     settling.driver.stand_still(seconds(1));
@@ -252,29 +237,26 @@ TEST(Settling, AnAnswerEndsTheTurnThatReadIt) {
     EXPECT_EQ(settling.lanes.in_flight.settling(), 0u);
     (void)settling.step();
     EXPECT_TRUE(settling.schedule.over());
-}
-
-// Its deadline may pass before its lane is done with.
-TEST(Settling, ADeadlineChangesNothingAboutAWholeAnswer) {
-    Settling settling(Rows(1));
-    settling.fire(1);
-    settling.driver.stand_still(seconds(1));
-    settling.read_answer();
-    const Lane& lane = settling.lane_of(*settling.lanes.in_flight.answered().first);
+    // Its deadline may pass before its lane is done with.
+    Settling other_settling(Rows(1));
+    other_settling.fire(1);
+    other_settling.driver.stand_still(seconds(1));
+    other_settling.read_answer();
+    const Lane& lane = other_settling.lane_of(*other_settling.lanes.in_flight.answered().first);
     const Instant over_since = lane.exchange.over_since;
     const Instant free_since = lane.exchange.free_since;
     ASSERT_TRUE(lane.timer.set());
-    EXPECT_EQ(settling.loop.timers().expire(lane.timer.at(), 8), 1u);
+    EXPECT_EQ(other_settling.loop.timers().expire(lane.timer.at(), 8), 1u);
     EXPECT_EQ(lane.exchange.over_since, over_since);
     EXPECT_EQ(lane.exchange.free_since, free_since);
-    (void)settling.loop.ready().run(64);
+    (void)other_settling.loop.ready().run(64);
     EXPECT_EQ(lane.state, LaneState::idle);
-    EXPECT_EQ(settling.ends(), std::vector<Outcome>{Outcome::ok});
+    EXPECT_EQ(other_settling.ends(), std::vector<Outcome>{Outcome::ok});
 }
 
 // One place in flight: a turn has to wait until the answer's row has its end, which is no time that
 // it was held back for.
-TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
+TEST(Settling, ATurnIsLateForItsBytesOnly) {
     for (const bool capped_by_host : {false, true}) {
         Settling::Options options;
         options.settings.inflight_max = 1;
@@ -296,11 +278,8 @@ TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
         EXPECT_EQ(events[0].fired.held_ns, 0);
         EXPECT_EQ(events[0].fired.inflight, 0u);
     }
-}
-
-// The turn's bytes are not there: it does not wait for the lane first, or nobody would know why it
-// was late.
-TEST(Settling, ATurnWithoutBytesIsLateForThem) {
+    // The turn's bytes are not there: it does not wait for the lane first, or nobody would know why
+    // it was late.
     Settling::Options options;
     options.rows.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
     Settling settling(Rows(2), options);
@@ -345,7 +324,7 @@ struct Finding : ByHand {
 };
 
 // An idle lane is that of a row that waits, where one does.
-TEST(FindsLane, WhereOneIsIdleAndNobodyWaits) {
+TEST(FindsLane, WhereOneIsIdleForThatRow) {
     Finding finding(Rows(2), {});
     EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(0)));
     finding.open();
@@ -353,24 +332,18 @@ TEST(FindsLane, WhereOneIsIdleAndNobodyWaits) {
     EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(1)));
     finding.waiting.add(finding.take());
     EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(1)));
-}
-
-// A session's own connection may be the one that comes free; a row without a session has none.
-TEST(FindsLane, NotWhereItsSessionKeepsAConnection) {
+    // A session's own connection may be the one that comes free; a row without a session has none.
     Finding::Options options{.settings = {.connection = ConnectionRule::sticky}};
-    Finding finding(Rows{{Duration{0}, 1}, {}}, options);
-    finding.open();
-    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(0)));
-    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(1)));
-}
-
-TEST(FindsLane, WhereItIsBoundToOne) {
+    Finding other_finding(Rows{{Duration{0}, 1}, {}}, options);
+    other_finding.open();
+    EXPECT_FALSE(other_finding.waiting.finds_lane(other_finding.armed(0)));
+    EXPECT_TRUE(other_finding.waiting.finds_lane(other_finding.armed(1)));
     TlsWorld world(1, fair_tls(), 1);
-    Finding finding(Rows(2), over_tls(world));
-    finding.open();
-    ASSERT_NE(finding.lanes.pool.bind(0, finding.armed(0), {}, false), nullptr);
-    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(0)));
-    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(1)));
+    Finding third_finding(Rows(2), over_tls(world));
+    third_finding.open();
+    ASSERT_NE(third_finding.lanes.pool.bind(0, third_finding.armed(0), {}, false), nullptr);
+    EXPECT_TRUE(third_finding.waiting.finds_lane(third_finding.armed(0)));
+    EXPECT_FALSE(third_finding.waiting.finds_lane(third_finding.armed(1)));
 }
 
 // A row that is due is bound late, and to no lane that a row before it waits for.
@@ -468,14 +441,11 @@ TEST(WireStamps, SayWhenARequestLeft) {
     EXPECT_EQ(stamped.counts.wire_delay_max_ns, delay_ns);
     stamped.answer(lane);
     EXPECT_EQ(stamped.counts.wire_missing, 0u);
-}
-
-TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
-    Stamped stamped;
-    stamped.answer(stamped.fire());
-    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
-    EXPECT_EQ(stamped.counts.wire_missing, 0u);
-    EXPECT_EQ(stamped.wires().size(), 1u);
+    Stamped other_stamped;
+    other_stamped.answer(other_stamped.fire());
+    EXPECT_EQ(other_stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(other_stamped.counts.wire_missing, 0u);
+    EXPECT_EQ(other_stamped.wires().size(), 1u);
     Stamped lost(in(Weather{.lose_stamp = 1}));
     lost.answer(lost.fire());
     EXPECT_EQ(lost.counts.wire_stamps, 0u);
@@ -489,7 +459,7 @@ TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
 }
 
 // The second request of a connection begins behind the bytes of the first.
-TEST(WireStamps, AStampIsOfTheRequestThatItsByteIsIn) {
+TEST(WireStamps, AStampIsOfItsRequestAndTheFirstStands) {
     Stamped stamped;
     stamped.answer(stamped.fire());
     Lane& lane = stamped.fire();
@@ -502,21 +472,18 @@ TEST(WireStamps, AStampIsOfTheRequestThatItsByteIsIn) {
     stamped.stamp(lane, static_cast<std::uint32_t>(request.size()) - 1, fired);
     EXPECT_EQ(stamped.counts.stamps_stray, 2u);
     EXPECT_TRUE(lane.exchange.wire_known);
-}
-
-// The packet with its head is the first; what comes behind says nothing of it.
-TEST(WireStamps, TheFirstStampStands) {
-    Stamped stamped;
-    Lane& lane = stamped.fire();
-    const Instant fired = lane.exchange.fired;
-    stamped.stamp(lane, 0, fired + Duration{7});
-    stamped.stamp(lane, 1, fired + Duration{9});
-    const std::vector<Event> events = stamped.wires();
+    // The packet with its head is the first; what comes behind says nothing of it.
+    Stamped other_stamped;
+    Lane& other_lane = other_stamped.fire();
+    const Instant other_fired = other_lane.exchange.fired;
+    other_stamped.stamp(other_lane, 0, other_fired + Duration{7});
+    other_stamped.stamp(other_lane, 1, other_fired + Duration{9});
+    const std::vector<Event> events = other_stamped.wires();
     ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].wire_ns, (fired + Duration{7}).ns);
-    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
-    EXPECT_EQ(stamped.counts.stamps_stray, 0u);
-    EXPECT_EQ(stamped.counts.stamps_refused, 0u);
+    EXPECT_EQ(events[0].wire_ns, (other_fired + Duration{7}).ns);
+    EXPECT_EQ(other_stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(other_stamped.counts.stamps_stray, 0u);
+    EXPECT_EQ(other_stamped.counts.stamps_refused, 0u);
 }
 
 // Before it was fired, or after it was seen: somebody has set the clock.
@@ -536,31 +503,26 @@ TEST(WireStamps, RefusesWhatCannotBe) {
     const std::vector<Event> events = stamped.wires();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].wire_ns, fired.ns) << "it did not leave before it was fired";
-}
-
-// A head has left before it is answered.
-TEST(WireStamps, RefusesWhatLeftBehindTheAnswer) {
+    // A head has left before it is answered.
     for (const Duration later : {Duration{0}, Duration{1}}) {
-        Stamped stamped;
-        Lane& lane = stamped.fire();
-        stamped.pass(milliseconds(1));
-        lane.exchange.any_byte = true;
-        lane.exchange.first_byte = lane.exchange.fired + microseconds(10);
-        stamped.stamp(lane, 0, lane.exchange.first_byte + stamp_tolerance + later);
-        EXPECT_EQ(lane.exchange.wire_known, later.ns == 0);
-        EXPECT_EQ(stamped.counts.stamps_refused, later.ns == 0 ? 0u : 1u);
+        Stamped other_stamped;
+        Lane& other_lane = other_stamped.fire();
+        other_stamped.pass(milliseconds(1));
+        other_lane.exchange.any_byte = true;
+        other_lane.exchange.first_byte = other_lane.exchange.fired + microseconds(10);
+        other_stamped.stamp(other_lane, 0,
+                            other_lane.exchange.first_byte + stamp_tolerance + later);
+        EXPECT_EQ(other_lane.exchange.wire_known, later.ns == 0);
+        EXPECT_EQ(other_stamped.counts.stamps_refused, later.ns == 0 ? 0u : 1u);
     }
-}
-
-// Its row was fired before, on another connection: how long that took is not the host's.
-TEST(WireStamps, ARetryIsNotInTheDelays) {
-    Stamped stamped;
-    Lane& lane = stamped.fire();
-    lane.exchange.is_retry = true;
-    stamped.stamp(lane, 0, lane.exchange.fired + Duration{5});
-    EXPECT_EQ(stamped.counts.wire_stamps, 0u);
-    EXPECT_EQ(stamped.counts.wire_delay_max_ns, 0);
-    EXPECT_EQ(stamped.wires().size(), 1u);
+    // Its row was fired before, on another connection: how long that took is not the host's.
+    Stamped other_stamped;
+    Lane& other_lane = other_stamped.fire();
+    other_lane.exchange.is_retry = true;
+    other_stamped.stamp(other_lane, 0, other_lane.exchange.fired + Duration{5});
+    EXPECT_EQ(other_stamped.counts.wire_stamps, 0u);
+    EXPECT_EQ(other_stamped.counts.wire_delay_max_ns, 0);
+    EXPECT_EQ(other_stamped.wires().size(), 1u);
 }
 
 }  // namespace

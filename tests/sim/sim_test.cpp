@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t rows = 200;
 
 // In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
-TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
+TEST(Simulation, FairWeatherFiresInFileOrder) {
     SimOptions options{.seed = 1, .server = {.overhead = {5, 3}}};
     const SimResult result = lawful(run(make_trace(1, rows), options));
     for (const Record& record : result.records) {
@@ -26,15 +26,13 @@ TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
         EXPECT_EQ(record.output_tokens, std::int64_t{record.output_length.value()});
     }
     EXPECT_EQ(result.bytes_stray, 0u);
-}
-
-// Rows of one instant leave in file order, each with its own stamp.
-TEST(Simulation, EqualInstantsFireInFileOrder) {
-    SimResult result = run(make_trace(5, rows), SimOptions{.seed = 5});
-    std::sort(result.records.begin(), result.records.end(),
+    // Rows of one instant leave in file order, each with its own stamp.
+    SimResult other_result = run(make_trace(5, rows), SimOptions{.seed = 5});
+    std::sort(other_result.records.begin(), other_result.records.end(),
               [](const Record& a, const Record& b) { return a.row < b.row; });
-    for (std::size_t i = 1; i < result.records.size(); ++i) {
-        ASSERT_LT(result.records[i - 1].fired_ns, result.records[i].fired_ns) << "row " << i;
+    for (std::size_t i = 1; i < other_result.records.size(); ++i) {
+        ASSERT_LT(other_result.records[i - 1].fired_ns, other_result.records[i].fired_ns)
+            << "row " << i;
     }
 }
 
@@ -50,29 +48,27 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
         held += record.held_ns > 0 ? 1 : 0;
     }
     EXPECT_GT(held, 0u);
-}
-
-// Servers that end each connection with its answer: rows that may leave wait for a new one, and
-// there the rest of the queue fills the places in flight before them. `--max-inflight` holds them,
-// but not while a place is free and a connection is made for it: that is late, and nobody's wish.
-TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
+    // Servers that end each connection with its answer: rows that may leave wait for a new one, and
+    // there the rest of the queue fills the places in flight before them. `--max-inflight` holds
+    // them, but not while a place is free and a connection is made for it: that is late, and
+    // nobody's wish.
     for (const bool secure : {false, true}) {
         SimOptions options{.seed = 6,
                            .weather = {.latency_max = milliseconds(5)},
                            .tls = {.on = secure},
                            .server = {.keep_alive_requests = 1},
                            .inflight_max = 3};
-        const SimResult result = lawful(run(make_trace(6, rows), options));
-        std::uint32_t held = 0;
-        for (const Record& record : result.records) {
+        const SimResult other_result = lawful(run(make_trace(6, rows), options));
+        std::uint32_t other_held = 0;
+        for (const Record& record : other_result.records) {
             EXPECT_EQ(record.outcome, Outcome::ok);
             const bool by_cap = record.late_cause == LateCause::inflight;
             EXPECT_TRUE(!by_cap || record.held_ns > 0);
             EXPECT_TRUE(by_cap || record.drift_ns >= 2 * record.held_ns);  // for a connection
             EXPECT_LE(record.held_ns, record.drift_ns);
-            held += record.held_ns > 0 ? 1 : 0;
+            other_held += record.held_ns > 0 ? 1 : 0;
         }
-        EXPECT_GT(held, rows / 2);
+        EXPECT_GT(other_held, rows / 2);
     }
 }
 
@@ -100,7 +96,7 @@ TEST(Simulation, ABacklogOfTokensHidesNoStop) {
 
 // Where the writer comes so seldom that the ring is full, rows wait for it and name it, those that
 // stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
-TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
+TEST(Simulation, FullRingsAndMemoryHoldRowsBack) {
     SimOptions options{.seed = 8, .ring_bytes = 1, .drain_share = 0.00005};
     const SimResult result = lawful(run(make_trace(8, 20 * rows), options));
     std::uint32_t held = 0;
@@ -112,25 +108,22 @@ TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
         held += record.held_ns > 0 ? 1 : 0;
     }
     EXPECT_GT(held, 1u);
-}
-
-// Rows that must be built once more find the memory full of rows behind them, which cannot leave
-// before them: they are built in the spare block, one after the other.
-TEST(Simulation, RetriesNeedNoRoomOfRowsBehindThem) {
+    // Rows that must be built once more find the memory full of rows behind them, which cannot
+    // leave before them: they are built in the spare block, one after the other.
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        SimOptions options{.seed = seed,
-                           .targets = 3,
-                           .inflight_max = 10,
-                           .connections_fixed = 1,
-                           .body_bytes = 512 << 10};
-        options.server.keep_alive_timeout = microseconds(200);
-        const SimResult result = run(make_trace(seed, rows), options);
-        EXPECT_EQ(broken_laws(result), "") << seed;
+        SimOptions other_options{.seed = seed,
+                                 .targets = 3,
+                                 .inflight_max = 10,
+                                 .connections_fixed = 1,
+                                 .body_bytes = 512 << 10};
+        other_options.server.keep_alive_timeout = microseconds(200);
+        const SimResult other_result = run(make_trace(seed, rows), other_options);
+        EXPECT_EQ(broken_laws(other_result), "") << seed;
     }
 }
 
 // Warm sends go before rows that come alone, one each at most, and make none of them late.
-TEST(Simulation, WarmSendsDelayNoRow) {
+TEST(Simulation, WarmSendsAndFewConnectionsSaySo) {
     SimOptions options{.seed = 4};
     const Trace trace = make_trace(4, rows);
     const SimResult without = run(trace, options);
@@ -147,11 +140,8 @@ TEST(Simulation, WarmSendsDelayNoRow) {
         return drift;
     };
     EXPECT_LE(worst(with), worst(without) + 1000);
-}
-
-// With too few connections rows wait for one, leave late, and name the lane as the cause.
-TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
-    SimOptions options{.seed = 7, .connections_fixed = 2};
+    // With too few connections rows wait for one, leave late, and name the lane as the cause.
+    options = {.seed = 7, .connections_fixed = 2};
     const SimResult result = lawful(run(make_trace(7, rows), options));
     std::uint32_t waited = 0;
     for (const Record& record : result.records) {
@@ -198,7 +188,7 @@ std::size_t with_wire(const SimResult& result) {
 
 // Stamps that never come, or of bytes that nobody sent, leave `wire_ns` unknown and all else as it
 // is; so does a kernel without stamps.
-TEST(Simulation, LostStampsLeaveTheWireUnknown) {
+TEST(Simulation, LostLateOrSteppedStampsAreNobodys) {
     Weather weather{.lose_stamp = 1};
     const SimResult lost = run_in(weather);
     EXPECT_EQ(with_wire(lost), 0u);
@@ -211,11 +201,8 @@ TEST(Simulation, LostStampsLeaveTheWireUnknown) {
     const SimResult none = run_in(weather);
     EXPECT_EQ(with_wire(none), 0u);
     EXPECT_TRUE(none.records[0].receive_delay_ns.has_value());  // by our own looks
-}
-
-// A stamp that comes after the end of its exchange is nobody's, also where the next exchange is on
-// the same connection: no row is on the wire at another one's instant.
-TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
+    // A stamp that comes after the end of its exchange is nobody's, also where the next exchange is
+    // on the same connection: no row is on the wire at another one's instant.
     const SimResult result = run_in(Weather{.late_stamp = 0.5});
     EXPECT_LT(with_wire(result), rows);
     for (const Record& record : result.records) {
@@ -224,15 +211,12 @@ TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
             EXPECT_LE(*record.wire_ns - *record.fired_ns, 1'000'000) << "row " << record.row;
         }
     }
-}
-
-// When somebody sets the clock, stamps between the jump and our next look at the clocks are out of
-// what is possible, and unknown; never absurd.
-TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
-    const SimResult result = run_in(Weather{.step_clock = 0.0005});
-    EXPECT_GT(with_wire(result), 0u);
-    EXPECT_LT(with_wire(result), rows);
-    for (const Record& record : result.records) {
+    // When somebody sets the clock, stamps between the jump and our next look at the clocks are out
+    // of what is possible, and unknown; never absurd.
+    const SimResult other_result = run_in(Weather{.step_clock = 0.0005});
+    EXPECT_GT(with_wire(other_result), 0u);
+    EXPECT_LT(with_wire(other_result), rows);
+    for (const Record& record : other_result.records) {
         EXPECT_LE(record.wire_ns.value_or(0), record.ended_ns.value_or(0));
         EXPECT_GE(record.receive_delay_ns.value_or(0), 0);
     }
@@ -240,7 +224,7 @@ TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
 
 // A writer that stalls while rows wait for a connection, or fail to get one, holds them back: no
 // place in the ring that an open row needs for its end is taken by another one's fire or end.
-TEST(Simulation, FullRingHoldsWaitingRowsBack) {
+TEST(Simulation, WaitingRowsRetriesAndSharedConnections) {
     const auto many = static_cast<std::uint32_t>(repeats(20) * rows);
     for (const double refuse : {0.0, 0.5, 1.0}) {
         EXPECT_EQ(
@@ -252,11 +236,8 @@ TEST(Simulation, FullRingHoldsWaitingRowsBack) {
             "")
             << refuse;
     }
-}
-
-// A row whose stale connection asks for a fresh one gets it, also where every connection that is
-// allowed stands idle and used: one of them makes room.
-TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
+    // A row whose stale connection asks for a fresh one gets it, also where every connection that
+    // is allowed stands idle and used: one of them makes room.
     std::uint32_t retries = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         SimOptions options{.seed = seed, .connections_fixed = 1};
@@ -270,10 +251,7 @@ TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
         }
     }
     EXPECT_GT(retries, 0u);
-}
-
-// Fewer connections than URLs: those that stand idle make room for the others.
-TEST(Simulation, ConnectionsAreSharedAmongUrls) {
+    // Fewer connections than URLs: those that stand idle make room for the others.
     for (const std::uint32_t connections : {1u, 2u}) {
         SimOptions options{.seed = 13, .targets = 3, .connections_fixed = connections};
         const SimResult result = all_ok(run(make_trace(13, rows), options));
@@ -281,7 +259,7 @@ TEST(Simulation, ConnectionsAreSharedAmongUrls) {
 }
 
 // A writer that comes too seldom costs payloads, never a row: such rows are tainted and not blamed.
-TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
+TEST(Simulation, FullRingsTaintRowsAndRunsEnd) {
     std::uint32_t tainted = 0;
     for (std::uint64_t seed = 8; seed < 16; ++seed) {
         SimOptions options{.seed = seed, .inflight_max = 64};
@@ -294,19 +272,13 @@ TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
         }
     }
     EXPECT_GT(tainted, 0u);
-}
-
-// A run that cannot end, because nobody empties its ring, is taken down all the same, with the rows
-// that wait for a connection: it opens none for them any more.
-TEST(Simulation, ARunThatIsAbandonedEnds) {
+    // A run that cannot end, because nobody empties its ring, is taken down all the same, with the
+    // rows that wait for a connection: it opens none for them any more.
     EXPECT_FALSE(
         run(make_trace(8, 20 * rows),
             SimOptions{.seed = 8, .connections_fixed = 2, .ring_bytes = 1, .drain_share = 0})
             .ended);
-}
-
-// Each time that run.json took too long, time 0 is moved away twice as far.
-TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
+    // Each time that run.json took too long, time 0 is moved away twice as far.
     for (const Duration written : {milliseconds(99), milliseconds(101), seconds(3)}) {
         SimOptions options{.run_json_synced = seconds(5), .run_json_written = written};
         const SimResult result = lawful(run(make_trace(3, 40), options));
@@ -374,7 +346,7 @@ struct Deadline {
     }
 };
 
-TEST(Reading, WhatHasWaitedIsOverdueUntilItIsRead) {
+TEST(Reading, WhatHasWaitedIsReadInItsShareOfTime) {
     Reads idle;
     idle.pass(seconds(1));
     EXPECT_FALSE(idle.reading.is_overdue(idle.driver.now()));
@@ -384,30 +356,24 @@ TEST(Reading, WhatHasWaitedIsOverdueUntilItIsRead) {
     EXPECT_TRUE(reads.reading.is_overdue(reads.driver.now()));
     EXPECT_TRUE(reads.reading.slice());
     EXPECT_FALSE(reads.reading.is_overdue(reads.driver.now()));
-}
-
-// A slice that went first took 1 ms: all else gets a turn, and what is due gets as much time.
-TEST(Reading, TakesHalfOfTheTimeAtMost) {
-    Reads reads;
-    reads.leave_unread(long_wait);
-    const Instant to = reads.driver.now();
-    reads.reading.note_first(to - milliseconds(1), to);
-    EXPECT_FALSE(reads.reading.is_overdue(to + milliseconds(2))) << "one turn is not its";
-    EXPECT_FALSE(reads.reading.is_overdue(to + milliseconds(1) - Duration{1}));
-    EXPECT_TRUE(reads.reading.is_overdue(to + milliseconds(1)));
-}
-
-// A deadline comes when all is read that came before it: those bytes keep to it.
-TEST(Reading, DeadlinesComeBehindWhatWasRead) {
-    Reads reads;
-    reads.leave_unread(long_wait);
-    const Instant now = reads.driver.now();
-    const Deadline deadline(reads.loop, now - microseconds(50));
-    const Deadline before(reads.loop, now - milliseconds(1));
-    EXPECT_TRUE(reads.reading.step(now, never, Duration{0}));
+    // A slice that went first took 1 ms: all else gets a turn, and what is due gets as much time.
+    Reads other_reads;
+    other_reads.leave_unread(long_wait);
+    const Instant to = other_reads.driver.now();
+    other_reads.reading.note_first(to - milliseconds(1), to);
+    EXPECT_FALSE(other_reads.reading.is_overdue(to + milliseconds(2))) << "one turn is not its";
+    EXPECT_FALSE(other_reads.reading.is_overdue(to + milliseconds(1) - Duration{1}));
+    EXPECT_TRUE(other_reads.reading.is_overdue(to + milliseconds(1)));
+    // A deadline comes when all is read that came before it: those bytes keep to it.
+    Reads third_reads;
+    third_reads.leave_unread(long_wait);
+    const Instant now = third_reads.driver.now();
+    const Deadline deadline(third_reads.loop, now - microseconds(50));
+    const Deadline before(third_reads.loop, now - milliseconds(1));
+    EXPECT_TRUE(third_reads.reading.step(now, never, Duration{0}));
     EXPECT_EQ(deadline.called, never);
     for (int i = 0; i < 100 && deadline.called == never; ++i) {
-        (void)reads.reading.step(reads.driver.now(), never, Duration{0});
+        (void)third_reads.reading.step(third_reads.driver.now(), never, Duration{0});
     }
     EXPECT_NE(deadline.called, never);
     EXPECT_NE(before.called, never) << "nothing had come by then";
@@ -473,7 +439,7 @@ TEST(Reading, TheRestOfABodyGoesWhereThereIsTimeForIt) {
 
 // A backlog without end must not hide all else: that gets a turn behind every 16th read. Where
 // nothing was left to read it had one, and the count begins anew.
-TEST(Reading, GivesWayBehindEvery16thRead) {
+TEST(Reading, GivesWayAndTakesStampsWhereThereIsTime) {
     Reads reads;
     for (const std::uint32_t last : {10u, 33u}) {
         for (int i = 0; i < 100 && reads.reading.slice(); ++i) {
@@ -488,29 +454,26 @@ TEST(Reading, GivesWayBehindEvery16thRead) {
         }
         reads.pass(milliseconds(1));
     }
-}
-
-// 16 stamps take 20 us: they are taken where that is free before the guard of a row.
-TEST(Reading, StampsAreTakenWhereThereIsTimeForThem) {
-    Reads reads;
-    reads.open();
-    reads.arm();
-    Lane& lane = *reads.lanes.pool.take_idle(0, {});
-    RowUnderway& row = reads.take();
-    reads.armer.give_back(row);
+    // 16 stamps take 20 us: they are taken where that is free before the guard of a row.
+    Reads other_reads;
+    other_reads.open();
+    other_reads.arm();
+    Lane& lane = *other_reads.lanes.pool.take_idle(0, {});
+    RowUnderway& row = other_reads.take();
+    other_reads.armer.give_back(row);
     row.bytes = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
-    reads.lanes.exchanges.prepare(lane, row, {100, 1 << 20});
-    (void)reads.driver.flush();
-    reads.lanes.exchanges.fired(lane, reads.driver.now());
-    reads.pass(milliseconds(1));
+    other_reads.lanes.exchanges.prepare(lane, row, {100, 1 << 20});
+    (void)other_reads.driver.flush();
+    other_reads.lanes.exchanges.fired(lane, other_reads.driver.now());
+    other_reads.pass(milliseconds(1));
     const Duration guard = microseconds(50);
-    const Instant now = reads.driver.now();
-    EXPECT_FALSE(reads.reading.collect_stamps(now, now + guard + microseconds(20), guard));
+    const Instant now = other_reads.driver.now();
+    EXPECT_FALSE(other_reads.reading.collect_stamps(now, now + guard + microseconds(20), guard));
     EXPECT_FALSE(lane.exchange.wire_known);
     const Instant due = now + guard + microseconds(20) + Duration{1};
-    EXPECT_TRUE(reads.reading.collect_stamps(now, due, guard));
+    EXPECT_TRUE(other_reads.reading.collect_stamps(now, due, guard));
     EXPECT_TRUE(lane.exchange.wire_known);
-    EXPECT_FALSE(reads.reading.collect_stamps(now, never, guard)) << "there are no more";
+    EXPECT_FALSE(other_reads.reading.collect_stamps(now, never, guard)) << "there are no more";
 }
 
 // Three answers are there. What waits for the first may leave before its lane is done with, and
@@ -626,7 +589,7 @@ TEST(Sampler, CountsWhatHappenedSinceTheLastReport) {
 }
 
 // What connections cost before time 0 is not the first second's.
-TEST(Sampler, CountsOperationsFromItsBeginning) {
+TEST(Sampler, SaysHowTheRunStandsAsFarAsItIsKnown) {
     Sampling run;
     run.open();
     run.sampler.begin();
@@ -634,34 +597,25 @@ TEST(Sampler, CountsOperationsFromItsBeginning) {
     run.open();
     EXPECT_GT(run.report().operations, 0);
     EXPECT_EQ(run.report().operations, 0);
-}
-
-TEST(Sampler, SaysHowTheRunStands) {
-    Sampling run;
-    run.arm();
-    run.open();
-    (void)run.leave();
-    const ClientSample sample = run.report();
+    Sampling other_run;
+    other_run.arm();
+    other_run.open();
+    (void)other_run.leave();
+    const ClientSample sample = other_run.report();
     EXPECT_EQ(sample.inflight, 1);
     EXPECT_EQ(sample.lanes_open, 1);
     EXPECT_EQ(sample.lanes_idle, 1);
-    EXPECT_EQ(sample.armed_bytes, static_cast<std::int64_t>(run.bodies.used_bytes()));
+    EXPECT_EQ(sample.armed_bytes, static_cast<std::int64_t>(other_run.bodies.used_bytes()));
     EXPECT_GT(sample.armed_bytes, 0);
-}
-
-// Nobody asked the kernel: that is not the same as none.
-TEST(Sampler, LeavesOutWhatItDoesNotKnow) {
-    Sampling run;
-    EXPECT_EQ(run.report().user_ns, -1);
-    EXPECT_EQ(run.report().instructions, -1);
-}
-
-// The writer hangs: a sample is lost, and the rows keep their places in the ring.
-TEST(Sampler, GivesWayWhereTheRingIsFull) {
-    Sampling run;
-    run.fill_ring();
-    run.sampler.report(run.driver.now(), {});
-    for (const Event& event : run.drain()) {
+    // Nobody asked the kernel: that is not the same as none.
+    Sampling third_run;
+    EXPECT_EQ(third_run.report().user_ns, -1);
+    EXPECT_EQ(third_run.report().instructions, -1);
+    // The writer hangs: a sample is lost, and the rows keep their places in the ring.
+    Sampling fourth_run;
+    fourth_run.fill_ring();
+    fourth_run.sampler.report(fourth_run.driver.now(), {});
+    for (const Event& event : fourth_run.drain()) {
         EXPECT_NE(event.kind, EventKind::sample);
     }
 }

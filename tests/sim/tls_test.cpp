@@ -37,7 +37,7 @@ std::uint32_t late_by(LateCause cause, const SimResult& result) {
 
 // In fair weather every row is ok and exact in both lengths, and later connections take up the
 // sessions of earlier ones.
-TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
+TEST(Tls, FairWeatherAndEqualSeeds) {
     for (const bool old : {false, true}) {
         SimOptions options = secure(1);
         options.tls.old = old;
@@ -50,10 +50,7 @@ TEST(Tls, FairWeatherLeavesNothingToBeDesired) {
             EXPECT_TRUE(record.wire_ns.has_value()) << "row " << record.row;
         }
     }
-}
-
-// Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
-TEST(Tls, SameSeedSameBytesBesidePlainHttp) {
+    // Same seed: the same bytes, though OpenSSL has random integers of many lengths to send.
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         SimOptions options = secure(seed);
         options.weather.cut = 0.3;
@@ -103,7 +100,7 @@ TEST(Tls, FailedHandshakesAreNamed) {
 }
 
 // Sessions that are refused, tickets and new keys at any time: no row sees any of it.
-TEST(Tls, TicketsAndKeysHarmNobody) {
+TEST(Tls, TicketsFlippedBitsAndStaleBytesHarmNobody) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SimOptions options = secure(seed);
         options.tls.old = seed == 4;
@@ -117,10 +114,7 @@ TEST(Tls, TicketsAndKeysHarmNobody) {
         EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, rows}})) << seed;
         EXPECT_GT(result.handshakes, result.resumed) << seed;
     }
-}
-
-// A bit that flips on the way is noticed: no row takes what it made for an answer.
-TEST(Tls, FlippedBitsAreNoticed) {
+    // A bit that flips on the way is noticed: no row takes what it made for an answer.
     for (const bool old : {false, true}) {
         SimOptions options = secure(5);
         options.tls.old = old;
@@ -135,10 +129,7 @@ TEST(Tls, FlippedBitsAreNoticed) {
         }
         EXPECT_GT(outcomes_of(result)[Outcome::tls_failed], 0u);
     }
-}
-
-// What TLS said on a connection that then turned out to be stale belongs to no row.
-TEST(Tls, BytesOfAStaleConnectionAreNobodys) {
+    // What TLS said on a connection that then turned out to be stale belongs to no row.
     std::uint64_t retries = 0;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SimOptions options = secure(seed);
@@ -193,7 +184,7 @@ Trace large_rows(std::uint32_t count) {
 
 // Where records cost more than the time that is left for them, rows are due while they are made
 // into records: they leave as soon as they are, and say that we were late.
-TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
+TEST(Tls, RowsAreSealedBeforeTimeZeroOrLeaveLate) {
     SimOptions options = secure(6);
     options.body_bytes = 32 << 20;
     options.tls.record_max = milliseconds(2);
@@ -206,12 +197,9 @@ TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
             EXPECT_GT(record.armed_ns, record.due_ns) << "row " << record.row;
         }
     }
-}
-
-// Records of the first rows are made while the run warms up, wherever on the run's timeline these
-// stand: what is resumed begins far from its time 0.
-TEST(Tls, RowsAreSealedBeforeTimeZeroWhereverTheyBegin) {
-    SimOptions options = secure(6);
+    // Records of the first rows are made while the run warms up, wherever on the run's timeline
+    // these stand: what is resumed begins far from its time 0.
+    options = secure(6);
     options.tls.record_max = milliseconds(20);  // too long for the time before time 0
     options.timeouts = Timeouts{};
     const Trace trace = make_trace(6, 60);
@@ -222,14 +210,14 @@ TEST(Tls, RowsAreSealedBeforeTimeZeroWhereverTheyBegin) {
         }
         SimDisk disk;
         SimMachine machine;
-        const SimResult result = run_segment(trace, options, {disk, machine, plan, {}});
-        EXPECT_EQ(late_by(LateCause::prepare, result), 0u) << begin_s;
-        EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 60}})) << begin_s;
+        const SimResult other_result = run_segment(trace, options, {disk, machine, plan, {}});
+        EXPECT_EQ(late_by(LateCause::prepare, other_result), 0u) << begin_s;
+        EXPECT_EQ(outcomes_of(other_result), (Outcomes{{Outcome::ok, 60}})) << begin_s;
     }
 }
 
 // A run that is stopped meanwhile sends none of them, and each has its end.
-TEST(Tls, RowsThatAreSealedWhenTheRunStopsAreNotSent) {
+TEST(Tls, AStopMeetsRowsAtEveryStep) {
     for (std::int64_t stop_at_ns = 750'000'000; stop_at_ns < 1'000'000'000;
          stop_at_ns += 25'000'000) {
         SimOptions options = secure(6);
@@ -240,11 +228,8 @@ TEST(Tls, RowsThatAreSealedWhenTheRunStopsAreNotSent) {
         EXPECT_EQ(broken_laws(result), "") << stop_at_ns;
         EXPECT_EQ(outcomes_of(result), (Outcomes{{Outcome::ok, 1}, {Outcome::not_sent, 60}}));
     }
-}
-
-// So do those that are late, wait for a connection, or are built again when it is stopped: no
-// memory is lost on the way, and none is sent.
-TEST(Tls, AStopMeetsRowsAtEveryStep) {
+    // So do those that are late, wait for a connection, or are built again when it is stopped: no
+    // memory is lost on the way, and none is sent.
     for (std::int64_t stop_at_ns = 5'000'000; stop_at_ns < 500'000'000; stop_at_ns += 5'000'000) {
         SimOptions options = secure(8);
         options.inflight_max = 2;
@@ -266,7 +251,7 @@ TEST(Tls, AStopMeetsRowsAtEveryStep) {
 
 // A connection that is bound to a row which may not leave grows old like any other: the row leaves
 // on another one.
-TEST(Tls, BoundConnectionsGrowOld) {
+TEST(Tls, BoundConnectionsGrowOldAndRowsKeepTheirMemory) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         SimOptions options = secure(seed);
         options.inflight_max = 1;
@@ -280,11 +265,8 @@ TEST(Tls, BoundConnectionsGrowOld) {
         EXPECT_GT(outcomes_of(result)[Outcome::ok], 0u) << seed;
         EXPECT_GT(result.retired_idle, 0u) << seed;
     }
-}
-
-// Rows that lose their connections keep the memory of their bytes: those behind them, which cannot
-// leave before them, took it once, and the run had no end.
-TEST(Tls, RowsWithoutAConnectionKeepTheirMemory) {
+    // Rows that lose their connections keep the memory of their bytes: those behind them, which
+    // cannot leave before them, took it once, and the run had no end.
     constexpr std::uint64_t seed = 280;
     SimOptions options = swarm_options(seed);
     options.tls.on = true;

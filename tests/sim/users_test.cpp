@@ -70,7 +70,7 @@ TEST(UsersRun, APassSharesNothingWithAnother) {
 // Answers come as fast as they can be read, and each releases a row: its body is there before, but
 // for the few that come while the time for bodies, a half of the time since the last look, is used
 // up.
-TEST(UsersRun, BodiesAreMadeBeforeAnswersReleaseTheirRows) {
+TEST(UsersRun, BodiesAreMadeInTimeAndLateAnswersCancelled) {
     SimOptions options = played_by(16);
     options.users.single_rows = true;
     options.server.pace.first = options.server.pace.between = Duration{0};
@@ -89,24 +89,21 @@ TEST(UsersRun, BodiesAreMadeBeforeAnswersReleaseTheirRows) {
     }
     EXPECT_LE(late, result.records.size() / 100);
     EXPECT_EQ(broken_laws(result), "");
-}
-
-// What is open when the time for it is over is cancelled, and nothing is left behind.
-TEST(UsersRun, WhatDoesNotDrainIsCancelled) {
-    SimOptions options = played_by(4);
+    // What is open when the time for it is over is cancelled, and nothing is left behind.
+    options = played_by(4);
     options.server.pace.between = milliseconds(40);
     options.users.for_ns = milliseconds(100).ns;
     options.drain_ns = milliseconds(50).ns;
-    const SimResult result = run(chains(5), options);
-    EXPECT_TRUE(result.stopped);
+    const SimResult other_result = run(chains(5), options);
+    EXPECT_TRUE(other_result.stopped);
     std::uint32_t cancelled = 0;
-    for (const Record& record : result.records) {
+    for (const Record& record : other_result.records) {
         EXPECT_LT(record.due_ns, *options.users.for_ns);
         cancelled += record.outcome == Outcome::cancelled ? 1 : 0;
         EXPECT_LT(record.ended_ns.value_or(0), milliseconds(160).ns);
     }
     EXPECT_GT(cancelled, 0u);
-    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_EQ(broken_laws(other_result), "");
 }
 
 // Users are added while answers come fast enough, the same ones in every run of a seed; and nobody
@@ -263,7 +260,7 @@ Told play(const Turned::Options& options) {
 }
 
 // Its own connection comes free a moment later; the turn need not wait for that.
-TEST(Turns, LeaveBeforeTheLaneOfTheAnswerIsDoneWith) {
+TEST(Turns, LeaveBeforeOrOnTheLaneOfTheAnswer) {
     const Told told = play(chain());
     EXPECT_EQ(told.before_the_end, turns - 1);
     EXPECT_EQ(told.connects, 2u);
@@ -272,30 +269,24 @@ TEST(Turns, LeaveBeforeTheLaneOfTheAnswerIsDoneWith) {
         EXPECT_GE(told.fired_ns[turn], told.ended_ns[turn - 1]);
         EXPECT_LT(told.fired_ns[turn] - told.ended_ns[turn - 1], microseconds(10).ns);
     }
-}
-
-// Where no other stands they leave on it, and nothing is opened for them.
-TEST(Turns, LeaveOnTheLaneOfTheAnswer) {
+    // Where no other stands they leave on it, and nothing is opened for them.
     Turned::Options options = chain();
     options.settings.connections_fixed = 1;
-    const Told told = play(options);
-    EXPECT_EQ(told.before_the_end, 0u);
-    EXPECT_EQ(told.connects, 1u);
+    const Told other_told = play(options);
+    EXPECT_EQ(other_told.before_the_end, 0u);
+    EXPECT_EQ(other_told.connects, 1u);
     for (std::uint32_t turn = 1; turn < turns; ++turn) {
-        EXPECT_LT(told.fired_ns[turn] - told.ended_ns[turn - 1], microseconds(10).ns);
+        EXPECT_LT(other_told.fired_ns[turn] - other_told.ended_ns[turn - 1], microseconds(10).ns);
     }
-}
-
-// The place in flight is the answer's until its lane is done with.
-TEST(Turns, KeepTheNumberInFlight) {
-    Turned::Options options = chain();
+    // The place in flight is the answer's until its lane is done with.
+    options = chain();
     options.settings.connections_fixed = 2;
     options.settings.inflight_max = 1;
     EXPECT_EQ(play(options).before_the_end, 0u);
 }
 
 // A session's connection is the one that the answer came on.
-TEST(Turns, StayOnTheConnectionOfTheirSession) {
+TEST(Turns, StayOnTheirConnectionOrFindMany) {
     Turned::Options options = chain();
     options.settings.connections_fixed = 2;
     options.settings.connection = ConnectionRule::sticky;
@@ -309,18 +300,15 @@ TEST(Turns, StayOnTheConnectionOfTheirSession) {
     // Over TLS a turn is made into records when it is due, on a connection that stands.
     TlsWorld world(1, fair_tls(), 1);
     EXPECT_EQ(play(chain(over_tls(world))).connects, 2u);
-}
-
-// One answer that releases several wants as many connections, before it has come.
-TEST(Turns, FindConnectionsWhereAnAnswerReleasesMany) {
-    Turned::Options options;
+    // One answer that releases several wants as many connections, before it has come.
+    Turned::Options other_options;
     for (std::uint32_t row = 1; row < turns; ++row) {
-        options.rows.dependencies.push_back({row, 0, Trigger::completion, 0});
+        other_options.rows.dependencies.push_back({row, 0, Trigger::completion, 0});
     }
-    const Told told = play(options);
-    EXPECT_EQ(told.connects, turns);
+    const Told other_told = play(other_options);
+    EXPECT_EQ(other_told.connects, turns);
     for (std::uint32_t turn = 1; turn < turns; ++turn) {
-        EXPECT_LT(told.fired_ns[turn] - told.ended_ns[0], microseconds(20).ns);
+        EXPECT_LT(other_told.fired_ns[turn] - other_told.ended_ns[0], microseconds(20).ns);
     }
 }
 
@@ -394,7 +382,7 @@ TEST(AgentTrees, FanOutIsOfOneTree) {
 
 // It is sent two seconds behind its parent, when all others have ended; its tree is live until
 // then.
-TEST(AgentTrees, WhatNobodyWaitsForHoldsNobodyUp) {
+TEST(AgentTrees, HoldNobodyUpAndComeOnceInAPass) {
     const SimResult result = run(fan_out(), played());
     std::map<std::uint32_t, const Record*> records;
     for (const Record& record : result.records) {
@@ -406,18 +394,15 @@ TEST(AgentTrees, WhatNobodyWaitsForHoldsNobodyUp) {
         EXPECT_EQ(alone.due_ns, *records.at(tree * tree_rows)->fired_ns + seconds(2).ns);
         EXPECT_LT(*behind.fired_ns, alone.due_ns);
     }
-}
-
-// Each tree has all of its rows in each pass that was not cut off, and none of them twice.
-TEST(AgentTrees, APassHasEachTreeOnce) {
+    // Each tree has all of its rows in each pass that was not cut off, and none of them twice.
     SimOptions options = played();
     options.users.recycle = true;
     options.users.for_ns = seconds(30).ns;
     options.drain_ns = seconds(60).ns;
-    const SimResult result = lawful(run(fan_out(), options));
+    const SimResult other_result = lawful(run(fan_out(), options));
     std::map<std::uint32_t, std::uint32_t> rows_in;  // [pass]
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-    for (const Record& record : result.records) {
+    for (const Record& record : other_result.records) {
         EXPECT_TRUE(seen.emplace(record.pass, record.row).second) << record.row;
         ++rows_in[record.pass];
     }

@@ -73,7 +73,7 @@ mock::CoreOptions server_with(mock::TokenizeForm form) {
 
 // Counts and shared prefixes are right, whether the endpoint sees the template or not, and for
 // templates longer than a block.
-TEST(Verification, AcceptsWhatIsRight) {
+TEST(Verification, AcceptsWhatIsRightOfRowsAndPartners) {
     for (const Overhead around :
          {Overhead{0, 0}, Overhead{5, 3}, Overhead{0, 9}, Overhead{600, 40}}) {
         Bench bench(around);
@@ -89,11 +89,8 @@ TEST(Verification, AcceptsWhatIsRight) {
             EXPECT_GT(found.shared_tokens, 0u);
         }
     }
-}
-
-// The same seed draws the same rows; each has a partner that shares a block wherever the trace has
-// one.
-TEST(Verification, DrawsRowsAndPartners) {
+    // The same seed draws the same rows; each has a partner that shares a block wherever the trace
+    // has one.
     const Bench bench;
     const auto pairs = draw_pairs(bench.trace, bench.plan, 50, 3);
     const auto again = draw_pairs(bench.trace, bench.plan, 50, 3);
@@ -135,7 +132,7 @@ TEST(Verification, SharedTokensByHand) {
 
 // A word that costs two tokens, and a pair across the border of two blocks that joins: the row and
 // both counts are named.
-TEST(Verification, NamesAWrongCount) {
+TEST(Verification, NamesAWrongCountUntilTheUserStops) {
     Bench bench;
     const std::uint32_t block = bench.trace.block_size;
     const TraceRow* longest = &bench.trace.rows.front();
@@ -153,15 +150,12 @@ TEST(Verification, NamesAWrongCount) {
     mock::CoreOptions splits = server_with(mock::TokenizeForm::vllm);
     splits.words.split(words[17]);
     EXPECT_NE(bench.verify(splits, TokenizeForm::messages, {5, 3}, all).wrong, "");
-}
-
-// The user stops it: nothing more is asked.
-TEST(Verification, EndsWhenTheUserStops) {
-    Bench bench;
+    // The user stops it: nothing more is asked.
+    Bench other_bench;
     const std::atomic<int> stop{1};
-    bench.stop = &stop;
+    other_bench.stop = &stop;
     const VerifyFindings found =
-        bench.verify(server_with(mock::TokenizeForm::vllm), TokenizeForm::messages, {5, 3});
+        other_bench.verify(server_with(mock::TokenizeForm::vllm), TokenizeForm::messages, {5, 3});
     EXPECT_EQ(found.wrong, "interrupted");
     EXPECT_EQ(found.requests, 0U);
 }
@@ -234,7 +228,7 @@ mock::CoreOptions small_blocks(mock::CachedReported reported = mock::CachedRepor
 
 // The second run of one seed and salt is told; others are not. So it is where a server says its
 // hits only when it has some.
-TEST(WarmProbe, TellsTheSecondRun) {
+TEST(WarmProbe, TellsTheSecondRunWhereHitsAreReported) {
     for (const auto reported : {mock::CachedReported::always, mock::CachedReported::hits}) {
         World world(small_blocks(reported));
         const CacheProbe first = world.look();
@@ -247,11 +241,8 @@ TEST(WarmProbe, TellsTheSecondRun) {
         EXPECT_EQ(world.look(1, "monday").state, CacheState::cold);
         EXPECT_EQ(world.look(2).state, CacheState::cold);
     }
-}
-
-// What it cannot know it does not say: no hits are reported, there is no cache, or it is too small
-// to keep the prompt.
-TEST(WarmProbe, IsUnknownWhereNothingIsReported) {
+    // What it cannot know it does not say: no hits are reported, there is no cache, or it is too
+    // small to keep the prompt.
     World silent(small_blocks(mock::CachedReported::never));
     EXPECT_EQ(silent.look().state, CacheState::unknown);
     EXPECT_EQ(silent.look().why, "the server reports no cached tokens");
@@ -270,7 +261,7 @@ TEST(WarmProbe, IsUnknownWhereNothingIsReported) {
 }
 
 // A cache probe that breaks off is said.
-TEST(WarmProbe, NotesWhatItMet) {
+TEST(WarmProbe, NotesWhatItMetAndEmptiesTheCache) {
     mock::CoreOptions server = small_blocks();
     server.faults = {{mock::Fault::reset, 1, {}}};
     World world(server);
@@ -279,36 +270,31 @@ TEST(WarmProbe, NotesWhatItMet) {
     EXPECT_EQ(asked.look().state, CacheState::unknown);
     ASSERT_EQ(asked.notes().size(), 1u);
     EXPECT_TRUE(says(asked.notes().front(), "a preflight request broke off"));
-}
-
-// A run that was long ago: its blocks were evicted, and the cache is cold again.
-TEST(WarmProbe, IsColdAfterEviction) {
-    mock::CoreOptions server = small_blocks();
+    // A run that was long ago: its blocks were evicted, and the cache is cold again.
+    server = small_blocks();
     server.cache_blocks_max = 66;
-    World world(server);
-    EXPECT_EQ(world.look(1).state, CacheState::cold);
-    EXPECT_EQ(world.look(2).state, CacheState::cold);
-    EXPECT_EQ(world.look(1).state, CacheState::cold);
-    EXPECT_EQ(world.look(1).state, CacheState::warm);
-}
-
-// By vLLM's endpoint or SGLang's; afterwards the prompt is in the cache again, for the next run.
-TEST(WarmProbe, EmptiesTheCacheAndProvesIt) {
+    World other_world(server);
+    EXPECT_EQ(other_world.look(1).state, CacheState::cold);
+    EXPECT_EQ(other_world.look(2).state, CacheState::cold);
+    EXPECT_EQ(other_world.look(1).state, CacheState::cold);
+    EXPECT_EQ(other_world.look(1).state, CacheState::warm);
+    // By vLLM's endpoint or SGLang's; afterwards the prompt is in the cache again, for the next
+    // run.
     for (const auto& [whose, path] : {std::pair{mock::CacheReset::both, "/reset_prefix_cache"},
                                       std::pair{mock::CacheReset::vllm, "/reset_prefix_cache"},
                                       std::pair{mock::CacheReset::sglang, "/flush_cache"}}) {
         for (const bool used : {false, true}) {
-            mock::CoreOptions server = small_blocks();
-            server.cache_reset = whose;
-            World world(server);
+            mock::CoreOptions other_server = small_blocks();
+            other_server.cache_reset = whose;
+            World third_world(other_server);
             if (used) {
-                (void)world.look();
+                (void)third_world.look();
             }
             CacheProbe seen;
-            EXPECT_EQ(world.reset(seen), "");
+            EXPECT_EQ(third_world.reset(seen), "");
             EXPECT_EQ(seen.state, CacheState::cold);
             EXPECT_EQ(seen.reset, path);
-            EXPECT_EQ(world.look().state, CacheState::warm);
+            EXPECT_EQ(third_world.look().state, CacheState::warm);
         }
     }
 }
@@ -370,7 +356,7 @@ struct Laws {
     }
 };
 
-TEST(WarmProbe, LawsHoldInEveryWeather) {
+TEST(WarmProbe, LawsHoldInEveryWeatherAndCatchBugs) {
     Laws laws;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         laws.play(seed, seed % 4 == 0 ? mock::CacheReset::pretended : mock::CacheReset::both, false,
@@ -380,16 +366,13 @@ TEST(WarmProbe, LawsHoldInEveryWeather) {
     EXPECT_GT(laws.cold, 80u);
     EXPECT_GT(laws.warm, 80u);
     EXPECT_GT(laws.emptied, 40u);
-}
-
-// Each law catches its bug: a cache that was used before the first run, and one that forgets.
-TEST(WarmProbe, LawsCatchPlantedBugs) {
+    // Each law catches its bug: a cache that was used before the first run, and one that forgets.
     for (const bool dirty : {true, false}) {
-        Laws laws;
+        Laws other_laws;
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-            laws.play(seed, mock::CacheReset::both, dirty, dirty);
+            other_laws.play(seed, mock::CacheReset::both, dirty, dirty);
         }
-        EXPECT_FALSE(laws.hold) << dirty;
+        EXPECT_FALSE(other_laws.hold) << dirty;
     }
 }
 
@@ -455,7 +438,7 @@ TEST(TlsPreflight, NamesAHandshakeThatFails) {
 
 // An answer that only the end of the connection completes is whole where that end is said; one that
 // is shorter than it says is not, and what is no HTTP is named.
-TEST(TlsPreflight, TakesAnEndThatIsSaid) {
+TEST(TlsPreflight, TakesAnEndThatIsSaidWhereverItBreaksOff) {
     const std::string page = "HTTP/1.1 401 Who\r\n\r\nnobody";
     for (const bool said : {true, false}) {
         TlsWeather tls = fair();
@@ -473,10 +456,7 @@ TEST(TlsPreflight, TakesAnEndThatIsSaid) {
                   ErrorCode::closed);
         EXPECT_EQ(answered("what?\r\n\r\n").error.code, ErrorCode::bad_http);
     }
-}
-
-// A connection that ends inside a handshake, an answer or a record, and bits that flip there.
-TEST(TlsPreflight, EndsWhereverTheServerBreaksOff) {
+    // A connection that ends inside a handshake, an answer or a record, and bits that flip there.
     for (const bool old : {false, true}) {
         const std::uint64_t whole = ask(1, {}, fair(old)).bytes;
         std::uint32_t failed = 0;

@@ -59,7 +59,7 @@ Waiting::Options places(std::uint32_t inflight_max, std::uint32_t lanes_max = 8)
 
 using Outcomes = std::vector<Outcome>;
 
-TEST(WaitingRows, LeaveInTheirOrder) {
+TEST(WaitingRows, LeaveInTheirOrderToTheirOwnServer) {
     Waiting waiting;
     EXPECT_TRUE(waiting.rows.empty());
     RowUnderway& first = waiting.add();
@@ -84,19 +84,16 @@ TEST(WaitingRows, LeaveInTheirOrder) {
         waiting.lanes.in_flight.add(*row);
         waiting.armer.give_back(*row);
     }
-}
-
-// No lane does for a row of another server.
-TEST(WaitingRows, WaitForTheirOwnServer) {
+    // No lane does for a row of another server.
     Waiting::Options options = places(8);
     options.rows.armer.targets = 2;
-    Waiting waiting(4, options);
-    (void)waiting.add();
-    waiting.open(1);
-    EXPECT_EQ(waiting.rows.count(0), 1u);
-    EXPECT_EQ(waiting.rows.count(1), 0u);
-    EXPECT_FALSE(waiting.rows.can_leave());
-    EXPECT_FALSE(waiting.rows.step().done);
+    Waiting other_waiting(4, options);
+    (void)other_waiting.add();
+    other_waiting.open(1);
+    EXPECT_EQ(other_waiting.rows.count(0), 1u);
+    EXPECT_EQ(other_waiting.rows.count(1), 0u);
+    EXPECT_FALSE(other_waiting.rows.can_leave());
+    EXPECT_FALSE(other_waiting.rows.step().done);
 }
 
 // Rows go to two servers in turn, and one place in flight comes free at a time: whichever was due
@@ -128,7 +125,7 @@ TEST(WaitingRows, LeaveInTheOrderOfTheirDuesOverAllServers) {
 
 // All places in flight are taken: a row waits, though there is a lane; a retry, which has its
 // place, does not.
-TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {
+TEST(WaitingRows, ARetryGoesFirstOnAFreshConnection) {
     Waiting waiting(4, places(1));
     RowUnderway& retry = waiting.add_retry();
     (void)waiting.add();
@@ -144,40 +141,34 @@ TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {
     waiting.open();
     EXPECT_FALSE(waiting.rows.can_leave());
     EXPECT_FALSE(waiting.rows.step().done);
-}
-
-// Both could have the only lane.
-TEST(WaitingRows, ARetryGoesFirst) {
-    Waiting waiting;
-    RowUnderway& retry = waiting.add_retry();
-    (void)waiting.add();
-    waiting.open();
-    const WaitingRows::Step step = waiting.rows.step();
-    ASSERT_EQ(step.row, &retry);
-    step.lane->exchange.row = &retry;
-    retry.enter(RowStage::in_flight);
-    waiting.armer.give_back(retry);
-}
-
-// The connection that it was lost with was used, and another used one may be as stale.
-TEST(WaitingRows, ARetryWantsAConnectionThatNobodyHasUsed) {
-    Waiting waiting;
-    (void)waiting.add_retry();
-    waiting.open();
-    waiting.use_idle_lane();
-    EXPECT_FALSE(waiting.rows.can_leave());
-    EXPECT_FALSE(waiting.rows.step().done);
-    RowUnderway& row = waiting.add();
-    const WaitingRows::Step step = waiting.rows.step();
-    ASSERT_EQ(step.row, &row) << "for others it does";
-    step.lane->exchange.row = &row;
+    // Both could have the only lane.
+    Waiting other_waiting;
+    RowUnderway& other_retry = other_waiting.add_retry();
+    (void)other_waiting.add();
+    other_waiting.open();
+    const WaitingRows::Step other_step = other_waiting.rows.step();
+    ASSERT_EQ(other_step.row, &other_retry);
+    other_step.lane->exchange.row = &other_retry;
+    other_retry.enter(RowStage::in_flight);
+    other_waiting.armer.give_back(other_retry);
+    // The connection that it was lost with was used, and another used one may be as stale.
+    Waiting third_waiting;
+    (void)third_waiting.add_retry();
+    third_waiting.open();
+    third_waiting.use_idle_lane();
+    EXPECT_FALSE(third_waiting.rows.can_leave());
+    EXPECT_FALSE(third_waiting.rows.step().done);
+    RowUnderway& row = third_waiting.add();
+    const WaitingRows::Step third_step = third_waiting.rows.step();
+    ASSERT_EQ(third_step.row, &row) << "for others it does";
+    third_step.lane->exchange.row = &row;
     row.enter(RowStage::in_flight);
-    waiting.lanes.in_flight.add(row);
-    waiting.armer.give_back(row);
+    third_waiting.lanes.in_flight.add(row);
+    third_waiting.armer.give_back(row);
 }
 
 // A connection is opened for a row that waits, once.
-TEST(WaitingRows, HaveAConnectionOpened) {
+TEST(WaitingRows, HaveAConnectionOpenedAgain) {
     Waiting waiting;
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "nobody waits";
@@ -195,21 +186,18 @@ TEST(WaitingRows, HaveAConnectionOpened) {
     (void)idle.add();
     EXPECT_FALSE(idle.rows.answer_failures());
     EXPECT_EQ(idle.lanes.parts.targets[0].connecting, 0u);
-}
-
-// A connect that failed ends one row, the first; for the next another one is opened.
-TEST(WaitingRows, AFailedConnectEndsTheFirst) {
-    Waiting waiting;
-    RowUnderway& first = waiting.add();
-    const RowUnderway& second = waiting.add();
-    waiting.fail_connect();
-    EXPECT_TRUE(waiting.rows.answer_failures());
+    // A connect that failed ends one row, the first; for the next another one is opened.
+    Waiting other_waiting;
+    RowUnderway& first = other_waiting.add();
+    const RowUnderway& second = other_waiting.add();
+    other_waiting.fail_connect();
+    EXPECT_TRUE(other_waiting.rows.answer_failures());
     EXPECT_EQ(first.stage, RowStage::ended);
     EXPECT_EQ(first.storage, nullptr);
     EXPECT_EQ(second.stage, RowStage::waiting);
-    EXPECT_EQ(waiting.lanes.parts.targets[0].failures, 0u);
-    EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
-    const std::vector<Event> events = waiting.drain();
+    EXPECT_EQ(other_waiting.lanes.parts.targets[0].failures, 0u);
+    EXPECT_EQ(other_waiting.lanes.parts.targets[0].connecting, 1u);
+    const std::vector<Event> events = other_waiting.drain();
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[0].kind, EventKind::armed);
     EXPECT_EQ(events[0].stamp_ns, Event::never_armed);
@@ -217,7 +205,7 @@ TEST(WaitingRows, AFailedConnectEndsTheFirst) {
     EXPECT_EQ(events[1].end.sys_errno, ECONNREFUSED);
 }
 
-TEST(WaitingRows, AFailedConnectEndsARetryBeforeOthers) {
+TEST(WaitingRows, AFailureEndsARetryFirstAndWaitsForTheWriter) {
     Waiting waiting;
     RowUnderway& retry = waiting.add_retry();
     (void)waiting.add();
@@ -233,22 +221,19 @@ TEST(WaitingRows, AFailedConnectEndsARetryBeforeOthers) {
     (void)unwanted.add();
     EXPECT_FALSE(unwanted.rows.answer_failures());
     EXPECT_TRUE(unwanted.ends().empty());
-}
-
-// Without room for its end a row waits on; a retry has its place in the ring.
-TEST(WaitingRows, AFailureWaitsForTheWriter) {
-    Waiting waiting;
-    RowUnderway& row = waiting.add();
-    waiting.fail_connect();
-    waiting.fill_ring();
-    EXPECT_FALSE(waiting.rows.answer_failures());
+    // Without room for its end a row waits on; a retry has its place in the ring.
+    Waiting other_waiting;
+    RowUnderway& row = other_waiting.add();
+    other_waiting.fail_connect();
+    other_waiting.fill_ring();
+    EXPECT_FALSE(other_waiting.rows.answer_failures());
     EXPECT_EQ(row.stage, RowStage::waiting);
-    RowUnderway& retry = waiting.add_retry();
-    EXPECT_TRUE(waiting.rows.answer_failures());
-    EXPECT_EQ(retry.stage, RowStage::ended);
-    (void)waiting.drain();
-    waiting.fail_connect();
-    EXPECT_TRUE(waiting.rows.answer_failures());
+    RowUnderway& other_retry = other_waiting.add_retry();
+    EXPECT_TRUE(other_waiting.rows.answer_failures());
+    EXPECT_EQ(other_retry.stage, RowStage::ended);
+    (void)other_waiting.drain();
+    other_waiting.fail_connect();
+    EXPECT_TRUE(other_waiting.rows.answer_failures());
     EXPECT_EQ(row.stage, RowStage::ended);
 }
 
@@ -278,7 +263,7 @@ TEST(WaitingRows, SayHowTheConnectFailed) {
 }
 
 // All connections that are allowed stand, to another server: the one that is idle there gives way.
-TEST(WaitingRows, HaveRoomMadeAtAnotherServer) {
+TEST(WaitingRows, HaveRoomMadeForThem) {
     Waiting::Options options = places(8, 1);
     options.rows.armer.targets = 2;
     Waiting waiting(4, options);
@@ -291,23 +276,20 @@ TEST(WaitingRows, HaveRoomMadeAtAnotherServer) {
     }
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
-}
-
-// A used connection that no row may take gives way to the fresh one that a retry needs: also where
-// it is kept for rows that may not leave before the retry has ended.
-TEST(WaitingRows, HaveRoomMadeForARetry) {
-    Waiting waiting(4, places(1, 1));
-    waiting.open();
-    waiting.use_idle_lane();
-    (void)waiting.add_retry();
-    (void)waiting.add();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_EQ(waiting.lanes.shelf.count(0), 0u);
+    // A used connection that no row may take gives way to the fresh one that a retry needs: also
+    // where it is kept for rows that may not leave before the retry has ended.
+    Waiting other_waiting(4, places(1, 1));
+    other_waiting.open();
+    other_waiting.use_idle_lane();
+    (void)other_waiting.add_retry();
+    (void)other_waiting.add();
+    EXPECT_FALSE(other_waiting.rows.answer_failures());
+    EXPECT_EQ(other_waiting.lanes.shelf.count(0), 0u);
 }
 
 // A stop cancels what has left; what has not gets its end one by one, as the ring has room, and no
 // connection is opened any more.
-TEST(WaitingRows, EndAtAStop) {
+TEST(WaitingRows, EndAtAStopOrAreForgotten) {
     Waiting waiting(3);
     (void)waiting.add_retry();
     (void)waiting.add();
@@ -325,17 +307,14 @@ TEST(WaitingRows, EndAtAStop) {
     EXPECT_FALSE(waiting.rows.end_one());
     EXPECT_TRUE(waiting.rows.empty());
     EXPECT_EQ(waiting.bodies.used_bytes(), 0u);
-}
-
-TEST(WaitingRows, AreForgottenWithoutAnEnd) {
-    Waiting waiting(2);
-    (void)waiting.add();
-    (void)waiting.add();
-    waiting.rows.stop();
-    waiting.rows.forget();
-    EXPECT_TRUE(waiting.rows.empty());
-    EXPECT_TRUE(waiting.ends().empty());
-    EXPECT_EQ(waiting.bodies.used_bytes(), 0u);
+    Waiting other_waiting(2);
+    (void)other_waiting.add();
+    (void)other_waiting.add();
+    other_waiting.rows.stop();
+    other_waiting.rows.forget();
+    EXPECT_TRUE(other_waiting.rows.empty());
+    EXPECT_TRUE(other_waiting.ends().empty());
+    EXPECT_EQ(other_waiting.bodies.used_bytes(), 0u);
 }
 
 }  // namespace

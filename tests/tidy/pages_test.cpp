@@ -58,7 +58,7 @@ std::set<fs::path> pages() {
     return found;
 }
 
-TEST(Pages, TheFirstIsOnePage) {
+TEST(Pages, LinkToFilesAndAreFoundFromTheFirst) {
     std::istringstream text(text_of(fs::path(SOURCE_TREE) / "README.md"));
     std::size_t lines = 0;
     for (std::string line; std::getline(text, line);) {
@@ -67,18 +67,12 @@ TEST(Pages, TheFirstIsOnePage) {
     }
     EXPECT_LE(lines, lines_max) << "move a part to the page beside its code";
     EXPECT_GT(lines, 0U) << "README.md was not found at " SOURCE_TREE;
-}
-
-TEST(Pages, LinkToFilesThatExist) {
     for (const fs::path& page : pages()) {
         for (const fs::path& target : links_of(page)) {
             EXPECT_TRUE(fs::exists(fs::path(SOURCE_TREE) / target))
                 << page.string() << " links to " << target.string();
         }
     }
-}
-
-TEST(Pages, AreFoundFromTheFirst) {
     std::vector<fs::path> open{"README.md"};
     std::set<fs::path> seen{"README.md"};
     while (!open.empty()) {  // bounded: each page is opened once

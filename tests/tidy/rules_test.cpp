@@ -13,7 +13,7 @@ std::size_t found(Findings (*check)(const Files&), const std::string& path,
     return check({make_source(path, text)}).size();
 }
 
-TEST(Rules, FindWrongDirections) {
+TEST(Rules, FindWrongDirectionsAndHeavyHeaders) {
     const auto wrong = [](const char* path, const std::string& name) {
         return found(check_direction, path, ("#include \"" + name + "\"\n").c_str());
     };
@@ -29,9 +29,6 @@ TEST(Rules, FindWrongDirections) {
     EXPECT_EQ(wrong("engine/replay/a.cpp", "engine/io/op.hpp"), 0U);
     EXPECT_EQ(wrong("engine/record/a.cpp", "engine/plan/plan.hpp"), 0U);
     EXPECT_EQ(wrong("cmd/reading/a.cpp", "engine/history/run.hpp"), 0U);
-}
-
-TEST(Rules, FindHeavyHeadersOutsideTheirRoom) {
     EXPECT_EQ(found(check_heavy_headers, "proto/api/a.cpp", "#include <simdjson.h>\n"), 1U);
     EXPECT_EQ(found(check_heavy_headers, "cmd/mock/core.cpp", "#include <CLI/App.hpp>\n"), 1U);
     EXPECT_EQ(found(check_heavy_headers, "proto/json/a.cpp", "#include <unistd.h>\n"), 1U);
@@ -40,7 +37,7 @@ TEST(Rules, FindHeavyHeadersOutsideTheirRoom) {
 }
 
 // At the limit, and one beyond.
-TEST(Rules, FindWhatIsTooLong) {
+TEST(Rules, FindWhatIsTooLongStiltedOrWithoutARemedy) {
     const std::string line_100 = "// " + std::string(97, 'x') + "\n";
     EXPECT_EQ(found(check_lines, "a.cpp", line_100), 0U);
     EXPECT_EQ(found(check_lines, "a.cpp", "x" + line_100), 1U);
@@ -55,45 +52,30 @@ TEST(Rules, FindWhatIsTooLong) {
     EXPECT_EQ(found(check_function_sizes, "a.cpp", head + body + "\n}\n}"), 1U);
     EXPECT_EQ(found(check_function_sizes, "a.cpp", "struct S {" + body + "\n};\n"), 0U);
     EXPECT_EQ(found(check_function_sizes, "a.cpp", "int a[] = {" + body + "\n};\n"), 0U);
-}
-
-TEST(Rules, FindStiltedTexts) {
     EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(\"the run \"\n  \"goes on\");\n"), 1U);
     EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(R\"(written anew)\");\n"), 1U);
     EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(\"the run continues\");  // goes on\n"), 0U);
     EXPECT_EQ(found(check_plain_words, "cmd/mock/a.cpp", "f(\"the run goes on\");\n"), 0U);
-}
-
-TEST(Rules, FindRefusalsWithoutARemedy) {
     const std::string begin = "return Error{ErrorCode::invalid, 0, \"is not a rate";
     EXPECT_EQ(found(check_remedies, "cmd/rate_values.cpp", begin + "\"};\n"), 1U);
     EXPECT_EQ(found(check_remedies, "cmd/rate_values.cpp", begin + "; use 10\"};\n"), 0U);
     EXPECT_EQ(found(check_remedies, "cmd/options.cpp", "return invalid(\"is empty\");\n"), 1U);
     EXPECT_EQ(found(check_remedies, "cmd/screen.cpp", "show(\"is empty\");\n"), 0U);
-}
-
-// Braces in strings, characters, raw strings and comments do not count.
-TEST(Rules, SeeCodeOnly) {
+    // Braces in strings, characters, raw strings and comments do not count.
     const SourceFile file = make_source(
         "a.cpp", "int f() {\n  g(\"}\", '}', R\"({)\", 1'000);  // }\n  /* } */\n}\nint h() {}\n");
     EXPECT_EQ(functions_of(file).size(), 2U);
     EXPECT_EQ(file.line_at(functions_of(file)[0].end), 4U);
 }
 
-TEST(Rules, FindHeadersThatDoNotOpen) {
+TEST(Rules, FindClosedHeadersUnfinishedAndBannedNames) {
     EXPECT_EQ(found(check_header_openings, "a.hpp", "#pragma once\nint a;\n"), 1U);
     EXPECT_EQ(found(check_header_openings, "a.hpp", "/// A.\nint a;\n"), 1U);
     EXPECT_EQ(found(check_header_openings, "a.hpp", "/// A.\n#pragma once\n"), 0U);
     EXPECT_EQ(found(check_header_openings, "a.cpp", "int a;\n"), 0U);
-}
-
-TEST(Rules, FindUnfinishedWords) {
     const std::string word = std::string("TO") + "DO";
     EXPECT_EQ(found(check_words, "a.cpp", "// " + word + ": later\n"), 1U);
     EXPECT_EQ(found(check_words, "a.cpp", "// MAS" + word + "NT\n"), 0U);
-}
-
-TEST(Rules, FindBannedNames) {
     EXPECT_EQ(found(check_banned_names, "engine/a.cpp", "std::function<void()> f;\n"), 1U);
     EXPECT_EQ(found(check_banned_names, "proto/a.cpp", "std::shared_ptr<int> p;\n"), 1U);
     EXPECT_EQ(found(check_banned_names, "engine/a.cpp", "int a = rand();\n"), 1U);
@@ -148,7 +130,7 @@ TEST(Rules, FindTwoTypesOfOneName) {
               std::string::npos);
 }
 
-TEST(Rules, FindLambdaCoroutines) {
+TEST(Rules, FindWrongAwaitsLambdasAndNamesThatAreGone) {
     EXPECT_EQ(found(check_lambda_coroutines, "a.cpp",
                     "void f() { auto g = [&](int a) -> Task<> { co_await h(a); }; }\n"),
               1U);
@@ -157,10 +139,7 @@ TEST(Rules, FindLambdaCoroutines) {
         found(check_lambda_coroutines, "a.cpp",
               "Task<> f(int a[2]) { auto g = [](int b) { return b; };\n co_await h(a[1]); }\n"),
         0U);
-}
-
-// The shapes that g++ 12 miscompiles (style, rule 11), and those that are sound.
-TEST(Rules, FindAwaitsThatDoNotStandAlone) {
+    // The shapes that g++ 12 miscompiles (style, rule 11), and those that are sound.
     const auto awaits = [](const std::string& statement) {
         return found(check_awaits, "a.cpp", "Task<int> f(int a) {\n" + statement + "\n}\n");
     };
@@ -178,9 +157,6 @@ TEST(Rules, FindAwaitsThatDoNotStandAlone) {
     EXPECT_EQ(awaits("for (int i = 0; i < a; ++i) {\n co_await g();\n}"), 0U);
     EXPECT_EQ(awaits("while (co_await g()) {\n}"), 0U);
     EXPECT_EQ(awaits("switch (a) {\n case 1: {\n co_await g();\n }\n}"), 0U);
-}
-
-TEST(Rules, FindNamesOfFilesThatAreGone) {
     EXPECT_EQ(found(check_file_names, "engine/a.cpp", "// As b.hpp says.\n"), 1U);
     EXPECT_EQ(found(check_file_names, "engine/a.cpp", "// As a.cpp says, and llama.cpp.\n"), 0U);
     EXPECT_EQ(found(check_file_names, "engine/a.cpp", "#include <b.hpp>\n"), 0U);

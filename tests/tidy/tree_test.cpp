@@ -57,12 +57,9 @@ TEST(Tree, UsesNothingThatItBans) {
 TEST(Tree, HasNoLambdaCoroutines) {
     expect_clean(check_lambda_coroutines);
 }
-TEST(Tree, AwaitsOncePerStatement) {
+TEST(Tree, HasNothingLeftOpenAndTheHousePlan) {
     expect_clean(check_awaits);
-}
-
-// Scripts, CMake files and pages are finished too.
-TEST(Tree, HasNothingLeftOpenOutsideTheCode) {
+    // Scripts, CMake files and pages are finished too.
     namespace fs = std::filesystem;
     Files others;
     const fs::path top = SOURCE_TREE;
@@ -74,10 +71,8 @@ TEST(Tree, HasNothingLeftOpenOutsideTheCode) {
     }
     const Findings findings = check_words(others);
     EXPECT_TRUE(findings.empty()) << to_text(findings);
-}
-
-// The top level is the house plan (design, section 2); build and run folders are ignored by git.
-TEST(Tree, TopLevelHoldsTheHousePlan) {
+    // The top level is the house plan (design, section 2); build and run folders are ignored by
+    // git.
     const std::set<std::string> plan{"CMakeLists.txt", "LICENSE", "README.md", "cmd",
                                      "engine",         "perf",    "proto",     "tests"};
     for (const auto& entry : std::filesystem::directory_iterator(SOURCE_TREE)) {

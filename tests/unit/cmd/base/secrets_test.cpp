@@ -7,7 +7,7 @@
 namespace driftless {
 namespace {
 
-TEST(Secrets, MaskUserPartsOfUrls) {
+TEST(Secrets, MaskUrlsAndCommandLines) {
     EXPECT_EQ(mask_url("http://user:word@host:80/v1"), "http://***@host:80/v1");
     EXPECT_EQ(mask_url("http://user:w@rd@host"), "http://***@host");
     EXPECT_EQ(mask_url("user:word@host:80"), "***@host:80");
@@ -23,10 +23,7 @@ TEST(Secrets, MaskUserPartsOfUrls) {
     EXPECT_EQ(mask_url("https//user:word@host/x"), "https//***@host/x");
     EXPECT_EQ(mask_url("user:word@host//x"), "***@host//x");
     EXPECT_EQ(mask_url("user:word@host:1//x#y"), "***@host:1//x#y");
-}
-
-// Parameters that carry credentials, whatever stands around them; others stay.
-TEST(Secrets, MaskParametersOfUrls) {
+    // Parameters that carry credentials, whatever stands around them; others stay.
     EXPECT_EQ(mask_url("http://h/v1?api_key=sk-1"), "http://h/v1?api_key=***");
     EXPECT_EQ(mask_url("/v1?api-version=2&api-key=sk-1&x=y"), "/v1?api-version=2&api-key=***&x=y");
     EXPECT_EQ(mask_url("http://u:w@h?Access_Token=a=b;sig=c#token=d"),
@@ -39,10 +36,7 @@ TEST(Secrets, MaskParametersOfUrls) {
     std::vector<std::string> values =
         members_of(secret_parameters("/v1?key=a%2Bb%&x=1&code=c%2"), &Header::value);
     EXPECT_EQ(values, (std::vector<std::string>{"a%2Bb%", "a+b%", "c%2"}));
-}
-
-// Both spellings of a flag with its value, and nothing else is touched.
-TEST(Secrets, MaskCommandLines) {
+    // Both spellings of a flag with its value, and nothing else is touched.
     std::vector<std::string> typed = words_of(
         "replay t.jsonl --api-key sk-1 --api-key=sk-2 --header=X-Api-Key=sk-4 --header X-Team:a "
         "--url http://u:sk-5@h --speed 2 --header");
@@ -86,7 +80,7 @@ TEST(Secrets, MaskWhatStandsInTexts) {
 }
 
 // A reference to the environment is no secret: it is what run.json keeps of one.
-TEST(Secrets, LeaveReferences) {
+TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
     EXPECT_EQ(environment_name("env:MY_KEY2"), "MY_KEY2");
     for (const char* other : {"", "env:", "env:a-b", "env:a b", "Env:A", "xenv:A", "sk-env:A"}) {
         EXPECT_EQ(environment_name(other), "") << other;
@@ -97,9 +91,6 @@ TEST(Secrets, LeaveReferences) {
     EXPECT_EQ(mask_value("--header", "X-Api-Key : s3cret"), "X-Api-Key :***");
     EXPECT_EQ(mask_value("--header", "Authorization s3cret"), "***");
     EXPECT_EQ(mask_value("--header", "X-Team a"), "X-Team a");
-}
-
-TEST(Secrets, KnowHeadersThatCarryThem) {
     for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
                              "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
         EXPECT_TRUE(is_secret_name(name)) << name;
@@ -107,10 +98,7 @@ TEST(Secrets, KnowHeadersThatCarryThem) {
     for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent"}) {
         EXPECT_FALSE(is_secret_name(name)) << name;
     }
-}
-
-// A line of a trace that cannot be read, as it stands or quoted in an error; it may be cut.
-TEST(Secrets, AreMaskedInPartsOfObjects) {
+    // A line of a trace that cannot be read, as it stands or quoted in an error; it may be cut.
     EXPECT_EQ(mask_members(R"({"a": 1, "api_key" : "sk-1", "b": "c"})"),
               R"({"a": 1, "api_key" : "***", "b": "c"})");
     EXPECT_EQ(mask_members(R"(t:1: "{\"api_key\": \"sk-1\", \"in" ends)"),
@@ -124,7 +112,7 @@ TEST(Secrets, AreMaskedInPartsOfObjects) {
 }
 
 // A hook's command may give a program its key.
-TEST(Secrets, AreFoundInShellCommands) {
+TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
     const auto masked = [](const char* command) {
         return mask_value("--event", "+1s run " + std::string(command)).substr(8);
     };
@@ -137,11 +125,9 @@ TEST(Secrets, AreFoundInShellCommands) {
     EXPECT_EQ(masked("curl -H \"X-Key: $KEY\" h"), "curl -H \"X-Key: $KEY\" h");
     EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
               "curl -H 'Content-Type: text' http://token:80");
-}
-
-// A server may repeat the bare token without its scheme; very short values would mask plain words.
-// The longest comes first: of two that begin alike, the rest of the longer one would stay.
-TEST(Secrets, AreListedForMasking) {
+    // A server may repeat the bare token without its scheme; very short values would mask plain
+    // words. The longest comes first: of two that begin alike, the rest of the longer one would
+    // stay.
     using Texts = std::vector<std::string>;
     EXPECT_EQ(secrets_of({{"Authorization", "Bearer sk-123"}, {"X-Api-Key", "abc"}}),
               (Texts{"Bearer sk-123", "sk-123"}));
@@ -158,7 +144,7 @@ TEST(Secrets, AreListedForMasking) {
 }
 
 // At whatever depth, as text and as written; numbers are no keys, and other members stay.
-TEST(Secrets, AreFoundInBodies) {
+TEST(Secrets, AreFoundInBodiesAndUrlsWhereTheyStand) {
     const char* const body =
         R"({"max_tokens": 5, "api_key":"a\u0062c","n":{"x":[{"Secret":["one","one"]}]},"top":"t"})";
     std::vector<std::string> found;
@@ -177,12 +163,9 @@ TEST(Secrets, AreFoundInBodies) {
                     .empty());
     EXPECT_EQ(mask_value("--extra-body", "{\"api_key\":\"sk"), "***");
     EXPECT_EQ(mask_value("--extra-body", "{top_p}"), "{top_p}");
-}
-
-// What looks like the user of a URL is one in flags of URLs, and text in all others.
-TEST(Secrets, MaskUrlsWhereTheyStand) {
-    const char* const body = R"({"user":"me:you@example.org"})";
-    EXPECT_EQ(mask_value("--extra-body", body), body);
+    // What looks like the user of a URL is one in flags of URLs, and text in all others.
+    const char* const other_body = R"({"user":"me:you@example.org"})";
+    EXPECT_EQ(mask_value("--extra-body", other_body), other_body);
     for (const char* flag : {"--label", "--cache-salt", "--model", ""}) {
         EXPECT_EQ(mask_value(flag, "a:b@c"), "a:b@c") << flag;
     }

@@ -23,7 +23,7 @@ std::int64_t duration(std::string_view text) {
 }
 
 // Every unit, and a bare number as seconds.
-TEST(Values, ReadDurationsOfEveryUnit) {
+TEST(Values, ReadDurationsOfEveryUnitExactly) {
     EXPECT_EQ(duration("90"), 90'000'000'000);
     EXPECT_EQ(duration("1.5s"), 1'500'000'000);
     EXPECT_EQ(duration("10m"), 600'000'000'000);
@@ -34,10 +34,7 @@ TEST(Values, ReadDurationsOfEveryUnit) {
     EXPECT_EQ(duration("0"), 0);
     EXPECT_EQ(duration(".5"), 500'000'000);
     EXPECT_EQ(duration("2."), 2'000'000'000);
-}
-
-// No double in between: one nanosecond beside a year stays, as do trailing zeros.
-TEST(Values, ReadDurationsExactly) {
+    // No double in between: one nanosecond beside a year stays, as do trailing zeros.
     EXPECT_EQ(duration("31536000.000000001"), 31'536'000'000'000'001);
     EXPECT_EQ(duration("0.1"), 100'000'000);
     EXPECT_EQ(duration("0.000000001000000000000000000000"), 1);
@@ -78,7 +75,7 @@ TEST(Choices, ReadNameAndList) {
 }
 
 // What is printed reads back to the same number.
-TEST(Values, WriteDurationsInTheLargestWholeUnit) {
+TEST(Values, WriteDurationsAndReadSizesCountsAndLists) {
     EXPECT_EQ(duration_to_text(0), "0s");
     EXPECT_EQ(duration_to_text(1'500'000'000), "1500ms");
     EXPECT_EQ(duration_to_text(600'000'000'000), "10m");
@@ -86,9 +83,6 @@ TEST(Values, WriteDurationsInTheLargestWholeUnit) {
     for (const std::int64_t ns : {1LL, 999LL, 1000LL, 61'000'000'000LL, 7'200'000'000'000LL}) {
         EXPECT_EQ(duration(duration_to_text(ns)), ns);
     }
-}
-
-TEST(Values, ReadSizesCountsAndLists) {
     const auto bytes = [](std::string_view text) {
         const Result<std::uint64_t> value = parse_bytes(text);
         return value ? static_cast<std::int64_t>(value.value()) : -1;
@@ -155,7 +149,7 @@ TEST(Folders, TriesAboveFoldersOfOneLetter) {
 constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
 
 // The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
-TEST(RingErrors, NameTheCauseAndTheRemedyThatTheyKnow) {
+TEST(RingErrors, NameTheCauseTheLimitAndTheRemedy) {
     const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
     EXPECT_TRUE(says(filtered, "cannot set up io_uring on Linux 6.8: "));
     EXPECT_TRUE(says(filtered, "seccomp filter forbids it"));
@@ -174,16 +168,12 @@ TEST(RingErrors, NameTheCauseAndTheRemedyThatTheyKnow) {
     const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});
     EXPECT_FALSE(says(said, "seccomp"));
     EXPECT_EQ(said.find(';'), std::string::npos);
-}
-
-// A small limit of locked memory, as containers and older systems have, is named.
-TEST(RingErrors, NameTheLimitOfLockedMemory) {
-    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
-    const std::string said =
+    // A small limit of locked memory, as containers and older systems have, is named.
+    const std::string other_said =
         ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
-    EXPECT_TRUE(says(said, "this user can lock 64 KiB: ulimit -l 8192"));
+    EXPECT_TRUE(says(other_said, "this user can lock 64 KiB: ulimit -l 8192"));
     EXPECT_TRUE(says(ring_refusal(full, {.locked_kib = 0}), "this user can lock 0 KiB"));
-    EXPECT_FALSE(says(said, "seccomp"));
+    EXPECT_FALSE(says(other_said, "seccomp"));
     // The host that runs this test has a kernel with a name.
     EXPECT_FALSE(read_ring_bars().kernel.empty());
 }
@@ -196,7 +186,7 @@ std::string why(std::string_view text) {
     return read_mapping(text, out);
 }
 
-TEST(MappingFile, ReadsAndRefuses) {
+TEST(MappingFile, ReadsRefusesAndCoversTheEngines) {
     const std::string head = "engine = \"x\"\nprefixes = [\"x:\"]\n";
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"x:a\"\n"), "");
     EXPECT_EQ(why("engine = \"x\"\nfigure = []\n"), "line 1: prefixes is missing");
@@ -209,9 +199,6 @@ TEST(MappingFile, ReadsAndRefuses) {
               "line 3: [[figure]] running: label needs values, and values need a label");
     EXPECT_EQ(why(head + "gate = 1\n[[figure]]\nname = \"running\"\nmetrics = \"a\"\n"),
               "line 3: gate is not known; remove or correct it");
-}
-
-TEST(MappingFile, ShippedOnesCoverTheEnginesAndThePage) {
     std::set<std::string> engines;
     for (const EngineMapping& one : known_mappings()) {
         EXPECT_FALSE(one.sources.empty()) << one.engine;

@@ -14,7 +14,7 @@ namespace driftless {
 namespace {
 
 // The model is the replay's to read; other commands say so.
-TEST(TraceValues, TakeTheModelOutOfAMap) {
+TEST(TraceValues, ReadMapsUnitsAndSessions) {
     auto map = parse_map("in=a,model=lora,out=b");
     ASSERT_TRUE(map);
     EXPECT_EQ(model_column_refusal(map.value()),
@@ -25,23 +25,17 @@ TEST(TraceValues, TakeTheModelOutOfAMap) {
     EXPECT_EQ(map.value()[1].column, "b");
     EXPECT_EQ(take_model_column(map.value()), "");
     EXPECT_EQ(model_column_refusal(map.value()), "");
-}
-
-TEST(TraceValues, ReadMaps) {
-    const auto map = parse_map("time=timestamp,in=usage.prompt_tokens, out=o=p");
-    ASSERT_TRUE(map);
-    ASSERT_EQ(map.value().size(), 3U);
-    EXPECT_EQ(map.value()[0].key, "time");
-    EXPECT_EQ(map.value()[0].column, "timestamp");
-    EXPECT_EQ(map.value()[1].column, "usage.prompt_tokens");
-    EXPECT_EQ(map.value()[2].column, "o=p");
+    const auto other_map = parse_map("time=timestamp,in=usage.prompt_tokens, out=o=p");
+    ASSERT_TRUE(other_map);
+    ASSERT_EQ(other_map.value().size(), 3U);
+    EXPECT_EQ(other_map.value()[0].key, "time");
+    EXPECT_EQ(other_map.value()[0].column, "timestamp");
+    EXPECT_EQ(other_map.value()[1].column, "usage.prompt_tokens");
+    EXPECT_EQ(other_map.value()[2].column, "o=p");
     for (const char* text :
          {"", "time", "time=", "=a", "tiem=a", "time=a,time=b", "time=a,,in=b"}) {
         EXPECT_FALSE(parse_map(text)) << text;
     }
-}
-
-TEST(TraceValues, ReadUnitsAndSessions) {
     for (const char* unit : {"s", "ms", "us", "ns", "iso", "auto"}) {
         EXPECT_EQ(parse_time_unit(unit).value(), unit);
     }
@@ -58,7 +52,7 @@ TEST(TraceValues, ReadUnitsAndSessions) {
 
 // Token budgets as they are typed, and what is refused.
 
-TEST(LimitValues, TellTokensInATime) {
+TEST(LimitValues, TellTokensInATimeAndRefuseOthers) {
     const Result<TypedBudget> minute = parse_input_budget("500k/m");
     ASSERT_TRUE(minute);
     EXPECT_EQ(minute.value().rate.tokens, 500'000u);
@@ -73,9 +67,6 @@ TEST(LimitValues, TellTokensInATime) {
     ASSERT_TRUE(second);
     EXPECT_EQ(text_of(second.value().rate, false), "7/s");
     EXPECT_EQ(text_of(TokenRate{}, false), "");
-}
-
-TEST(LimitValues, RefuseWhatIsNoRate) {
     for (const char* text : {"", "/m", "5", "5/d", "0/m", "-1/m", "1.5/m", "k/m", "5kk/m",
                              "5/m:all", "5/m:uncached:uncached", "18446744073709551615k/m"}) {
         EXPECT_FALSE(parse_input_budget(text)) << text;
@@ -94,7 +85,7 @@ std::string refusal(const Result<Value>& read) {
     return read ? "" : read.error().doing;
 }
 
-TEST(UserValues, ReadTreeRules) {
+TEST(UserValues, ReadRulesOfTreesFailuresAndRetries) {
     for (const TreeRule rule : {TreeRule::file, TreeRule::shuffle}) {
         const Result<TreeRule> read = tree_choices(tree_choices.name_of(rule));
         ASSERT_TRUE(read);
@@ -103,9 +94,6 @@ TEST(UserValues, ReadTreeRules) {
     for (const char* text : {"", "File", "random", "file ", "shuffled"}) {
         EXPECT_EQ(refusal(tree_choices(text)), "is not one of file, shuffle") << text;
     }
-}
-
-TEST(UserValues, ReadFailureRules) {
     for (const std::string text : {"end-tree", "continue", "retry:1", "retry:2", "retry:30"}) {
         const Result<FailureRules> read = parse_failure_rules(text);
         ASSERT_TRUE(read) << text;
@@ -116,10 +104,7 @@ TEST(UserValues, ReadFailureRules) {
     EXPECT_EQ(parse_failure_rules("continue").value().rule, FailureRule::go_on);
     EXPECT_EQ(parse_failure_rules("retry:7").value().rule, FailureRule::retry);
     EXPECT_EQ(parse_failure_rules("retry:7").value().retries_max, 7u);
-}
-
-// An event has room for so many attempts: limit - 1, limit, limit + 1.
-TEST(UserValues, BoundRetries) {
+    // An event has room for so many attempts: limit - 1, limit, limit + 1.
     static_assert(Due::attempts_max == 31);
     const std::string remedy = "is not one of end-tree, continue, or retry:N with N from 1 to 30";
     EXPECT_EQ(refusal(parse_failure_rules("retry:29")), "");
@@ -130,9 +115,6 @@ TEST(UserValues, BoundRetries) {
           "end-tree ", "", "continue:1", "record"}) {
         EXPECT_EQ(refusal(parse_failure_rules(text)), remedy) << text;
     }
-}
-
-TEST(UserValues, ReadWhatA429Does) {
     EXPECT_FALSE(wait_for_429_choices("record").value());
     EXPECT_TRUE(wait_for_429_choices("wait").value());
     EXPECT_EQ(refusal(wait_for_429_choices("retry")), "is not one of record, wait");
@@ -144,7 +126,7 @@ std::optional<std::pair<double, double>> within(std::string_view text) {
     return read ? std::optional(std::pair(read.value().from, read.value().to)) : std::nullopt;
 }
 
-TEST(UserValues, ReadSharesOfARecording) {
+TEST(UserValues, ReadSharesOfARecordingAndHowManyUsers) {
     using Shares = std::pair<double, double>;
     EXPECT_EQ(within("0:0"), Shares(0, 0));
     EXPECT_EQ(within("0:1"), Shares(0, 1));
@@ -157,9 +139,6 @@ TEST(UserValues, ReadSharesOfARecording) {
     for (const char* zero : {"0", "0.0", "0.00", "0.000000000", "00", ".0", "0.", "0%", "0.0%"}) {
         EXPECT_EQ(within(std::string(zero) + ":0.5"), Shares(0, 0.5)) << zero;
     }
-}
-
-TEST(UserValues, RefuseWhatIsNoPartOfARecording) {
     for (const char* text :
          {"", ":", "0.5", "0.5:", ":0.5", "0.75:0.25", "1:0", "0.5:1.1", "0:101%", "-0.1:0.5",
           "0.1:-0.5", "0.1:0.5:0.7", "a:b", "0,1:0,5", "0.1-0.5", "nan:1", "0 :1", "0: 1"}) {
@@ -167,9 +146,6 @@ TEST(UserValues, RefuseWhatIsNoPartOfARecording) {
                   "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%")
             << text;
     }
-}
-
-TEST(UserValues, ReadHowManyUsers) {
     EXPECT_EQ(parse_user_count("8").value().first, 8u);
     EXPECT_EQ(parse_user_count("8").value().most, 8u);
     EXPECT_EQ(parse_user_count("2..64").value().first, 2u);
@@ -180,7 +156,7 @@ TEST(UserValues, ReadHowManyUsers) {
     }
 }
 
-TEST(UserValues, ReadWhatUsersAreAddedBy) {
+TEST(UserValues, ReadWhatUsersAreAddedByAndHowTheyPlay) {
     EXPECT_EQ(text_of(parse_grow_rules("ttft:2s").value()), "ttft:avg:2s");
     EXPECT_EQ(text_of(parse_grow_rules("ttft:p95:250ms").value()), "ttft:p95:250ms");
     EXPECT_EQ(text_of(parse_grow_rules("ttft-due:max:1m").value()), "ttft_due:max:1m");
@@ -195,18 +171,12 @@ TEST(UserValues, ReadWhatUsersAreAddedBy) {
           "ttft:p42:2s", "ttft:p95:2s:3s", "ttft::2s", "ttft:p95:-2s"}) {
         EXPECT_FALSE(parse_grow_rules(text)) << text;
     }
-}
-
-TEST(UserValues, ReadWhatTurnsWaitForAndPassesShare) {
     EXPECT_FALSE(tree_barrier_choices("stream").value());
     EXPECT_TRUE(tree_barrier_choices("tree").value());
     EXPECT_EQ(refusal(tree_barrier_choices("trees")), "is not one of stream, tree");
     EXPECT_FALSE(share_system_choices("none").value());
     EXPECT_TRUE(share_system_choices("system").value());
     EXPECT_EQ(refusal(share_system_choices("all")), "is not one of none, system");
-}
-
-TEST(UserValues, ReadHowTreesBegin) {
     EXPECT_FALSE(start_by_turns_choices("timeline").value());
     EXPECT_TRUE(start_by_turns_choices("turns").value());
     EXPECT_EQ(refusal(start_by_turns_choices("turn")), "is not one of timeline, turns");
@@ -217,7 +187,7 @@ TEST(UserValues, ReadHowTreesBegin) {
 
 // Timed events as people type them, alone and in files; what is wrong is said with the remedy.
 
-TEST(EventValues, ReadsWhatIsToBeDone) {
+TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
     const Result<TypedEvent> post = parse_event("+90s post http://a:8000/start_profile");
     ASSERT_TRUE(post);
     EXPECT_EQ(post.value().at_ns, 90'000'000'000);
@@ -234,24 +204,15 @@ TEST(EventValues, ReadsWhatIsToBeDone) {
     ASSERT_TRUE(label);
     EXPECT_EQ(label.value().at_ns, 0);
     EXPECT_EQ(label.value().what, "phase=degraded");
-}
-
-TEST(EventValues, RefusesTheRest) {
     for (const char* text :
          {"", "90s run x", "+90s", "+90s run", "+90s run  ", "+ run x", "+-1s run x", "+1x run x",
           "+1s jump x", "+1s post", "+1s post http://", "+1s post http://u:word@h/x",
           "+1s post http://h/x?key=1"}) {
         EXPECT_FALSE(parse_event(text)) << text;
     }
-}
-
-// Credentials of a URL are refused; the refusal does not show them.
-TEST(EventValues, AreShownWithoutCredentials) {
+    // Credentials of a URL are refused; the refusal does not show them.
     EXPECT_EQ(mask_value("--event", "+1s post http://u:word@h/x"), "+1s post http://***@h/x");
     EXPECT_EQ(mask_value("--event", "+1s run echo a@b"), "+1s run echo a@b");
-}
-
-TEST(EventValues, ReadsAFileOfThem) {
     const ScratchFolder folder;
     const std::string path = folder.path() + "/events.txt";
     std::ofstream(path) << "# comment\n\n+1s label a\r\n  +2s run b\n";
@@ -266,7 +227,7 @@ TEST(EventValues, ReadsAFileOfThem) {
 
 // Pages of metrics as people name them; what is wrong is said with the remedy.
 
-TEST(MetricsValues, ReadsPlaces) {
+TEST(MetricsValues, ReadsPlacesAndPeriods) {
     EXPECT_EQ(parse_metrics_place("auto").value().kind, MetricsPlace::Kind::automatic);
     EXPECT_EQ(parse_metrics_place("none").value().kind, MetricsPlace::Kind::none);
     const MetricsPlace page = parse_metrics_place("https://gpu:9400/a/metrics").value();
@@ -275,17 +236,11 @@ TEST(MetricsValues, ReadsPlaces) {
     EXPECT_EQ(parse_metrics_place("gpu:9400").value().url.path, "/metrics");
     EXPECT_FALSE(parse_metrics_place("ftp://gpu"));
     EXPECT_FALSE(parse_metrics_place(""));
-}
-
-TEST(MetricsValues, ReadsPeriods) {
     EXPECT_EQ(parse_metrics_period("100ms").value(), 100'000'000);
     EXPECT_EQ(parse_metrics_period("1h").value(), 3'600'000'000'000);
     EXPECT_FALSE(parse_metrics_period("99ms"));
     EXPECT_FALSE(parse_metrics_period("3601s"));
     EXPECT_FALSE(parse_metrics_period("often"));
-}
-
-TEST(MetricsValues, AutoHoldsUnlessPagesAreNamed) {
     EXPECT_TRUE(options_with({}).metrics.automatic());
     EXPECT_EQ(options_with({}).metrics.period_ns, 1'000'000'000);
     EXPECT_FALSE(options_with({"--metrics", "none"}).metrics.automatic());
@@ -301,15 +256,12 @@ TEST(MetricsValues, AutoHoldsUnlessPagesAreNamed) {
     EXPECT_EQ(options_with(many).metrics.places.size(), metrics_places_max);
     many.insert(many.end(), {"--metrics", "auto"});
     EXPECT_TRUE(refused(many, "32 at most"));
-}
-
-TEST(MetricsValues, MasksKeysInUrls) {
     EXPECT_EQ(mask_value("--metrics", "http://me:pw@a/metrics"), "http://***@a/metrics");
 }
 
 // Values of the flags of several machines: what is typed, and what is refused.
 
-TEST(ShardValues, Parts) {
+TEST(ShardValues, PartsPlacesAndInstants) {
     ASSERT_TRUE(parse_shard("1/3"));
     EXPECT_EQ(parse_shard("1/3").value().place, (ShardPlace{1, 3}));
     EXPECT_FALSE(parse_shard("1/3").value().is_none);
@@ -320,16 +272,10 @@ TEST(ShardValues, Parts) {
                              "None", "0x1/3", "99999999999/3"}) {
         EXPECT_FALSE(parse_shard(text)) << text;
     }
-}
-
-TEST(ShardValues, NumbersOfTheirOwn) {
     for (std::uint32_t own = 0; own < 5; ++own) {
         EXPECT_EQ((ShardPlace{0, 1}.number_of(own)), own);
         EXPECT_EQ((ShardPlace{2, 3}.number_of(own)), own * 3 + 2);
     }
-}
-
-TEST(ShardValues, MeetPlaces) {
     for (const char* text : {"node0:7100", "10.0.0.5:1", "[::1]:65535", "a.b-c.svc:80"}) {
         const Result<MeetPlace> place = parse_meet_place(text);
         ASSERT_TRUE(place) << text;
@@ -339,10 +285,7 @@ TEST(ShardValues, MeetPlaces) {
                              "::1:7100", "http://a:1", "a b:1", "[]:1", "[::1]7100", "a:-1"}) {
         EXPECT_FALSE(parse_meet_place(text)) << text;
     }
-}
-
-// Expectations by `date -u -d .. +%s`.
-TEST(ShardValues, Instants) {
+    // Expectations by `date -u -d .. +%s`.
     EXPECT_EQ(parse_utc_ns("1970-01-01T00:00:00Z").value(), 0);
     EXPECT_EQ(parse_utc_ns("2026-11-26T05:30:00Z").value(), 1'795'671'000'000'000'000);
     EXPECT_EQ(parse_utc_ns("2026-11-26T07:30:00+02:00").value(), 1'795'671'000'000'000'000);
@@ -363,7 +306,7 @@ TEST(ShardValues, Instants) {
 
 // Limits of --goodput for some rows: what is read, and what is refused.
 
-TEST(GoodputValues, ReadAKeyAValueAndLimits) {
+TEST(GoodputValues, ReadRowsAndLimits) {
     const Result<GoodputRule> rule = parse_group_goodput("tier=gold ttft:200 tpot:50");
     ASSERT_TRUE(rule);
     EXPECT_EQ(rule.value().key->text, "kept.tier");
@@ -375,13 +318,10 @@ TEST(GoodputValues, ReadAKeyAValueAndLimits) {
                              "tier=gold ", "input:4=1 ttft:2"}) {
         EXPECT_FALSE(parse_group_goodput(text)) << text;
     }
-}
-
-TEST(GoodputValues, ReadLimitsOfAllRows) {
-    const Result<GoodputRule> rule = parse_goodput_rule("ttft:200, tpot:50");
-    ASSERT_TRUE(rule);
-    EXPECT_FALSE(rule.value().key);
-    EXPECT_EQ(rule.value().limits.tpot_ns, 50'000'000);
+    const Result<GoodputRule> other_rule = parse_goodput_rule("ttft:200, tpot:50");
+    ASSERT_TRUE(other_rule);
+    EXPECT_FALSE(other_rule.value().key);
+    EXPECT_EQ(other_rule.value().limits.tpot_ns, 50'000'000);
     EXPECT_EQ(parse_goodput("ttft_due:600").value().ttft_due_ns, 600'000'000);
     for (const char* text : {"", " ", "ttft", "ttft:0", "itl:5", "ttft:-1"}) {
         EXPECT_FALSE(parse_goodput_rule(text)) << text;
@@ -393,7 +333,7 @@ TEST(GoodputValues, ReadLimitsOfAllRows) {
     }
 }
 
-TEST(GoodputValues, AKeptColumnMustBeKept) {
+TEST(GoodputValues, KeptColumnsAskedRulesAndGoodRows) {
     const GoodputRules rules{parse_goodput_rule("tier=gold ttft:1").value()};
     EXPECT_EQ(group_refusal(rules, {}, {"pod", "tier"}), "");
     EXPECT_TRUE(says(group_refusal(rules, {}, {"pod"}), "--keep tier"));
@@ -401,10 +341,7 @@ TEST(GoodputValues, AKeptColumnMustBeKept) {
                      "the column is kept.model"));
     const Threshold gold = parse_fail_if("tier=gold ttft:p99 > 2s").value();
     EXPECT_TRUE(says(group_refusal({}, {gold}, {"pod"}), "--fail-if \"tier=gold ..\" uses a"));
-}
-
-/// What is asked of a finished run goes before what it was told, and the rest of that stays.
-TEST(GoodputValues, AskedRulesGoBeforeThoseOfTheRun) {
+    /// What is asked of a finished run goes before what it was told, and the rest of that stays.
     const auto rule = [](const char* text) { return parse_goodput_rule(text).value(); };
     const GoodputRules run{rule("ttft:200"), rule("tier=gold ttft:50")};
     const GoodputRules both = with_rules({rule("tpot:20")}, run);
@@ -414,9 +351,6 @@ TEST(GoodputValues, AskedRulesGoBeforeThoseOfTheRun) {
     EXPECT_EQ(group_text(both[1]), "kept.tier=gold");
     EXPECT_EQ(with_rules({rule("tier=gold ttft:10")}, run).size(), 2U);
     EXPECT_EQ(with_rules({}, run).size(), 2U);
-}
-
-TEST(GoodputValues, ARuleOnGoodRowsNeedsLimits) {
     const Threshold good = parse_threshold("good < 99 %").value();
     const Threshold ttft = parse_threshold("ttft:p50 > 1s").value();
     EXPECT_EQ(limits_missing({ttft}), "");
@@ -437,7 +371,7 @@ Words times(std::size_t count) {
     return words;
 }
 
-TEST(HeaderOptions, NameWhatIsRecorded) {
+TEST(HeaderOptions, NameWhatIsRecordedOrAsked) {
     EXPECT_EQ(recorded({}), Words{});
     EXPECT_EQ(recorded({"--record-header", "X-Pod", "--record-header=x-worker"}),
               (Words{"X-Pod", "x-worker"}));
@@ -449,10 +383,7 @@ TEST(HeaderOptions, NameWhatIsRecorded) {
     for (const char* wrong : {"", "X Pod", "X-Pod: a", "X\r\nY", "X-\xC3\xA4"}) {
         EXPECT_TRUE(refused({"--record-header", wrong}, "is not a header name")) << wrong;
     }
-}
-
-// A trace of the user's own is not replaced silently.
-TEST(HeaderOptions, NameTracesWhenAsked) {
+    // A trace of the user's own is not replaced silently.
     EXPECT_FALSE(options_with({}).request.traceparent);
     EXPECT_TRUE(options_with({"--traceparent"}).request.traceparent);
     EXPECT_TRUE(
@@ -460,7 +391,7 @@ TEST(HeaderOptions, NameTracesWhenAsked) {
 }
 
 // Values with placeholders are kept apart from those that are the same for all rows.
-TEST(HeaderOptions, TakeValuesFromTheRow) {
+TEST(HeaderOptions, TakeValuesFromTheRowIfItHasThem) {
     const ReplayCommandLine line =
         parse_flags({"--header", "X-Team: a", "--header", "X-Session: s-{session}/{turn}",
                      "--header", R"(X-Json: {"a":{"b":1}})", "--header", "X-Text: {{row}}",
@@ -474,9 +405,6 @@ TEST(HeaderOptions, TakeValuesFromTheRow) {
     EXPECT_EQ(options.request.row_headers[0].name, "X-Session");
     EXPECT_EQ(options.request.row_headers[0].pieces.size(), 4U);
     EXPECT_EQ(options.request.row_headers[1].pieces.at(0).text, "tenant name");
-}
-
-TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
     EXPECT_TRUE(refused({"--header", "X-A: {rwo}"}, "--header X-A: {rwo} is not one of {row},"));
     EXPECT_TRUE(refused({"--header", "X-A: {session }"}, "{session } is not one of"));
     EXPECT_TRUE(refused({"--header", "X-A: a{session"}, "{session is not one of"));
@@ -492,7 +420,7 @@ TEST(HeaderOptions, RefuseWhatNoRowCanFill) {
 }
 
 // A family of headers is set at once, behind those of the user.
-TEST(HeaderOptions, NameSessionsToRouters) {
+TEST(HeaderOptions, NameSessionsUsersAndPlaces) {
     EXPECT_TRUE(options_with({}).request.row_headers.empty());
     const ReplayCommandLine line =
         parse_flags({"--session-headers", "agentx", "--header", "x-session-id: fixed", "--header",
@@ -505,18 +433,12 @@ TEST(HeaderOptions, NameSessionsToRouters) {
     EXPECT_EQ(request.row_headers[5].name, "X-Dynamo-Parent-Session-ID");
     EXPECT_EQ(to_text(request.row_headers[5].pieces.at(0)), "parent");
     EXPECT_TRUE(refused({"--session-headers", "x"}, "is not one of none, agentx"));
-}
-
-// Nobody sends a row where there are no users; a pass there always is.
-TEST(HeaderOptions, KnowUsersOnlyWhereTheyPlay) {
+    // Nobody sends a row where there are no users; a pass there always is.
     EXPECT_TRUE(refused({"--header", "X-U: {user}"}, "add --users N, or remove {user}"));
     EXPECT_EQ(options_with({"--header", "X-U: {user}", "--users", "2"}).request.row_headers.size(),
               1U);
     EXPECT_EQ(options_with({"--header", "X-P: {pass}"}).request.row_headers.size(), 1U);
-}
-
-// Where to connect is no URL; the target keeps its name.
-TEST(HeaderOptions, ConnectElsewhere) {
+    // Where to connect is no URL; the target keeps its name.
     const ReplayOptions options = options_with({"--connect-to", "[::1]:9"});
     ASSERT_TRUE(options.server.connect_to);
     EXPECT_EQ(place_text(*options.server.connect_to), "[::1]:9");
@@ -524,10 +446,7 @@ TEST(HeaderOptions, ConnectElsewhere) {
     EXPECT_FALSE(options_with({}).server.connect_to);
     EXPECT_TRUE(refused({"--connect-to", "http://p:1"}, "use HOST:PORT or unix:PATH"));
     EXPECT_TRUE(refused({"--connect-to", "p"}, "use HOST:PORT or unix:PATH"));
-}
-
-// AIBrix says which pod answered: no flag is needed for that, and none is in its way.
-TEST(HeaderOptions, NameWhatTheGatewaySays) {
+    // AIBrix says which pod answered: no flag is needed for that, and none is in its way.
     EXPECT_EQ(recorded({"--api", "aibrix"}), (Words{"target-pod", "target-pod-ip", "request-id"}));
     EXPECT_EQ(recorded({"--api", "aibrix", "--record-header", "Target-Pod"}),
               (Words{"Target-Pod", "target-pod-ip", "request-id"}));
@@ -543,7 +462,7 @@ SynthCommandLine parsed(const std::string& line) {
     return parse_synth_options(words_of(line));
 }
 
-TEST(SynthOptions, HaveDefaults) {
+TEST(SynthOptions, HaveDefaultsAndHelp) {
     const SynthCommandLine line = parsed("random");
     ASSERT_EQ(line.kind, SynthCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.out, "-");
@@ -554,16 +473,13 @@ TEST(SynthOptions, HaveDefaults) {
     EXPECT_EQ(spec.input.low, 1024);
     EXPECT_EQ(parsed("prefix --to mooncake").options.spec.block_size, 512U);
     EXPECT_EQ(parsed("prefix").options.spec.block_size, 16U);
-}
-
-TEST(SynthOptions, HelpWithEachKind) {
     EXPECT_TRUE(says(parsed("--help").text, "stress reactivation"));
     for (const char* kind :
          {"random", "prefix", "chat", "agents", "stress reuse", "stress working-set",
           "stress offload", "stress compaction", "stress reactivation", "stress fan-out"}) {
-        const SynthCommandLine line = parsed(std::string(kind) + " --help");
-        EXPECT_EQ(line.kind, SynthCommandLine::Kind::help);
-        EXPECT_TRUE(says(line.text, "--seed"));
+        const SynthCommandLine other_line = parsed(std::string(kind) + " --help");
+        EXPECT_EQ(other_line.kind, SynthCommandLine::Kind::help);
+        EXPECT_TRUE(says(other_line.text, "--seed"));
         EXPECT_EQ(parsed(kind).kind, SynthCommandLine::Kind::run) << parsed(kind).text;
     }
 }

@@ -16,14 +16,11 @@ ArrivalRules rules_with(const Words& flags) {
     return workload.arrivals.value_or(ArrivalRules());
 }
 
-TEST(RateOptions, AreNoneByDefault) {
+TEST(RateOptions, AreNoneReadOrRamps) {
     const WorkloadFlags workload = options_with({}).workload;
     EXPECT_FALSE(workload.arrivals);
     EXPECT_FALSE(workload.concurrency);
     EXPECT_FALSE(workload.files.times_free);
-}
-
-TEST(RateOptions, AreRead) {
     for (const auto& [text, rate] : {std::pair{"10", 10.0}, std::pair{"2.5/s", 2.5},
                                      std::pair{"600/m", 10.0}, std::pair{"1e3/h", 1e3 / 3600}}) {
         EXPECT_EQ(rules_with({"--rate", text}).curve.last_rate(), rate) << text;
@@ -42,9 +39,6 @@ TEST(RateOptions, AreRead) {
     EXPECT_TRUE(gamma.scaled);
     EXPECT_TRUE(options_with({"--rate", "1"}).workload.files.times_free);
     EXPECT_FALSE(options_with({"--rate", "1", "--arrivals", "recorded"}).workload.files.times_free);
-}
-
-TEST(RateOptions, AreRamps) {
     EXPECT_EQ(rules_with({"--ramp", "0:10:20s"}).curve.arrivals_by(20), 100);
     EXPECT_EQ(rules_with({"--ramp", "60/m:10:1m:steps=2"}).curve.arrivals_by(60), 330);
     const ArrivalRules curved = rules_with({"--ramp", "1:4:10s:exponential"});
@@ -103,7 +97,7 @@ std::string shape_of(const std::string& lines, RateCurve* curve = nullptr) {
     return at == line.text.npos ? line.text : line.text.substr(at);
 }
 
-TEST(RateOptions, AreShapes) {
+TEST(RateOptions, AreShapesAndKeepRowsOpen) {
     RateCurve curve(0);
     EXPECT_EQ(shape_of("seconds,rate\n# a day\n0, 0\r\n\n10,60/m\n10,3\n20,3", &curve), "");
     EXPECT_NEAR(curve.arrivals_by(10), 5, 1e-12);
@@ -119,9 +113,6 @@ TEST(RateOptions, AreShapes) {
           std::pair{"0,0\n9,0\n", "shape.csv: its rate is always 0"}}) {
         EXPECT_TRUE(shape_of(lines).starts_with(why)) << shape_of(lines);
     }
-}
-
-TEST(RateOptions, KeepRowsOpen) {
     const WorkloadFlags workload =
         options_with(
             words_of("--concurrency 8 --recycle --for 1m --on-failure retry:2 --user-ramp 5s"))
@@ -261,7 +252,7 @@ TEST(ReplayOptions, TakeEveryFlag) {
 }
 
 // The habits of four other tools.
-TEST(ReplayOptions, TakeTheSpellingOfOtherTools) {
+TEST(ReplayOptions, TakeTheSpellingOfOtherToolsAndAnyUrl) {
     const ReplayOptions options =
         parse_replay_options(
             words_of("t --host h --port 9 --backend vllm --model-name m --scale-factor 3 "
@@ -275,10 +266,7 @@ TEST(ReplayOptions, TakeTheSpellingOfOtherTools) {
     EXPECT_EQ(options.workload.plan.duration_ns, 60'000'000'000);
     EXPECT_EQ(options.results.out, "d");
     EXPECT_EQ(options.results.goodput.at(0).limits.e2e_ns, 1'000'000);
-}
-
-// `--endpoint` is a path, or the whole URL of the API; both end at the same request target.
-TEST(ReplayOptions, FindTheApiWhereverTheUrlEnds) {
+    // `--endpoint` is a path, or the whole URL of the API; both end at the same request target.
     const auto target = [](Words words) {
         words.insert(words.begin(), "t");
         const ReplayCommandLine line = parse_replay_options(words, "");
@@ -296,29 +284,24 @@ TEST(ReplayOptions, FindTheApiWhereverTheUrlEnds) {
     EXPECT_EQ(target({"--url", "unix:/run/s"}), " " + chat);
 }
 
-TEST(ReplayOptions, TakeSeveralServersAndTraces) {
+TEST(ReplayOptions, TakeServersKeysAndWhatTheApiAsksFor) {
     const ReplayOptions options =
         parse_replay_options({"a", "-", "--url", "h:1", "--url=h:2", "b"}, "").options;
     EXPECT_EQ(options.workload.files.paths, (Words{"a", "-", "b"}));
     ASSERT_EQ(options.server.targets.size(), 2U);
     EXPECT_EQ(options.server.targets[1].url.port, 2);
-}
-
-// The flag goes before the environment, a header of the user's own before both.
-TEST(ReplayOptions, SendTheKeyAsABearerToken) {
-    const auto authorization = [](const ReplayOptions& options) {
-        return options.request.headers.empty() ? "" : options.request.headers.back().value;
+    // The flag goes before the environment, a header of the user's own before both.
+    const auto authorization = [](const ReplayOptions& other_options) {
+        return other_options.request.headers.empty() ? ""
+                                                     : other_options.request.headers.back().value;
     };
     EXPECT_EQ(authorization(options_with({}, "sk-env")), "Bearer sk-env");
     EXPECT_EQ(authorization(options_with({"--api-key", "sk-flag"}, "sk-env")), "Bearer sk-flag");
     EXPECT_EQ(authorization(options_with({"--header", "authorization: Basic x"}, "sk-env")),
               "Basic x");
     EXPECT_TRUE(refused({"--api-key", "a", "--header", "Authorization: b"}, "cannot be combined"));
-}
-
-// What an API wants in its head goes there, unless the user says otherwise; whole answers have
-// paths.
-TEST(ReplayOptions, AddWhatTheApiAsksFor) {
+    // What an API wants in its head goes there, unless the user says otherwise; whole answers have
+    // paths.
     const auto headers = [](const Words& flags) {
         std::string text;
         for (const Header& header : options_with(flags, "sk-env").request.headers) {
@@ -336,9 +319,6 @@ TEST(ReplayOptions, AddWhatTheApiAsksFor) {
     EXPECT_EQ(options_with({"--api", "tgi"}, "").server.targets[0].api_path, "/generate_stream");
     EXPECT_EQ(options_with(words_of("--api tgi --no-stream"), "").server.targets[0].api_path,
               "/generate");
-}
-
-TEST(ReplayOptions, NeedNoServerForADryRun) {
     EXPECT_EQ(parse_replay_options({"t", "--dry-run"}, "").kind, Kind::run);
     EXPECT_TRUE(says(refusal_of({"t"}), "--url is missing"));
 }
@@ -368,7 +348,7 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_of({"t", "--url", "h", "--host", "h"}), "given twice"));
 }
 
-TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
+TEST(ReplayOptions, AreRefusedOrSayHowServersAreUsed) {
     EXPECT_TRUE(refused({"--prompt", "ids"}, "openai-completions"));
     EXPECT_TRUE(refused({"--no-preflight"}, "--model"));
     EXPECT_TRUE(refused({"--start", "2", "--end", "2"}, "--end"));
@@ -383,45 +363,30 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
               WriterCpu::Where::beside);
     EXPECT_EQ(options_with(words_of("--start 2 --end 2.000000001")).workload.plan.end_ns,
               2'000'000'001);
-}
-
-TEST(ReplayOptions, NameTheLengthAndTheServersBlocks) {
     EXPECT_TRUE(refused({"--length-field", "n"}, "auto, max_tokens"));
     EXPECT_TRUE(refused(words_of("--length-field max_tokens --api anthropic"),
                         "--length-field cannot be used with --api anthropic"));
     EXPECT_EQ(options_with({"--server-block", "16"}).server.server_block, 16U);
-}
-
-TEST(ReplayOptions, SayHowConnectionsAreUsed) {
     EXPECT_EQ(options_with({}).sending.connection, ConnectionRule::reuse);
     EXPECT_EQ(options_with({"--connection", "fresh"}).sending.connection, ConnectionRule::fresh);
     EXPECT_EQ(options_with({"--connection", "sticky"}).sending.connection, ConnectionRule::sticky);
     EXPECT_TRUE(refused({"--connection", "5"}, "not one of reuse, fresh, sticky"));
-}
-
-TEST(ReplayOptions, SayHowServersShare) {
     EXPECT_EQ(options_with({}).sending.balance, Balance::turn);
     EXPECT_EQ(options_with({"--balance", "session"}).sending.balance, Balance::session);
     EXPECT_TRUE(refused({"--balance", "random"}, "not one of turn, session"));
 }
 
-TEST(ReplayOptions, NameTheFlagThatWasMeant) {
+TEST(ReplayOptions, NameTheFlagThatWasMeantAndNoSecret) {
     EXPECT_TRUE(refused({"--sped", "2"}, "unknown flag --sped; did you mean --speed?"));
     EXPECT_TRUE(refused({"--quantum", "x"}, "unknown flag --quantum"));
     EXPECT_FALSE(refused({"--quantum", "x"}, "did you mean"));
-}
-
-// Neither a key nor the user part of a URL is repeated in a refusal.
-TEST(ReplayOptions, AreRefusedWithoutRepeatingSecrets) {
+    // Neither a key nor the user part of a URL is repeated in a refusal.
     EXPECT_FALSE(says(refusal_of({"t", "--url", "http://u:sk-1@h"}), "sk-1"));
     EXPECT_FALSE(says(refusal_of({"t", "--endpoint", "http://u:sk-1@h"}), "sk-1"));
     EXPECT_FALSE(refused({"--api-key", "sk\x01-1"}, "-1"));
     EXPECT_FALSE(refused({"--header", "Authorization: sk\x01-1"}, "-1"));
     EXPECT_FALSE(refused({"--apikey=sk-1"}, "sk-1"));
-}
-
-// The help lists our names with unit and default, ends with examples, and hides the aliases.
-TEST(ReplayOptions, HaveAHelp) {
+    // The help lists our names with unit and default, ends with examples, and hides the aliases.
     const ReplayCommandLine line = parse_replay_options({"--help", "all"}, "");
     ASSERT_EQ(line.kind, Kind::help);
     for (const char* part : {"--speed X", "[1M]", "[600s]", "[exact]", "Examples:", "--dry-run"}) {
@@ -498,23 +463,17 @@ TEST(UserOptions, AreRead) {
 }
 
 // --gap none leaves nothing between a place and what follows, either.
-TEST(UserOptions, BoundTheWarmStartByTheGaps) {
+TEST(UserOptions, HoldBesideEachOtherOrAreNothing) {
     EXPECT_EQ(users_with({"--gap", "none"}).users.start.gap_cap_ns, 0);
     EXPECT_EQ(users_with({"--gap", "start-to-start"}).users.start.gap_cap_ns, std::nullopt);
-}
-
-// `--on-failure` and `--on-429` hold beside each other, in any order.
-TEST(UserOptions, KeepBothFailureRules) {
+    // `--on-failure` and `--on-429` hold beside each other, in any order.
     for (const Words& flags : {Words{"--on-429", "wait", "--on-failure", "continue"},
                                Words{"--on-failure", "continue", "--on-429", "wait"}}) {
         const FailureRules rules = users_with(flags).users.failures;
         EXPECT_EQ(rules.rule, FailureRule::go_on);
         EXPECT_TRUE(rules.waits_for_429);
     }
-}
-
-// What shapes users is nothing without them.
-TEST(UserOptions, AreNothingWithoutUsers) {
+    // What shapes users is nothing without them.
     const std::vector<std::pair<Words, std::string>> flags = {
         {{"--user-ramp", "5s"}, "--user-ramp"},
         {{"--session-order", "shuffle"}, "--session-order"},
@@ -599,7 +558,7 @@ TEST(UserOptions, RefuseContradictions) {
 }
 
 // What stands just beside a contradiction is taken.
-TEST(UserOptions, TakeWhatDoesNotContradict) {
+TEST(UserOptions, TakeWhatDoesNotContradictAndRefuseValues) {
     EXPECT_EQ(users_with(words_of("--for 5s --user-ramp 4.999999999s")).users.ramp_ns,
               4'999'999'999);
     EXPECT_TRUE(users_with({"--start-within", "0:1", "--output", "free"}).users.start.is_inside());
@@ -607,10 +566,7 @@ TEST(UserOptions, TakeWhatDoesNotContradict) {
     EXPECT_EQ(users_with({"--sessions", "closed"}).files.sessions, Sessions::closed);
     EXPECT_EQ(users_with(words_of("--start-by timeline --prime exact --on-429 record")).users.users,
               4u);
-}
-
-// A value that means nothing is refused with its flag and what may stand there.
-TEST(UserOptions, RefuseValues) {
+    // A value that means nothing is refused with its flag and what may stand there.
     EXPECT_TRUE(says(refusal_of_users({"--session-order", "random"}),
                      "--session-order \"random\" is not one of file, shuffle"));
     EXPECT_TRUE(says(refusal_of_users({"--on-failure", "retry:31"}),
@@ -631,7 +587,7 @@ WorkloadFlags closed_with(Words flags) {
     return options_with(flags).workload;
 }
 
-TEST(GapOptions, AreRead) {
+TEST(GapOptions, AreReadOfClosedSessionsInAnySpelling) {
     EXPECT_EQ(closed_with({}).gap, std::nullopt);
     EXPECT_EQ(closed_with({}).gap_cap_ns, std::nullopt);
     EXPECT_EQ(closed_with({"--gap", "end-to-start"}).gap, GapRule::end_to_start);
@@ -639,9 +595,6 @@ TEST(GapOptions, AreRead) {
     const WorkloadFlags both = closed_with({"--gap", "start-to-start", "--gap-cap", "1m"});
     EXPECT_EQ(both.gap, GapRule::start_to_start);
     EXPECT_EQ(both.gap_cap_ns, 60'000'000'000);
-}
-
-TEST(GapOptions, AreForClosedSessions) {
     const char* const remedy = "no row waits; add --sessions closed";
     EXPECT_TRUE(refused({"--gap", "none"}, remedy));
     EXPECT_TRUE(refused({"--gap-cap", "2", "--sessions", "open"}, remedy));
@@ -649,10 +602,8 @@ TEST(GapOptions, AreForClosedSessions) {
                         "--gap \"late\" is not one of end-to-start, start-to-start, none"));
     EXPECT_TRUE(refused({"--gap", "none", "--gap-cap", "2", "--sessions", "closed"},
                         "leaves no gaps for --gap-cap to shorten; remove one"));
-}
-
-// kv-cache-tester's and AIPerf's. What counts answers twice there is refused with what does not.
-TEST(GapOptions, HaveOtherSpellings) {
+    // kv-cache-tester's and AIPerf's. What counts answers twice there is refused with what does
+    // not.
     const WorkloadFlags tester =
         closed_with({"--timing-strategy", "think-only", "--max-delay", "60"});
     EXPECT_EQ(tester.gap, GapRule::end_to_start);
@@ -670,20 +621,17 @@ TEST(GapOptions, HaveOtherSpellings) {
 // Flags of what is shown and written: limits with units, the table, the file of the records.
 
 // Limits with units, as people write them.
-TEST(ReplayOptions, GoodputTakesUnits) {
+TEST(ReplayOptions, GoodputTakesUnitsAndHasGroups) {
     const ReplayOptions options = options_with({"--goodput", "ttft:2s", "tpot:50ms", "e2e:1m30s"});
     ASSERT_EQ(options.results.goodput.size(), 1U);
     EXPECT_EQ(options.results.goodput[0].limits.ttft_ns, 2'000'000'000);
     EXPECT_EQ(options.results.goodput[0].limits.tpot_ns, 50'000'000);
     EXPECT_EQ(options.results.goodput[0].limits.e2e_ns, 90'000'000'000);
-}
-
-// Limits of some rows, quoted or not; of a kept column only where that is kept.
-TEST(ReplayOptions, GoodputHasGroups) {
-    const ReplayOptions options =
+    // Limits of some rows, quoted or not; of a kept column only where that is kept.
+    const ReplayOptions other_options =
         options_with({"--keep", "tier", "--goodput", "ttft:200", "--goodput",
                       "tier=gold ttft:100 tpot:50", "--goodput", "url=http://a:1/v1", "e2e:3s"});
-    const GoodputRules& rules = options.results.goodput;
+    const GoodputRules& rules = other_options.results.goodput;
     ASSERT_EQ(rules.size(), 3U);
     EXPECT_FALSE(rules[0].key);
     EXPECT_EQ(rules[1].key->text, "kept.tier");
@@ -699,30 +647,21 @@ TEST(ReplayOptions, GoodputHasGroups) {
 }
 
 // What is on the screen, and how much of it.
-TEST(ReplayOptions, ChooseTheTable) {
+TEST(ReplayOptions, ChooseTableEndAndFiles) {
     EXPECT_EQ(options_with({}).results.table, TableKind::compact);
     EXPECT_EQ(options_with({"--table", "full"}).results.table, TableKind::full);
     EXPECT_TRUE(refused({"--table", "long"}, "is not one of short, full"));
     EXPECT_TRUE(options_with({"--quiet"}).results.quiet);
     EXPECT_FALSE(options_with({}).results.quiet);
-}
-
-TEST(ReplayOptions, EndWithAPageUnlessItIsNotWanted) {
     EXPECT_TRUE(options_with({}).results.page);
     EXPECT_TRUE(options_with({"--report", "html"}).results.page);
     EXPECT_FALSE(options_with({"--report", "none"}).results.page);
     EXPECT_TRUE(refused({"--report", "pdf"}, "is not one of html, none"));
-}
-
-// The folder of a run is named in what is printed: with one slash between it and its files.
-TEST(ReplayOptions, FoldersHaveNoSlashBehindThem) {
+    // The folder of a run is named in what is printed: with one slash between it and its files.
     EXPECT_EQ(options_with({"--out", "runs/a//"}).results.out, "runs/a");
     EXPECT_EQ(options_with({"--out", "//"}).results.out, "/");
     EXPECT_TRUE(refused({"--out", ""}, "is empty; give it a value, or remove it"));
-}
-
-// A name that promises compression, and plain text in the file.
-TEST(ReplayOptions, RecordsAreNotCompressed) {
+    // A name that promises compression, and plain text in the file.
     for (const char* name : {"r.jsonl.gz", "r.zst", "r.xz", "r.bz2"}) {
         EXPECT_TRUE(refused({"--output-path", name}, "written uncompressed")) << name;
     }

@@ -210,21 +210,12 @@ void check_all(const std::string& program, const std::string& rest, const std::s
     }
 }
 
-TEST(AllToolFlags, Vllm) {
+TEST(AllToolFlags, AreKnown) {
     check_all("vllm bench serve", "", vllm_flags);
-}
-
-TEST(AllToolFlags, Sglang) {
     check_all("python3 -m sglang.bench_serving", "--dataset-name random-ids", sglang_flags);
-}
-
-TEST(AllToolFlags, Aiperf) {
     check_all("aiperf profile", "", aiperf_flags);
     check_all("genai-perf profile", "", aiperf_flags);
     check_all("genai-perf profile", "", genai_perf_flags);
-}
-
-TEST(AllToolFlags, Guidellm) {
     const std::string data = "--data prompt_tokens=8,output_tokens=8 --profile constant --rate 3";
     check_all("guidellm benchmark run", "--max-seconds 9 --target h:2 " + data, guidellm_flags);
     check_all("guidellm benchmark", "--max-seconds 9 --target h:2 " + data, old_guidellm_flags);
@@ -262,7 +253,7 @@ const std::string tutorial =
     "0.0 --trajectory-start-max-ratio 1.0 --benchmark-duration 1800 --random-seed 20260707 --ui "
     "simple";
 
-TEST(Aiperf, AgentxTutorial) {
+TEST(Aiperf, AgentxTutorialAndDataSets) {
     const std::string command = tutorial + " --input-file traces";
     const Spelled out = profile(command);
     EXPECT_EQ(out.refused, "");
@@ -279,14 +270,11 @@ TEST(Aiperf, AgentxTutorial) {
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.workload.users.users, 32U);
     EXPECT_TRUE(line.options.workload.users.recycle);
-}
-
-// The name of a data set is not a file: where none is given, it is said how to get one.
-TEST(Aiperf, SaysHowToGetADataSet) {
-    const ReplayCommandLine line = replayed(tutorial);
-    ASSERT_EQ(line.kind, ReplayCommandLine::Kind::refused);
-    EXPECT_TRUE(says(line.text, "semianalysisai/cc-traces-weka-062126 --local-dir traces"));
-    EXPECT_TRUE(says(line.text, "--input-file traces"));
+    // The name of a data set is not a file: where none is given, it is said how to get one.
+    const ReplayCommandLine other_line = replayed(tutorial);
+    ASSERT_EQ(other_line.kind, ReplayCommandLine::Kind::refused);
+    EXPECT_TRUE(says(other_line.text, "semianalysisai/cc-traces-weka-062126 --local-dir traces"));
+    EXPECT_TRUE(says(other_line.text, "--input-file traces"));
     const auto missing = [](const std::string& flag, const std::string& name) {
         return profile(flag + " " + name).trace_missing;
     };
@@ -326,7 +314,7 @@ TEST(Aiperf, InferencexReplayCommand) {
 }
 
 // InferenceX pull request 993 on LMCache's traces: no scenario, users all the same.
-TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
+TEST(Aiperf, ConcurrencyIsUsersAndRatesHaveCaps) {
     EXPECT_EQ(own_words("--input-file F --custom-dataset-type mooncake_trace --concurrency 4 "
                         "--benchmark-duration 60 --benchmark-grace-period 0"),
               "F --format mooncake-delta --users ..4 --for 60 --drain 0 --recycle");
@@ -339,10 +327,8 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_EQ(own_words("--input-file F --custom-dataset-type burst_gpt_trace --concurrency 4"),
               "F --format burstgpt --concurrency 4")
         << "rows without sessions";
-}
-
-// docs/tutorials/arrival-patterns.md, ramping.md: beside a rate the number of requests is a cap.
-TEST(Aiperf, Rates) {
+    // docs/tutorials/arrival-patterns.md, ramping.md: beside a rate the number of requests is a
+    // cap.
     EXPECT_EQ(
         own_words("--input-file F --request-rate 50 --arrival-pattern gamma --arrival-smoothness "
                   "0.5 --concurrency 100 --benchmark-duration 60 --random-seed 42"),
@@ -357,16 +343,13 @@ TEST(Aiperf, Rates) {
 }
 
 // Slices of its results, or how often they are shown; ours beside them stands.
-TEST(Aiperf, SlicesArePeriods) {
+TEST(Aiperf, SlicesArePeriodsAndDataGoesRound) {
     EXPECT_EQ(own_words("F --stats-interval 30"), "F --period 30");
     const Spelled both = profile("F --url h --stats-interval 30 --slice-duration 1.0");
     EXPECT_EQ(line_of_words(both.arguments), "F --url h --period 1.0");
     EXPECT_TRUE(says(both.notes.back(), "--stats-interval 30 is ignored"));
     EXPECT_EQ(own_words("F --period 5s --slice-duration 1"), "F --period 5s");
     EXPECT_EQ(own_words("F --stats-interval 0"), "F");
-}
-
-TEST(Aiperf, RefusesWhatWouldBeAnotherLoad) {
     for (const std::string flags :
          {"--scenario other", "--cache-bust none", "--synthesis-max-isl 9",
           "--agentic-cache-warmup-duration 9", "--burst-phase-starts",
@@ -376,10 +359,7 @@ TEST(Aiperf, RefusesWhatWouldBeAnotherLoad) {
     }
     EXPECT_EQ(own_words("F --extra-inputs a:1 b:x --streaming"),
               R"(F --extra-body {"a":1,"b":"x"})");
-}
-
-// A data set that is too short is gone through again, with and without an end by time.
-TEST(Aiperf, GoesRoundItsDataSet) {
+    // A data set that is too short is gone through again, with and without an end by time.
     const auto with = [](const std::string& flags) {
         return own_words("--input-file t.jsonl --custom-dataset-type mooncake_trace " + flags);
     };
@@ -503,17 +483,11 @@ void expect_each(std::span<const Expected> flags) {
     }
 }
 
-TEST(KvCacheTester, TakesEachOfThe48FlagsOfMain) {
+TEST(KvCacheTester, TakesEachFlagAndPullRequest993) {
     EXPECT_EQ(std::size(of_main), 48U);
     expect_each(of_main);
-}
-
-TEST(KvCacheTester, TakesWhatItsBranchesAdd) {
     expect_each(of_branches);
-}
-
-// Nothing that has no effect goes without a line.
-TEST(KvCacheTester, NotesWhatHasNoEffect) {
+    // Nothing that has no effect goes without a line.
     for (const Expected& one : of_main) {
         const std::string typed = one.typed;
         if (one.flag != nullptr || typed.starts_with("--advance")) {
@@ -523,10 +497,7 @@ TEST(KvCacheTester, NotesWhatHasNoEffect) {
             spelled_with(one.value == nullptr ? Words{typed} : Words{typed, one.value});
         EXPECT_TRUE(has_note(out, typed)) << typed;
     }
-}
-
-// InferenceX pull request 993, benchmarks/single_node/multiturn_fp8_h200_trace_replay.sh.
-TEST(KvCacheTester, PullRequest993) {
+    // InferenceX pull request 993, benchmarks/single_node/multiturn_fp8_h200_trace_replay.sh.
     const Words command = words_of(
         "python3 /kv/trace_replay_tester.py --api-endpoint http://localhost:8888 --trace-directory "
         "traces_neon --timing-strategy think-only --output-dir R/trace_replay --start-users 8 "
@@ -545,7 +516,7 @@ TEST(KvCacheTester, PullRequest993) {
 }
 
 // Users that are added while the run goes on, as the tool adds them.
-TEST(KvCacheTester, AddsUsers) {
+TEST(KvCacheTester, AddsUsersAndFlagsSaySomethingTogether) {
     const Words command{"trace_replay_tester.py", "--start-users", "2"};
     const Words grown = spell(command).arguments;
     EXPECT_TRUE(has_pair(grown, "--users", "2..50"));
@@ -561,9 +532,6 @@ TEST(KvCacheTester, AddsUsers) {
     EXPECT_EQ(line.options.workload.users.users_first, 10U);
     EXPECT_EQ(text_of(*line.options.workload.grow), "ttft:p95:1500ms");
     EXPECT_EQ(line.options.results.period_ns, 15'000'000'000);
-}
-
-TEST(KvCacheTester, SaysWhatSeveralFlagsSayTogether) {
     EXPECT_TRUE(has_pair(spelled_with({"--slo-ttft", "0.5", "--slo-decode-tps", "100"}).arguments,
                          "--goodput", "ttft:500 tpot:10"));
     EXPECT_TRUE(has_pair(spelled_with({"--temperature", "0.7", "--top-k=20"}).arguments,
@@ -574,10 +542,7 @@ TEST(KvCacheTester, SaysWhatSeveralFlagsSayTogether) {
     EXPECT_TRUE(has_pair(spelled_with({}).arguments, "--gap-cap", "600"));
     EXPECT_TRUE(has_pair(spelled_with({"--tokenizer", "/m/tokenizer.json"}).arguments,
                          "--tokenizer", "/m/tokenizer.json"));
-}
-
-// The same names without the program are as ever.
-TEST(KvCacheTester, NamesGoByTheProgram) {
+    // The same names without the program are as ever.
     EXPECT_NE(spell({"t", "--time-scale", "2"}).refused, "");
     EXPECT_EQ(line_of_words(spell({"t", "--seed", "1"}).arguments), "t --seed 1");
     EXPECT_EQ(line_of_words(spell({"t", "--max-context", "9"}).arguments), "t --max-context 9");

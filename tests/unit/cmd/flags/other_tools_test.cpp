@@ -44,7 +44,7 @@ std::string reply_to(const std::string& line) {
 }
 
 // `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
-TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
+TEST(ForeignRates, RatesOfEachTool) {
     EXPECT_EQ(spelled_line("t --url h --rate 10"), "t --url h --rate 10");
     EXPECT_EQ(spelled_line("t --url h --rate 10 --profile replay"), "t --url h --speed 0.1");
     EXPECT_EQ(spelled_line("t --url h --rate-type=replay --rate 0.5"), "t --url h --speed 2");
@@ -54,10 +54,7 @@ TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
     EXPECT_TRUE(refusal("t --rate-type sweep").starts_with("--rate-type \"sweep\": "));
     EXPECT_NE(refusal("t --url h --user-centric-rate=2"), "");
     EXPECT_NE(refusal("t --rate 1 --request-rate 1"), "");
-}
-
-// vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
-TEST(ForeignRates, VllmRates) {
+    // vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
     const auto vllm = [](const std::string& flags) {
         const std::string line =
             "vllm bench serve --url h --dataset-path t --backend openai " + flags;
@@ -72,20 +69,14 @@ TEST(ForeignRates, VllmRates) {
     EXPECT_EQ(vllm("--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20"),
               "--ramp 1:20:rows:linear");
     EXPECT_NE(refusal("vllm bench serve --ramp-up-strategy linear"), "");
-}
-
-// SGLang's gaps are not stretched; nor are those of a command line without a tool.
-TEST(ForeignRates, OtherRates) {
+    // SGLang's gaps are not stretched; nor are those of a command line without a tool.
     EXPECT_EQ(spelled_line("python3 -m sglang.bench_serving --url h --dataset-path t "
                            "--request-rate 8 --max-concurrency 64"),
               "--url h t --api sglang --rate 8 --max-inflight 64");
     EXPECT_EQ(spelled_line("t --url=h --request-rate 8 --burstiness 2"),
               "t --url h --rate 8 --arrivals gamma:2");
     EXPECT_EQ(spelled_line("t --url h --num-concurrency 8"), "t --url h --concurrency 8");
-}
-
-// GuideLLM: the profile says what its number is.
-TEST(ForeignRates, GuidellmProfiles) {
+    // GuideLLM: the profile says what its number is.
     const auto guidellm = [](const std::string& flags) {
         return after("--url h t ", spelled_line("guidellm run --target h --data t " + flags));
     };
@@ -104,7 +95,7 @@ TEST(ForeignRates, GuidellmProfiles) {
 }
 
 // As `--rate "$RATE"` is where RATE was never set.
-TEST(ForeignRates, SaysWhichValueIsWrong) {
+TEST(ForeignRates, SayWhatIsWrongAndWhatIsOurs) {
     EXPECT_EQ(spell({"t", "--url", "h", "--rate", ""}).refused,
               "--rate \"\" is empty; give it a value, or remove it");
     EXPECT_EQ(refusal("t --url h --max-concurrency="),
@@ -116,10 +107,7 @@ TEST(ForeignRates, SaysWhichValueIsWrong) {
         const std::string why = refusal(std::string("t --url h --burstiness ") + shape);
         EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
     }
-}
-
-// A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
-TEST(ForeignRates, ConcurrencyIsOurs) {
+    // A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
     EXPECT_EQ(spelled_line("t --url h --concurrency 20"), "t --url h --concurrency 20");
     EXPECT_EQ(
         refusal("t --url h --num-users 3").find("--num-users: its meaning differs between tools; "),
@@ -128,10 +116,7 @@ TEST(ForeignRates, ConcurrencyIsOurs) {
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(
         capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
-}
-
-// A refusal of our flag says under which name it was typed.
-TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
+    // A refusal of our flag says under which name it was typed.
     const auto why = [](Words flags) {
         flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h"});
         return parse_replay_options(flags, "").text;
@@ -142,28 +127,22 @@ TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
 }
 
 // Sampling parameters are members of the body; those of --extra-body go first.
-TEST(ForeignRates, VllmSamplingIsInTheBody) {
+TEST(ForeignRates, VllmSamplingSharegptAndGoodput) {
     const std::string line = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
                                       "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
                                       R"({"top_p":1})", "--request-rate", "inf"});
     EXPECT_TRUE(says(line, R"( {"top_p":1,"temperature":0.5} )"));
-}
-
-// Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
-TEST(ForeignRates, SharegptIsATrace) {
+    // Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
     EXPECT_EQ(spelled_line(
                   "sglang.bench_serving --base-url h --backend vllm-chat --dataset-name sharegpt "
                   "--dataset-path s.json --sharegpt-output-len 64 --max-concurrency 4"),
               "--url h --api vllm-chat --format sharegpt s.json --default-output 64 "
               "--concurrency 4");
     EXPECT_TRUE(says(reply_to("sglang.bench_serving --base-url h"), "--dataset-name random"));
-}
-
-// Good requests are those within limits, which must be said.
-TEST(ForeignRates, GoodNeedsGoodput) {
-    const Words line{"t", "--url", "h", "--fail-if", "good < 100 %"};
-    EXPECT_TRUE(says(parse_replay_options(line, "").text, "add --goodput"));
-    Words limited = line;
+    // Good requests are those within limits, which must be said.
+    const Words other_line{"t", "--url", "h", "--fail-if", "good < 100 %"};
+    EXPECT_TRUE(says(parse_replay_options(other_line, "").text, "add --goodput"));
+    Words limited = other_line;
     limited.insert(limited.end(), {"--goodput", "ttft:200"});
     EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
 }
@@ -196,23 +175,17 @@ TEST(Foreign, TraceReplayer) {
     EXPECT_TRUE(notes(out, "--tokenizer-config"));
     EXPECT_TRUE(notes(out, "--num-producer"));
     EXPECT_TRUE(notes(out, "--channel-capacity"));
-}
-
-// Its short flags, and the route of AIBrix as the header that its gateway reads.
-TEST(Foreign, TraceReplayerShort) {
+    // Its short flags, and the route of AIBrix as the header that its gateway reads.
     EXPECT_EQ(spelled_line("-d mooncake --dataset-path=t.jsonl -a openai -t 60 --aibrix-route "
                            "prefix-cache --endpoint http://h:1"),
               "--format mooncake t.jsonl --api openai-chat --duration 60 --header "
               "'routing-strategy: prefix-cache' --endpoint http://h:1");
-}
-
-// --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
-TEST(Foreign, DatasetAloneIsNotTheirs) {
+    // --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
     EXPECT_EQ(ours("t.jsonl --dataset bailian"), "t.jsonl --dataset bailian");
 }
 
 // ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
-TEST(Foreign, UcmTraceReplay) {
+TEST(Foreign, UcmTraceReplayAndAiperf) {
     const Words command = words_of(
         "--model /m --backend vllm --trace-path /t/c.jsonl --trace-mode trace --host 127.0.0.1 "
         "--port 7800 --save-result --save-prompts --max-concurrency 20");
@@ -224,17 +197,14 @@ TEST(Foreign, UcmTraceReplay) {
     EXPECT_TRUE(notes(out, "--save-prompts"));
     EXPECT_NE(refusal("t --trace-mode benchmark"), "");
     EXPECT_EQ(ours("t --save-prompts f.jsonl"), "t --save-prompts f.jsonl");
-}
-
-// ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
-TEST(Foreign, Aiperf) {
-    const Words command = words_of(
+    // ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
+    const Words other_command = words_of(
         "--model Qwen/Qwen3-0.6B --endpoint-type chat --streaming --url localhost:8000 "
         "--input-file custom_trace.jsonl --custom-dataset-type mooncake_trace --fixed-schedule");
-    EXPECT_EQ(spelled(command),
+    EXPECT_EQ(spelled(other_command),
               "--model Qwen/Qwen3-0.6B --api chat --url localhost:8000 "
               "custom_trace.jsonl --format mooncake-delta");
-    EXPECT_EQ(spell(command).notes.size(), 2U);
+    EXPECT_EQ(spell(other_command).notes.size(), 2U);
     EXPECT_EQ(spelled_line("t --url h --fixed-schedule-start-offset 2000 "
                            "--fixed-schedule-end-offset=4000 --random-seed 7"),
               "t --url h --start 2000ms --end 4000ms --seed 7");
@@ -256,11 +226,8 @@ TEST(Foreign, Guidellm) {
                   "scale=0.5 --constraint kind=max_requests,count=30"),
               "--url h:1 r.jsonl --limit 30 --map time=ts,in=input_tokens,out=generated_tokens "
               "--time-unit s --speed 2");
-}
-
-// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
-// passes.
-TEST(Foreign, GuidellmSettings) {
+    // The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
+    // passes.
     EXPECT_EQ(spelled_line("guidellm run --backend kind=openai_http,target=http://h:8000 "
                            "--profile kind=replay --data kind=trace_synthetic,path=r.jsonl"),
               "--url http://h:8000 r.jsonl --map "
@@ -286,7 +253,7 @@ TEST(Foreign, GuidellmSettings) {
 }
 
 // As it was spelled at first.
-TEST(Foreign, GuidellmBefore) {
+TEST(Foreign, GuidellmBeforeAndNamesOfManyTools) {
     EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
                        "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
                        "--rate", "1.0"}),
@@ -294,18 +261,13 @@ TEST(Foreign, GuidellmBefore) {
               "time=timestamp,in=input_length,out=output_length --time-unit s");
     EXPECT_NE(refusal(R"(--data-args {"type_":"trace_synthetic","x":1})"), "");
     EXPECT_NE(refusal("--profile sweep"), "");
-}
-
-// Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
-TEST(Foreign, GuidellmScalesOfMilliseconds) {
+    // Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's
+    // does.
     EXPECT_EQ(spelled_line("--data kind=mooncake,source.path=t.jsonl,time_scale=0.001 --target h"),
               "t.jsonl --url h --format mooncake --time-unit ms");
     EXPECT_NE(refusal("--data kind=mooncake,source.path=t,time_scale=0.3"), "");
     EXPECT_NE(refusal("--data kind=mooncake,source.path=t,time_scale=0"), "");
-}
-
-// Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
-TEST(Foreign, NamesOfManyTools) {
+    // Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
     for (const char* flag : {"--qps", "--rps"}) {
         EXPECT_TRUE(says(refusal("t --url h " + std::string(flag) + " 10"),
                          "--rate R sends R requests per second"))
@@ -316,15 +278,12 @@ TEST(Foreign, NamesOfManyTools) {
 }
 
 // The short flags of AIPerf and of genai-perf before it.
-TEST(Foreign, AiperfShort) {
+TEST(Foreign, AiperfShortSglangAndProgramWords) {
     for (const char* tool : {"aiperf", "genai-perf"}) {
         EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
                   "--model M --url h:8000 t.jsonl");
     }
-}
-
-// sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
-TEST(Foreign, SglangBenchServing) {
+    // sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
     const Words command = words_of(
         "python3 -m sglang.bench_serving --backend sglang-oai --host h --port 8000 --dataset-name "
         "mooncake --dataset-path t.jsonl --mooncake-slowdown-factor 2.0 --mooncake-num-rounds 1 "
@@ -335,10 +294,7 @@ TEST(Foreign, SglangBenchServing) {
     EXPECT_EQ(spelled_line("t --url h --mooncake-slowdown-factor 1.0"), "t --url h");
     EXPECT_NE(refusal("t --mooncake-slowdown-factor 0.3"), "");
     EXPECT_NE(refusal("t --mooncake-num-rounds 3"), "");
-}
-
-// Whole command lines, program words included.
-TEST(Foreign, ProgramWordsAreDropped) {
+    // Whole command lines, program words included.
     for (const std::string program :
          {"aiperf profile", "vllm bench serve", "vllm-bench", "genai-perf profile",
           "python3 trace_replay.py", "python3.12 -u benchmarks/trace_replay.py",
@@ -361,26 +317,20 @@ TEST(Foreign, ProgramWordsAreDropped) {
 }
 
 // A key of the shell that the command was pasted from is not shown.
-TEST(Foreign, KeysBeforeProgramsAreMasked) {
+TEST(Foreign, KeysAreMaskedAndOurOwnTracesStay) {
     const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
     ASSERT_GE(out.notes.size(), 1U);
     EXPECT_EQ(
         out.notes[0],
         "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless takes the tool's place");
     EXPECT_EQ(ours("API_KEY=sk-1 t.jsonl --url h"), "t.jsonl --url h");
-}
-
-// GuideLLM's backend may have the key.
-TEST(Foreign, GuidellmKeyOfBackend) {
+    // GuideLLM's backend may have the key.
     EXPECT_EQ(spelled_line("t --backend kind=openai_http,target=h:1,api_key=sk-1"),
               "t --url h:1 --api-key sk-1");
     const std::string why = refusal("--backend kind=openai_http,extra_key=sk-1");
     EXPECT_TRUE(says(why, "extra_key=***"));
     EXPECT_FALSE(says(why, "sk-1"));
-}
-
-// Traces that are named as programs are stay traces.
-TEST(Foreign, OurOwnTracesStay) {
+    // Traces that are named as programs are stay traces.
     EXPECT_EQ(ours("python.jsonl java.jsonl"), "python.jsonl java.jsonl");
     for (const char* trace :
          {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
@@ -395,7 +345,7 @@ TEST(Foreign, OurOwnTracesStay) {
 }
 
 // vllm bench serve: what names a dataset without arrival times is refused.
-TEST(Foreign, VllmBench) {
+TEST(Foreign, VllmBenchAndWhatHasNoCounterpart) {
     EXPECT_EQ(spelled_line(
                   "vllm bench serve --backend vllm --model m --host h --port 8000 --dataset-name "
                   "mooncake --dataset-path t.jsonl --num-prompts 50 --ignore-eos "
@@ -404,10 +354,7 @@ TEST(Foreign, VllmBench) {
               "--api vllm --model m --host h --port 8000 --format mooncake t.jsonl --limit 50 "
               "--wait-ready 600 --goodput 'ttft:200 tpot:50'");
     EXPECT_TRUE(says(refusal("--dataset-name hf --dataset-path s.json"), "is not supported"));
-}
-
-// What would change the load, and what cannot be fetched, is refused and not ignored.
-TEST(Foreign, GuidellmWhatHasNoCounterpart) {
+    // What would change the load, and what cannot be fetched, is refused and not ignored.
     for (const std::string& data :
          words_of("kind=mooncake,source.kind=huggingface,source.source=a/b "
                   "kind=mooncake,path=t,min_concurrent_sessions=3 "
@@ -468,7 +415,7 @@ TEST(Foreign, DocumentedLines) {
 }
 
 // One sentence names what cannot be translated, and the way that works.
-TEST(Foreign, DocumentedLinesRefused) {
+TEST(Foreign, DocumentedLinesRefusedAndDataSetsFetched) {
     constexpr DocumentedLine lines[] = {
         {"guidellm run --config chat", "scenario files are not read"},
         {"guidellm run --profile kind=sweep,sweep_size=10", "--profile \"sweep\": has no counter"},
@@ -496,17 +443,14 @@ TEST(Foreign, DocumentedLinesRefused) {
         const std::string why = refusal(line);
         EXPECT_TRUE(says(why, part)) << line << ": " << why;
     }
-}
-
-// A data set's name is not a file: the way to get it is that of the name.
-TEST(Foreign, DataSetsAreFetched) {
-    constexpr DocumentedLine lines[] = {
+    // A data set's name is not a file: the way to get it is that of the name.
+    constexpr DocumentedLine other_lines[] = {
         {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
          "--repo-type dataset a/b"},
         {"aiperf profile --public-dataset sharegpt", "one a line, and add --input-file FILE"},
         {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
     };
-    for (const auto& [line, part] : lines) {
+    for (const auto& [line, part] : other_lines) {
         const std::string why = spell(words_of(line)).trace_missing;
         EXPECT_TRUE(says(why, part)) << line << ": " << why;
     }
@@ -525,7 +469,7 @@ std::string workload(const std::string& line) {
     return "";
 }
 
-TEST(Synthetic, VllmRandom) {
+TEST(Synthetic, Vllm) {
     // The defaults are vllm's: 1,000 prompts of 1,024 tokens, 128 tokens out.
     EXPECT_EQ(workload("vllm bench serve --dataset-name random"),
               "synth:random --rows 1000 --in 1024 --out-tokens 128 --rate inf");
@@ -538,10 +482,7 @@ TEST(Synthetic, VllmRandom) {
               "synth:prefix --rows 1000 --groups 1 --prefix 64 --suffix uniform:512..1536 "
               "--out-tokens 128 --rate inf");
     EXPECT_NE(refusal("vllm bench serve --dataset-name random --random-range-ratio 1"), "");
-}
-
-// The general lengths, and the data set that it has where none is named.
-TEST(Synthetic, VllmDefaults) {
+    // The general lengths, and the data set that it has where none is named.
     EXPECT_EQ(workload("vllm bench serve --model m --num-prompts 100 --request-rate 50"),
               "synth:random --rows 100 --in 1024 --out-tokens 128 --rate inf");
     EXPECT_EQ(workload("vllm bench serve --dataset-name random --input-len 100 --output-len 16 "
@@ -551,9 +492,6 @@ TEST(Synthetic, VllmDefaults) {
     EXPECT_TRUE(ours("vllm bench serve --max-concurrency 4")
                     .starts_with(
                         "--api openai-completions --host 127.0.0.1 --port 8000 --concurrency 4 '"));
-}
-
-TEST(Synthetic, VllmPrefixRepetition) {
     EXPECT_EQ(workload("python -m vllm.entrypoints.cli.main bench serve --dataset-name "
                        "prefix_repetition --prefix-repetition-num-prefixes 5 --num-prompts 53"),
               "synth:prefix --rows 50 --groups 5 --prefix 256 --suffix 256 --out-tokens 128 "
@@ -600,10 +538,7 @@ TEST(Synthetic, Aiperf) {
                        "4"),
               "synth:random --rows 4 --in uniform:50..150 --out-tokens uniform:25..75 --rate inf");
     EXPECT_EQ(workload("aiperf profile --input-file t.jsonl --concurrency 4"), "");
-}
-
-// Its default number of requests, and its default lengths: cli_config.py of AIPerf 0.13.0.
-TEST(Synthetic, AiperfDefaults) {
+    // Its default number of requests, and its default lengths: cli_config.py of AIPerf 0.13.0.
     EXPECT_EQ(workload("aiperf profile --model m --url h"),
               "synth:random --rows 10 --in 550 --out-tokens 128 --rate inf");
     EXPECT_EQ(workload("aiperf profile --model m --url h --concurrency 30 --osl 9"),
@@ -638,7 +573,7 @@ TEST(Synthetic, RowsOfARateAndATime) {
 }
 
 // A closed loop until a time has prompts without an end, as the tool's.
-TEST(Synthetic, RowsOfALoopAndATime) {
+TEST(Synthetic, RowsOfALoopAndGuidellm) {
     const std::string data = " --data prompt_tokens=64,output_tokens=8";
     const std::string tool = "guidellm benchmark --target h --profile ";
     EXPECT_EQ(ours(tool + "concurrent --rate 8 --max-seconds 3" + data),
@@ -651,50 +586,38 @@ TEST(Synthetic, RowsOfALoopAndATime) {
                      "without end; end the run with --max-requests N"));
     EXPECT_TRUE(
         refusal("guidellm benchmark --target h" + data).starts_with("--profile is missing"));
-}
-
-TEST(Synthetic, Guidellm) {
-    const std::string tool = "guidellm benchmark --profile synchronous --max-requests 30 --data ";
-    EXPECT_EQ(workload(tool + "prompt_tokens=256,output_tokens=128"),
+    const std::string other_tool =
+        "guidellm benchmark --profile synchronous --max-requests 30 --data ";
+    EXPECT_EQ(workload(other_tool + "prompt_tokens=256,output_tokens=128"),
               "synth:random --rows 30 --in 256 --out-tokens 128 --rate inf");
-    EXPECT_EQ(workload(tool + "kind=synthetic_text,prompt_tokens=256,prompt_tokens_stdev=10,"
-                              "output_tokens=128,output_tokens_min=100,output_tokens_max=200"),
-              "synth:random --rows 30 --in normal:256:10:206..306 --out-tokens uniform:100..200 "
-              "--rate inf");
     EXPECT_EQ(
-        workload(tool + "{\"prompt_tokens\":64,\"output_tokens\":8,\"prefix_tokens\":32}"),
+        workload(other_tool + "kind=synthetic_text,prompt_tokens=256,prompt_tokens_stdev=10,"
+                              "output_tokens=128,output_tokens_min=100,output_tokens_max=200"),
+        "synth:random --rows 30 --in normal:256:10:206..306 --out-tokens uniform:100..200 "
+        "--rate inf");
+    EXPECT_EQ(
+        workload(other_tool + "{\"prompt_tokens\":64,\"output_tokens\":8,\"prefix_tokens\":32}"),
         "synth:prefix --rows 30 --groups 1 --prefix 32 --suffix 64 --out-tokens 8 --rate inf");
-    EXPECT_EQ(workload(tool + "prompt_tokens=256"),
+    EXPECT_EQ(workload(other_tool + "prompt_tokens=256"),
               "synth:random --rows 30 --in 256 --out-tokens 128 --rate inf")
         << "with --output free";
-    EXPECT_TRUE(says(refusal(tool + "prompt_tokens=256,output_tokens=1,turns=3"), "\"turns\""));
+    EXPECT_TRUE(
+        says(refusal(other_tool + "prompt_tokens=256,output_tokens=1,turns=3"), "\"turns\""));
 }
 
 // Command lines of other tools arrive under our names; nothing else is changed.
 
-TEST(Spelling, ReplacesAliases) {
+TEST(Spelling, ReplacesAliasesAndLeavesTheRestAlone) {
     EXPECT_EQ(ours("t.jsonl --base-url u --scale-factor=2 -o d"),
               "t.jsonl --url u --speed 2 --out d");
-}
-
-// Only the first '=' separates: headers and labels keep theirs.
-TEST(Spelling, SplitsAtTheFirstEqualsSign) {
+    // Only the first '=' separates: headers and labels keep theirs.
     EXPECT_EQ(ours("--label=a=b --header K=V"), "--label a=b --header K=V");
-}
-
-// vllm bench takes the limits as separate words; a trace that follows is not one of them.
-TEST(Spelling, GathersGoodput) {
+    // vllm bench takes the limits as separate words; a trace that follows is not one of them.
     EXPECT_EQ(ours("--goodput ttft:200 tpot:50 e2el:3000 t.jsonl"),
               "--goodput 'ttft:200 tpot:50 e2el:3000' t.jsonl");
     EXPECT_EQ(ours("--goodput=ttft:200 tpot:50 --seed 1"), "--goodput 'ttft:200 tpot:50' --seed 1");
     EXPECT_EQ(ours("ttft:200 tpot:50"), "ttft:200 tpot:50");
-}
-
-TEST(Spelling, LeavesStandardInputAndTheRestAlone) {
     EXPECT_EQ(ours("- -- --base-url a=b"), "- -- --base-url a=b");
-}
-
-TEST(Spelling, RefusesTimeScaleWithTheReason) {
     EXPECT_TRUE(says(refusal("t.jsonl --time-scale 2"), "--speed X, where 2 is twice as fast"));
 }
 

@@ -67,7 +67,7 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
     EXPECT_EQ(read, sorted);
 }
 
-TEST(Recall, KeepsNoSecretAndNoPlace) {
+TEST(Recall, KeepsNoSecretNoPlaceAndPorts) {
     const Words kept = arguments_to_keep(
         {"-", "/abs.jsonl", "--api-key=sk-secret", "--header=X-Api-Key: 123456", "--header=A: b",
          "--out=dir", "--output-path=f", "--resume=r", "--from=f", "--resend", "--tokenizer=t.json",
@@ -76,31 +76,27 @@ TEST(Recall, KeepsNoSecretAndNoPlace) {
     EXPECT_EQ(kept,
               (Words{"-", "/abs.jsonl", "--api-key=***", "--header=X-Api-Key:***", "--header=A: b",
                      "--tokenizer=/here/t.json", "--calibration=none", "--spread"}));
-}
-
-// What a run writes at its end is written by its resumed one, too; another run has its own.
-TEST(Recall, KeepsFilesOfItsEndForItself) {
-    const Words kept =
+    // What a run writes at its end is written by its resumed one, too; another run has its own.
+    const Words other_kept =
         arguments_to_keep(words_of("t.jsonl --junit=a.xml --force --markdown=/b.md"), "/here");
-    EXPECT_EQ(kept, words_of("/here/t.jsonl --junit=/here/a.xml --force --markdown=/b.md"));
-    EXPECT_EQ(arguments_to_repeat(kept), words_of("/here/t.jsonl"));
+    EXPECT_EQ(other_kept, words_of("/here/t.jsonl --junit=/here/a.xml --force --markdown=/b.md"));
+    EXPECT_EQ(arguments_to_repeat(other_kept), words_of("/here/t.jsonl"));
     const Words other = {"--junit=c.xml"};
-    EXPECT_EQ(recall(kept, other, false).arguments,
+    EXPECT_EQ(recall(other_kept, other, false).arguments,
               words_of("/here/t.jsonl --force --markdown=/b.md --junit=c.xml"));
-    EXPECT_EQ(flag_not_to_resume_with(other, kept), "");
-}
-
-// The two halves of an address are replaced one by one.
-TEST(Recall, AHostKeepsItsPort) {
-    const Words kept = words_of("t.jsonl --host=a --port=1");
-    EXPECT_EQ(recall(kept, {"--port=2"}, false).arguments, words_of("t.jsonl --host=a --port=2"));
-    EXPECT_EQ(recall(kept, {"--host=b"}, false).arguments, words_of("t.jsonl --port=1 --host=b"));
-    EXPECT_EQ(recall(kept, {"--url=http://c"}, false).arguments,
+    EXPECT_EQ(flag_not_to_resume_with(other, other_kept), "");
+    // The two halves of an address are replaced one by one.
+    const Words third_kept = words_of("t.jsonl --host=a --port=1");
+    EXPECT_EQ(recall(third_kept, {"--port=2"}, false).arguments,
+              words_of("t.jsonl --host=a --port=2"));
+    EXPECT_EQ(recall(third_kept, {"--host=b"}, false).arguments,
+              words_of("t.jsonl --port=1 --host=b"));
+    EXPECT_EQ(recall(third_kept, {"--url=http://c"}, false).arguments,
               words_of("t.jsonl --url=http://c"));
 }
 
 // A run is taken up again from any folder: files and sockets are where they were.
-TEST(Recall, KeepsPathsWhole) {
+TEST(Recall, KeepsPathsWholeAndGivenFlagsGoFirst) {
     EXPECT_EQ(
         arguments_to_keep(words_of("--ca=ca.pem --cert=/c.pem --key=k/k.pem --url=unix:s "
                                    "--url=unix:/s --url=http://h/unix:s --connect-to=UNIX:t/s "
@@ -109,9 +105,6 @@ TEST(Recall, KeepsPathsWhole) {
         words_of("--ca=/here/ca.pem --cert=/c.pem --key=/here/k/k.pem --url=unix:/here/s "
                  "--url=unix:/s --url=http://h/unix:s --connect-to=unix:/here/t/s "
                  "--connect-to=unix:@s --endpoint=unix:/here/s --model=unix:s"));
-}
-
-TEST(Recall, GivenFlagsReplaceKeptOnes) {
     const Words kept = {"t.jsonl",   "--url=http://a",   "--url=http://b", "--port=9",
                         "--speed=2", "--endpoint=/v1/x", "--header=A: 1",  "--header=B: 2"};
     EXPECT_EQ(recall(kept, {"--from=r", "--url=http://c", "--header=a: 3"}, false).arguments,
@@ -128,7 +121,7 @@ TEST(Recall, GivenFlagsReplaceKeptOnes) {
 }
 
 // What was never recorded must come again, from the flag or from the environment.
-TEST(Recall, MaskedValuesAreAskedFor) {
+TEST(Recall, MaskedValuesAreAskedForWithResume) {
     const Words key = {"t.jsonl", "--api-key=***"};
     EXPECT_TRUE(says(recall(key, {}, false).refused, "--api-key"));
     EXPECT_EQ(recall(key, {}, true).arguments, Words{"t.jsonl"});
@@ -151,9 +144,6 @@ TEST(Recall, MaskedValuesAreAskedFor) {
     }
     EXPECT_TRUE(says(recall({"-"}, {}, false).refused, "standard input"));
     EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Words{"t.jsonl"});
-}
-
-TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
     EXPECT_EQ(
         flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
                                  "--connect-to=p:1", "--header=A: b", "--cpu=1", "--grace=1s"},
@@ -173,7 +163,7 @@ TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
 
 // A rule set fills in what the user left out; what it locks cannot be given otherwise.
 
-TEST(RuleFlags, SetsWhatTheUserLeftOut) {
+TEST(RuleFlags, SetsWhatTheUserLeftOutWithinItsLocks) {
     const ReplayOptions options = options_with({"--rules", "agentx", "--users", "8"});
     const UserRules& users = options.workload.users;
     EXPECT_TRUE(users.recycle);
@@ -187,9 +177,6 @@ TEST(RuleFlags, SetsWhatTheUserLeftOut) {
     EXPECT_EQ(options.workload.plan.seed, 42U);
     EXPECT_EQ(options.workload.load.admission.trees_max, 393U);
     EXPECT_EQ(options.rules.chosen.sets.size(), 1U);
-}
-
-TEST(RuleFlags, LeavesWhatTheUserGave) {
     const ReplayCommandLine line =
         parse_flags({"--rules=agentx", "--users=8", "--for=20m", "--seed", "7"});
     ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
@@ -198,9 +185,6 @@ TEST(RuleFlags, LeavesWhatTheUserGave) {
     ASSERT_FALSE(line.notes.empty());
     EXPECT_TRUE(line.notes.back().starts_with("--rules agentx (agentx-v1.0.5) sets --recycle "))
         << line.notes.back();
-}
-
-TEST(RuleFlags, RefusesWhatALockForbids) {
     const std::string twenty =
         refusal_with({"--rules", "agentx", "--users", "8", "--system-idle-cap", "20s"});
     EXPECT_TRUE(says(twenty, "--rules agentx: --system-idle-cap is 10s in these rules, not 20s"));
@@ -216,14 +200,11 @@ TEST(RuleFlags, RefusesWhatALockForbids) {
 }
 
 // Two sets that fix different values leave no choice that meets both.
-TEST(RuleFlags, RefusesSetsThatContradict) {
+TEST(RuleFlags, RefusesSetsThatContradictAndAddsFlagsInFront) {
     const std::string why = refusal_with({"--rules", "agentx,inferencex-993", "--users", "8"});
     EXPECT_TRUE(says(why, "there and "));
     EXPECT_TRUE(says(why, "give the flag yourself, or use only one set"));
-}
-
-// Behind "--" stand traces.
-TEST(RuleFlags, AddsFlagsInFront) {
+    // Behind "--" stand traces.
     Words arguments{"--rules", "mlperf-agentic", "--users", "2", "--", "-trace"};
     Words notes;
     RuleSets sets;
@@ -231,10 +212,7 @@ TEST(RuleFlags, AddsFlagsInFront) {
     EXPECT_EQ(arguments.back(), "-trace");
     EXPECT_EQ(arguments.front(), "--gap");
     EXPECT_EQ(notes.size(), 1U);
-}
-
-// An earlier run has flags of its own: rules are applied when they are known.
-TEST(RuleFlags, WaitForTheFlagsOfAnEarlierRun) {
+    // An earlier run has flags of its own: rules are applied when they are known.
     const ReplayCommandLine line = parse_replay_options({"--from", "r", "--rules", "agentx"}, "");
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.arguments, (Words{"--rules=agentx", "--from=r"}));
@@ -297,7 +275,7 @@ equals = "0123456789abcdef"
     EXPECT_EQ(set.rules[1].equals, "0123456789abcdef");
 }
 
-TEST(RuleSets, SaysWhatIsWrongWithAFile) {
+TEST(RuleSets, SaysWhatIsWrongWithAFileOrFindsIt) {
     RuleSet set;
     EXPECT_EQ(read_rule_set("version = \"1\"", set), "line 1: name is missing; add it");
     EXPECT_TRUE(why("[[flag]\n").starts_with("line 4: ")) << why("[[flag]\n");
@@ -315,9 +293,6 @@ TEST(RuleSets, SaysWhatIsWrongWithAFile) {
     EXPECT_NE(why("[[flag]]\nname = \"--gap\"\nvalue = \"1\"\nother = \"maybe\"\n"), "");
     EXPECT_EQ(why("[[flag]]\nname = \"--gap\"\nabsent = 1\n"),
               "line 6: absent is not true or false");
-}
-
-TEST(RuleSets, FindsThemByNameOrFile) {
     RuleSets sets;
     EXPECT_EQ(add_rule_set("agentx", sets), "");
     EXPECT_NE(add_rule_set("agentx", sets), "") << "twice";
@@ -329,9 +304,6 @@ TEST(RuleSets, FindsThemByNameOrFile) {
     EXPECT_EQ(sets.sets.size(), 1U);
     EXPECT_EQ(sets.texts.size(), 1U);
     EXPECT_EQ(parts_of("a,b.toml"), (std::vector<std::string>{"a", "b.toml"}));
-}
-
-TEST(RuleSets, ValuesMayBeWrittenInSeveralWays) {
     EXPECT_TRUE(same_value("60", "1m"));
     EXPECT_TRUE(same_value("0:0.7", "0.0:0.70"));
     EXPECT_TRUE(same_value("none", "none"));
@@ -348,7 +320,7 @@ Words against(Words more) {
     return more;
 }
 
-TEST(DualFlags, AgainstIsTheSecondTarget) {
+TEST(DualFlags, NameServersAndModelsOrAreRefused) {
     const ReplayOptions options = options_with(against({}));
     EXPECT_TRUE(options.server.dual);
     ASSERT_EQ(options.server.targets.size(), 2u);
@@ -356,20 +328,11 @@ TEST(DualFlags, AgainstIsTheSecondTarget) {
     EXPECT_EQ(options.server.targets[1].url.host, "g");
     EXPECT_EQ(options.server.targets[1].api_path, "/base/v1/chat/completions");
     EXPECT_EQ(options.server.targets[1].root_path, "/base");
-}
-
-TEST(DualFlags, TakesTheServerOfTheFirstSideAsWell) {
     EXPECT_EQ(options_with({"--against", "http://h:8000"}).server.targets.size(), 2u);
-}
-
-TEST(DualFlags, NamesAModelOfItsOwn) {
     EXPECT_EQ(options_with(against({"--against-model", "m"})).request.against_model, "m");
     EXPECT_TRUE(refused({"--against-model", "m"}, "needs --against"));
     EXPECT_TRUE(refused(against({"--model", "{kept.m}", "--keep", "m", "--against-model", "n"}),
                         "remove --against-model"));
-}
-
-TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
     const std::pair<const char*, Words> loops[] = {
         {"--users", {"--users", "2"}},
         {"--concurrency", {"--concurrency", "2"}},
@@ -383,9 +346,6 @@ TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
         EXPECT_TRUE(says(refusal, "remove one"));
     }
     EXPECT_TRUE(refused(against({"--assistant", "live", "--sessions", "closed"}), "remove one"));
-}
-
-TEST(DualFlags, RefuseWhatHasOnePlaceForTwoServers) {
     EXPECT_TRUE(refused(against({"--url", "http://i:1"}), "give only one --url"));
     EXPECT_TRUE(refused(against({"--connect-to", "i:1"}), "--connect-to"));
     EXPECT_TRUE(refused(against({"--connection", "sticky", "--balance", "session"}),
@@ -406,7 +366,7 @@ std::string said(const std::string& extra, const std::vector<std::string>& more 
     return line.kind == ReplayCommandLine::Kind::run ? "" : line.text;
 }
 
-TEST(ExtraBody, NeverReplacesThePrompt) {
+TEST(ExtraBody, ReplacesAllButThePrompt) {
     const std::string held = " contains the prompt and cannot be replaced; remove it";
     EXPECT_TRUE(says(said(R"({"top_p":1,"messages":[]})"), "--extra-body: \"messages\"" + held));
     EXPECT_TRUE(says(said(R"({"input":""})", {"--api", "openai-responses"}), "\"input\"" + held));
@@ -414,20 +374,11 @@ TEST(ExtraBody, NeverReplacesThePrompt) {
     EXPECT_TRUE(says(said(R"({"prompt":"x"})", {"--api", "template", "--template", form}),
                      "\"prompt\"" + held));
     EXPECT_NE(said(R"({"messages":[]})", {"--dry-run"}), "");
-}
-
-TEST(ExtraBody, IsMergedIntoTheObjectOfTheLength) {
     EXPECT_TRUE(
         says(said(R"({"options":1})", {"--api", "ollama"}), "\"options\" has other members"));
     EXPECT_EQ(said(R"({"options":{"num_ctx":4096}})", {"--api", "ollama"}), "");
-}
-
-TEST(ExtraBody, MayReplaceAllElse) {
     EXPECT_EQ(said(R"({"temperature":1,"stream_options":null,"model":"x","max_tokens":3})"), "");
     EXPECT_EQ(said("{}"), "");
-}
-
-TEST(ExtraBody, KnowsItsPlaceholders) {
     EXPECT_EQ(said(R"({"priority":"{kept.prio}","r":"{row}"})", {"--keep", "prio"}), "");
     EXPECT_TRUE(says(said(R"({"priority":"{kept.prio}"})"), "add --keep prio"));
     EXPECT_TRUE(says(said(R"({"priority":"{rwo}"})"), "--extra-body: {rwo} is not one of {row}"));
@@ -437,7 +388,7 @@ TEST(ExtraBody, KnowsItsPlaceholders) {
 
 // A new flag is in what walks the flags of replay, without a row or a list of its own.
 
-TEST(NewFlag, IsInManPageAndCompletions) {
+TEST(NewFlag, IsWhereverFlagsAre) {
     AskedTables asked;
     (void)parse_replay_options({"--help"}, "");
     std::vector<CommandPages> pages{{"replay", "plays", asked.tables()}};
@@ -450,9 +401,6 @@ TEST(NewFlag, IsInManPageAndCompletions) {
     EXPECT_TRUE(says(bash_completion(all), "--clock-error-max --new-flag'"));
     EXPECT_TRUE(says(zsh_completion(all), "'--new-flag=[few, or many]:KIND:(few many)'"));
     EXPECT_TRUE(says(fish_completion(all), " -l new-flag -x -a 'few many' -d 'few, or many'"));
-}
-
-TEST(NewFlag, IsKeptComparedSweptAndSearchedWith) {
     const Words given{"--new-flag=few"};
     EXPECT_EQ(arguments_to_keep(given, "/here"), given);
     EXPECT_EQ(recall(given, {}, false).arguments, given);
@@ -467,10 +415,7 @@ TEST(NewFlag, IsKeptComparedSweptAndSearchedWith) {
     const FindCommandLine find = parse_find_options(
         words_of("t.jsonl --url http://a --slo ttft:p50<1s --over rate -- --new-flag few"));
     EXPECT_EQ(find.kind, CommandLine::Kind::run) << find.text;
-}
-
-// Each flag of a search's own is refused behind "--", with a remedy.
-TEST(NewFlag, IsNotOneOfASearch) {
+    // Each flag of a search's own is refused behind "--", with a remedy.
     EXPECT_EQ(why_not_in_probe({"--speed=2", "--seed", "1"}),
               "--seed after -- cannot be used in a probe; give it before --");
     EXPECT_EQ(why_not_in_probe({"--grow=ttft:2s"}),
@@ -479,29 +424,20 @@ TEST(NewFlag, IsNotOneOfASearch) {
 
 // The parts of a flag's help: default, files, words that could be values.
 
-TEST(FlagTable, SplitsTheDefaultOff) {
+TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {
     const Flag flag = make_flag({"--wait"}, "HOW", "spin or sleep [auto (spin)]", "Host");
     EXPECT_EQ(flag.help, "spin or sleep");
     EXPECT_EQ(flag.standard, "auto (spin)");
     EXPECT_EQ(make_flag({"--x"}, "N", "from [0, 1] on", "").standard, "");
     EXPECT_EQ(make_flag({"--x"}, "N", "one; repeatable", "").is_repeatable(), true);
-}
-
-TEST(FlagTable, KnowsWhatTakesFiles) {
     for (const char* unit : {"FILE", "FILE|DIR", "NAME|FILE", "auto|none|FILE", "RUN", "DIR"}) {
         EXPECT_TRUE(make_flag({"--x"}, unit, "", "").takes_file()) << unit;
     }
     for (const char* unit : {"", "PATH", "PROFILE", "N", "K:V"}) {
         EXPECT_FALSE(make_flag({"--x"}, unit, "", "").takes_file()) << unit;
     }
-}
-
-TEST(FlagTable, FindsWordsThatCouldBeValues) {
     EXPECT_EQ(possible_values("is not Text; use ids (arrays of 4 K), or ids"),
               words_of("is not use ids arrays of or"));
-}
-
-TEST(FlagTable, KnowsTheWordsOfAUnit) {
     EXPECT_EQ(unit_words("auto|none|FILE"), words_of("auto none"));
     EXPECT_TRUE(unit_words("").empty());
     EXPECT_TRUE(unit_words("FILE").empty());

@@ -9,7 +9,7 @@ std::string body_of(const Roff& roff) {
     return roff.page().substr(roff.page().find('\n') + 1);
 }
 
-TEST(Roff, EscapesWhatWouldBeSyntax) {
+TEST(Roff, EscapesSyntaxAndHasNoLongLine) {
     EXPECT_EQ(Roff::plain("--url"), "\\-\\-url");
     EXPECT_EQ(Roff::plain(".5 of it"), "\\&.5 of it");
     EXPECT_EQ(Roff::plain("a\\b"), "a\\eb");
@@ -22,16 +22,13 @@ TEST(Roff, EscapesWhatWouldBeSyntax) {
     indented.text("Some text\nover two lines:\n  one   1\n  two   2\n\nAnd more.\n");
     EXPECT_EQ(body_of(indented),
               ".SH \"X\"\nSome text over two lines:\n.nf\none   1\ntwo   2\n.fi\n.PP\nAnd more.\n");
-}
-
-TEST(Roff, HasNoLineAboveEightyBytes) {
-    Roff roff("p", "2026-11-25", "1");
+    Roff other_roff("p", "2026-11-25", "1");
     std::string words = "  verbatim";
     for (int i = 0; i < 60; ++i) {
         words += " --flag'" + std::string(static_cast<std::size_t>(i % 7), 'x');
     }
-    roff.text(words + "\n\n" + words.substr(2));
-    std::istringstream lines(roff.page());
+    other_roff.text(words + "\n\n" + words.substr(2));
+    std::istringstream lines(other_roff.page());
     std::string verbatim;
     std::size_t count = 0;
     for (std::string line; std::getline(lines, line); ++count) {

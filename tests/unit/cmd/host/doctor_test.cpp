@@ -52,15 +52,12 @@ void expect_grades(std::string_view topic, void (*set)(HostReadings&, Value),
     }
 }
 
-TEST(Doctor, FindsAGoodHostWell) {
+TEST(Doctor, FindsAGoodHostWellAndRemediesForOthers) {
     for (const HostFinding& one : judge_host(good_host())) {
         EXPECT_EQ(one.grade, Grade::ok) << one.topic << ": " << one.found;
         EXPECT_EQ(one.remedy, "") << one.topic;
         EXPECT_NE(one.found, "") << one.topic;
     }
-}
-
-TEST(Doctor, HasARemedyInOneLineForWhateverIsNotWell) {
     HostReadings bad;  // nothing can be read, and nothing is there
     bad.ring.refusal = "cannot set up io_uring on Linux 5.10: denied; a seccomp filter forbids it";
     bad.facts.kernel = "Linux 5.10";
@@ -91,7 +88,7 @@ TEST(Doctor, HasARemedyInOneLineForWhateverIsNotWell) {
     EXPECT_EQ(well, 1) << "turbo";
 }
 
-TEST(Doctor, SplitsARefusalOfTheRingIntoCauseAndRemedy) {
+TEST(Doctor, SaysWhatTheKernelRefusesAndBounds) {
     HostReadings host = good_host();
     host.ring.refusal =
         "cannot set up io_uring on Linux 6.1: Operation not permitted; a filter "
@@ -100,10 +97,7 @@ TEST(Doctor, SplitsARefusalOfTheRingIntoCauseAndRemedy) {
     EXPECT_EQ(ring.grade, Grade::fault);
     EXPECT_EQ(ring.found, "cannot set up io_uring on Linux 6.1: Operation not permitted");
     EXPECT_EQ(ring.remedy, "a filter forbids it. Docker: x; more in y");
-}
-
-TEST(Doctor, KnowsTheKernelThatBoundsAPassAndTheOneThatLosesNoEnd) {
-    HostReadings host = good_host();
+    host = good_host();
     struct Kernel {
         const char* name;
         bool bounds;
@@ -120,11 +114,9 @@ TEST(Doctor, KnowsTheKernelThatBoundsAPassAndTheOneThatLosesNoEnd) {
         EXPECT_EQ(found.remedy.find("a pass over") == found.remedy.npos, kernel.bounds);
         EXPECT_EQ(found.remedy.find("lose the end") == found.remedy.npos, kernel.tells_ends);
     }
-}
-
-TEST(Doctor, HoldsTasksAgainstWhatARunMakes) {
     expect_grades<std::int64_t>(
-        "tasks", [](HostReadings& host, std::int64_t left) { host.cgroup.tasks_left = left; },
+        "tasks",
+        [](HostReadings& other_host, std::int64_t left) { other_host.cgroup.tasks_left = left; },
         {{1, Grade::fault}, {2, Grade::warning}, {63, Grade::warning}, {64, Grade::ok}});
 }
 
@@ -169,7 +161,7 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
     EXPECT_EQ(finding_of(host, "engine's CPU").remedy, "name another with --cpu, one of 0-2");
 }
 
-TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
+TEST(Doctor, WarnsOfRanksAndHeldPackets) {
     expect_grades<SchedulingClass>(
         "scheduling", [](HostReadings& host, SchedulingClass of) { host.scheduling = of; },
         {{{SCHED_OTHER, 0}, Grade::ok},
@@ -183,9 +175,6 @@ TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
                            {{Network::none, Grade::warning},
                             {Network::loopback, Grade::warning},
                             {Network::more, Grade::ok}});
-}
-
-TEST(Doctor, NamesTheInterfaceThatHoldsPacketsBack) {
     HostReadings host = good_host();
     Interface interface{.name = "eth1", .receive_wait_us = 20};
     host.interfaces = {interface};

@@ -87,7 +87,7 @@ TEST(MockCore, SendsOnItsSchedule) {
 
 // A host that comes late delays what it missed and nothing else; missed tokens leave together,
 // each an event of its own.
-TEST(MockCore, ALateHostDoesNotShiftTheSchedule) {
+TEST(MockCore, ALateHostShiftsNothingAndCompletionsStream) {
     Player player(small_blocks());
     player.send(chat(1, 5));
     const Instant first = player.now + milliseconds(5);
@@ -100,12 +100,10 @@ TEST(MockCore, ALateHostDoesNotShiftTheSchedule) {
               (std::vector<std::int64_t>{first.ns + 25'000'000, first.ns + 25'000'000,
                                          first.ns + 25'000'000, first.ns + 30'000'000,
                                          first.ns + 40'000'000}));
-}
-
-// Completions: ids or text, no role event, max_tokens, 16 by default, no usage unless asked for.
-TEST(MockCore, StreamsCompletions) {
-    Player player(small_blocks());
-    const std::string ids = player.ask(
+    // Completions: ids or text, no role event, max_tokens, 16 by default, no usage unless asked
+    // for.
+    Player other_player(small_blocks());
+    const std::string ids = other_player.ask(
         post("/v1/completions", R"({"prompt":[1,22,333,4444,5],"stream":true,"max_tokens":2})"));
     std::vector<std::string> events = events_of(ids);
     ASSERT_EQ(events.size(), 3u);
@@ -114,13 +112,14 @@ TEST(MockCore, StreamsCompletions) {
     EXPECT_EQ(dig(events[0], "choices.0.text").as_string()->substr(0, 2), " w");
     EXPECT_EQ(dig(events[0], "choices.0.finish_reason").raw(), "null");
     EXPECT_EQ(dig(events[1], "choices.0.finish_reason").as_string(), "length");
-    EXPECT_EQ(player.take_log().prompt_tokens, 5u);
-    events = events_of(player.ask(post("/v1/completions", R"({"prompt":"a b","stream":true})")));
+    EXPECT_EQ(other_player.take_log().prompt_tokens, 5u);
+    events =
+        events_of(other_player.ask(post("/v1/completions", R"({"prompt":"a b","stream":true})")));
     EXPECT_EQ(events.size(), 17u);
 }
 
 // Continuous usage stands on every event and grows; reasoning comes first under its own name.
-TEST(MockCore, SendsContinuousUsageAndReasoning) {
+TEST(MockCore, SendsUsageReasoningAndWholeAnswers) {
     CoreOptions options = small_blocks();
     options.reasoning_tokens = 3;
     options.pace.tokens_per_chunk = 2;
@@ -136,29 +135,26 @@ TEST(MockCore, SendsContinuousUsageAndReasoning) {
         EXPECT_EQ(dig(events[i], "choices.0.delta.content").present(), !reasoning);
     }
     EXPECT_EQ(dig(events[5], "usage.completion_tokens_details.reasoning_tokens").as_u64(), 3u);
-}
-
-// An answer without streaming is one JSON object at the instant of its last token.
-TEST(MockCore, AnswersWithoutStreaming) {
-    Player player(small_blocks());
-    const Instant start = player.now;
+    // An answer without streaming is one JSON object at the instant of its last token.
+    Player other_player(small_blocks());
+    const Instant start = other_player.now;
     bool complete = false;
-    const std::string response = player.ask(
+    const std::string response = other_player.ask(
         post("/v1/chat/completions",
              R"({"messages":[{"role":"user","content":"a b c"}],"max_tokens":3,"stream":false})",
              "X-Request-Id: .chunk-1\r\n"));
     const std::string body = body_of(response, &complete);
     EXPECT_TRUE(complete);
-    EXPECT_EQ(player.sends.back().at_ns, start.ns + 25'000'000);
+    EXPECT_EQ(other_player.sends.back().at_ns, start.ns + 25'000'000);
     EXPECT_EQ(dig(body, "object").as_string(), "chat.completion");
     EXPECT_EQ(dig(body, "id").as_string(), "chatcmpl-.chunk-1");
     EXPECT_EQ(dig(body, "choices.0.message.role").as_string(), "assistant");
     EXPECT_EQ(dig(body, "usage.completion_tokens").as_u64(), 3u);
-    EXPECT_EQ(player.take_log().token_ns.size(), 1u);
+    EXPECT_EQ(other_player.take_log().token_ns.size(), 1u);
 }
 
 // cached_tokens: full blocks of the longest prefix seen before, never the last token.
-TEST(MockCore, ReportsCachedTokens) {
+TEST(MockCore, ReportsCachedTokensAndAnswersAtEverySplit) {
     Player player(small_blocks());
     const auto cached = [&](std::size_t words) {
         (void)player.ask(chat(words, 1));
@@ -171,25 +167,22 @@ TEST(MockCore, ReportsCachedTokens) {
     EXPECT_EQ(cached(13), 8u);
     EXPECT_EQ(cached(13), 12u);
     EXPECT_EQ(player.core.metrics().cache_hits, 8 + 4 + 8 + 8 + 12u);
-}
-
-// The same exchange whole, byte by byte and at every split: identical bytes back.
-TEST(MockCore, AnswersTheSameAtEverySplit) {
+    // The same exchange whole, byte by byte and at every split: identical bytes back.
     const std::string request = chat(6, 3);
     Player whole(small_blocks());
     const std::string expected = whole.ask(request);
     Player bytewise(small_blocks());
     EXPECT_EQ(bytewise.ask(request, 1), expected);
     for (std::size_t split = 1; split < request.size(); ++split) {
-        Player player(small_blocks());
-        player.send(request.substr(0, split));
-        EXPECT_EQ(player.connection->next_deadline(), never);
-        ASSERT_EQ(player.ask(request.substr(split)), expected) << split;
+        Player other_player(small_blocks());
+        other_player.send(request.substr(0, split));
+        EXPECT_EQ(other_player.connection->next_deadline(), never);
+        ASSERT_EQ(other_player.ask(request.substr(split)), expected) << split;
     }
 }
 
 // The same request id gives the same answer on any connection at any time; another id another.
-TEST(MockCore, AnswersDependOnTheRequestIdAlone) {
+TEST(MockCore, AnswersDependOnTheRequestIdInOrder) {
     const auto words = [](Player& player, const std::string& fields) {
         std::string text;
         for (const std::string& event : events_of(player.ask(chat(3, 40, fields)))) {
@@ -205,10 +198,7 @@ TEST(MockCore, AnswersDependOnTheRequestIdAlone) {
     const std::string first = words(one, "X-Request-Id: r-1\r\n");
     EXPECT_NE(first, words(one, "X-Request-Id: r-2\r\n"));
     EXPECT_EQ(first, words(two, "X-Request-Id: r-1\r\n"));
-}
-
-// Requests sent ahead wait their turn, in order.
-TEST(MockCore, AnswersPipelinedRequestsInOrder) {
+    // Requests sent ahead wait their turn, in order.
     Player player(small_blocks());
     player.send(chat(2, 1) + get("/health") + chat(3, 1));
     player.run();
@@ -218,21 +208,18 @@ TEST(MockCore, AnswersPipelinedRequestsInOrder) {
     ASSERT_NE(page, std::string::npos);
     EXPECT_LT(player.received.find("[DONE]"), page);
     EXPECT_GT(player.received.rfind("[DONE]"), page);
-}
-
-// A pipelined request whose tokens are due at once: its head leaves before them.
-TEST(MockCore, KeepsPipelinedStreamsWholeWithoutPace) {
+    // A pipelined request whose tokens are due at once: its head leaves before them.
     CoreOptions options = small_blocks();
     options.pace.first = options.pace.between = Duration{0};
-    Player player(options);
-    player.send(chat(1, 2) + chat(1, 2));
-    player.run();
-    const std::size_t second = player.received.find("HTTP/1.1 200", 1);
+    Player other_player(options);
+    other_player.send(chat(1, 2) + chat(1, 2));
+    other_player.run();
+    const std::size_t second = other_player.received.find("HTTP/1.1 200", 1);
     ASSERT_NE(second, std::string::npos);
     bool first_whole = false;
     bool second_whole = false;
-    (void)body_of(player.received.substr(0, second), &first_whole);
-    (void)body_of(player.received.substr(second), &second_whole);
+    (void)body_of(other_player.received.substr(0, second), &first_whole);
+    (void)body_of(other_player.received.substr(second), &second_whole);
     EXPECT_TRUE(first_whole);
     EXPECT_TRUE(second_whole);
 }
@@ -275,7 +262,7 @@ TEST(MockCore, QueuesBeyondItsSlots) {
 }
 
 // Keep-alive: the last allowed answer says so and closes; a request that says close is obeyed.
-TEST(MockCore, ClosesWhenItSaidSo) {
+TEST(MockCore, ClosesWhenItSaidSoAndHoldsHeadersBack) {
     CoreOptions options = small_blocks();
     options.keep_alive_requests = 2;
     Player player(options);
@@ -286,17 +273,14 @@ TEST(MockCore, ClosesWhenItSaidSo) {
     Player once(small_blocks());
     EXPECT_TRUE(says(once.ask(chat(1, 1, "Connection: close\r\n")), "connection: close"));
     EXPECT_EQ(once.connection->next_action(), MockConnection::Action::close);
-}
-
-// The head may be held back until the first token, as other servers do.
-TEST(MockCore, HoldsHeadersBackWhenAsked) {
-    CoreOptions options = small_blocks();
+    // The head may be held back until the first token, as other servers do.
+    options = small_blocks();
     options.early_headers = false;
-    Player player(options);
-    const Instant start = player.now;
-    EXPECT_EQ(status_of(player.ask(chat(1, 2))), 200);
-    ASSERT_EQ(player.sends.size(), 2u);
-    EXPECT_EQ(player.sends[0].at_ns, start.ns + 5'000'000);
+    Player other_player(options);
+    const Instant start = other_player.now;
+    EXPECT_EQ(status_of(other_player.ask(chat(1, 2))), 200);
+    ASSERT_EQ(other_player.sends.size(), 2u);
+    EXPECT_EQ(other_player.sends[0].at_ns, start.ns + 5'000'000);
     // A client that waits for 100 Continue gets it before its body.
     Player patient(small_blocks());
     const std::string request = chat(1, 1, "Expect: 100-continue\r\n");
@@ -372,7 +356,7 @@ TEST(MockSteps, PaceEveryApi) {
 }
 
 // What the cache holds takes no time; what comes before the batch does: --ttft and its share.
-TEST(MockSteps, ComputeWhatIsNotCached) {
+TEST(MockSteps, ComputeWhatIsNotCachedForEachToken) {
     CoreOptions options = in_steps();
     options.pace.first = milliseconds(2);
     options.pace.per_uncached_token = microseconds(100);
@@ -386,34 +370,29 @@ TEST(MockSteps, ComputeWhatIsNotCached) {
     EXPECT_EQ(warm.cached_tokens, 8u);
     EXPECT_EQ(warm.begin_ns - warm.last_byte_ns, 2 * ms + 100'000);
     EXPECT_EQ(warm.due_ns - warm.begin_ns, 10 * ms + 1 * ms);
-}
-
-// Tokens that leave together: the first chunk with its first token, then a step for each token.
-TEST(MockSteps, ChunksTakeAStepForEachToken) {
-    CoreOptions options = in_steps();
+    // Tokens that leave together: the first chunk with its first token, then a step for each token.
+    options = in_steps();
     options.pace.tokens_per_chunk = 3;
     options.reasoning_tokens = 4;
-    Player player(options);
-    const std::int64_t first = player.now.ns + 11 * ms;
-    (void)player.ask(chat(1, 9));
+    Player other_player(options);
+    const std::int64_t first = other_player.now.ns + 11 * ms;
+    (void)other_player.ask(chat(1, 9));
     EXPECT_EQ(
-        player.take_log().token_ns,  // 3, 1 (the turn to content), 3, 2
+        other_player.take_log().token_ns,  // 3, 1 (the turn to content), 3, 2
         (std::vector<std::int64_t>{first, first + 10 * ms, first + 40 * ms, first + 60 * ms}));
-}
-
-// A host that comes late sends what is due at once; the steps do not wait for it.
-TEST(MockSteps, ALateHostDelaysNoStep) {
-    Player player(in_steps());
-    const std::int64_t first = player.now.ns + 11 * ms;
-    player.send(chat(1, 5));
+    // A host that comes late sends what is due at once; the steps do not wait for it.
+    Player third_player(in_steps());
+    const std::int64_t other_first = third_player.now.ns + 11 * ms;
+    third_player.send(chat(1, 5));
     std::string head;
-    player.connection->produce(player.now, head);
-    player.now = {first + 25 * ms};
-    player.core.advance(player.now);
-    player.run();
-    const std::int64_t late = first + 25 * ms;
-    EXPECT_EQ(player.take_log().token_ns,
-              (std::vector<std::int64_t>{late, late, late, first + 30 * ms, first + 40 * ms}));
+    third_player.connection->produce(third_player.now, head);
+    third_player.now = {other_first + 25 * ms};
+    third_player.core.advance(third_player.now);
+    third_player.run();
+    const std::int64_t late = other_first + 25 * ms;
+    EXPECT_EQ(third_player.take_log().token_ns,
+              (std::vector<std::int64_t>{late, late, late, other_first + 30 * ms,
+                                         other_first + 40 * ms}));
 }
 
 /// So many connections that have asked, each for one prompt token and `tokens`.
@@ -450,7 +429,7 @@ struct Crowd {
 };
 
 // The page of metrics says who is in the batch and who waits, under the names of real servers.
-TEST(MockSteps, MetricsSayWhoRunsAndWhoWaits) {
+TEST(MockSteps, MetricsSayWhoRunsAndOthersGetFaster) {
     CoreOptions options = in_steps();
     options.slots = 2;
     Crowd crowd(options, 5, 2);
@@ -469,27 +448,24 @@ TEST(MockSteps, MetricsSayWhoRunsAndWhoWaits) {
     }
     EXPECT_EQ(crowd.logs().size(), 5u);
     EXPECT_EQ(crowd.core.metrics().running + crowd.core.metrics().waiting, 0u);
-}
-
-// Who leaves or is broken off is out of the batch when the step at hand has ended, and the others
-// are faster from then on.
-TEST(MockSteps, TheOthersAreFasterWhenOneLeaves) {
+    // Who leaves or is broken off is out of the batch when the step at hand has ended, and the
+    // others are faster from then on.
     for (const bool by_fault : {false, true}) {
-        CoreOptions options = in_steps();
+        CoreOptions other_options = in_steps();
         if (by_fault) {
-            options.faults = {{Fault::reset, 0, 1}};  // in place of its third token, at 47 ms
+            other_options.faults = {{Fault::reset, 0, 1}};  // in place of its third token, at 47 ms
         }
-        Crowd crowd(options, 2, 5);
-        crowd.step();  // begins at 0: 15 ms, and a prompt of two tokens in all
-        while (crowd.core.next_deadline() < never) {
-            crowd.step();
-            if (!by_fault && crowd.now.ns == 32 * ms) {
-                crowd.core.close(*crowd.connections[1], crowd.now + Duration{1});
+        Crowd other_crowd(other_options, 2, 5);
+        other_crowd.step();  // begins at 0: 15 ms, and a prompt of two tokens in all
+        while (other_crowd.core.next_deadline() < never) {
+            other_crowd.step();
+            if (!by_fault && other_crowd.now.ns == 32 * ms) {
+                other_crowd.core.close(*other_crowd.connections[1], other_crowd.now + Duration{1});
             }
         }
         // Steps of both end at 17, 32, 47 and, after the fault, 62 ms; the rest are of one.
-        EXPECT_EQ(crowd.now.ns, by_fault ? 72 * ms : 67 * ms);
-        const std::vector<RequestLog> logs = crowd.logs();
+        EXPECT_EQ(other_crowd.now.ns, by_fault ? 72 * ms : 67 * ms);
+        const std::vector<RequestLog> logs = other_crowd.logs();
         ASSERT_EQ(logs.size(), 2u);
         EXPECT_EQ(logs[0].ending, by_fault ? Ending::faulted : Ending::aborted);
         EXPECT_EQ(logs[1].ending, Ending::complete);
@@ -512,20 +488,17 @@ TEST(MockSteps, AStalledAnswerIsMadeToItsEnd) {
     EXPECT_EQ(logs[1].ending, Ending::faulted);
     EXPECT_EQ(logs[1].output_tokens, 2u);
     EXPECT_EQ(logs[1].due_ns, 11 * ms);
-}
-
-// One who gives up before its first step has neither begin nor first token.
-TEST(MockSteps, WhoGivesUpEarlyHasNotBegun) {
-    CoreOptions options = in_steps();
+    // One who gives up before its first step has neither begin nor first token.
+    options = in_steps();
     options.slots = 1;
-    Crowd crowd(options, 2, 4);
-    crowd.step();
-    crowd.core.close(*crowd.connections[1], crowd.now);
-    const std::vector<RequestLog> logs = crowd.logs();
-    ASSERT_EQ(logs.size(), 1u);
-    EXPECT_EQ(logs[0].begin_ns, 0);
-    EXPECT_EQ(logs[0].due_ns, 0);
-    EXPECT_EQ(crowd.core.metrics().waiting, 0u);
+    Crowd other_crowd(options, 2, 4);
+    other_crowd.step();
+    other_crowd.core.close(*other_crowd.connections[1], other_crowd.now);
+    const std::vector<RequestLog> other_logs = other_crowd.logs();
+    ASSERT_EQ(other_logs.size(), 1u);
+    EXPECT_EQ(other_logs[0].begin_ns, 0);
+    EXPECT_EQ(other_logs[0].due_ns, 0);
+    EXPECT_EQ(other_crowd.core.metrics().waiting, 0u);
 }
 
 CoreOptions logged() {
@@ -576,7 +549,7 @@ TEST(MockPages, RefusesNonsense) {
 }
 
 // An unusual but right body is read all the same: escaped names, one prompt in a list.
-TEST(MockPages, ReadsWhatTheBodyReaderLeftInTheFrame) {
+TEST(MockPages, ReadsUnusualBodiesWithinItsContext) {
     for (const char* body :
          {R"({"p\u0072ompt":"a b c"})", R"({"prompt":["a b c"]})", R"({"prompt":[[1,2,3]]})",
           R"({"prompt":[1,2,3]})", R"({ "prompt" : "a b c" })"}) {
@@ -588,26 +561,24 @@ TEST(MockPages, ReadsWhatTheBodyReaderLeftInTheFrame) {
     (void)player.ask(post("/v1/chat/completions",
                           R"({"messages":[{"c\u006fntent":"a b"},{"content":[{"text":"c"}]}]})"));
     EXPECT_EQ(player.take_log().prompt_tokens, 3u);
-}
-
-// Prompts up to the context are taken, one token more is refused; answers are cut to what is left.
-TEST(MockPages, KeepsToTheContextOfItsModel) {
+    // Prompts up to the context are taken, one token more is refused; answers are cut to what is
+    // left.
     CoreOptions options = logged();
     options.model.context_tokens = 8;
     for (const std::size_t words : {7, 8, 9}) {
-        Player player(options);
-        EXPECT_EQ(status_of(player.ask(chat(words, 5))), words == 9 ? 400 : 200);
-        EXPECT_EQ(player.take_log().output_tokens, words == 9 ? 0u : 1u);
+        Player other_player(options);
+        EXPECT_EQ(status_of(other_player.ask(chat(words, 5))), words == 9 ? 400 : 200);
+        EXPECT_EQ(other_player.take_log().output_tokens, words == 9 ? 0u : 1u);
     }
     // The model list names the model and its length.
-    Player player(CoreOptions{.model = {"a/b \"c\"", 4096}});
+    Player other_player(CoreOptions{.model = {"a/b \"c\"", 4096}});
     JsonDocument json;
-    const JsonValue models = json.parse(body_of(player.ask(get("/v1/models?x=1")))).value();
+    const JsonValue models = json.parse(body_of(other_player.ask(get("/v1/models?x=1")))).value();
     const JsonValue listed = models.find("data").at(0);
     EXPECT_EQ(listed.find("id").as_string(), "a/b \"c\"");
     EXPECT_EQ(listed.find("max_model_len").as_u64(), 4096u);
-    EXPECT_EQ(status_of(player.ask(get("/health"))), 200);
-    EXPECT_EQ(status_of(player.ask(get("/version"))), 200);
+    EXPECT_EQ(status_of(other_player.ask(get("/health"))), 200);
+    EXPECT_EQ(status_of(other_player.ask(get("/version"))), 200);
 }
 
 // /tokenize shows the template: both prompts share its head, and differ in the one word.
@@ -701,7 +672,7 @@ TEST(MockPages, CountsForMetrics) {
 }
 
 // vLLM's and SGLang's endpoints empty the cache; a pretended one says so and does not.
-TEST(MockPages, EmptiesItsCache) {
+TEST(MockPages, EmptiesItsCacheAndNamesAPod) {
     const auto hits_after = [](CacheReset whose, const std::string& path, int* status) {
         Player player(CoreOptions{.cache_block_tokens = 4, .cache_reset = whose});
         (void)player.ask(chat(5, 1));
@@ -723,10 +694,7 @@ TEST(MockPages, EmptiesItsCache) {
     EXPECT_EQ(hits_after(CacheReset::sglang, "/flush_cache", &status), 0u);
     Player player{CoreOptions()};
     EXPECT_EQ(status_of(player.ask(get("/flush_cache"))), 405);
-}
-
-// Under --pod every answer, whatever it is, says who gave it, and no answer else.
-TEST(MockPages, NameAPod) {
+    // Under --pod every answer, whatever it is, says who gave it, and no answer else.
     CoreOptions options{.pod = "llama-7"};
     for (const std::string& request :
          {chat(5, 3), post("/v1/chat/completions", "{"), get("/nowhere"), get("/health")}) {

@@ -31,7 +31,7 @@ std::vector<Seat*> run(Batch& batch) {
 
 // The law in closed form: eight equal requests at once. One step computes all prompts and makes the
 // first tokens; each later one makes a token of each.
-TEST(Batch, EightEqualRequestsAtOnce) {
+TEST(Batch, EightEqualRequestsAtOnceOverTwoSlots) {
     Batch batch(gpu(), 0, 1);
     std::array<Seat, 8> seats;
     for (Seat& one : seats) {
@@ -49,21 +49,19 @@ TEST(Batch, EightEqualRequestsAtOnce) {
         EXPECT_EQ(one.place, Seat::Place::out);
     }
     EXPECT_EQ(batch.running() + batch.waiting(), 0u);
-}
-
-// The same eight over two slots: pairs, one behind the other, in the order in which they joined.
-TEST(Batch, SlotsAreGivenInOrderOfArrival) {
-    Batch batch(gpu(), 2, 1);
-    std::array<Seat, 8> seats;
-    for (Seat& one : seats) {
+    // The same eight over two slots: pairs, one behind the other, in the order in which they
+    // joined.
+    Batch other_batch(gpu(), 2, 1);
+    std::array<Seat, 8> other_seats;
+    for (Seat& one : other_seats) {
         one = seat(0, 500, 4);
-        batch.join(one);
+        other_batch.join(one);
     }
-    (void)run(batch);
-    const std::int64_t itl = 12 * ms + ms / 2;
-    const std::int64_t pair = 4 * itl + 2 * 25 * ms;
+    (void)run(other_batch);
+    const std::int64_t other_itl = 12 * ms + ms / 2;
+    const std::int64_t pair = 4 * other_itl + 2 * 25 * ms;
     for (std::int64_t i = 0; i < 8; ++i) {
-        const Seat& one = seats[static_cast<std::size_t>(i)];
+        const Seat& one = other_seats[static_cast<std::size_t>(i)];
         EXPECT_EQ(one.begun.ns, i / 2 * pair) << i;
         EXPECT_EQ(one.latest.ns, (i / 2 + 1) * pair) << i;
     }
@@ -94,7 +92,7 @@ TEST(Batch, PromptsTakeTheTimeOfTheOthersTokens) {
 }
 
 // Tokens go before prompts, whatever the budget: a prompt waits until they leave room for it.
-TEST(Batch, ABudgetBelowTheBatchLeavesPromptsWaiting) {
+TEST(Batch, StepsBeginWhereStepsEndWithinTheBudget) {
     Pace pace = gpu();
     pace.step_tokens = 2;
     Batch batch(pace, 0, 1);
@@ -107,25 +105,23 @@ TEST(Batch, ABudgetBelowTheBatchLeavesPromptsWaiting) {
     (void)run(batch);
     EXPECT_EQ(one.latest, two.latest);
     EXPECT_EQ(late.begun, one.latest);
-}
-
-// Who is ready at the instant at which a step begins is part of it; who is later waits for its end.
-TEST(Batch, StepsBeginWhereStepsEnd) {
-    Batch batch(gpu(), 0, 1);
-    Seat one = seat(0, 20, 3);  // 11, 21, ..
+    // Who is ready at the instant at which a step begins is part of it; who is later waits for its
+    // end.
+    Batch other_batch(gpu(), 0, 1);
+    one = seat(0, 20, 3);  // 11, 21, ..
     Seat in_time = seat(11 * ms, 20, 1);
-    Seat late = seat(11 * ms + 1, 20, 1);
-    batch.join(late);
-    batch.join(in_time);
-    batch.join(one);
-    (void)run(batch);
+    late = seat(11 * ms + 1, 20, 1);
+    other_batch.join(late);
+    other_batch.join(in_time);
+    other_batch.join(one);
+    (void)run(other_batch);
     EXPECT_EQ(in_time.begun.ns, 11 * ms);
     EXPECT_EQ(late.begun, in_time.first);
     // Empty again: the next step begins when somebody is ready, not before and not on a grid.
     Seat after = seat(400 * ms + 1, 20, 1);
-    batch.join(after);
-    EXPECT_EQ(batch.next(), after.ready);
-    (void)run(batch);
+    other_batch.join(after);
+    EXPECT_EQ(other_batch.next(), after.ready);
+    (void)run(other_batch);
     EXPECT_EQ(after.first.ns, 411 * ms + 1);
 }
 
@@ -187,7 +183,7 @@ TEST(Batch, AnswersLeaveWhereverTheyAre) {
 }
 
 // Owners are told once, at the count that they wanted.
-TEST(Batch, TellsWhenSoManyAreMade) {
+TEST(Batch, TellsWhenSoManyAreMadeAndTimeGoesOn) {
     Batch batch(gpu(), 0, 1);
     Seat one = seat(0, 20, 5);
     one.wanted = 2;
@@ -200,21 +196,18 @@ TEST(Batch, TellsWhenSoManyAreMade) {
     EXPECT_EQ(one.done, 3u);
     one.wanted = 5;
     EXPECT_EQ(run(batch).size(), 1u);
-}
-
-// Without any delay time still goes on.
-TEST(Batch, StepsTakeTimeAtLeast) {
+    // Without any delay time still goes on.
     Pace pace{.between = {0}, .step_tokens = 10};
-    Batch batch(pace, 0, 1);
-    Seat one = seat(0, 95, 5);
-    batch.join(one);
-    (void)run(batch);
+    Batch other_batch(pace, 0, 1);
+    one = seat(0, 95, 5);
+    other_batch.join(one);
+    (void)run(other_batch);
     EXPECT_EQ(one.first.ns, 10 * step_min.ns);
     EXPECT_EQ(one.latest.ns, 14 * step_min.ns);
 }
 
 // Without jitter the schedule is the arithmetic that the flags say.
-TEST(AnswerSchedule, FollowsTheFlagsExactly) {
+TEST(AnswerSchedule, FollowsTheFlagsWithSeededJitter) {
     Pace pace{.first = milliseconds(5), .per_uncached_token = {250}, .between = milliseconds(10)};
     AnswerSchedule schedule;
     schedule.start(pace, {1'000}, 4'000, 3);
@@ -223,19 +216,17 @@ TEST(AnswerSchedule, FollowsTheFlagsExactly) {
     EXPECT_EQ(schedule.next().ns, 1'000 + 6'000'000 + 10'000'000);
     schedule.advance(pace, 4);
     EXPECT_EQ(schedule.next().ns, 1'000 + 6'000'000 + 50'000'000);
-}
-
-// Jitter: the same seed gives the same instants, another seed others, each delay within its bound.
-TEST(AnswerSchedule, JitterIsSeededAndBounded) {
-    Pace pace{.jitter = 0.25};
+    // Jitter: the same seed gives the same instants, another seed others, each delay within its
+    // bound.
+    Pace other_pace{.jitter = 0.25};
     AnswerSchedule one;
     AnswerSchedule same;
     AnswerSchedule other;
-    one.start(pace, {0}, 0, 42);
-    same.start(pace, {0}, 0, 42);
-    other.start(pace, {0}, 0, 43);
+    one.start(other_pace, {0}, 0, 42);
+    same.start(other_pace, {0}, 0, 42);
+    other.start(other_pace, {0}, 0, 43);
     Instant before{0};
-    std::int64_t delay = pace.first.ns;
+    std::int64_t delay = other_pace.first.ns;
     int equal_to_other = 0;
     double sum = 0;
     for (int i = 0; i < 1000; ++i) {
@@ -247,10 +238,10 @@ TEST(AnswerSchedule, JitterIsSeededAndBounded) {
         sum += stretch;
         equal_to_other += one.next() == other.next();
         before = one.next();
-        delay = pace.between.ns;
-        one.advance(pace, 1);
-        same.advance(pace, 1);
-        other.advance(pace, 1);
+        delay = other_pace.between.ns;
+        one.advance(other_pace, 1);
+        same.advance(other_pace, 1);
+        other.advance(other_pace, 1);
     }
     EXPECT_LT(equal_to_other, 2);
     EXPECT_NEAR(sum / 1000, 1.0, 0.02);  // 0.25 / sqrt(3 * 1000) = 0.0046: four of these
@@ -308,7 +299,7 @@ std::string assistant(const std::string& text) {
 }
 
 // A live conversation: every reply in the history is one that was sent, in both APIs with messages.
-TEST(MockHistory, KnowsItsReplies) {
+TEST(MockHistory, KnowsItsRepliesAndNothingElse) {
     for (const char* target : {"/v1/chat/completions", "/v1/messages"}) {
         Player player(checking());
         Session session(player, "s", target);
@@ -320,10 +311,7 @@ TEST(MockHistory, KnowsItsReplies) {
         }
         EXPECT_EQ(player.core.history(), (HistoryCount{6, 0, 0}));
     }
-}
-
-// One byte more, or less, or words of somebody else: not a reply of ours.
-TEST(MockHistory, KnowsNothingElse) {
+    // One byte more, or less, or words of somebody else: not a reply of ours.
     Player player(checking());
     Session session(player, "s");
     const std::string reply = session.ask(user("a"));
@@ -339,7 +327,7 @@ TEST(MockHistory, KnowsNothingElse) {
 }
 
 // A reply belongs to the session that it was sent to; requests without a name are one session.
-TEST(MockHistory, TellsSessionsApart) {
+TEST(MockHistory, TellsSessionsApartHoweverTheyCome) {
     Player player(checking());
     Session one(player, "1");
     Session other(player, "2");
@@ -351,18 +339,15 @@ TEST(MockHistory, TellsSessionsApart) {
     (void)nameless.ask(user("a") + "," + assistant(said));
     EXPECT_EQ(nameless.count(), (HistoryCount{1, 0, 0}));
     EXPECT_EQ(player.core.history(), (HistoryCount{1, 1, 0}));
-}
-
-// Members in another order, texts in parts, calls and nested texts, and a body cut anywhere.
-TEST(MockHistory, ReadsMessagesAsTheyCome) {
-    Player player(checking());
-    Session session(player, "s");
-    const std::string reply = session.ask(user("a"));
-    const std::size_t half = reply.size() / 2;
-    const std::string swapped = R"({"content":")" + reply + R"(","role":"assistant"})";
+    // Members in another order, texts in parts, calls and nested texts, and a body cut anywhere.
+    Player other_player(checking());
+    Session session(other_player, "s");
+    const std::string other_reply = session.ask(user("a"));
+    const std::size_t half = other_reply.size() / 2;
+    const std::string swapped = R"({"content":")" + other_reply + R"(","role":"assistant"})";
     const std::string parts = R"({"role" : "assistant", "content":[{"type":"text","text":")" +
-                              reply.substr(0, half) + R"("},{"type":"text","text":")" +
-                              reply.substr(half) + R"("}]})";
+                              other_reply.substr(0, half) + R"("},{"type":"text","text":")" +
+                              other_reply.substr(half) + R"("}]})";
     const std::string call =
         R"({"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f",)"
         R"("arguments":"{\"role\":\"user\"}"}}]})";
@@ -402,7 +387,7 @@ TEST(MockHistory, RemembersWhatWasSent) {
 }
 
 // Memory is bounded: what was used least recently is forgotten.
-TEST(MockHistory, ForgetsTheOldest) {
+TEST(MockHistory, ForgetsTheOldestAndLogsTheCount) {
     Player player(checking(2));
     Session session(player, "s");
     const std::string first = session.ask(user("a"));
@@ -412,17 +397,15 @@ TEST(MockHistory, ForgetsTheOldest) {
     (void)session.ask(assistant(second));
     EXPECT_EQ(session.count(), (HistoryCount{0, 0, 1}));
     EXPECT_EQ(SentReplies(UINT32_MAX).count("", {}), HistoryCount{});
-}
-
-// Unasked, nothing is counted and the log has no such member; the session's headers it always has.
-TEST(MockHistory, TheLogHasSessionAndCount) {
+    // Unasked, nothing is counted and the log has no such member; the session's headers it always
+    // has.
     for (const bool check : {false, true}) {
-        Player player(checking(check ? 5 : 0));
-        (void)player.ask(chat(1, 1,
-                              "X-Request-Id: a-1\r\nX-CORRELATION-ID: c \"1\"\r\n"
-                              "X-Other: 2\r\nX-Dynamo-Parent-Session-ID: p\r\n"));
+        Player other_player(checking(check ? 5 : 0));
+        (void)other_player.ask(chat(1, 1,
+                                    "X-Request-Id: a-1\r\nX-CORRELATION-ID: c \"1\"\r\n"
+                                    "X-Other: 2\r\nX-Dynamo-Parent-Session-ID: p\r\n"));
         std::string line;
-        append_log_line(line, player.take_log());
+        append_log_line(line, other_player.take_log());
         EXPECT_TRUE(says(line, R"("session":{"X-Correlation-ID":"c \"1\"",)"
                                R"("X-Dynamo-Parent-Session-ID":"p"},)"));
         EXPECT_EQ(
@@ -431,9 +414,9 @@ TEST(MockHistory, TheLogHasSessionAndCount) {
     }
     CoreOptions options = checking();
     options.session_headers = {"X-Tree"};
-    Player player(options);
-    (void)player.ask(chat(1, 1, "X-Tree: 7\r\nX-Session-ID: s\r\n"));
-    const RequestLog log = player.take_log();
+    Player other_player(options);
+    (void)other_player.ask(chat(1, 1, "X-Tree: 7\r\nX-Session-ID: s\r\n"));
+    const RequestLog log = other_player.take_log();
     ASSERT_EQ(log.session.size(), 1u);
     EXPECT_EQ(log.session_value(), "7");
 }
@@ -481,7 +464,7 @@ std::vector<std::uint64_t> make_prompt(Random& random, bool crowded) {
 }
 
 // The same hits and the same size as the naive cache, at every capacity, colliding or not.
-TEST(PrefixCache, AgreesWithANaiveLru) {
+TEST(PrefixCache, AgreesWithANaiveLruAndKeepsHeads) {
     for (const bool crowded : {false, true}) {
         for (const std::size_t blocks_max : {0, 1, 2, 7, 50, 400}) {
             PrefixCache cache(blocks_max);
@@ -497,10 +480,7 @@ TEST(PrefixCache, AgreesWithANaiveLru) {
             }
         }
     }
-}
-
-// A prompt longer than the cache leaves its head behind, the part that can be found again.
-TEST(PrefixCache, KeepsTheHeadOfALongPrompt) {
+    // A prompt longer than the cache leaves its head behind, the part that can be found again.
     PrefixCache cache(3);
     std::vector<std::uint64_t> blocks = {mix64(1), mix64(2), mix64(3), mix64(4), mix64(5)};
     cache.enter(blocks);

@@ -10,7 +10,7 @@ namespace driftless::mock {
 namespace {
 
 // The row of a request id; probes and foreign ids have none.
-TEST(MockFaults, ReadsTheRowOfARequestId) {
+TEST(MockFaults, AreNamedAndChosenByRowOrProbability) {
     EXPECT_EQ(row_of_request_id("run7-12"), 12u);
     EXPECT_EQ(row_of_request_id("a-b-000017"), 17u);
     EXPECT_EQ(row_of_request_id("0badcafe-0000-8000-a000-000000000003"), std::nullopt);
@@ -23,19 +23,13 @@ TEST(MockFaults, ReadsTheRowOfARequestId) {
     EXPECT_EQ(row_of_request_id("run--1"), 1u);
     EXPECT_EQ(row_of_request_id(""), std::nullopt);
     EXPECT_EQ(row_of_request_id("r-99999999999999999999"), std::nullopt);
-}
-
-TEST(MockFaults, NamesOfFaultsRoundTrip) {
     for (const char* const name :
          {"refuse", "reset", "stall", "truncate", "malformed", "error", "429", "500", "slow"}) {
         ASSERT_TRUE(find_fault(name)) << name;
         EXPECT_STREQ(name, name_of(*find_fault(name)));
     }
     EXPECT_FALSE(find_fault("none"));
-}
-
-// A row's rule wins over probabilities; probabilities are met over many requests.
-TEST(MockFaults, ChoosesFaultsByRowAndByProbability) {
+    // A row's rule wins over probabilities; probabilities are met over many requests.
     const std::vector<FaultRule> rules = {{Fault::stall, 0, 5},
                                           {Fault::reset, 0.25, std::nullopt},
                                           {Fault::http_429, 0.5, std::nullopt},
@@ -77,7 +71,7 @@ std::size_t tokens_in(const std::string& response) {
 }
 
 // Only the row that the fault names suffers it.
-TEST(MockFaults, StrikeTheirRowOnly) {
+TEST(MockFaults, StrikeTheirRowAndEndConnections) {
     Player player(with_fault(Fault::truncate));
     bool complete = false;
     (void)events_of(player.ask(chat(2, 4, "X-Request-Id: run-8\r\n")), &complete);
@@ -86,33 +80,28 @@ TEST(MockFaults, StrikeTheirRowOnly) {
     (void)events_of(player.ask(chat(2, 4)), &complete);
     EXPECT_FALSE(complete);
     EXPECT_EQ(player.take_log().fault, Fault::truncate);
-}
-
-// refuse: the connection is reset without an answer, by row at the head, by probability at once.
-TEST(MockFaults, Refuse) {
-    Player player(with_fault(Fault::refuse));
-    EXPECT_EQ(player.ask(chat(2, 4)), "");
-    EXPECT_EQ(player.connection->next_action(), Action::reset);
-    EXPECT_EQ(player.take_log().ending, Ending::faulted);
+    // refuse: the connection is reset without an answer, by row at the head, by probability at
+    // once.
+    Player other_player(with_fault(Fault::refuse));
+    EXPECT_EQ(other_player.ask(chat(2, 4)), "");
+    EXPECT_EQ(other_player.connection->next_action(), Action::reset);
+    EXPECT_EQ(other_player.take_log().ending, Ending::faulted);
     EXPECT_EQ(Player(CoreOptions{.faults = {{Fault::refuse, 1.0, std::nullopt}}})
                   .connection->next_action(),
               Action::reset);
-}
-
-// reset and truncate: half of the tokens, then the connection ends, in bad or in good order.
-TEST(MockFaults, ResetAndTruncateInTheMiddle) {
+    // reset and truncate: half of the tokens, then the connection ends, in bad or in good order.
     for (const Fault fault : {Fault::reset, Fault::truncate}) {
-        Player player(with_fault(fault));
-        bool complete = false;
-        const std::string response = player.ask(chat(2, 8));
-        (void)events_of(response, &complete);
+        Player third_player(with_fault(fault));
+        bool other_complete = false;
+        const std::string response = third_player.ask(chat(2, 8));
+        (void)events_of(response, &other_complete);
         EXPECT_EQ(tokens_in(response), 4u);
-        EXPECT_FALSE(complete);
+        EXPECT_FALSE(other_complete);
         EXPECT_FALSE(says(response, "[DONE]"));
-        EXPECT_EQ(player.connection->next_action(),
+        EXPECT_EQ(third_player.connection->next_action(),
                   fault == Fault::reset ? Action::reset : Action::close);
-        EXPECT_EQ(player.core.metrics().running, 0u);
-        const RequestLog log = player.take_log();
+        EXPECT_EQ(third_player.core.metrics().running, 0u);
+        const RequestLog log = third_player.take_log();
         EXPECT_EQ(log.ending, Ending::faulted);
         EXPECT_EQ(log.output_tokens, 4u);
         EXPECT_EQ(log.token_ns.size(), 4u);
@@ -120,7 +109,7 @@ TEST(MockFaults, ResetAndTruncateInTheMiddle) {
 }
 
 // stall: half of the tokens, then silence until the peer leaves.
-TEST(MockFaults, Stall) {
+TEST(MockFaults, StallBreakAnEventOrSayAnError) {
     Player player(with_fault(Fault::stall));
     EXPECT_EQ(tokens_in(player.ask(chat(2, 8))), 4u);
     EXPECT_EQ(player.connection->next_action(), Action::keep);
@@ -129,13 +118,10 @@ TEST(MockFaults, Stall) {
     EXPECT_FALSE(player.core.take_finished(log));
     player.core.close(*player.connection, player.now);
     EXPECT_EQ(player.take_log().output_tokens, 4u);
-}
-
-// malformed: one event is no JSON, everything else is there.
-TEST(MockFaults, Malformed) {
-    Player player(with_fault(Fault::malformed));
+    // malformed: one event is no JSON, everything else is there.
+    Player other_player(with_fault(Fault::malformed));
     bool complete = false;
-    const std::vector<std::string> events = events_of(player.ask(chat(2, 8)), &complete);
+    const std::vector<std::string> events = events_of(other_player.ask(chat(2, 8)), &complete);
     EXPECT_TRUE(complete);
     JsonDocument json;
     std::size_t broken = 0;
@@ -144,27 +130,24 @@ TEST(MockFaults, Malformed) {
     }
     EXPECT_EQ(broken, 1u);
     EXPECT_EQ(events.size(), 1 + 8 + 1 + 1 + 1u);
-}
-
-// error: an error object inside the 200, then [DONE] and a proper end.
-TEST(MockFaults, ErrorInStream) {
-    Player player(with_fault(Fault::error));
-    bool complete = false;
-    const std::string response = player.ask(chat(2, 8));
-    const std::vector<std::string> events = events_of(response, &complete);
+    // error: an error object inside the 200, then [DONE] and a proper end.
+    Player third_player(with_fault(Fault::error));
+    complete = false;
+    const std::string response = third_player.ask(chat(2, 8));
+    const std::vector<std::string> other_events = events_of(response, &complete);
     EXPECT_TRUE(complete);
     EXPECT_EQ(status_of(response), 200);
-    ASSERT_EQ(events.size(), 1 + 4 + 2u);
-    JsonDocument json;
-    const Result<JsonValue> error = json.parse(events[5]);
+    ASSERT_EQ(other_events.size(), 1 + 4 + 2u);
+    JsonDocument other_json;
+    const Result<JsonValue> error = other_json.parse(other_events[5]);
     ASSERT_TRUE(error);
     EXPECT_EQ(error.value().find("error").find("code").as_u64(), 500u);
-    EXPECT_EQ(events[6], "[DONE]");
-    EXPECT_EQ(status_of(player.ask(get("/health"))), 200) << "the connection goes on";
+    EXPECT_EQ(other_events[6], "[DONE]");
+    EXPECT_EQ(status_of(third_player.ask(get("/health"))), 200) << "the connection goes on";
 }
 
 // 429 and 500: whole error answers, with Retry-After where it belongs.
-TEST(MockFaults, ChangeStatusPaceAndLength) {
+TEST(MockFaults, ChangeStatusPaceAndLengthWithoutStreamsToo) {
     Player limited(with_fault(Fault::http_429));
     const std::string busy = limited.ask(chat(2, 8));
     EXPECT_EQ(status_of(busy), 429);
@@ -192,10 +175,7 @@ TEST(MockFaults, ChangeStatusPaceAndLength) {
         EXPECT_EQ(status_of(response), 200);
         EXPECT_EQ(response, head_of(response));
     }
-}
-
-// Answers without streaming suffer the same faults in their one piece.
-TEST(MockFaults, WithoutStreaming) {
+    // Answers without streaming suffer the same faults in their one piece.
     const std::string request =
         post("/v1/completions", R"({"prompt":"a b","max_tokens":50,"stream":false})");
     bool complete = true;

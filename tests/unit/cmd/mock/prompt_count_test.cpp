@@ -55,7 +55,7 @@ std::vector<std::uint64_t> blocks_of(const PromptCount& count) {
 
 // Words of all lengths and any number of blanks between them: the same count as a naive split, and
 // the same blocks however the bytes were cut.
-TEST(PromptCount, CountsWordsAsANaiveSplitDoes) {
+TEST(PromptCount, CountsWordsInBlocksThatNamePrefixes) {
     Random random(7);
     for (std::size_t words = 0; words < 80; ++words) {
         const std::string text = random_words(random, words);
@@ -69,13 +69,10 @@ TEST(PromptCount, CountsWordsAsANaiveSplitDoes) {
             ASSERT_EQ(blocks_of(cut), blocks_of(whole)) << "pieces of " << piece << ": " << text;
         }
     }
-}
-
-// Blocks are equal exactly as far as the words are: one changed word changes its block and all
-// behind it, whatever the number of blanks.
-TEST(PromptCount, BlocksNameWholePrefixes) {
-    Random random(11);
-    const std::string text = random_words(random, 64);
+    // Blocks are equal exactly as far as the words are: one changed word changes its block and all
+    // behind it, whatever the number of blanks.
+    Random other_random(11);
+    const std::string text = random_words(other_random, 64);
     std::vector<std::string> words = split_words(text);
     const std::vector<std::uint64_t> blocks = blocks_of(count_text(text, 8, {}, 4096));
     ASSERT_EQ(blocks.size(), 8u);
@@ -89,15 +86,13 @@ TEST(PromptCount, BlocksNameWholePrefixes) {
             EXPECT_EQ(got[block] == blocks[block], block < changed / 8) << changed << ' ' << block;
         }
     }
-}
-
-// Template tokens stand before and behind the words and shift the blocks by exactly their number.
-TEST(PromptCount, TemplateTokensTakePartInBlocks) {
-    const std::string text = "one two three four five six seven";
-    const PromptCount with = count_text(text, 4, {3, 5}, 4096);
+    // Template tokens stand before and behind the words and shift the blocks by exactly their
+    // number.
+    const std::string other_text = "one two three four five six seven";
+    const PromptCount with = count_text(other_text, 4, {3, 5}, 4096);
     EXPECT_EQ(with.tokens(), 3 + 7 + 5u);
     EXPECT_EQ(with.blocks().size(), 3u);
-    EXPECT_NE(with.blocks()[0], count_text(text, 4, {}, 4096).blocks()[0]);
+    EXPECT_NE(with.blocks()[0], count_text(other_text, 4, {}, 4096).blocks()[0]);
     EXPECT_EQ(with.blocks()[0], count_text("one and more", 4, {3, 0}, 4096).blocks()[0]);
     EXPECT_EQ(count_text("", 4, {3, 5}, 1).tokens(), 8u);
 }
@@ -142,7 +137,7 @@ TEST(PromptCount, FollowsWordRules) {
 }
 
 // Escaped blanks end words, other escapes are part of them, and an escaped letter is that letter.
-TEST(PromptCount, ReadsEscapes) {
+TEST(PromptCount, ReadsEscapesAsTheJsonParserDoes) {
     struct Case {
         const char* escaped;
         std::uint32_t tokens;
@@ -157,10 +152,8 @@ TEST(PromptCount, ReadsEscapes) {
     }
     EXPECT_EQ(blocks_of(count_text(R"(\u0041b caf\u00e9)", 2, {}, 99)),
               blocks_of(count_text("Ab caf\xC3\xA9", 2, {}, 99)));
-}
-
-// Long texts full of escapes: the same count as unescaping by the JSON parser and then splitting.
-TEST(PromptCount, AgreesWithTheJsonParserOnEscapes) {
+    // Long texts full of escapes: the same count as unescaping by the JSON parser and then
+    // splitting.
     const char* const pieces[] = {
         "word", "a",    "longer-than-eight", " ", "  ",      "\\n",         "\\t",
         "\\\\", "\\\"", "\\u0041",           " ", "\\u0020", "caf\xC3\xA9", "\\u00e9\\r",
@@ -209,7 +202,7 @@ TEST(PromptCount, StopsBeforeTheQuote) {
 }
 
 // Items of an array, with and without blanks, of any number of digits, however they are cut.
-TEST(PromptCount, CountsIds) {
+TEST(PromptCount, CountsIdsAndRecordsNumbersOfTokens) {
     std::string tight;
     std::string loose;
     std::uint64_t id = 1;
@@ -234,10 +227,7 @@ TEST(PromptCount, CountsIds) {
             ASSERT_EQ(blocks_of(count), blocks) << "pieces of " << piece;
         }
     }
-}
-
-// Equal words have equal numbers wherever they stand, different words different ones.
-TEST(PromptCount, RecordsNumbersOfTokens) {
+    // Equal words have equal numbers wherever they stand, different words different ones.
     PromptCount count;
     count.reset(0, {1, 1});
     count.record_tokens();
@@ -356,7 +346,7 @@ std::string quoted(const std::string& text) {
 }
 
 // Every golden string, as a completions prompt and as a message, in large pieces and small ones.
-TEST(TextTokens, AreThoseOfTheReference) {
+TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
     for (const char* name : {"qwen", "llama2"}) {
         const Golden golden = read_golden(name);
         Tokenizer tokenizer = load_tokenizer(name);
@@ -371,10 +361,7 @@ TEST(TextTokens, AreThoseOfTheReference) {
             ASSERT_EQ(ids_of(texts, chat, 1 + i % 5), golden.ids[i]) << text;
         }
     }
-}
-
-// The template stands around all texts together; each text is encoded by itself.
-TEST(TextTokens, TemplateAndSeveralTexts) {
+    // The template stands around all texts together; each text is encoded by itself.
     Tokenizer tokenizer = load_tokenizer("qwen");
     TextTokens texts(tokenizer);
     const auto one = ids_of(texts, R"({"prompt":"the cat"})", 100);
@@ -384,15 +371,12 @@ TEST(TextTokens, TemplateAndSeveralTexts) {
     EXPECT_TRUE(std::equal(one.begin(), one.end(), both.begin() + 2));
     EXPECT_TRUE(std::equal(one.begin(), one.end(),
                            both.begin() + 2 + static_cast<std::ptrdiff_t>(one.size())));
-}
-
-// A text beyond what is held is refused, not counted wrongly.
-TEST(TextTokens, TextsAreBounded) {
-    Tokenizer tokenizer = load_tokenizer("qwen");
-    TextTokens texts(tokenizer);
+    // A text beyond what is held is refused, not counted wrongly.
+    Tokenizer other_tokenizer = load_tokenizer("qwen");
+    TextTokens other_texts(other_tokenizer);
     for (const std::size_t bytes : {held_text_bytes_max, held_text_bytes_max + 1}) {
         PromptCount count;
-        count.reset(0, {}, &texts);
+        count.reset(0, {}, &other_texts);
         BodyReader reader;
         reader.reset(count, {.text = "prompt", .ids = "prompt"});
         EXPECT_TRUE(reader.feed(R"({"prompt":")"));

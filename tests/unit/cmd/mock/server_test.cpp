@@ -218,7 +218,7 @@ MockCommandLine parse(const std::vector<std::string>& arguments) {
 }
 
 // Defaults: loopback only, vLLM-like pace, a cache of the trace's block size.
-TEST(MockOptions, HasSafeDefaults) {
+TEST(MockOptions, HasSafeDefaultsAndReadsItsFlags) {
     const MockCommandLine parsed = parse({});
     ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     EXPECT_EQ(parsed.options.listen.host, "127.0.0.1");
@@ -229,16 +229,13 @@ TEST(MockOptions, HasSafeDefaults) {
     EXPECT_TRUE(parsed.options.core.faults.empty());
     EXPECT_FALSE(parsed.options.core.keep_log);
     EXPECT_FALSE(parsed.options.core.pace.in_steps());
-}
-
-// Each flag reaches its place, in its unit.
-TEST(MockOptions, ReadsItsFlags) {
-    const MockCommandLine parsed = parse(words_of(
+    // Each flag reaches its place, in its unit.
+    const MockCommandLine other_parsed = parse(words_of(
         "--listen [::1]:0 --port 81 --ttft 20ms --itl 1.5ms --jitter 0.1 --overhead 3,5 --headers "
         "late --fault reset:0.25 --fault-row 429:17 --fault slow:0.5 --log x.jsonl --wait sleep "
         "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
-    ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
-    const MockOptions& options = parsed.options;
+    ASSERT_EQ(other_parsed.kind, CommandLine::Kind::run) << other_parsed.text;
+    const MockOptions& options = other_parsed.options;
     EXPECT_EQ(options.listen.host, "::1");
     EXPECT_EQ(options.listen.port, 81);
     EXPECT_EQ(options.core.pace.first, milliseconds(20));
@@ -258,7 +255,7 @@ TEST(MockOptions, ReadsItsFlags) {
 }
 
 // A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
-TEST(MockOptions, ReadsWordRules) {
+TEST(MockOptions, ReadsWordsSessionsAndWhoItIs) {
     const MockCommandLine parsed =
         parse(words_of("--split-words the,cat --split-first dog,cow --join-words new+one,a+b "
                        "--tokenize llama.cpp --tokenize-overhead 1,2 --overhead-varies 3"));
@@ -274,26 +271,20 @@ TEST(MockOptions, ReadsWordRules) {
     EXPECT_EQ(core.tokenize_overhead.value().post, 2u);
     EXPECT_EQ(core.overhead_varies, 3u);
     EXPECT_TRUE(parse({"--split-words", "*"}).options.core.words.splits(word_number("any")));
-}
-
-// Whose requests they are, and what histories are checked against.
-TEST(MockOptions, ReadsSessions) {
+    // Whose requests they are, and what histories are checked against.
     const CoreOptions standard = parse({}).options.core;
     EXPECT_EQ(standard.session_headers.front(), "X-Session-ID");
     EXPECT_EQ(standard.check_history, 0u);
-    const CoreOptions core =
+    const CoreOptions other_core =
         parse({"--log-headers", "X-Tree,X-User", "--check-history", "4294967295"}).options.core;
-    EXPECT_EQ(core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
-    EXPECT_EQ(core.check_history, 4294967295u);
+    EXPECT_EQ(other_core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
+    EXPECT_EQ(other_core.check_history, 4294967295u);
     EXPECT_EQ(parse({"--log-headers", "X Tree"}).kind, CommandLine::Kind::refused);
     EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).kind, CommandLine::Kind::refused);
-}
-
-// Who it pretends to be, beside its answers.
-TEST(MockOptions, ReadsWhoItIs) {
-    const CoreOptions core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
-    EXPECT_EQ(core.pod, "llama 7");
-    EXPECT_TRUE(!core.metric_names.vllm && core.metric_names.sglang);
+    // Who it pretends to be, beside its answers.
+    const CoreOptions third_core = parse({"--pod", "llama 7", "--metrics", "sglang"}).options.core;
+    EXPECT_EQ(third_core.pod, "llama 7");
+    EXPECT_TRUE(!third_core.metric_names.vllm && third_core.metric_names.sglang);
     EXPECT_TRUE(parse({}).options.core.metric_names.vllm);
     EXPECT_TRUE(parse({}).options.core.metric_names.sglang);
     for (const std::vector<std::string>& wrong :

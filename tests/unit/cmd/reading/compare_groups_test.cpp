@@ -37,7 +37,7 @@ TEST(ComparedMetric, NamesAreReadBack) {
     }
 }
 
-TEST(BlockDraws, EachDrawHasAsManyUnitsAsThereAre) {
+TEST(BlockDraws, EachDrawHasAsManyNeighbours) {
     for (const std::size_t block : {1U, 2U, 7U, 10U, 11U}) {
         BlockDraws draws(11, block, 1);
         std::vector<double> sums(11, 0);
@@ -52,9 +52,6 @@ TEST(BlockDraws, EachDrawHasAsManyUnitsAsThereAre) {
             EXPECT_NEAR(sum / 20'000, 1, 0.05) << block;
         }
     }
-}
-
-TEST(BlockDraws, NeighboursAreDrawnTogether) {
     BlockDraws draws(1000, 100, 3);
     const auto counts = draws.next();
     std::size_t changes = 0;
@@ -66,7 +63,7 @@ TEST(BlockDraws, NeighboursAreDrawnTogether) {
 
 // The dependence of a tenth of a series is found whatever its length: an AR(1) has the variance
 // (1 + memory) / (1 - memory) of an independent series.
-TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
+TEST(LongRun, SlowDependenceIsSeenInSeriesThatCanTell) {
     for (const std::size_t rows : {1500U, 12'000U}) {
         const double memory = std::exp(-20.0 / static_cast<double>(rows));
         double variance = 0;
@@ -87,9 +84,6 @@ TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
         // (1.5 rows^3 / 20^2)^(1/3) = 0.155 rows, less what the mean of a short series hides.
         EXPECT_NEAR(reach / static_cast<double>(rows), 0.1, 0.03) << rows;
     }
-}
-
-TEST(LongRun, OfShortAndConstantSeries) {
     EXPECT_EQ(long_run_of({}).variance, 0);
     const std::vector<double> three{1, 2, 3};
     EXPECT_NEAR(long_run_of(three).variance, 2.0 / 3, 1e-12);
@@ -108,7 +102,7 @@ MetricComparison found_with(double between) {
             .pairs = 1000};
 }
 
-TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
+TEST(Power, SaysHowManyAreNeededAndIsReached) {
     // (1.95996 + 0.84162)^2 = 7.8489; 1000 x 0.02^2 x 7.8489 / log(1.03)^2
     const double log_difference = std::log(1.03);
     EXPECT_EQ(*rows_needed(found_with(0), 0.03),
@@ -122,10 +116,7 @@ TEST(Power, SaysHowManyRowsOrRunsAreNeeded) {
     ASSERT_TRUE(few && many);
     EXPECT_LT(*few, *many);
     EXPECT_FALSE(runs_needed(found_with(0.01), 3, 0.01)) << "rows alone are too few";
-}
-
-// As many rows as it asks for find the difference in about 80 of 100 cases.
-TEST(Power, IsReached) {
+    // As many rows as it asks for find the difference in about 80 of 100 cases.
     constexpr int simulations = 200;
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     ComparisonOptions options{.resamples = 200};
@@ -246,7 +237,7 @@ TEST(CompareGroups, TooFewRowsHaveNoInterval) {
     }
 }
 
-TEST(CompareGroups, Directions) {
+TEST(CompareGroups, DirectionsMarginsAndASideThatFailed) {
     const ComparedRun a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     ComparedRun b = make_run(400, [](std::size_t row) { return 2e6 * scattered(row, 2); });
     for (std::size_t row = 0; row < 400; row += 2) {
@@ -258,27 +249,23 @@ TEST(CompareGroups, Directions) {
     EXPECT_EQ(compare_one(b, a, "errors").in_these_runs, Shown::lower);
     EXPECT_EQ(compare_one(a, b, "throughput").in_these_runs, Shown::lower);
     EXPECT_EQ(compare_one(b, a, "output_throughput").in_these_runs, Shown::higher);
-}
-
-TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
-    const ComparedRun a = make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
-    const ComparedRun b =
+    const ComparedRun other_a =
+        make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    const ComparedRun other_b =
         make_run(4000, [](std::size_t row) { return 1.03e6 * scattered(row, 1); });
     ComparisonOptions options{.margin = 0.0301};
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::same);
+    EXPECT_EQ(compare_one(other_a, other_b, "ttft:mean", options).in_these_runs, Shown::same);
     options.margin = 0.0299;
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(other_a, other_b, "ttft:mean", options).in_these_runs, Shown::higher);
     options.margin = 0;
-    EXPECT_EQ(compare_one(a, a, "ttft:mean", options).in_these_runs, Shown::same);
-}
-
-TEST(CompareGroups, ASideThatFailedWholly) {
-    const ComparedRun a = make_run(200, [](std::size_t row) { return 1e6 * scattered(row, 1); });
-    ComparedRun b = a;
+    EXPECT_EQ(compare_one(other_a, other_a, "ttft:mean", options).in_these_runs, Shown::same);
+    const ComparedRun third_a =
+        make_run(200, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    b = third_a;
     for (ComparedRequest& request : b.requests) {
         fail(request);
     }
-    const GroupComparison compared = compare(a, b, {"ttft:mean", "errors", "throughput"});
+    const GroupComparison compared = compare(third_a, b, {"ttft:mean", "errors", "throughput"});
     expect_no_interval(compared.metrics[0], Doubt::no_values);
     EXPECT_EQ(compared.metrics[1].a, 0);
     EXPECT_EQ(compared.metrics[1].b, 1);
@@ -313,7 +300,7 @@ TEST(CompareGroups, TimesAreOfRowsThatBothAnswered) {
     EXPECT_EQ(compare_one(c, a, "ttft:mean").pairs, 199U);
 }
 
-TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
+TEST(CompareGroups, NoErrorsAndTimesOfZeroHaveNoRatio) {
     const ComparedRun run = make_run(1000, [](std::size_t) { return 1e6; });
     const MetricComparison found = compare_one(run, run, "errors");
     EXPECT_EQ(found.change, 0);
@@ -323,9 +310,6 @@ TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
     EXPECT_EQ(found.in_these_runs, Shown::unsure);  // 0.28 points lie beyond the margin of 0.1
     ComparisonOptions options{.share_margin = 0.003};
     EXPECT_EQ(compare_one(run, run, "errors", options).in_these_runs, Shown::same);
-}
-
-TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
     const ComparedRun zero = make_run(100, [](std::size_t) { return 0.0; });
     const ComparedRun some = make_run(100, [](std::size_t) { return 1e6; });
     EXPECT_TRUE(std::isinf(compare_one(zero, some, "ttft:p50").ratio));
@@ -341,7 +325,7 @@ TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
     expect_no_interval(compare_one(a, b, "ttft:p50"), Doubt::undefined);
 }
 
-TEST(CompareGroups, HeavyTies) {
+TEST(CompareGroups, HeavyTiesAndTinyAndHugeValues) {
     const auto two_values = [](std::uint64_t seed) {
         return [seed](std::size_t row) { return scattered(row, seed) < 1.6 ? 10e6 : 20e6; };
     };
@@ -353,9 +337,6 @@ TEST(CompareGroups, HeavyTies) {
     const MetricComparison mean = compare_one(a, b, "ttft:mean");
     EXPECT_LT(mean.low, 1);
     EXPECT_GT(mean.high, 1);
-}
-
-TEST(CompareGroups, TinyAndHugeValuesAreComparedAlike) {
     const MadeGroups made = make_groups({}, 1, 1, 7);
     const MetricComparison usual = compare_one(made.a[0], made.b[0], "ttft:mean");
     for (const double scale : {1e-8, 1e8}) {  // about 1 ns, and some years
@@ -400,7 +381,7 @@ TEST(CompareGroups, TreesCountForLessThanTheirRows) {
     EXPECT_GT(compare_one(made.a[0], made.b[0], "ttft:mean").block, 3U);
 }
 
-TEST(CompareGroups, CountsWhatDoesNotMatch) {
+TEST(CompareGroups, CountsWhatDoesNotMatchInAnyOrder) {
     ComparedRun a = make_run(10, [](std::size_t) { return 1e6; });
     ComparedRun b = a;
     a.requests.pop_back();                 // key 9 is only in B
@@ -420,9 +401,6 @@ TEST(CompareGroups, CountsWhatDoesNotMatch) {
     EXPECT_EQ(compared.metrics[0].pairs, 7U);
     EXPECT_EQ(compared.metrics[0].a, 1e6);
     EXPECT_NEAR(compared.metrics[1].a, 1.0 / 9, 1e-12);
-}
-
-TEST(CompareGroups, TheSameInputGivesTheSameAnswerInAnyOrderOfRequests) {
     const MadeGroups made = make_groups({}, 1, 1, 5);
     ComparedRun turned = made.b[0];
     std::reverse(turned.requests.begin(), turned.requests.end());
@@ -469,7 +447,7 @@ void expect_no_word(const GroupComparison& found, Doubt doubt, Shown shown) {
 }
 
 // One run a side says what differs in these two; both sides of a dual run share their time.
-TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
+TEST(Evidence, WordsAreOfDualRunsUnlessCapsTakeThem) {
     const Dual dual(1.1, 1.1);
     const GroupComparison paired = dual.compared();
     EXPECT_EQ(paired.evidence, Evidence::paired);
@@ -486,13 +464,10 @@ TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
     expect_no_word(alone, Doubt::one_run, Shown::higher);
     EXPECT_EQ(alone.metrics[3].in_these_runs, Shown::same);
     EXPECT_EQ(alone.metrics[3].word, Word::unsure);
-}
-
-TEST(Evidence, ACapOrTheOrderOfSendingTakesTheWords) {
-    Dual dual(1.1, 1.1);
-    dual.b.requests[7].held = true;
-    expect_no_word(dual.compared(), Doubt::held, Shown::higher);
-    expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
+    Dual other_dual(1.1, 1.1);
+    other_dual.b.requests[7].held = true;
+    expect_no_word(other_dual.compared(), Doubt::held, Shown::higher);
+    expect_no_word(other_dual.compared(false), Doubt::one_run, Shown::higher);
     // A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order
     // that matters by a few percent takes nothing from a change of 40 %.
     const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
@@ -809,7 +784,7 @@ MadeLaw of(Law law, std::size_t rows, double ratio) {
     return {.law = law, .rows = rows, .ratio = ratio};
 }
 
-TEST(ComparisonTruth, IntervalsCoverIt) {
+TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeries) {
     EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
     EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
     EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
@@ -820,20 +795,17 @@ TEST(ComparisonTruth, IntervalsCoverIt) {
     MadeLaw law = of(Law::independent, 300, 1.05);
     law.run_deviation = 0.05;
     EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
-}
-
-// An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
-// called. Of 5 in 100, above 12 by chance in 1 of 1,000.
-TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
+    // An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
+    // called. Of 5 in 100, above 12 by chance in 1 of 1,000.
     for (const std::size_t rows : {1500U, 3000U}) {
-        MadeLaw law = of(Law::series, rows, 1);
-        law.memory = std::exp(-7.5 / static_cast<double>(rows));
+        MadeLaw other_law = of(Law::series, rows, 1);
+        other_law.memory = std::exp(-7.5 / static_cast<double>(rows));
         const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
                                                   *read_metric("ttft:p50")};
         ComparisonOptions options{.resamples = 200};
         std::array<int, 2> called{};
         for (std::uint64_t seed = 0; seed < simulations; ++seed) {
-            const MadeGroups made = make_groups(law, 1, 1, seed);
+            const MadeGroups made = make_groups(other_law, 1, 1, seed);
             const GroupComparison found = compare_groups(made.a, made.b, metrics, options);
             for (std::size_t i = 0; i < metrics.size(); ++i) {
                 const Shown shown = found.metrics[i].in_these_runs;

@@ -117,11 +117,8 @@ TEST(CacheCapacity, IsWhatCachesOfThatSizeHit) {
             }
         }
     }
-}
-
-// A B C, then A B C again: the second row finds n blocks in a cache of n, for the end of a prompt
-// goes first. A cache that forgot the beginning first would find none below 3.
-TEST(CacheCapacity, KeepsTheBeginningsOfPrompts) {
+    // A B C, then A B C again: the second row finds n blocks in a cache of n, for the end of a
+    // prompt goes first. A cache that forgot the beginning first would find none below 3.
     const Trace trace = make_trace(4, TailRule::ceil, {{0, 12, {1, 2, 3}}, {1, 12, {1, 2, 3}}});
     const CapacityFigures figures = counted(trace, 1);
     ASSERT_EQ(figures.curve.size(), 3U);
@@ -146,7 +143,7 @@ TEST(CacheCapacity, KeepsTheBeginningsOfPrompts) {
 }
 
 // Partial blocks hit as what they hold; a coarser block at the end is one of its own.
-TEST(CacheCapacity, CountsTokensOfPartialBlocks) {
+TEST(CacheCapacity, CountsTokensOfPartialBlocksAlone) {
     const Trace trace = make_trace(4, TailRule::ceil,
                                    {{0, 9, {1, 2, 3}}, {1, 9, {1, 2, 3}}, {2, 16, {1, 2, 4, 5}}});
     EXPECT_EQ(counted(trace, 1).hit_tokens, 9U + 8U);
@@ -156,15 +153,13 @@ TEST(CacheCapacity, CountsTokensOfPartialBlocks) {
     EXPECT_EQ(pairs.distinct, 3U);  // 1 2, then 3 alone or 4 5
     EXPECT_EQ(pairs.hit_blocks, 3U);
     EXPECT_EQ(pairs.hit_tokens, 9U + 8U);
-}
-
-// Under --lenient a list may end before the prompt does: what follows is private to its row, so
-// its last, coarser block is nobody else's either.
-TEST(CacheCapacity, LeavesUncoveredTokensOut) {
-    const Trace trace = make_trace(4, TailRule::ceil, {{0, 40, {1, 2, 3}}, {1, 40, {1, 2, 3}}});
-    EXPECT_EQ(counted(trace, 1).hit_blocks, 3U);
-    EXPECT_EQ(counted(trace, 2).references, 2U);
-    EXPECT_EQ(counted(trace, 2).hit_blocks, 1U);
+    // Under --lenient a list may end before the prompt does: what follows is private to its row, so
+    // its last, coarser block is nobody else's either.
+    const Trace other_trace =
+        make_trace(4, TailRule::ceil, {{0, 40, {1, 2, 3}}, {1, 40, {1, 2, 3}}});
+    EXPECT_EQ(counted(other_trace, 1).hit_blocks, 3U);
+    EXPECT_EQ(counted(other_trace, 2).references, 2U);
+    EXPECT_EQ(counted(other_trace, 2).hit_blocks, 1U);
 }
 
 // Ids of prefixes and ids of contents are told apart, and rows by what of them was there before.
@@ -182,7 +177,7 @@ BlockFigures counted_rows(const std::vector<RowSpec>& rows) {
     return counted(make_trace(4, TailRule::ceil, rows));
 }
 
-TEST(BlockIds, OfPrefixesAreChained) {
+TEST(BlockIds, OfPrefixesAreChainedAndContentsJoin) {
     const BlockFigures f =
         counted_rows({{0, 10, {1, 2, 3}}, {1, 12, {1, 2, 4}}, {2, 10, {1, 2, 3}}, {3, 4, {9}}});
     EXPECT_TRUE(f.chained());
@@ -194,9 +189,6 @@ TEST(BlockIds, OfPrefixesAreChained) {
     EXPECT_EQ(f.rows_new, 2U);
     EXPECT_EQ(f.rows_in_part, 1U);
     EXPECT_EQ(f.rows_complete, 1U);
-}
-
-TEST(BlockIds, OfContentsMoveAndJoin) {
     const BlockFigures moved = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}}});
     EXPECT_FALSE(moved.chained());
     EXPECT_EQ(moved.ids_moving, 2U);
@@ -220,7 +212,7 @@ TEST(BlockIds, OfContentsMoveAndJoin) {
     }
 }
 
-TEST(BlockIds, OfNamespacesAreDifferent) {
+TEST(BlockIds, OfNamespacesAreDifferentAndCountAsMaps) {
     const BlockFigures f = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}, no_session, 1}});
     EXPECT_TRUE(f.chained());
     EXPECT_EQ(f.ids, 4U);
@@ -231,10 +223,7 @@ TEST(BlockIds, OfNamespacesAreDifferent) {
     EXPECT_EQ(missing.rows_without_ids, 1U);
     EXPECT_EQ(missing.rows_new, 1U);
     EXPECT_TRUE(missing.chained());
-}
-
-// Counted anew from maps of everything.
-TEST(BlockIds, CountAsMapsDo) {
+    // Counted anew from maps of everything.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         const Trace trace = random_trace(seed, TailRule::ceil, 80);
         std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::size_t>> positions;
@@ -252,10 +241,10 @@ TEST(BlockIds, CountAsMapsDo) {
             return static_cast<std::uint64_t>(std::count_if(
                 map.begin(), map.end(), [](const auto& one) { return one.second.size() > 1; }));
         };
-        const BlockFigures f = counted(trace);
-        EXPECT_EQ(f.ids, positions.size());
-        EXPECT_EQ(f.ids_moving, several(positions)) << seed;
-        EXPECT_EQ(f.ids_joining, several(before)) << seed;
+        const BlockFigures other_f = counted(trace);
+        EXPECT_EQ(other_f.ids, positions.size());
+        EXPECT_EQ(other_f.ids_moving, several(positions)) << seed;
+        EXPECT_EQ(other_f.ids_joining, several(before)) << seed;
     }
 }
 
@@ -295,7 +284,7 @@ Things ranks_of(const Recency& recency, const Things& things) {
     return ranks;
 }
 
-TEST(Recency, CountsWhatWasUsedSince) {
+TEST(Recency, CountsWhatWasUsedSinceAsAList) {
     Recency recency;
     EXPECT_EQ(ranks_of(recency, {0}), Things{});
     recency.use({});
@@ -307,13 +296,10 @@ TEST(Recency, CountsWhatWasUsedSince) {
     EXPECT_EQ(ranks_of(recency, {6, 9, 5, 7}), (Things{1, 2, 3, 4}));
     EXPECT_EQ(ranks_of(recency, {6, 8, 5}), Things{1});  // up to one that was never used
     EXPECT_EQ(recency.size(), 4U);
-}
-
-// Long enough that lines fill up and are pushed together many times.
-TEST(Recency, IsTheListThatMovesToTheFront) {
+    // Long enough that lines fill up and are pushed together many times.
     for (const std::uint32_t universe : {3U, 70U, 900U}) {
         Random random(universe);
-        Recency recency;
+        Recency other_recency;
         List list;
         for (int round = 0; round < 3000; ++round) {
             Things things;
@@ -327,10 +313,11 @@ TEST(Recency, IsTheListThatMovesToTheFront) {
                     things.push_back(thing);
                 }
             }
-            ASSERT_EQ(ranks_of(recency, things), list.ranks(things)) << universe << " " << round;
-            recency.use(things);
+            ASSERT_EQ(ranks_of(other_recency, things), list.ranks(things))
+                << universe << " " << round;
+            other_recency.use(things);
             list.use(things);
-            ASSERT_EQ(recency.size(), list.size());
+            ASSERT_EQ(other_recency.size(), list.size());
         }
     }
 }
@@ -381,7 +368,7 @@ TEST(HitLoss, OfTheSameServerIsCapacityOfAnotherRouting) {
 }
 
 // Each row has the cause that cost it most, by the place of its record, and the text names it.
-TEST(HitLoss, NamesTheRowsAndTheText) {
+TEST(HitLoss, NamesTheRowsAndTheCause) {
     Record unsent;
     const HitLossTokens tokens =
         tokens_of({turn_of("s", 0, 10, 20, 0, 0), unsent, turn_of("s", 30, 40, 50, 100, 30)});
@@ -392,23 +379,17 @@ TEST(HitLoss, NamesTheRowsAndTheText) {
     EXPECT_STREQ(tokens.rows_lost[2]->key, "capacity");
     EXPECT_EQ(hit_loss_text(tokens),
               "70 of 100 expected tokens (70.00 %); 100.0 % to capacity: evicted");
-}
-
-TEST(HitLoss, BeforeTheFirstTokenOfTheTurnBeforeIsInFlight) {
     EXPECT_EQ(
         tokens_of({turn_of("s", 0, 31, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).in_flight,
         100U);
     // At its first token the prompt is in the cache.
     EXPECT_EQ(tokens_of({turn_of("s", 0, 30, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).capacity,
               100U);
-}
-
-TEST(HitLoss, OfBlocksStandsApart) {
     Record second = turn_of("s", 30, 40, 50, 100, 60);
     second.expected_cached_server = 80;
-    const HitLossTokens tokens = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
-    EXPECT_EQ(tokens.blocks, 20U);
-    EXPECT_EQ(tokens.capacity, 20U);
+    const HitLossTokens other_tokens = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
+    EXPECT_EQ(other_tokens.blocks, 20U);
+    EXPECT_EQ(other_tokens.capacity, 20U);
     // Its blocks are the smaller ones and hold more: nothing is lost to them, or gained.
     second.expected_cached_server = 120;
     EXPECT_EQ(tokens_of({turn_of("s", 0, 10, 20, 0, 0), second}).capacity, 60U);
@@ -418,7 +399,7 @@ TEST(HitLoss, OfBlocksStandsApart) {
     EXPECT_EQ(smaller.gained, 0U);
 }
 
-TEST(HitLoss, BetweenSessionsIsUnknownUnlessOnlyCapacityIsLeft) {
+TEST(HitLoss, CountsRowsThatReportAlone) {
     // Alone on one server, and no prefill under way.
     EXPECT_EQ(tokens_of({turn_of("", 0, 10, 20, 0, 0), turn_of("", 30, 40, 50, 100, 0)}).capacity,
               100U);
@@ -429,9 +410,6 @@ TEST(HitLoss, BetweenSessionsIsUnknownUnlessOnlyCapacityIsLeft) {
     Record other = turn_of("", 0, 10, 20, 0, 0);
     other.url = "http://b/";
     EXPECT_EQ(tokens_of({other, turn_of("", 30, 40, 50, 100, 0)}).unknown, 100U);
-}
-
-TEST(HitLoss, CountsRowsThatReportAlone) {
     Record silent = turn_of("s", 30, 40, 50, 100, 0);
     silent.cached_tokens.reset();
     Record more = turn_of("t", 30, 40, 50, 100, 120);

@@ -66,7 +66,7 @@ TEST(Arrivals, DispersionTellsBurstsFromClocks) {
 }
 
 // 40 rows around 1 s: no window of whole seconds holds them all, one anywhere does.
-TEST(Arrivals, PeaksAreTakenInStepAndAnywhere) {
+TEST(Arrivals, PeaksAreTakenAnywhereAndOneInstantHasNoRate) {
     std::vector<std::int64_t> at{0};
     for (int i = 0; i < 40; ++i) {
         at.push_back(900 + 5 * i);  // 900 .. 1095
@@ -78,16 +78,13 @@ TEST(Arrivals, PeaksAreTakenInStepAndAnywhere) {
     EXPECT_EQ(figures.peaks[1].rows, 21U);  // with the one at 0
     EXPECT_EQ(figures.peaks[1].rows_anywhere, 40U);
     EXPECT_EQ(figures.peaks[1].input_tokens_anywhere, 400U);
-}
-
-TEST(Arrivals, OfOneInstantHaveNoRate) {
-    const ArrivalFigures figures = Made({3, 3, 3}).figures();
-    EXPECT_EQ(figures.span_ns, 0);
-    EXPECT_TRUE(std::isnan(figures.rows_per_s));
-    EXPECT_TRUE(std::isnan(figures.gap_variation));
-    EXPECT_TRUE(std::isnan(figures.dispersion[0].recorded));
-    EXPECT_EQ(figures.most_rows.rows, 3U);
-    EXPECT_EQ(figures.peaks[0].rows, 3U);
+    const ArrivalFigures other_figures = Made({3, 3, 3}).figures();
+    EXPECT_EQ(other_figures.span_ns, 0);
+    EXPECT_TRUE(std::isnan(other_figures.rows_per_s));
+    EXPECT_TRUE(std::isnan(other_figures.gap_variation));
+    EXPECT_TRUE(std::isnan(other_figures.dispersion[0].recorded));
+    EXPECT_EQ(other_figures.most_rows.rows, 3U);
+    EXPECT_EQ(other_figures.peaks[0].rows, 3U);
     const ArrivalFigures none = arrivals_of(Trace(), {}, {});
     EXPECT_EQ(none.span_ns, 0);
     EXPECT_EQ(none.most_rows.rows, 0U);
@@ -228,7 +225,7 @@ TEST(InspectFigures, OfFilesAreThoseOfEachAlone) {
     EXPECT_EQ(together.sessions.rows, together.rows);
 }
 
-TEST(InspectFigures, CountSessions) {
+TEST(InspectFigures, CountSessionsWorkingSetAndRowsThatDoNotFit) {
     Trace trace =
         make_trace(4, TailRule::ceil,
                    {{0, 4, {1}, 0}, {1000, 4, {2}, 1}, {5000, 8, {1, 3}, 0}, {6000, 4, {4}}});
@@ -242,16 +239,13 @@ TEST(InspectFigures, CountSessions) {
     EXPECT_EQ(f.dependencies, 2U);
     EXPECT_EQ(f.overlaps, 1U);
     EXPECT_EQ(f.delay_ns.max, 3e9);
-}
-
-TEST(InspectFigures, CountRowsThatDoNotFitAndFollowTheWorkingSet) {
-    const Trace trace = make_trace(
+    const Trace other_trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
     InspectOptions options;
     options.max_model_len = 100;  // each has 7 tokens of output
-    const ContextFigures f = *inspected(trace, options).context;
-    EXPECT_EQ(f.rows_over, 3U);
-    EXPECT_EQ(f.input_over, 1U);
+    const ContextFigures other_f = *inspected(other_trace, options).context;
+    EXPECT_EQ(other_f.rows_over, 3U);
+    EXPECT_EQ(other_f.input_over, 1U);
     // Working sets by buckets of 1 ms: the second names one block again and a new one.
     const Trace working = make_trace(4, TailRule::ceil,
                                      {{0, 8, {1, 2}}, {0, 8, {1, 2}}, {1, 8, {1, 3}}, {2, 4, {1}}});
@@ -260,7 +254,7 @@ TEST(InspectFigures, CountRowsThatDoNotFitAndFollowTheWorkingSet) {
     EXPECT_EQ(line.blocks_new, (std::vector<std::uint64_t>{2, 1, 0}));
 }
 
-TEST(InspectFigures, ChooseBlockSizes) {
+TEST(InspectFigures, ChooseBlockSizesInJsonOfTheSchema) {
     const Trace trace = make_trace(64, TailRule::ceil, {{0, 128, {1, 2}}});
     const auto sizes = [](const InspectFigures& f) {
         return members_of(f.capacity, &CapacityFigures::block_size);
@@ -274,16 +268,13 @@ TEST(InspectFigures, ChooseBlockSizes) {
     options.block_sizes = {};
     options.plan.start_ns = 1;
     EXPECT_EQ(inspect_trace(trace, options).error().code, ErrorCode::invalid);  // nothing is left
-}
-
-TEST(InspectFigures, AreJsonOfTheSchema) {
-    InspectOptions options{.max_model_len = 10};
+    InspectOptions other_options{.max_model_len = 10};
     Trace with_ids = random_trace(1, TailRule::ceil, 40);
     with_ids.remarks = {{"row is odd", "rows are odd", 2}};
     Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}, {1, 0, {}}});  // one length unknown
     without.files.clear();
     std::vector<std::string> texts(3);
-    append_json(texts[0], with_ids, inspected(with_ids, options));
+    append_json(texts[0], with_ids, inspected(with_ids, other_options));
     append_json(texts[1], without, inspected(without));
     InputErrors errors;
     errors.add({"f", 3, "field", "v", "is wrong", "fix it"});
@@ -298,16 +289,13 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
 
 // Distances of distributions and of hit curves, on traces small enough to reckon by hand.
 
-TEST(Likeness, FindsTheGreatestDistance) {
+TEST(Likeness, ComparesDistancesAndHitRates) {
     EXPECT_EQ(greatest_distance({}, {}), 0);
     EXPECT_EQ(greatest_distance({1}, {}), 1);
     EXPECT_EQ(greatest_distance({1, 2, 3}, {3, 2, 1}), 0);
     EXPECT_EQ(greatest_distance({1, 2, 3, 4}, {5, 6}), 1);
     EXPECT_EQ(greatest_distance({1, 1, 2, 2}, {1, 2, 2, 2}), 0.25);
     EXPECT_EQ(greatest_distance({1, 2, 3, 4}, {1, 2, 3, 4, 4, 4, 4, 4}), 0.375);
-}
-
-TEST(Likeness, ComparesHitRatesAtFiveSizes) {
     const Trace often =
         made_trace("stress working-set --in 16 --working-set 1024..1024 --steps 1 --rounds 4");
     const Trace seldom =
@@ -323,15 +311,12 @@ TEST(Likeness, ComparesHitRatesAtFiveSizes) {
     EXPECT_EQ(like.curve[2].before, 0);
     EXPECT_EQ(like.curve_worst, 0.25);
     EXPECT_EQ(like.input, 0);
-}
-
-TEST(Likeness, HasNoCurveWithoutBlocks) {
     const Trace trace = made_trace("random --rows 10");
     const std::vector<std::uint32_t> trees{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-    const Result<Likeness> made = likeness_of({trace, trees}, {trace, trees});
-    ASSERT_TRUE(made);
-    EXPECT_TRUE(made.value().curve.empty());
-    EXPECT_EQ(made.value().gaps_before, 0U);
+    const Result<Likeness> other_made = likeness_of({trace, trees}, {trace, trees});
+    ASSERT_TRUE(other_made);
+    EXPECT_TRUE(other_made.value().curve.empty());
+    EXPECT_EQ(other_made.value().gaps_before, 0U);
 }
 
 // The report equals that of the published simulator on its own traces.

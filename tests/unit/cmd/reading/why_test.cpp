@@ -98,7 +98,7 @@ void add_ttft(Record& record, std::int64_t ns) {
     *record.ttft_ns += ns;
 }
 
-TEST(Why, NamesASlowPodFirst) {
+TEST(Why, NamesASlowPodOrMissesFirst) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         std::vector<Record> records = made_records(seed);
         for (Record& record : records) {
@@ -108,11 +108,8 @@ TEST(Why, NamesASlowPodFirst) {
         }
         EXPECT_EQ(first_mark(records), "were answered with target-pod pod-3") << seed;
     }
-}
-
-// After row 1,200 the cache lost what it had: some rows miss, and compute all of their prompt. That
-// is one cause by three names.
-TEST(Why, NamesMissesAfterAnEvictionFirst) {
+    // After row 1,200 the cache lost what it had: some rows miss, and compute all of their prompt.
+    // That is one cause by three names.
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         std::vector<Record> records = made_records(seed);
         std::mt19937_64 random(seed + 1000);
@@ -158,7 +155,7 @@ TEST(Why, NamesALateBurstFirst) {
 }
 
 // A queue at the server between two of its pages; nothing in the records names it.
-TEST(Why, NamesTheServersQueueFirst) {
+TEST(Why, NamesTheServersQueueOrOurTaintFirst) {
     std::vector<Record> records = made_records(5);
     WhyRecords why;
     std::vector<ServerInstant> servers;
@@ -181,10 +178,7 @@ TEST(Why, NamesTheServersQueueFirst) {
     ASSERT_FALSE(finding.statements.empty());
     EXPECT_EQ(finding.statements.front().mark,
               "were sent while 40 or more requests waited at the servers");
-}
-
-TEST(Why, NamesOurOwnTaintFirst) {
-    std::vector<Record> records = made_records(7);
+    records = made_records(7);
     for (Record& record : records) {
         add_ttft(record, record.tainted.empty() ? 0 : 400'000'000);
     }
@@ -253,17 +247,14 @@ std::vector<Record> eighty(bool is_caused) {
 
 // The slowest 1 % of 80 rows is one row, and half of all rows had nothing in the cache: the ranks
 // of all 80 say it.
-TEST(Why, AnswersForEightyRows) {
+TEST(Why, AnswersForEightyRowsAndNoFewer) {
     const WhyFinding finding = finding_of(eighty(true));
     EXPECT_EQ(finding.slow, 8U);
     ASSERT_FALSE(finding.correlations.empty());
     EXPECT_EQ(finding.correlations[0].name, "prompt tokens that were not cached");
     EXPECT_GT(finding.correlations[0].rank_correlation, 0.5);
     EXPECT_LT(finding.correlations[0].log10_chance, why_log10_max);
-}
-
-// Too few rows are not "nothing goes with them".
-TEST(Why, SaysHowManyRowsItNeeds) {
+    // Too few rows are not "nothing goes with them".
     const WhyFinding few = finding_of(eighty(false));
     EXPECT_TRUE(few.statements.empty());
     EXPECT_TRUE(few.correlations.empty());
@@ -280,9 +271,6 @@ TEST(Why, SaysHowManyRowsItNeeds) {
     EXPECT_EQ(tenth.finding().slow, 200U);
     EXPECT_EQ(unknown.finding().slow, 0U);
     EXPECT_EQ(unknown.finding().rows_needed, why_rows_min);
-}
-
-TEST(Why, AsksNothingOfFewRows) {
     std::vector<Record> records = made_records(3);
     records.resize(why_rows_min - 1);
     EXPECT_EQ(finding_of(records).slow, 0U);
@@ -321,10 +309,7 @@ TEST(Why, SaysWhichRowsItCounts) {
     for (const std::uint32_t row : finding.slow_rows) {
         EXPECT_GE(static_cast<double>(*records[row].ttft_ns), finding.slow_from);
     }
-}
-
-TEST(Why, LeavesOutWarmUpsAndFailures) {
-    std::vector<Record> records = made_records(3);
+    records = made_records(3);
     records[0].phase = Phase::warmup;
     records[1].ttft_ns.reset();
     EXPECT_EQ(finding_of(records).rows, rows - 2);
@@ -410,7 +395,7 @@ std::vector<SteadyRow> made_run(const Made& made, std::uint64_t seed) {
     return all;
 }
 
-TEST(SteadyState, IsNearlyAllOfASteadyRun) {
+TEST(SteadyState, IsASteadyRunWithoutRampAndDrain) {
     int steady = 0;
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         const SteadyState state = find_steady_state(made_run({}, seed));
@@ -425,9 +410,6 @@ TEST(SteadyState, IsNearlyAllOfASteadyRun) {
     }
     // A trend of 1 % in two series each: 49 of 50 on average, 44 or fewer has a chance below 0.1 %.
     EXPECT_GE(steady, 44);
-}
-
-TEST(SteadyState, LeavesOutTheRampAndTheDrain) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const SteadyState state = find_steady_state(made_run({200 * second}, seed));
         EXPECT_GE(state.begin_ns, 100 * second) << seed;

@@ -15,7 +15,7 @@ namespace driftless {
 
 namespace {
 
-TEST(ConnectionRoom, FilesBound) {
+TEST(ConnectionRoom, FilesAndPortsBoundButNeverNone) {
     const ConnectionRoom room{1064, 0};  // 64 are kept for files, rings and streams
     EXPECT_EQ(connections_most(room), 1000u);
     EXPECT_EQ(why_too_many(999, "x", room), "");
@@ -25,18 +25,12 @@ TEST(ConnectionRoom, FilesBound) {
     EXPECT_TRUE(says(why, "limit of 1064 open files"));
     EXPECT_TRUE(says(why, "ulimit -n 1065"));
     EXPECT_TRUE(says(why, "--max-inflight 1000"));
-}
-
-TEST(ConnectionRoom, PortsBound) {
-    const ConnectionRoom room{1 << 20, 28'232};
-    EXPECT_EQ(connections_most(room), 28'232u);
-    EXPECT_EQ(why_too_many(28'232, "x", room), "");
-    const std::string why = why_too_many(28'233, "x", room);
-    EXPECT_TRUE(says(why, "28232 ports"));
-    EXPECT_TRUE(says(why, "ip_local_port_range"));
-}
-
-TEST(ConnectionRoom, NeverNone) {
+    const ConnectionRoom other_room{1 << 20, 28'232};
+    EXPECT_EQ(connections_most(other_room), 28'232u);
+    EXPECT_EQ(why_too_many(28'232, "x", other_room), "");
+    const std::string other_why = why_too_many(28'233, "x", other_room);
+    EXPECT_TRUE(says(other_why, "28232 ports"));
+    EXPECT_TRUE(says(other_why, "ip_local_port_range"));
     EXPECT_EQ(connections_most({10, 0}), 1u);
     EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
     EXPECT_TRUE(says(why_too_many(65'537, "x", {1 << 20, 0}), "65536"));
@@ -73,15 +67,12 @@ TEST(ReceiveBuffers, AreEightAConnection) {
     EXPECT_EQ(ring_options(flags, 33).buffers, 4u);
 }
 
-TEST(FreshPorts, AStretchLeavesOutItsEnd) {
+TEST(FreshPorts, CountsOverTheTimeThatTheyAreKept) {
     EXPECT_EQ(rows_within(due_at({}), 10), 0u);
     EXPECT_EQ(rows_within(due_at({0, 0, 0}), 10), 3u);
     EXPECT_EQ(rows_within(due_at({0, 9}), 10), 2u);
     EXPECT_EQ(rows_within(due_at({0, 10}), 10), 1u);
     EXPECT_EQ(rows_within(due_at({0, 5, 9, 14, 14, 30}), 10), 4u);  // from 5 to 14
-}
-
-TEST(FreshPorts, AreCountedOverTheTimeThatTheyAreKept) {
     EXPECT_EQ(ports_run_out(28'232, port_kept_ns, 28'232), "");
     const std::string text = ports_run_out(28'233, port_kept_ns, 28'232);
     EXPECT_TRUE(says(text, "28233 rows are due within 60 s"));
@@ -117,16 +108,10 @@ TEST(OpenEstimate, CountsWhatHasNotEnded) {
     EXPECT_EQ(three.open(10).at_ns, 10);
     EXPECT_EQ(three.open(20).most, 3u);  // to 80, 50, 55
     EXPECT_EQ(three.open(20).at_ns, 35);
-}
-
-TEST(OpenEstimate, AnEndGoesBeforeWhatIsDueLater) {
     EXPECT_EQ(Planning({{0, 1}, {9, 1}}).open(10).most, 2u);
     EXPECT_EQ(Planning({{0, 1}, {10, 1}}).open(10).most, 2u);
     EXPECT_EQ(Planning({{0, 1}, {11, 1}}).open(10).most, 1u);
     EXPECT_EQ(Planning({{7, 0}, {7, 0}, {7, 0}}).open(10).most, 3u);  // lengths are unknown
-}
-
-TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
     EXPECT_EQ(open_warning({36, 0}, {100, 0}), "");
     const std::string files = open_warning({37, 1'500'000'000}, {100, 0});
     EXPECT_TRUE(
@@ -145,22 +130,18 @@ std::size_t ring_bytes(const Planning& of, bool lengths_known = true, bool dues_
     return event_ring_bytes(of.plan, of.trace, lengths_known, dues_known);
 }
 
-TEST(EventRingBytes, HoldAShortPlanFourTimes) {
+TEST(EventRingBytes, HoldTheBusiestSecondFourTimes) {
     EXPECT_EQ(ring_bytes(Planning({})), event_ring_bytes_min);
     EXPECT_EQ(ring_bytes(Planning({{0, 3}})), event_ring_bytes_min) << "events may be large";
     const std::size_t one = row_event_bytes + 3000 * token_event_bytes;
     EXPECT_EQ(ring_bytes(Planning({{0, 3000}})), 4 * one);
     EXPECT_EQ(ring_bytes(Planning({{0, 3000}, {5'000'000'000, 3000}})), 4 * one);
     EXPECT_EQ(ring_bytes(Planning({{0, 3000}, {5'000'000'000, 3000}}), true, false), 4 * 2 * one);
-}
-
-TEST(EventRingBytes, HoldTheBusiestSecondOfALongPlanFourTimes) {
     constexpr std::int64_t second = 1'000'000'000;
     std::vector<Row> rows;
     for (std::int64_t at = 0; at < 100; ++at) {  // 3 MB each
         rows.push_back({at * second, 3000});
     }
-    const std::size_t one = row_event_bytes + 3000 * token_event_bytes;
     EXPECT_EQ(ring_bytes(Planning(rows)), 4 * one);
     rows[50].due_ns = rows[49].due_ns + second - 1;
     EXPECT_EQ(ring_bytes(Planning(rows)), 4 * 2 * one);
@@ -169,16 +150,13 @@ TEST(EventRingBytes, HoldTheBusiestSecondOfALongPlanFourTimes) {
         row.tokens = 100;  // a second is less than the least that is kept
     }
     EXPECT_EQ(ring_bytes(Planning(rows)), event_ring_bytes_min);
-}
-
-TEST(EventRingBytes, AreTheMostWhereLengthsAreUnknown) {
     EXPECT_EQ(ring_bytes(Planning({{0, 3}}), false), event_ring_bytes_max);
     EXPECT_EQ(ring_bytes(Planning({{0, 3}, {1, 0}})), event_ring_bytes_max);
     EXPECT_EQ(ring_bytes(Planning({{0, 8190}})), event_ring_bytes_max);
     EXPECT_EQ(ring_bytes(Planning({{0, 8189}})), event_ring_bytes_max - 4 * token_event_bytes);
 }
 
-TEST(Bodies, AreSummedOverAStretchWithoutItsEnd) {
+TEST(Bodies, AreSummedOverAStretchAndHeldAgainstMemory) {
     const Planning rows({{0, 0}, {5, 0}, {9, 0}, {15, 0}});
     const std::vector<std::size_t> bytes{100, 20, 3, 400};
     EXPECT_EQ(bytes_within(rows.plan, bytes, 5), 400u);
@@ -186,9 +164,6 @@ TEST(Bodies, AreSummedOverAStretchWithoutItsEnd) {
     EXPECT_EQ(bytes_within(rows.plan, bytes, 10), 403u);
     EXPECT_EQ(bytes_within(rows.plan, bytes, 11), 423u);
     EXPECT_EQ(bytes_within(Planning({}).plan, {}, 10), 0u);
-}
-
-TEST(Bodies, AreHeldAgainstTheirMemory) {
     EXPECT_EQ(bodies_warning(64 << 20, 64 << 20), "");
     const std::string text = bodies_warning((64 << 20) + 1, 64 << 20);
     EXPECT_TRUE(says(text, "64 MiB are kept ready; --arm-ahead all"));
@@ -211,7 +186,7 @@ HostFlags writing(Where where, std::uint32_t cpu = 0) {
     return HostFlags{.writer_cpu = {where, cpu}};
 }
 
-TEST(Placement, AServerOfThisHostHasTheCpuThatTheEngineLeaves) {
+TEST(Placement, ShareTheCpusThatThereAre) {
     const Placement two = placed({0, 1}, true);
     EXPECT_EQ(two.writer_cpus, (Cpus{1}));
     EXPECT_TRUE(two.gives_way);
@@ -220,22 +195,16 @@ TEST(Placement, AServerOfThisHostHasTheCpuThatTheEngineLeaves) {
     EXPECT_EQ(two.scheduling, Scheduling::kept);
     EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
     EXPECT_EQ(placed({0, 1, 2}, true).wait, WaitPolicy::hybrid);
-}
-
-TEST(Placement, AServerElsewhereOrManyCpusLeaveTheWriterApart) {
-    const Placement two = placed({0, 1}, false);
-    EXPECT_EQ(two.writer_cpus, (Cpus{0}));
-    EXPECT_FALSE(two.gives_way);
-    EXPECT_EQ(two.scheduling, Scheduling::slice);
+    const Placement other_two = placed({0, 1}, false);
+    EXPECT_EQ(other_two.writer_cpus, (Cpus{0}));
+    EXPECT_FALSE(other_two.gives_way);
+    EXPECT_EQ(other_two.scheduling, Scheduling::slice);
     const Placement three = placed({0, 1, 2}, false);
     EXPECT_EQ(three.wait, WaitPolicy::spin);
     EXPECT_EQ(three.scheduling, Scheduling::slice);
     const Placement four = placed({0, 1, 2, 3}, true);
     EXPECT_EQ(four.writer_cpus, (Cpus{0, 1, 2}));
     EXPECT_EQ(four.wait, WaitPolicy::spin);
-}
-
-TEST(Placement, OneCpuIsShared) {
     const Placement one = placed({3}, true);
     EXPECT_EQ(one.writer_cpus, (Cpus{3}));
     EXPECT_TRUE(one.gives_way);
@@ -244,7 +213,7 @@ TEST(Placement, OneCpuIsShared) {
     EXPECT_EQ(one.scheduling, Scheduling::slice) << "everybody else is there, too";
 }
 
-TEST(Placement, ACpuIsKeptAwakeWhereItsKeeperSeesWhomItDisturbs) {
+TEST(Placement, KeepsCpusAwakeAndFlagsGoFirst) {
     HostFlags asked{.scheduling = Scheduling::kept};
     const PlacementFacts free{{0, 1}, {1}, true, true, false, true};
     PlacementFacts elsewhere = free;
@@ -267,14 +236,8 @@ TEST(Placement, ACpuIsKeptAwakeWhereItsKeeperSeesWhomItDisturbs) {
         EXPECT_EQ(chosen(dear, flags), Scheduling::slice);
         EXPECT_EQ(chosen(all_taken, flags), Scheduling::slice) << "everybody else is there, too";
     }
-}
-
-TEST(Placement, AQuotaIsNotSpentOnWaiting) {
     EXPECT_EQ(placed({0, 1, 2, 3}, false, {}, true).wait, WaitPolicy::hybrid);
     EXPECT_EQ(placed({0, 1}, true, {}, true).scheduling, Scheduling::slice);
-}
-
-TEST(Placement, FlagsGoFirst) {
     const Placement spin = placed({0, 1}, true, waiting(WaitPolicy::spin));
     EXPECT_EQ(spin.writer_cpus, (Cpus{0})) << "an engine that never sleeps lets no writer in";
     EXPECT_FALSE(spin.gives_way);
@@ -287,9 +250,6 @@ TEST(Placement, FlagsGoFirst) {
     EXPECT_FALSE(own.may_leave) << "the user said where";
     HostFlags ordinary{.scheduling = Scheduling::ordinary};
     EXPECT_EQ(placed({0, 1}, true, ordinary).scheduling, Scheduling::ordinary);
-}
-
-TEST(Placement, RealtimeIsOnlyWhatTheUserAsksFor) {
     HostFlags flags{.realtime = true};
     const Placement placement = placed({0, 1, 2, 3}, false, flags);
     EXPECT_EQ(placement.scheduling, Scheduling::realtime);
@@ -314,7 +274,7 @@ ReplaySettings caps_of(std::uint32_t number) {
     return settings;
 }
 
-TEST(EngineSeat, PartsOfCapsAddUp) {
+TEST(EngineSeat, PartsOfCapsAddUpAndStayCaps) {
     for (const std::uint32_t engines : {1U, 2U, 3U, 8U}) {
         ReplaySettings sum = caps_of(0);
         for (std::uint32_t number = 0; number < engines; ++number) {
@@ -331,10 +291,7 @@ TEST(EngineSeat, PartsOfCapsAddUp) {
         EXPECT_EQ(sum.budgets.input.tokens, 1003u);
         EXPECT_EQ(sum.budgets.output.tokens, 1003u);
     }
-}
-
-// 0 would mean that there is no cap at all; no cap stays none.
-TEST(EngineSeat, PartsOfSmallCapsAreCaps) {
+    // 0 would mean that there is no cap at all; no cap stays none.
     const ReplaySettings part = settings_at(caps_of(1), {7, 8});
     EXPECT_EQ(part.connections_fixed, 1u);
     EXPECT_EQ(part.budgets.output.tokens, 1u);
@@ -350,15 +307,12 @@ Words secrets(const Words& flags) {
     return secrets_of(take_credentials(options.request, options.server.targets).value().all);
 }
 
-TEST(Credentials, AreKnownWhereverTheyStand) {
+TEST(Credentials, AreKnownAndSavedNowhere) {
     EXPECT_EQ(secrets({"--api-key=sk-1"}), (Words{"Bearer sk-1", "sk-1"}));
     EXPECT_EQ(secrets({"--header=X-Api-Key: prod-{row}-of-{turn}"}), (Words{"prod-", "-of-"}));
     EXPECT_EQ(secrets({R"(--extra-body={"api_key":"sk\\/1"})"}), (Words{R"(sk\\/1)", R"(sk\/1)"}));
     EXPECT_EQ(secrets({R"(--extra-body={"user":"me"})", "--header=X-Team: blue-{row}"}), Words{});
-}
-
-// The key is in what is sent and nowhere else: not in the flags, not in the environment.
-TEST(Credentials, ComeFromTheEnvironmentAndLeaveTheFlagsAsTyped) {
+    // The key is in what is sent and nowhere else: not in the flags, not in the environment.
     ASSERT_EQ(::setenv("DRIFTLESS_TEST_KEY", "sk-9", 1), 0);
     const ReplayOptions options = options_with({"--header=X-Team: env:DRIFTLESS_TEST_KEY"});
     const Credentials credentials =
@@ -367,10 +321,7 @@ TEST(Credentials, ComeFromTheEnvironmentAndLeaveTheFlagsAsTyped) {
     EXPECT_EQ(secrets_of(credentials.all), Words{"sk-9"});
     EXPECT_EQ(options.request.headers.front().value, "env:DRIFTLESS_TEST_KEY");
     EXPECT_EQ(std::getenv("DRIFTLESS_TEST_KEY"), nullptr);
-}
-
-// Saved bodies would hold the key, and no file may.
-TEST(Credentials, AreNotSavedWithPrompts) {
+    // Saved bodies would hold the key, and no file may.
     const std::string why =
         refusal_with({"--save-prompts=p", R"(--extra-body={"api_key":"sk-1"})"});
     EXPECT_TRUE(says(why, "api_key"));
@@ -457,7 +408,7 @@ ReplayCommandLine line_of(const Words& flags) {
     return line;
 }
 
-TEST(Shard, SharesCapsOut) {
+TEST(Shard, SharesCapsOutAndKeepsTheEnvironment) {
     std::uint64_t inflight = 0;
     std::uint64_t tokens = 0;
     for (const char* part : {"0/3", "1/3", "2/3"}) {
@@ -476,9 +427,6 @@ TEST(Shard, SharesCapsOut) {
     }
     ReplayCommandLine low = line_of({"--shard", "2/3", "--max-inflight", "2"});
     EXPECT_TRUE(says(settle_shard({}, false, low), "--max-inflight is 2"));
-}
-
-TEST(Shard, KeepsWhatTheEnvironmentSaid) {
     const Variables variables = variables_of("SLURM_PROCID=1 SLURM_NTASKS=4");
     const auto keeps = [](const ReplayCommandLine& line) {
         return std::count(line.arguments.begin(), line.arguments.end(), "--shard=1/4") == 1;
@@ -494,9 +442,6 @@ TEST(Shard, KeepsWhatTheEnvironmentSaid) {
     ReplayCommandLine none = line_of({"--shard", "none"});
     EXPECT_EQ(settle_shard(variables, false, none), "");
     EXPECT_FALSE(none.options.shard.any());
-}
-
-TEST(Shard, NamesFilesOfItsOwn) {
     EXPECT_EQ(file_of_shard("", 1), "");
     EXPECT_EQ(file_of_shard("rows", 1), "rows-shard-1");
     EXPECT_EQ(file_of_shard("a.b/bodies.jsonl.gz", 12), "a.b/bodies-shard-12.jsonl.gz");

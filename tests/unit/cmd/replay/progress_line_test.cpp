@@ -60,7 +60,7 @@ TEST(LivePage, IsAPageOfMetrics) {
     EXPECT_FALSE(says(live_page_text(Progress()), "ttft"));
 }
 
-TEST(LivePage, ServesWhatItWasToldLast) {
+TEST(LivePage, ServesWhatItWasToldLastAndHoldsNothingUp) {
     LivePage page;
     ASSERT_TRUE(page.listen(loopback()));
     ASSERT_TRUE(page.start(nullptr));
@@ -75,19 +75,13 @@ TEST(LivePage, ServesWhatItWasToldLast) {
     EXPECT_TRUE(ask(page.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     EXPECT_TRUE(ask(page.address(), "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     EXPECT_EQ(ask(page.address(), std::string(9000, 'a')), "");
-}
-
-TEST(LivePage, EndsBesideOneThatSaysNothing) {
-    LivePage page;
-    ASSERT_TRUE(page.listen(loopback()));
-    ASSERT_TRUE(page.start(nullptr));
-    const int silent = connect_to(page.address());
-    EXPECT_NE(ask(page.address(), "GET /metrics HTTP/1.1\r\n\r\n"), "");
-    page.stop();
+    LivePage other_page;
+    ASSERT_TRUE(other_page.listen(loopback()));
+    ASSERT_TRUE(other_page.start(nullptr));
+    const int silent = connect_to(other_page.address());
+    EXPECT_NE(ask(other_page.address(), "GET /metrics HTTP/1.1\r\n\r\n"), "");
+    other_page.stop();
     close(silent);
-}
-
-TEST(LivePage, AnAddressThatIsTakenIsRefused) {
     LivePage one;
     ASSERT_TRUE(one.listen(loopback()));
     LivePage two;
@@ -138,11 +132,8 @@ TEST(ProgressLine, SaysHowFarTheRunIs) {
     EXPECT_EQ(progress_text(progress, {20.44, 1'208'123.4}),
               "0:12 / 0:24 left  4,210 of 12,031 sent, 20.4/s  312 open  TTFT 931.0 ms  "
               "1,208,123 tok/s  worst drift 1.4 us");
-}
-
-// Where nobody knows when the last row is due: how many are still to be sent.
-TEST(ProgressLine, CountsRowsWhereTheEndIsNotKnown) {
-    Progress progress = at(12 * s, 4210);
+    // Where nobody knows when the last row is due: how many are still to be sent.
+    progress = at(12 * s, 4210);
     progress.left_ns.reset();
     progress.inflight = 312;
     of(progress, Outcome::not_sent) = 21;
@@ -174,11 +165,8 @@ TEST(ProgressLine, SaysHowLongTheAnswersTake) {
     Progress later = at(3 * s);
     later.ended = 5;
     EXPECT_DOUBLE_EQ(window.add(later).ended_per_s, 2.5);
-}
-
-// Users send more when answers have come: none is "to go" before, and the end is not known.
-TEST(ProgressLine, CountsAnswersThatUsersWaitFor) {
-    Progress progress = at(12 * s, 11);
+    // Users send more when answers have come: none is "to go" before, and the end is not known.
+    progress = at(12 * s, 11);
     progress.rows = 11;
     progress.rows_open = true;
     progress.left_ns.reset();
@@ -188,7 +176,7 @@ TEST(ProgressLine, CountsAnswersThatUsersWaitFor) {
 }
 
 // Failures by kind; what was never sent has not failed.
-TEST(ProgressLine, NamesFailuresByKind) {
+TEST(ProgressLine, NamesFailuresAndRatesInALogToo) {
     Progress progress = at(3'661 * s, 4210);
     progress.drift_max_ns = 999;
     of(progress, Outcome::ok) = 3000;
@@ -199,19 +187,13 @@ TEST(ProgressLine, NamesFailuresByKind) {
     EXPECT_EQ(progress_text(progress, {}),
               "1:01:01 / 0:00 left  4,210 of 12,031 sent  0 open  failed 1,002: http_5xx 1,000, "
               "truncated 2  not sent 7,821  worst drift 999 ns");
-}
-
-// The rate is that of the last stretch, not of the whole run.
-TEST(ProgressLine, RatesAreOfTheLastStretch) {
+    // The rate is that of the last stretch, not of the whole run.
     RateWindow window(5 * s);
     EXPECT_FALSE(window.add(at(0)).rows_per_s);
     EXPECT_DOUBLE_EQ(window.add(at(1 * s, 100)).rows_per_s.value(), 100);
     EXPECT_DOUBLE_EQ(window.add(at(6 * s, 150)).rows_per_s.value(), 10);
     EXPECT_DOUBLE_EQ(window.add(at(11 * s, 150)).rows_per_s.value(), 0);
-}
-
-// In a log: a line every 30 s, none before, none twice.
-TEST(ProgressLine, WritesALineEveryThirtySecondsToALog) {
+    // In a log: a line every 30 s, none before, none twice.
     Pipe pipe;
     {
         ProgressLine line(pipe.in(), {});
@@ -253,11 +235,8 @@ TEST(ProgressLine, SaysWhatAnInterruptDoes) {
               "interrupted: 12,000 rows will not be sent; waiting up to 5s for 3 open answers "
               "(--grace); interrupt again to cancel them\n"
               "interrupted again: 3 open answers are cancelled\n");
-}
-
-// Users: how many rows will not be sent is not known.
-TEST(ProgressLine, AnInterruptOfUsersSaysThatNothingFurtherIsSent) {
-    Progress progress = at(40 * s, 31);
+    // Users: how many rows will not be sent is not known.
+    progress = at(40 * s, 31);
     progress.rows = 31;
     progress.rows_open = true;
     progress.inflight = 1;
@@ -265,16 +244,10 @@ TEST(ProgressLine, AnInterruptOfUsersSaysThatNothingFurtherIsSent) {
               "interrupted: nothing more is sent; waiting up to 5s for 1 open answer (--grace); "
               "interrupt again to cancel it\n"
               "interrupted again: 1 open answer is cancelled\n");
-}
-
-TEST(ProgressLine, AnInterruptCountsOneRow) {
-    Progress progress = at(s, 30);
+    progress = at(s, 30);
     progress.rows = 31;
     EXPECT_EQ(said_at({1}, progress, true), "interrupted: 1 row will not be sent\n");
-}
-
-// Where nothing is open, nothing is waited for.
-TEST(ProgressLine, AnInterruptWithNothingOpenJustEnds) {
+    // Where nothing is open, nothing is waited for.
     EXPECT_EQ(said_at({1}, at(s, 31)), "interrupted: 12,000 rows will not be sent\n");
 }
 

@@ -49,7 +49,7 @@ std::string xml(std::string_view text) {
     return out;
 }
 
-TEST(EscapedText, Xml) {
+TEST(EscapedText, XmlAndMarkdown) {
     EXPECT_EQ(xml("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; 'd'");
     EXPECT_EQ(xml("]]>"), "]]&gt;");
     EXPECT_EQ(xml("a\nb\t"), "a\\u000ab\\u0009");
@@ -60,9 +60,6 @@ TEST(EscapedText, Xml) {
     EXPECT_EQ(xml("a\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBD"),
               "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     EXPECT_EQ(xml("\xE4\xB8\xAD"), "\xE4\xB8\xAD");
-}
-
-TEST(EscapedText, Markdown) {
     EXPECT_EQ(markdown_text("a|b"), "a\\|b");
     EXPECT_EQ(markdown_text("<img>&amp;[x](y)`c`*d*_e_"),
               "\\<img\\>\\&amp;\\[x\\](y)\\`c\\`\\*d\\*\\_e\\_");
@@ -79,7 +76,7 @@ std::string field(std::string_view text) {
 }
 
 // The examples of RFC 4180, sections 2.5 to 2.7, and each character that needs quotes alone.
-TEST(CsvField, QuotesWhatNeedsIt) {
+TEST(CsvField, QuotesWhatNeedsItAndHoldsNoFormula) {
     EXPECT_EQ(field("aaa"), "aaa");
     EXPECT_EQ(field(""), "");
     EXPECT_EQ(field("b \r\nbb"), "\"b \r\nbb\"");
@@ -89,10 +86,7 @@ TEST(CsvField, QuotesWhatNeedsIt) {
     EXPECT_EQ(field("a\r"), "\"a\r\"");
     EXPECT_EQ(field("\"\""), "\"\"\"\"\"\"");
     EXPECT_EQ(field(" a;b\t'c'"), " a;b\t'c'");
-}
-
-// Names and messages come from servers: a spreadsheet computes none of them.
-TEST(CsvField, HoldsNoFormula) {
+    // Names and messages come from servers: a spreadsheet computes none of them.
     EXPECT_EQ(field("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
     EXPECT_EQ(field("=1,2"), "\"'=1,2\"");
     for (const char* text : {"@SUM(0)", "+1+1", "-1+1", "-", "\ta", "\uFF1D1", "\uFF0B1"}) {
@@ -110,7 +104,7 @@ std::string base64(std::string_view text) {
 }
 
 // No "<" at all is left, so that no script can end; the JSON reader sees the same words.
-TEST(Html, HoldsAnyJsonInAScript) {
+TEST(Html, HoldsJsonInAScriptAndBase64) {
     for (const char* words :
          {"</script><script>alert(1)</script>", "<!--<script>", "<", "", "a<"}) {
         std::string json;
@@ -120,10 +114,7 @@ TEST(Html, HoldsAnyJsonInAScript) {
         EXPECT_EQ(script.find('<'), script.npos) << script;
         EXPECT_EQ(JsonText(script).root.as_string(), words);
     }
-}
-
-// The test vectors of RFC 4648, section 10.
-TEST(Html, WritesBase64) {
+    // The test vectors of RFC 4648, section 10.
     EXPECT_EQ(base64(""), "");
     EXPECT_EQ(base64("f"), "Zg==");
     EXPECT_EQ(base64("fo"), "Zm8=");
@@ -500,7 +491,7 @@ TEST(PerfettoTrace, SlicesNest) {
 }
 
 // Of a trace that ends anywhere, all packets before that place are read.
-TEST(PerfettoTrace, WhatIsCutOffOpens) {
+TEST(PerfettoTrace, WhatIsCutOffOpensAndTracesConcatenate) {
     const std::string trace =
         trace_of({record_of(0, 0, 0, 10, 100), record_of(1, 0, 150, 160, 200)});
     std::size_t slices = 0;
@@ -510,13 +501,10 @@ TEST(PerfettoTrace, WhatIsCutOffOpens) {
         slices = read.slices.size();
     }
     EXPECT_EQ(slices, 10u);
-}
-
-// Two traces one behind the other are one.
-TEST(PerfettoTrace, TracesConcatenate) {
-    const std::string trace = trace_of({record_of(0, 0, 0, 10, 100)});
+    // Two traces one behind the other are one.
+    const std::string other_trace = trace_of({record_of(0, 0, 0, 10, 100)});
     const std::string later = trace_of({record_of(1, 0, 150, 160, 200)});
-    const ReadTrace read = Reader().read(trace + later);
+    const ReadTrace read = Reader().read(other_trace + later);
     EXPECT_EQ(read.wrong, std::vector<std::string>());
     EXPECT_EQ(requests_in(read).size(), 2u);
 }

@@ -192,7 +192,7 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     }
 }
 
-TEST(Figures, OfTheClientAreThoseOfItsLines) {
+TEST(Figures, HaveDefinitionsUnitsAndDigits) {
     std::string line;
     append_client_sample(line, ClientSample(), 0);
     const JsonText json(line);
@@ -206,9 +206,6 @@ TEST(Figures, OfTheClientAreThoseOfItsLines) {
         member = member.next();
     }
     EXPECT_FALSE(member.present()) << member.key();
-}
-
-TEST(Figures, HaveOneUnit) {
     EXPECT_EQ(unit_of(RunTable::requests, "ttft_ns"), "ns");
     EXPECT_EQ(unit_of(RunTable::requests, "input_length"), "tokens");
     EXPECT_EQ(unit_of(RunTable::requests, "bytes_sent"), "bytes");
@@ -223,21 +220,15 @@ TEST(Figures, HaveOneUnit) {
     EXPECT_EQ(unit_of(RunTable::summary, "cache.cached_tokens"), "tokens");
     EXPECT_EQ(unit_of(RunTable::summary, "stopped_when.at_s"), "s");
     EXPECT_EQ(unit_of(RunTable::summary, "outcomes.no_tokens"), "");
-}
-
-// A figure says what its object says where it says nothing itself, and one sentence at most.
-TEST(Figures, DefinitionsAreOneSentence) {
+    // A figure says what its object says where it says nothing itself, and one sentence at most.
     const std::vector<Figure> figures = figures_of(RunTable::requests);
     EXPECT_EQ(named(figures, "drift_ns")->definition, "fired_ns - due_ns.");
     EXPECT_EQ(named(figures, "live_turns")->definition,
               "Answers of this run in its prompt (--assistant live); 0 after turns that had none.");
     EXPECT_EQ(definition_rows().front()[0].text, "summary");
-}
-
-TEST(Figures, CellsKeepTheDigits) {
-    const JsonText json(
+    const JsonText other_json(
         R"({"a":9007199254740993,"b":1.50,"c":null,"d":true,"e":"x\ny","f":["late"]})");
-    const auto cell = [&json](const char* key) { return cell_of(json.root.find(key)); };
+    const auto cell = [&other_json](const char* key) { return cell_of(other_json.root.find(key)); };
     EXPECT_EQ(cell("a").text, "9007199254740993");
     EXPECT_EQ(cell("a").kind, CellKind::number);
     EXPECT_EQ(cell("b").text, "1.50");
@@ -289,7 +280,7 @@ TEST(PrefixForecast, JoinsWhatTheSamePromptsHave) {
 }
 
 // Two prompts share all of theirs, a third one only the first of two blocks that hit alike.
-TEST(PrefixForecast, KeepsApartWhatWasHitDifferently) {
+TEST(PrefixForecast, KeepsApartWhatWasHitDifferentlyAndAddsUp) {
     const Trace trace = make_trace(4, TailRule::ceil, {{0, 12, {1, 2, 3}}, {1, 12, {1, 2, 3}}});
     std::vector<SentPrompt> sent = all_of(trace, {});
     sent[1].cached_tokens = 8;
@@ -299,32 +290,30 @@ TEST(PrefixForecast, KeepsApartWhatWasHitDifferently) {
     EXPECT_EQ(forecast.prefixes[0].hits, 1U);
     EXPECT_EQ(forecast.prefixes[1].tokens, 4U);
     EXPECT_EQ(forecast.prefixes[1].hits, 0U);
-}
-
-// Every prefix stands behind its parent, goes on where that ends, and is as wide at most; the areas
-// of all are the hits of an infinite cache, and one prompt each that could not hit.
-TEST(PrefixForecast, AddsUpToAnInfiniteCache) {
+    // Every prefix stands behind its parent, goes on where that ends, and is as wide at most; the
+    // areas of all are the hits of an infinite cache, and one prompt each that could not hit.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Trace trace = random_trace(seed, TailRule::floor, 200);
-        const PrefixForecast forecast = forecast_prefixes(trace, all_of(trace, 0));
+        const Trace other_trace = random_trace(seed, TailRule::floor, 200);
+        const PrefixForecast other_forecast =
+            forecast_prefixes(other_trace, all_of(other_trace, 0));
         std::uint64_t hits = 0;
-        for (std::size_t i = 0; i < forecast.prefixes.size(); ++i) {
-            const SharedPrefix& one = forecast.prefixes[i];
+        for (std::size_t i = 0; i < other_forecast.prefixes.size(); ++i) {
+            const SharedPrefix& one = other_forecast.prefixes[i];
             ASSERT_LT(one.parent, static_cast<std::int64_t>(i));
             if (one.parent >= 0) {
                 const SharedPrefix& parent =
-                    forecast.prefixes[static_cast<std::size_t>(one.parent)];
+                    other_forecast.prefixes[static_cast<std::size_t>(one.parent)];
                 EXPECT_EQ(one.begin, parent.begin + parent.tokens);
                 EXPECT_LE(one.prompts, parent.prompts);
             }
             EXPECT_GE(one.prompts, 2U);
             hits += (one.prompts - 1) * one.tokens;
         }
-        EXPECT_EQ(hits, forecast.capacity.hit_tokens) << seed;
+        EXPECT_EQ(hits, other_forecast.capacity.hit_tokens) << seed;
     }
 }
 
-TEST(PrefixForecast, ShowsTheWidestWhereThereAreMany) {
+TEST(PrefixForecast, ShowsTheWidestOrWhyThereIsNone) {
     std::vector<RowSpec> rows;
     for (std::uint64_t i = 0; i < 3'000; ++i) {
         for (int times = 0; times < (i < 10 ? 6 : 2); ++times) {
@@ -335,16 +324,13 @@ TEST(PrefixForecast, ShowsTheWidestWhereThereAreMany) {
     const PrefixForecast forecast = forecast_prefixes(trace, all_of(trace, {}));
     EXPECT_EQ(forecast.shown_from, 4U);
     EXPECT_EQ(forecast.prefixes.size(), 10U);
-}
-
-TEST(PrefixForecast, SaysWhyThereIsNone) {
-    const Trace trace = make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}});
-    EXPECT_NE(forecast_prefixes(trace, {{0, 9, {}}}).why_not, "");  // another length
-    EXPECT_NE(forecast_prefixes(trace, {{1, 8, {}}}).why_not, "");  // no such row
+    const Trace other_trace = make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}});
+    EXPECT_NE(forecast_prefixes(other_trace, {{0, 9, {}}}).why_not, "");  // another length
+    EXPECT_NE(forecast_prefixes(other_trace, {{1, 8, {}}}).why_not, "");  // no such row
     EXPECT_NE(forecast_prefixes(make_trace(0, TailRule::ceil, {{0, 8, {}}}), {}).why_not, "");
     std::string text;
     JsonWriter json(text);
-    write_forecast(json, forecast_prefixes(trace, {{1, 8, {}}}));
+    write_forecast(json, forecast_prefixes(other_trace, {{1, 8, {}}}));
     EXPECT_TRUE(text.starts_with(R"({"why_not":"The trace)")) << text;
 }
 
@@ -548,27 +534,18 @@ Texts read_back(bool holds_numbers, const Texts& values) {
     return ReadBack({column_of("one", holds_numbers, values)}, values.size())["one"];
 }
 
-TEST(PageColumn, KeepsEveryNumber) {
+TEST(PageColumn, KeepsNumbersFractionsTextsAndStamps) {
     const Texts whole{"0", "-1",  "1",  "",  "9007199254740993", "-9223372036854775807",
                       "",  "127", "63", "64"};
     EXPECT_EQ(read_back(true, whole), whole);
     EXPECT_EQ(read_back(true, {}), Texts{});
     EXPECT_EQ(read_back(true, {"", ""}), (Texts{"", ""}));
     EXPECT_EQ(read_back(true, {"7", "7", "7"}), (Texts{"7", "7", "7"}));
-}
-
-// One fraction makes it a column of doubles, the whole numbers before it, too.
-TEST(PageColumn, KeepsEveryFraction) {
+    // One fraction makes it a column of doubles, the whole numbers before it, too.
     const Texts values{"3", "", "10003423.548387097", "0.1", "-2.5e-07", "12"};
     EXPECT_EQ(read_back(true, values), values);
-}
-
-TEST(PageColumn, KeepsEveryText) {
-    const Texts values{"ok", "", "ok", "</script>", "\xE2\x82\xAC \"quoted\"", "ok"};
-    EXPECT_EQ(read_back(false, values), values);
-}
-
-TEST(PageColumn, KeepsStampsThatAreNearEachOther) {
+    const Texts other_values{"ok", "", "ok", "</script>", "\xE2\x82\xAC \"quoted\"", "ok"};
+    EXPECT_EQ(read_back(false, other_values), other_values);
     Random random(7);
     std::map<std::string, Texts> stamps;
     for (std::size_t row = 0; row < 1000; ++row) {
@@ -584,8 +561,8 @@ TEST(PageColumn, KeepsStampsThatAreNearEachOther) {
         columns.push_back(column_of(name, true, stamps[name]));
     }
     ReadBack read(columns, 1000);
-    for (const auto& [name, values] : stamps) {
-        EXPECT_EQ(read[name], values) << name;
+    for (const auto& [name, third_values] : stamps) {
+        EXPECT_EQ(read[name], third_values) << name;
     }
     // 4 digits of base64 or less for a due, 3 for a drift; its second column is a byte.
     EXPECT_LT(read.bytes(), 1000U * (4 + 3 + 2) + 400);

@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-TEST(Plots, BarsFillTheirCells) {
+TEST(Plots, FillCellsFromBelowAndGroupNumbers) {
     EXPECT_EQ(bar(0, 8, 4), "    ");
     EXPECT_EQ(bar(8, 8, 4), "████");
     EXPECT_EQ(bar(4, 8, 4), "██  ");
@@ -21,16 +21,10 @@ TEST(Plots, BarsFillTheirCells) {
     EXPECT_EQ(bar(1e-9, 8, 4), "▏   ");  // something is not nothing
     EXPECT_EQ(bar(9, 8, 4), "████");
     EXPECT_EQ(bar(1, 0, 2), "  ");
-}
-
-TEST(Plots, ColumnsStandOnTheBottomLine) {
     const std::vector<std::uint64_t> values{0, 16, 8, 1, 9};
     EXPECT_EQ(columns(values, 2), (Lines{" █  ▁", " ██▁█"}));
     EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 0}, 1), Lines{"  "});
     EXPECT_EQ(columns({}, 2), (Lines{"", ""}));
-}
-
-TEST(Plots, NumbersAreGrouped) {
     EXPECT_EQ(grouped(0), "0");
     EXPECT_EQ(grouped(999), "999");
     EXPECT_EQ(grouped(1000), "1,000");
@@ -121,13 +115,10 @@ std::string shown(const char* label, const SummaryFigures& f, const SummaryInfo&
 }
 
 // A usual run with failures fits 40 lines.
-TEST(SummaryTable, FitsATerminal) {
+TEST(SummaryTable, FitsATerminalOfEightyColumns) {
     const std::vector<std::string> lines = lines_of(summary_table(figures(), info()));
     EXPECT_LE(lines.size(), 40u) << summary_table(figures(), info());
-}
-
-// With every line that there can be, no line is longer than 80 columns.
-TEST(SummaryTable, HasEightyColumns) {
+    // With every line that there can be, no line is longer than 80 columns.
     SummaryFigures f = figures();
     f.long_output = 7;
     f.outcomes[static_cast<std::size_t>(Outcome::long_output)] = 7;
@@ -205,7 +196,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
 }
 
 // Recorded requests have no recorded length: nothing to compare with is not "0 not reported".
-TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
+TEST(SummaryTable, SaysWhatCannotBeComparedAndWhetherTheServerKeptUp) {
     SummaryFigures f = figures();
     f.prompts = {};
     f.outputs_exact = 0;
@@ -217,19 +208,13 @@ TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
     EXPECT_EQ(shown("Outputs", f),
               "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
               "length");
-}
-
-// The rate of sending is divided by the time of sending, as in summary.json: waiting for the last
-// answers does not lower it.
-TEST(SummaryTable, HasTheRateOfSending) {
-    SummaryFigures f = figures();
+    // The rate of sending is divided by the time of sending, as in summary.json: waiting for the
+    // last answers does not lower it.
+    f = figures();
     f.timeline.sent_rate = 29.296;
     EXPECT_EQ(shown("Load", f), "sent 29.30/s; answered 3.31/s; at most 312 in flight");
-}
-
-// A certificate needs one line; where requests piled up, that stands in the first sentence.
-TEST(SummaryTable, SaysWhetherTheServerKeptUp) {
-    SummaryFigures f = figures();
+    // A certificate needs one line; where requests piled up, that stands in the first sentence.
+    f = figures();
     SummaryInfo i = info();
     i.verdict = "certified";
     i.verdict_reasons = {"this client may have moved TTFT p99 by up to 0.057 ms; limit 1.000 ms",
@@ -273,7 +258,7 @@ TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
 }
 
 // Hits of recorded text are reported, and compared with nothing; of a mix only the others are.
-TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
+TEST(SummaryTable, ExpectsNoHitsOfTextAndNoPeakOfAShortRun) {
     SummaryFigures f = figures();
     f.rows_unforetold = f.rows_in_words = f.rows;
     f.cache_rows_unforetold = f.cache_rows_reported;
@@ -291,11 +276,8 @@ TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
               "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
               "hits; 11,999 of 10,000 rows as expected beside them 2,000 rows of recorded text hit "
               "64 tokens, not forecast");
-}
-
-// The best whole second of a run that is shorter than one says nothing.
-TEST(SummaryTable, ShowsNoPeakOfAShortRun) {
-    SummaryFigures f = figures();
+    // The best whole second of a run that is shorter than one says nothing.
+    f = figures();
     f.timeline.max_output_tokens_per_s = 384;
     f.output_throughput = 1102;
     f.duration_ns = 999'999'999;
@@ -361,7 +343,7 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
 }
 
 // Blocks of the same size need one line.
-TEST(SummaryTable, NamesEqualForecastsOnce) {
+TEST(SummaryTable, TellsZerosFromMisses) {
     SummaryFigures f = figures();
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.cache_rows_equal;
@@ -371,11 +353,9 @@ TEST(SummaryTable, NamesEqualForecastsOnce) {
     EXPECT_EQ(shown("Cache", f, i),
               "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
               "hits; 11,999 of 12,000 rows as expected");
-}
-
-// A server that says 0 for each row does not count, or has no cache: that is no share of misses.
-TEST(SummaryTable, TellsZerosFromMisses) {
-    SummaryFigures f = figures();
+    // A server that says 0 for each row does not count, or has no cache: that is no share of
+    // misses.
+    f = figures();
     f.cached_tokens = 0;
     f.cache_rows_equal = 100;
     f.rows = f.cache_rows_reported;
@@ -393,13 +373,13 @@ TEST(SummaryTable, TellsZerosFromMisses) {
     f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.rows;
-    SummaryInfo i = info();
+    i = info();
     i.server_block = 1024;
     EXPECT_TRUE(says(shown("Cache", f, i), "allows 0.00 % in the server's blocks of 1024"));
 }
 
 // One server needs no line of its own; nothing measured is a dash, never a zero.
-TEST(SummaryTable, LeavesOutWhatIsNotThere) {
+TEST(SummaryTable, HasWhatIsThereAndEverythingInFull) {
     SummaryFigures f = figures();
     f.urls.resize(1);
     f.warnings.clear();
@@ -412,14 +392,11 @@ TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     EXPECT_FALSE(says(table, "Sent late"));
     EXPECT_FALSE(says(table, "Goodput"));
     EXPECT_FALSE(says(table, "Failed"));
-}
-
-// --table full has every figure, and the same warnings.
-TEST(SummaryTable, FullHasEverything) {
-    const std::string table = summary_table(figures(), info(), TableKind::full);
-    EXPECT_TRUE(says(table, "Std TTFT (ms):"));
-    EXPECT_TRUE(says(table, "Warning:                                 the prefix cache"));
-    EXPECT_TRUE(says(table, "Servers (rows / ok / failed)"));
+    // --table full has every figure, and the same warnings.
+    const std::string other_table = summary_table(figures(), info(), TableKind::full);
+    EXPECT_TRUE(says(other_table, "Std TTFT (ms):"));
+    EXPECT_TRUE(says(other_table, "Warning:                                 the prefix cache"));
+    EXPECT_TRUE(says(other_table, "Servers (rows / ok / failed)"));
 }
 
 // The long table has the layout of serving benchmarks: 50 columns, labels of 40, known words.
@@ -537,7 +514,7 @@ TEST(FullTable, HasTheKnownLayout) {
 }
 
 // Nothing measured: dashes, no zero that could be taken for a measurement, no goodput.
-TEST(FullTable, NothingMeasuredIsADash) {
+TEST(FullTable, SaysWhyThingsAreMissing) {
     const std::string table = full_table(SummaryFigures(), SummaryInfo());
     EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
     EXPECT_TRUE(
@@ -546,13 +523,10 @@ TEST(FullTable, NothingMeasuredIsADash) {
                  "the server"));
     EXPECT_FALSE(says(table, "oodput"));
     EXPECT_FALSE(says(table, "overhead"));
-}
-
-// A remedy that was tried is not given again.
-TEST(FullTable, SaysWhyTokensHaveNoTimes) {
-    SummaryInfo info{.backend = "openai-chat", .continuous_usage = true};
+    // A remedy that was tried is not given again.
+    SummaryInfo other_info{.backend = "openai-chat", .continuous_usage = true};
     const auto said = [&](const SummaryFigures& small_figures, const std::string& words) {
-        return full_table(small_figures, info).find(words) != std::string::npos;
+        return full_table(small_figures, other_info).find(words) != std::string::npos;
     };
     EXPECT_TRUE(said(small_figures(),
                      "several tokens per chunk, which the server counts only at the end, despite "
@@ -560,10 +534,7 @@ TEST(FullTable, SaysWhyTokensHaveNoTimes) {
     SummaryFigures uncounted = small_figures();
     uncounted.uncounted.outputs = 1;
     EXPECT_TRUE(said(uncounted, "1 row: the server counts no tokens: its usage is missing or 0"));
-}
-
-// What failed without a word of the server is told by what happened.
-TEST(FullTable, NamesFailuresWithoutAText) {
+    // What failed without a word of the server is told by what happened.
     SummaryFigures failed = small_figures();
     failed.errors = {{Outcome::truncated, 200, "", 16, 3}};
     EXPECT_TRUE(says(full_table(failed, {}), "the server closed the connection inside the answer"));
@@ -582,7 +553,7 @@ TEST(FullTable, NamesFailuresWithoutAText) {
 
 using Texts = std::vector<std::string>;
 
-TEST(GoodputLines, SayWhatWasAskedFor) {
+TEST(GoodputLines, SayWhatWasAskedForOfEachGroup) {
     SummaryFigures f;
     EXPECT_EQ(goodput_lines(f), Texts());
     f.request_goodput = 2.5;
@@ -597,10 +568,7 @@ TEST(GoodputLines, SayWhatWasAskedFor) {
     EXPECT_EQ(goodput_lines(f),
               Texts{"2.50/s: 30 of 40 rows (75.00 %; 29 to 32 without the client) "
                     "within ttft:200 tpot:50.5 ms"});
-}
-
-TEST(GoodputLines, HaveALineForEachGroup) {
-    SummaryFigures f{.good = 30, .request_goodput = 2.5};
+    f = {.good = 30, .request_goodput = 2.5};
     f.goodput_rules = {{{}, "", {std::nullopt, std::nullopt, 3'000'000'000}},
                        {parse_group_key("kept.tier").value(), "gold", {1'000'000, {}, {}}}};
     f.goodput_counts = {{38, 30}, {2, 0}};
@@ -622,7 +590,7 @@ RuleFinding finding(const char* set, const char* rule, RuleState state, bool pub
 }
 
 // A run full of 500s, which AgentX's own test calls valid.
-TEST(RuleLines, SaysWhichRuleLetARunPass) {
+TEST(RuleLines, SaysWhichRuleLetARunPassBySet) {
     const auto lines = rule_lines({finding("a", "--gap", RuleState::met, true),
                                    finding("a", "context-overflows", RuleState::met, true),
                                    finding("a", "barrier", RuleState::unknown, true),
@@ -634,16 +602,13 @@ TEST(RuleLines, SaysWhichRuleLetARunPass) {
     EXPECT_EQ(lines[0].passed,
               "the publisher's own tests call this run valid: context-overflows passed; of "
               "our own, errors did not");
-}
-
-TEST(RuleLines, AreApartBySet) {
-    const auto lines = rule_lines({finding("a", "x", RuleState::met, true),
-                                   finding("b", "x", RuleState::violated, true),
-                                   finding("b", "y", RuleState::violated, false)});
-    ASSERT_EQ(lines.size(), 2U);
-    EXPECT_TRUE(lines[0].violated.empty());
-    EXPECT_EQ(lines[1].violated.size(), 2U);
-    EXPECT_EQ(lines[1].passed, "") << "the publisher's own did not let it pass";
+    const auto other_lines = rule_lines({finding("a", "x", RuleState::met, true),
+                                         finding("b", "x", RuleState::violated, true),
+                                         finding("b", "y", RuleState::violated, false)});
+    ASSERT_EQ(other_lines.size(), 2U);
+    EXPECT_TRUE(other_lines[0].violated.empty());
+    EXPECT_EQ(other_lines[1].violated.size(), 2U);
+    EXPECT_EQ(other_lines[1].passed, "") << "the publisher's own did not let it pass";
     EXPECT_TRUE(rule_lines({}).empty());
 }
 
@@ -677,7 +642,7 @@ SideFigures side_figures() {
     return sides;
 }
 
-TEST(SidesTable, TellsOfBothSidesAndOfTheirDifference) {
+TEST(SidesTable, TellsOfBothSidesWhatWasMeasured) {
     const std::string table = sides_table(side_figures());
     for (const std::string& line : lines_of(table)) {
         EXPECT_LE(line.size(), 80u) << line;
@@ -692,18 +657,12 @@ TEST(SidesTable, TellsOfBothSidesAndOfTheirDifference) {
     EXPECT_TRUE(says(table, "-2.50 ms"));
     EXPECT_TRUE(says(table, "+9.0 us"));
     EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out"));
-}
-
-TEST(SidesTable, IsEmptyWithoutSides) {
     EXPECT_EQ(sides_table(std::nullopt), "");
-}
-
-TEST(SidesTable, SaysNothingOfWhatNobodyMeasured) {
     SideFigures sides;
     sides.pairs.unpaired = 2;
-    const std::string table = sides_table(sides);
-    EXPECT_TRUE(says(table, "2 rows without a first token"));
-    EXPECT_FALSE(says(table, "p50 +"));
+    const std::string other_table = sides_table(sides);
+    EXPECT_TRUE(says(other_table, "2 rows without a first token"));
+    EXPECT_FALSE(says(other_table, "p50 +"));
 }
 
 // A few lines for people say what the servers said, and nothing of what they did not say.
@@ -712,11 +671,8 @@ void set(ServerTotals& totals, ServerFigure figure, double value) {
     totals.counters[static_cast<std::size_t>(figure)] = value;
 }
 
-TEST(ServerLines, AreNoneWithoutPages) {
-    EXPECT_TRUE(server_lines(SummaryFigures(), SummaryInfo()).empty());
-}
-
 TEST(ServerLines, SayWhatIsKnown) {
+    EXPECT_TRUE(server_lines(SummaryFigures(), SummaryInfo()).empty());
     SummaryFigures figures{.completed = 100, .output_tokens = 2000};
     SummaryInfo info;
     ServerTotals& totals = info.server.emplace();
@@ -741,10 +697,7 @@ TEST(ServerLines, SayWhatIsKnown) {
                "running 3.2 (at most 8), queue 5.00 ms",
                "300 W on average, 3000 J, 30.00 J per request, 1.500 J per output token, 250.00 J "
                "per finished tree"}));
-}
-
-TEST(ServerLines, SayWherePagesAreOfNoKnownEngine) {
-    SummaryInfo info;
+    info = {};
     info.server.emplace().urls = {{"http://a/metrics", "", 1}};
     info.server->scrapes = 1;
     EXPECT_EQ(server_lines(SummaryFigures(), info),

@@ -27,7 +27,7 @@ Threshold threshold(const std::string& text) {
     return parsed.value();
 }
 
-TEST(CellSummary, ReadsWhatThresholdsMeasure) {
+TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     std::vector<std::string> texts;
     for (const char* time :
          {"ttft", "ttft_due", "tpot", "itl", "e2e", "chunk_gap", "drift", "interactivity"}) {
@@ -59,9 +59,6 @@ TEST(CellSummary, ReadsWhatThresholdsMeasure) {
         const ThresholdFinding nothing = judge_thresholds({which}, SummaryFigures()).at(0);
         EXPECT_EQ(none.value().figure(which).has_value(), nothing.value.has_value()) << text;
     }
-}
-
-TEST(CellSummary, WarmWhereTheRunSaysSo) {
     const auto warm = [](const std::string& text) {
         return CellSummary::read(text).value().warm();
     };
@@ -92,26 +89,18 @@ HookEnd run(const ScratchFolder& folder, const std::string& command, std::int64_
                     stop_requests().load());
 }
 
-TEST(Hook, EndsWell) {
+TEST(Hook, EndsWellOrSaysWhy) {
     const ScratchFolder folder;
     const HookEnd end = run(folder, "echo hello; echo well >&2", 60'000 * ms);
     EXPECT_EQ(end.outcome, HookOutcome::done);
     EXPECT_EQ(end.why() + end.said, "");
     EXPECT_EQ(read_bytes(folder / "before.txt"), "hello\nwell\n");
     EXPECT_EQ(run(folder, "", ms).outcome, HookOutcome::done);
-}
-
-TEST(Hook, FailsWithItsExitCode) {
-    const ScratchFolder folder;
-    const HookEnd end = run(folder, "exit 3", 60'000 * ms);
-    EXPECT_EQ(end.outcome, HookOutcome::failed);
-    EXPECT_EQ(end.why(), "before: exit code 3 (its output: before.txt)");
-    EXPECT_EQ(end.said, "");
-}
-
-// The last lines of what it printed, also of more than is read.
-TEST(Hook, SaysWhatItPrintedLast) {
-    const ScratchFolder folder;
+    const HookEnd other_end = run(folder, "exit 3", 60'000 * ms);
+    EXPECT_EQ(other_end.outcome, HookOutcome::failed);
+    EXPECT_EQ(other_end.why(), "before: exit code 3 (its output: before.txt)");
+    EXPECT_EQ(other_end.said, "");
+    // The last lines of what it printed, also of more than is read.
     EXPECT_EQ(run(folder, "echo a; echo; printf 'b \\n\\n'; exit 1", 60'000 * ms).said,
               "  | a\n  | \n  | b\n");
     std::string lines;
@@ -124,7 +113,7 @@ TEST(Hook, SaysWhatItPrintedLast) {
 }
 
 // One that does not listen to SIGTERM, with a child of its own.
-TEST(Hook, IsKilledAtItsLimit) {
+TEST(Hook, IsKilledAtItsLimitOrTriedUntilReady) {
     const ScratchFolder folder;
     const HookEnd end =
         run(folder, "trap '' TERM; sleep 600 & echo $! > " + (folder / "pid") + "; wait; sleep 600",
@@ -142,10 +131,6 @@ TEST(Hook, IsKilledAtItsLimit) {
         std::this_thread::sleep_for(std::chrono::milliseconds(lives ? 10 : 0));
     }
     EXPECT_FALSE(lives);
-}
-
-TEST(Hook, IsTriedUntilReady) {
-    const ScratchFolder folder;
     const std::string count = folder / "count";
     const std::string twice = "echo x >> " + count + "; test $(wc -l < " + count + ") -ge 2";
     EXPECT_EQ(run_until_ready({"ready", twice, 60'000 * ms}, own_environment(),
@@ -158,13 +143,9 @@ TEST(Hook, IsTriedUntilReady) {
     EXPECT_EQ(never.outcome, HookOutcome::timed_out);
     EXPECT_EQ(never.why(),
               "not ready within 700ms; last try: ready: exit code 1 (its output: ready.txt)");
-}
-
-TEST(Hook, EndsWhereTheUserAsksToStop) {
-    const ScratchFolder folder;
-    const HookEnd end = run_hook({"before", "sleep 600", 600'000 * ms}, own_environment(),
-                                 folder / "before.txt", stop_requests().load() - 1);
-    EXPECT_EQ(end.outcome, HookOutcome::stopped);
+    const HookEnd other_end = run_hook({"before", "sleep 600", 600'000 * ms}, own_environment(),
+                                       folder / "before.txt", stop_requests().load() - 1);
+    EXPECT_EQ(other_end.outcome, HookOutcome::stopped);
     EXPECT_FALSE(pause_ns(600'000 * ms, stop_requests().load() - 1));
     EXPECT_TRUE(pause_ns(ms, stop_requests().load()));
 }
@@ -173,7 +154,7 @@ TEST(Hook, EndsWhereTheUserAsksToStop) {
 
 using Names = std::vector<std::string>;
 
-TEST(CutOff, IsSetAside) {
+TEST(CutOff, IsSetAsideWhereItBegan) {
     const ScratchFolder folder;
     const Result<std::string> nothing = set_aside(folder.path(), "01-speed=1");
     ASSERT_TRUE(nothing);
@@ -190,10 +171,6 @@ TEST(CutOff, IsSetAside) {
               (Names{"01-speed=1.cut-1", "01-speed=1.cut-2"}));
     // Nothing in them is a run: nothing is forgotten, nothing is said.
     forget_marks(folder.path(), cuts_of(folder.path(), "01-speed=1"));
-}
-
-TEST(CutOff, GoesWhereItBegan) {
-    const ScratchFolder folder;
     const std::string here = absolute_path(".");
     const std::string trace = folder.write("trace.jsonl", "a\n");
     std::string unread;
@@ -218,28 +195,20 @@ TEST(KeptTraces, AreKnownByTheirBytes) {
     EXPECT_EQ(changed_trace(kept), "");
     (void)folder.write("other.jsonl", "c\n");
     EXPECT_EQ(changed_trace(kept), other);
-}
-
-// A file more, one less, and one that has changed.
-TEST(KeptTraces, OfAFolderAreAllItsTraces) {
-    const ScratchFolder folder;
+    // A file more, one less, and one that has changed.
     (void)folder.write("1.jsonl", "a\n");
-    std::string path;
-    const std::vector<KeptTrace> before = keep_traces({folder.path()}, path).value();
+    std::string other_path;
+    const std::vector<KeptTrace> before = keep_traces({folder.path()}, other_path).value();
     (void)folder.write("2.jsonl", "b\n");
     EXPECT_EQ(changed_trace(before), folder.path());
-    const std::vector<KeptTrace> after = keep_traces({folder.path()}, path).value();
+    const std::vector<KeptTrace> after = keep_traces({folder.path()}, other_path).value();
     EXPECT_EQ(changed_trace(after), "");
     (void)folder.write("2.jsonl", "c\n");
     EXPECT_EQ(changed_trace(after), folder.path());
-}
-
-TEST(KeptTraces, NameWhatCannotBeRead) {
-    const ScratchFolder folder;
     const std::string gone = folder.path() + "/gone.jsonl";
-    std::string path;
-    EXPECT_FALSE(keep_traces({gone}, path));
-    EXPECT_EQ(path, gone);
+    std::string third_path;
+    EXPECT_FALSE(keep_traces({gone}, third_path));
+    EXPECT_EQ(third_path, gone);
     EXPECT_EQ(changed_trace({{gone, "0"}}), gone);
 }
 
@@ -252,7 +221,7 @@ void remove_at(PlayedRun& run, std::ptrdiff_t at) {
     run.compared.requests.erase(run.compared.requests.begin() + at);
 }
 
-TEST(PairedRequests, AreThoseOfAllRuns) {
+TEST(PairedRequests, AreThoseOfAllRunsByTheirChange) {
     std::vector<PlayedRun> a{made_side(1), made_side(1.2)};
     std::vector<PlayedRun> b{made_side(2)};
     remove_at(a[1], 0);
@@ -269,20 +238,18 @@ TEST(PairedRequests, AreThoseOfAllRuns) {
     for (const PairedRequest& one : requests) {
         EXPECT_NE(one.row, 7U);
     }
-}
-
-TEST(PairedRequests, ListsThoseThatChangedMost) {
-    const std::vector<PlayedRun> a{made_side(1)};
-    std::vector<PlayedRun> b{made_side(1)};
-    b[0].compared.requests[30].values[ttft] *= 3;
-    b[0].compared.requests[20].values[ttft] /= 4;
-    const std::vector<PairedRequest> most = most_changed(paired_requests(a, b), RowValue::ttft, 2);
+    const std::vector<PlayedRun> other_a{made_side(1)};
+    std::vector<PlayedRun> other_b{made_side(1)};
+    other_b[0].compared.requests[30].values[ttft] *= 3;
+    other_b[0].compared.requests[20].values[ttft] /= 4;
+    const std::vector<PairedRequest> most =
+        most_changed(paired_requests(other_a, other_b), RowValue::ttft, 2);
     ASSERT_EQ(most.size(), 2U);
     EXPECT_EQ(most[0].row, 20U);
     EXPECT_EQ(most[1].row, 30U);
 }
 
-TEST(PairedRequests, GroupsHaveTheirOwnMedian) {
+TEST(PairedRequests, GroupsAndAnswersThatChanged) {
     const std::vector<PlayedRun> a{made_side(1)};
     std::vector<PlayedRun> b{made_side(1)};
     for (std::size_t i = 100; i < 200; ++i) {  // the long prompts, the later half
@@ -302,17 +269,14 @@ TEST(PairedRequests, GroupsHaveTheirOwnMedian) {
     EXPECT_EQ(views[1].by, "due");
     EXPECT_NEAR(views[1].groups.front().ratio, 1, 1e-12);
     EXPECT_NEAR(views[1].groups.back().ratio, 1.5, 1e-12);
-}
-
-TEST(PairedRequests, CountsAnswersThatChanged) {
-    PlayedRun a = made_side(1);
-    PlayedRun b = made_side(1);
+    PlayedRun other_a = made_side(1);
+    PlayedRun other_b = made_side(1);
     for (std::uint64_t i = 0; i < 10; ++i) {
-        a.rows[i].output_digest = i;
-        b.rows[i].output_digest = i < 3 ? i + 100 : i;
+        other_a.rows[i].output_digest = i;
+        other_b.rows[i].output_digest = i < 3 ? i + 100 : i;
     }
-    b.compared.requests[9].ok = false;
-    const OutputChanges changes = output_changes(a, b);
+    other_b.compared.requests[9].ok = false;
+    const OutputChanges changes = output_changes(other_a, other_b);
     EXPECT_EQ(changes.known, 9U);
     EXPECT_EQ(changes.changed, 3U);
 }

@@ -19,7 +19,7 @@ ChangeThreshold parsed(const char* text) {
     return read ? read.value() : ChangeThreshold();
 }
 
-TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
+TEST(ChangeThreshold, ReadsChangesAndBoundsOfBOrSaysWhatIsWrong) {
     const ChangeThreshold change = parsed("ttft:p99 > +5 %");
     EXPECT_EQ(change.metric.name(), "ttft:p99");
     EXPECT_TRUE(change.above && change.relative);
@@ -34,9 +34,6 @@ TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
     EXPECT_FALSE(share.relative);
     EXPECT_DOUBLE_EQ(share.bound, 0.001);
     EXPECT_TRUE(parsed("errors > +0.1 %").relative);
-}
-
-TEST(ChangeThreshold, SaysWhatIsWrong) {
     const auto remedy = [](const char* text) -> std::string {
         const Result<ChangeThreshold> read = parse_change_threshold(text);
         return read ? "" : read.error().doing;
@@ -184,12 +181,9 @@ std::vector<std::string> names_of(const std::vector<WorkDifference>& differences
 
 using Names = std::vector<std::string>;
 
-TEST(SameWork, HasNoDifferences) {
+TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     EXPECT_TRUE(work_differences({played("a")}, {played("b")}).empty());
     EXPECT_EQ(heaviest({}), Weight::told);
-}
-
-TEST(SameWork, NamesBothValuesAndTheRemedy) {
     PlayedRun other = played("b");
     other.facts.seed = 7;
     const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
@@ -199,20 +193,14 @@ TEST(SameWork, NamesBothValuesAndTheRemedy) {
     EXPECT_EQ(found[0].run, "b");
     EXPECT_EQ(found[0].weight, Weight::refused);
     EXPECT_FALSE(found[0].remedy.empty());
-}
-
-TEST(SameWork, AnotherTraceIsNeverTheSame) {
-    PlayedRun other = played("b");
+    other = played("b");
     other.facts.trace_digest = 9;
     other.facts.schedule_digest = 9;  // explained by the trace
     other.facts.prompts_digest = 9;
-    const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
-    EXPECT_EQ(names_of(found), Names{"trace"});
-    EXPECT_EQ(heaviest(found), Weight::no_pairs);
-}
-
-TEST(SameWork, DigestsThatNothingExplains) {
-    PlayedRun other = played("b");
+    const std::vector<WorkDifference> other_found = work_differences({played("a")}, {other});
+    EXPECT_EQ(names_of(other_found), Names{"trace"});
+    EXPECT_EQ(heaviest(other_found), Weight::no_pairs);
+    other = played("b");
     other.facts.schedule_digest = 9;
     other.facts.prompts_digest = 9;
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})),
@@ -221,7 +209,7 @@ TEST(SameWork, DigestsThatNothingExplains) {
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"due instants"});
 }
 
-TEST(SameWork, WhatWasNotPlayedToItsEnd) {
+TEST(SameWork, WhatEndedEarlyOrHasASaltOfItsOwn) {
     PlayedRun other = played("b");
     other.counts.unplayed = 4;
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"completeness"});
@@ -236,9 +224,6 @@ TEST(SameWork, WhatWasNotPlayedToItsEnd) {
     other = played("b");
     other.goes_on = true;
     EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "is still running");
-}
-
-TEST(SameWork, RepeatsMayHaveSaltsOfTheirOwn) {
     std::vector<PlayedRun> a{played("a1"), played("a2")};
     std::vector<PlayedRun> b{played("b1"), played("b2")};
     a[0].facts.cache_salt = b[1].facts.cache_salt = "x";
@@ -262,21 +247,15 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     EXPECT_EQ(names_of(found), (Names{"model", "settings"}));
     EXPECT_EQ(found[1].b, "--max-inflight=8");
     EXPECT_EQ(heaviest(found), Weight::told);
-}
-
-TEST(SameWork, SettingsAreThoseOfOneSideAlone) {
     const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
                                            {"t", "--header=A: b", "--seed=2"});
     EXPECT_EQ(a, "--timeout-idle=5s");
     EXPECT_EQ(b, "");
-}
-
-// What says the rate is compared as load, and its instants: not once more as settings.
-TEST(SameWork, RatesAreNoSettings) {
-    const auto [a, b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
-                                           {"t", "--ramp=0:9:10s", "--shape=/b.csv"});
-    EXPECT_EQ(a, "");
-    EXPECT_EQ(b, "");
+    // What says the rate is compared as load, and its instants: not once more as settings.
+    const auto [other_a, other_b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
+                                                       {"t", "--ramp=0:9:10s", "--shape=/b.csv"});
+    EXPECT_EQ(other_a, "");
+    EXPECT_EQ(other_b, "");
 }
 
 }  // namespace

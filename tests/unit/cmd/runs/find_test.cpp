@@ -14,7 +14,7 @@ namespace driftless {
 
 namespace {
 
-TEST(Window, GrowsWithAFifthToSpare) {
+TEST(Window, GrowsHoweverItsFlagIsWritten) {
     Window window({"--recycle", "--for", "20s"});
     EXPECT_TRUE(window.can_grow());
     EXPECT_EQ(window.flags(), (Words{"--recycle", "--for", "20s"}));
@@ -24,9 +24,6 @@ TEST(Window, GrowsWithAFifthToSpare) {
     window.grow(0, 1000);
     EXPECT_EQ(window.text(), "1280s");
     EXPECT_FALSE(window.can_grow());
-}
-
-TEST(Window, FindsItsFlagHoweverItIsWritten) {
     Window joined({"--duration=0.5s", "--limit", "9"});
     joined.grow(64, 64);
     EXPECT_EQ(joined.flags(), (Words{"--duration=1s", "--limit", "9"}));
@@ -254,7 +251,7 @@ JudgedProbe probe_of(ProbeOutcome outcome, Stability stability) {
         .cut_folders = {"01-rate-12.5.cut-1"}};
 }
 
-TEST(SearchFile, IsReadBack) {
+TEST(SearchFile, IsReadBackOrSaysWhatIsWrong) {
     const FindOptions options = options_of("rate");
     SearchReport report{.options = &options,
                         .command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"},
@@ -287,16 +284,13 @@ TEST(SearchFile, IsReadBack) {
     }
     report.probes = kept.probes;
     EXPECT_EQ(find_json(report), text);
-}
-
-TEST(SearchFile, SaysWhatIsWrong) {
-    SearchReport kept;
-    EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
-    EXPECT_EQ(read_search("{\"schema\":1}", kept),
+    SearchReport other_kept;
+    EXPECT_EQ(read_search("[", other_kept), "is not JSON; start a new search");
+    EXPECT_EQ(read_search("{\"schema\":1}", other_kept),
               "was written by another version of driftless; use that one");
-    EXPECT_EQ(read_search("{\"schema\":3,\"saturated\":0}", kept),
+    EXPECT_EQ(read_search("{\"schema\":3,\"saturated\":0}", other_kept),
               "has an unreadable saturated; start a new search");
-    EXPECT_EQ(read_search("{\"schema\":3,\"probes\":[{\"value\":1}]}", kept),
+    EXPECT_EQ(read_search("{\"schema\":3,\"probes\":[{\"value\":1}]}", other_kept),
               "has an unreadable probe: number 1");
 }
 
@@ -343,7 +337,7 @@ TEST(SearchReport, JsonHoldsAgainstItsSchema) {
     EXPECT_EQ(json.root.find("probes").at(2).find("meets").raw(), "null");
 }
 
-TEST(SearchReport, SaysWhatWasFound) {
+TEST(SearchReport, SaysWhatWasFoundAndWhatBinds) {
     const FindOptions options = options_of("users");
     SearchReport report{
         .options = &options,
@@ -363,30 +357,22 @@ TEST(SearchReport, SaysWhatWasFound) {
     report.knee = {64, std::nullopt, {}, {}, true, SearchState::highest_passes};
     EXPECT_TRUE(says(result_lines(report), "above 64 users"));
     EXPECT_TRUE(says(result_lines(report), "raise --high"));
-}
-
-// No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
-TEST(SearchReport, SaysThatNoProbeRan) {
-    const FindOptions options = options_of("users");
-    SearchReport report{.options = &options,
-                        .state = "stopped",
-                        .why = "a percentile of the SLO needs 100 requests"};
-    const std::string said = result_lines(report);
-    EXPECT_TRUE(says(said, "Knee            not known: no probe ran"));
-    EXPECT_FALSE(says(said, "spoiled"));
-    EXPECT_FALSE(says(said, "percentile"));
-}
-
-TEST(SearchReport, NamesWhatBinds) {
-    const FindOptions options = options_of("users");
-    SearchReport report{.options = &options, .knee = {.fail = 13}};
-    EXPECT_EQ(binding(report), "");
+    // No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
+    SearchReport other_report{.options = &options,
+                              .state = "stopped",
+                              .why = "a percentile of the SLO needs 100 requests"};
+    const std::string other_said = result_lines(other_report);
+    EXPECT_TRUE(says(other_said, "Knee            not known: no probe ran"));
+    EXPECT_FALSE(says(other_said, "spoiled"));
+    EXPECT_FALSE(says(other_said, "percentile"));
+    SearchReport third_report{.options = &options, .knee = {.fail = 13}};
+    EXPECT_EQ(binding(third_report), "");
     JudgedProbe unstable = probe_at(13, ProbeOutcome::fails, 1);
     unstable.binds = "stability";
-    report.probes = {probe_at(20, ProbeOutcome::fails), unstable};
-    EXPECT_EQ(binding(report), "stability");
-    report.probes.push_back(probe_at(13, ProbeOutcome::fails));
-    EXPECT_EQ(binding(report), "ttft:p90<1s");
+    third_report.probes = {probe_at(20, ProbeOutcome::fails), unstable};
+    EXPECT_EQ(binding(third_report), "stability");
+    third_report.probes.push_back(probe_at(13, ProbeOutcome::fails));
+    EXPECT_EQ(binding(third_report), "ttft:p90<1s");
 }
 
 // SLOs as people type them, and what is refused.
@@ -409,16 +395,10 @@ TEST(Slo, IsTheOppositeOfAThreshold) {
     EXPECT_EQ(list[2].fail_if, "errors>=0.1%");
     EXPECT_EQ(list[3].fail_if, "good<=95%");
     EXPECT_EQ(slos.rows_min, 662U);
-}
-
-TEST(Slo, BoundsErrorsWhereNobodyDid) {
     EXPECT_EQ(parse_slos("ttft:p50<1s").value().list.back().text, "errors<1%");
     EXPECT_EQ(parse_slos("ttft:p50<1s").value().rows_min, 11U);
     EXPECT_EQ(parse_slos("e2e:max<1s failed<=0").value().list.size(), 2U);
     EXPECT_EQ(parse_slos("e2e:mean<1s errors<=5%").value().rows_min, 1U);
-}
-
-TEST(Slo, RefusesWhatSaysNothing) {
     EXPECT_TRUE(says(refusal(""), "is empty"));
     EXPECT_TRUE(says(refusal("fast"), "has no comparison"));
     EXPECT_TRUE(says(refusal("ttft:p99>2s"), "wrong way round"));
@@ -473,7 +453,7 @@ SearchRules real(double low, double high, double start) {
     return {.whole = false, .low = low, .high = high, .start = start, .replicates = 2};
 }
 
-TEST(KneeSearch, FindsEveryWholeKnee) {
+TEST(KneeSearch, FindsKneesWithFewDigits) {
     for (int knee = 1; knee < 300; ++knee) {
         for (const double start : {1.0, 7.0, 300.0}) {
             const Played played = play(whole(300, start), knee_at(knee));
@@ -488,9 +468,6 @@ TEST(KneeSearch, FindsEveryWholeKnee) {
             EXPECT_TRUE(played.knee.monotone);
         }
     }
-}
-
-TEST(KneeSearch, FindsRealKneesWithFewDigits) {
     std::mt19937 random(1);
     for (int i = 0; i < 300; ++i) {
         const double knee = std::exp(std::uniform_real_distribution(-4.0, 7.0)(random));
@@ -507,7 +484,7 @@ TEST(KneeSearch, FindsRealKneesWithFewDigits) {
 }
 
 // Bracket, bisection, one below, and the replicates: in this order, with seeds of their own.
-TEST(KneeSearch, ProbesInOrder) {
+TEST(KneeSearch, ProbesInOrderAndOnceBelow) {
     const Played played = play(whole(1000), knee_at(11));
     std::string said;
     for (const JudgedProbe& one : played.done) {
@@ -519,20 +496,17 @@ TEST(KneeSearch, ProbesInOrder) {
               "10:0 bisect, 11:0 bisect, 11:1 replicate, 11:2 replicate, 12:1 replicate, "
               "12:2 replicate, ");
     EXPECT_EQ(play(whole(1000, 16), knee_at(1000)).knee.state, SearchState::highest_passes);
-}
-
-TEST(KneeSearch, ProbesOnceBelowTheBoundary) {
-    const Played played = play(whole(1000, 100), [](const KneeProbe& probe) {
+    const Played other_played = play(whole(1000, 100), [](const KneeProbe& probe) {
         return probe.value < 101 ? ProbeOutcome::meets : ProbeOutcome::fails;
     });
-    EXPECT_EQ(std::count_if(played.done.begin(), played.done.end(),
+    EXPECT_EQ(std::count_if(other_played.done.begin(), other_played.done.end(),
                             [](const JudgedProbe& one) {
                                 return one.probe.purpose == Purpose::below && one.probe.value == 85;
                             }),
               1);
 }
 
-TEST(KneeSearch, EndsAtTheBounds) {
+TEST(KneeSearch, EndsAtTheBoundsOrGivesUp) {
     const Played low = play(whole(64, 8), knee_at(0));
     EXPECT_EQ(low.knee.state, SearchState::lowest_fails);
     EXPECT_FALSE(low.knee.pass);
@@ -544,9 +518,6 @@ TEST(KneeSearch, EndsAtTheBounds) {
     const Played only = play(whole(1), knee_at(1));
     EXPECT_EQ(only.knee.state, SearchState::highest_passes);
     EXPECT_EQ(only.done.size(), 1U);
-}
-
-TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
     unsigned spoiled = 0;
     const Played played = play(whole(64), [&](const KneeProbe& probe) {
         const bool first = probe.attempt < 2;
@@ -567,7 +538,7 @@ TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
 }
 
 // A load below the boundary that fails twice is the boundary: 20 fails although 24 passes.
-TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
+TEST(KneeSearch, KeepsBelowFailuresAndWidensTheInterval) {
     const auto dip = [](const KneeProbe& probe) {
         const bool meets = probe.value <= 24 && !(probe.value >= 19 && probe.value <= 21);
         return meets ? ProbeOutcome::meets : ProbeOutcome::fails;
@@ -584,19 +555,16 @@ TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
     EXPECT_EQ(chance.knee.pass, 24);
     EXPECT_EQ(chance.knee.fail, 25);
     EXPECT_TRUE(chance.knee.monotone);
-}
-
-// Replicates that disagree widen the interval to loads at which all agree.
-TEST(KneeSearch, WidensTheInterval) {
-    const Played played = play(whole(400, 100), [](const KneeProbe& probe) {
+    // Replicates that disagree widen the interval to loads at which all agree.
+    const Played other_played = play(whole(400, 100), [](const KneeProbe& probe) {
         const double knee = probe.seed == 0 ? 200 : probe.seed == 1 ? 185 : 230;
         return knee_at(knee)(probe);
     });
-    ASSERT_TRUE(played.knee.low && played.knee.high);
-    EXPECT_LE(*played.knee.low, 185);
-    EXPECT_GT(*played.knee.high, 230);
-    EXPECT_LE(*played.knee.pass, 200);
-    EXPECT_GT(*played.knee.fail, 200);
+    ASSERT_TRUE(other_played.knee.low && other_played.knee.high);
+    EXPECT_LE(*other_played.knee.low, 185);
+    EXPECT_GT(*other_played.knee.high, 230);
+    EXPECT_LE(*other_played.knee.pass, 200);
+    EXPECT_GT(*other_played.knee.fail, 200);
 
     SearchRules none = whole(400, 100);
     none.replicates = 0;
@@ -606,7 +574,7 @@ TEST(KneeSearch, WidensTheInterval) {
 }
 
 // Where every answer is chance it ends all the same.
-TEST(KneeSearch, AlwaysEnds) {
+TEST(KneeSearch, AlwaysEndsWithTheKneeInTheInterval) {
     std::mt19937 random(7);
     for (int i = 0; i < 2000; ++i) {
         const Played played =
@@ -623,18 +591,15 @@ TEST(KneeSearch, AlwaysEnds) {
             EXPECT_LT(*played.knee.low, *played.knee.high);
         }
     }
-}
-
-// A server whose knee moves by 5 % from seed to seed: the interval holds its middle.
-TEST(KneeSearch, TheIntervalHoldsTheKnee) {
-    std::mt19937 random(3);
+    // A server whose knee moves by 5 % from seed to seed: the interval holds its middle.
+    std::mt19937 other_random(3);
     int held = 0;
     constexpr int trials = 500;
     for (int i = 0; i < trials; ++i) {
-        const double middle = std::uniform_real_distribution(10.0, 90.0)(random);
+        const double middle = std::uniform_real_distribution(10.0, 90.0)(other_random);
         std::vector<double> of_seed;
         for (int seed = 0; seed < 3; ++seed) {
-            of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(random));
+            of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(other_random));
         }
         const Played played = play(real(1, 1000, 8), [&](const KneeProbe& probe) {
             return knee_at(of_seed.at(probe.seed))(probe);
@@ -646,7 +611,7 @@ TEST(KneeSearch, TheIntervalHoldsTheKnee) {
 }
 
 // Where the throughput of a server is known, the first probes are near its knee.
-TEST(KneeSearch, BeginsNearAnEstimate) {
+TEST(KneeSearch, BeginsNearAnEstimateWithinWhatIsAllowed) {
     std::size_t far = 0;
     std::size_t near = 0;
     for (const double capacity : {0.02, 0.7, 5.0, 38.0, 900.0, 20'000.0}) {
@@ -665,9 +630,6 @@ TEST(KneeSearch, BeginsNearAnEstimate) {
         }
     }
     EXPECT_LT(near, far * 8 / 10);
-}
-
-TEST(KneeSearch, BeginsWithinWhatIsAllowed) {
     FindOptions options = options_of("rate", {"--low", "10", "--high", "100"});
     EXPECT_TRUE(begins_by_loop(options));
     begin_near(options, 1000);
@@ -696,7 +658,7 @@ std::vector<std::int64_t> loop_of(unsigned places, std::int64_t busy_ns, unsigne
     return ended_ns;
 }
 
-TEST(ClosedLoop, SaysWhatTheServerAnswers) {
+TEST(ClosedLoop, CountsWhatTheServerAnswers) {
     EXPECT_DOUBLE_EQ(saturated_rate(loop_of(8, 200 * ms, 192)).value(), 40);
     EXPECT_DOUBLE_EQ(saturated_rate(loop_of(1, 5000 * ms, 12)).value(), 0.2);  // below 1 a second
     EXPECT_DOUBLE_EQ(saturated_rate(loop_of(64, 1000 * ms, 72)).value(), 64);  // a last one alone
@@ -709,9 +671,6 @@ TEST(ClosedLoop, SaysWhatTheServerAnswers) {
     EXPECT_FALSE(saturated_rate({ms, 2 * ms, 3 * ms}));
     EXPECT_TRUE(saturated_rate({ms, 2 * ms, 3 * ms, 4 * ms}));
     EXPECT_TRUE(saturated_rate({0, 0, 0, 0}));
-}
-
-TEST(ClosedLoop, CountsCompleteAnswers) {
     const ScratchFolder folder;
     EXPECT_TRUE(read_loop(folder.path()).value().ended_ns.empty());
     std::string text;

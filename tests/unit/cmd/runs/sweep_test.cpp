@@ -28,7 +28,7 @@ std::string refusal(const FindCommandLine& line) {
     return line.text;
 }
 
-TEST(FindOptions, HasBoundsWhereNoneAreGiven) {
+TEST(FindOptions, HasBoundsAndHandsTheRestToReplay) {
     const FindCommandLine copies = over("replicate");
     ASSERT_EQ(copies.kind, FindCommandLine::Kind::run) << copies.text;
     EXPECT_EQ(copies.options.rules.low, 1);
@@ -45,9 +45,6 @@ TEST(FindOptions, HasBoundsWhereNoneAreGiven) {
     EXPECT_EQ(rate.options.rules.tolerance, 0.1);
     EXPECT_FALSE(rate.options.rules.whole);
     EXPECT_EQ(over("speed", {"--high", "0.5"}).options.rules.start, 0.5);
-}
-
-TEST(FindOptions, HandsTheRestToReplay) {
     const FindCommandLine line = over("rate", {"--", "--duration", "2m", "--cache-salt=x"});
     ASSERT_EQ(line.kind, FindCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.replay_flags, (Words{"--duration", "2m", "--cache-salt=x"}));
@@ -55,7 +52,7 @@ TEST(FindOptions, HandsTheRestToReplay) {
     EXPECT_EQ(line.options.traces, Words{"trace.jsonl"});
 }
 
-TEST(FindOptions, RefusesLoadsThatAreNone) {
+TEST(FindOptions, RefusesOtherLoadsAndWritesThemPlainly) {
     for (const char* load : {"0", "-1", "x", "1e3", "inf", ""}) {
         EXPECT_TRUE(says(refusal(over("rate", {"--low", load})), "--low")) << load;
     }
@@ -64,9 +61,6 @@ TEST(FindOptions, RefusesLoadsThatAreNone) {
     EXPECT_TRUE(says(refusal(over("rate", {"--high", "8", "--start-at", "9"})), "between"));
     EXPECT_TRUE(says(refusal(over("rate", {"--tolerance", "0"})), "tolerance"));
     EXPECT_TRUE(says(refusal(over("qps")), "is not a load"));
-}
-
-TEST(FindOptions, RefusesWhatIsMissingOrTwice) {
     EXPECT_TRUE(says(refusal(parse({"--over", "rate"})), "--slo is missing"));
     EXPECT_TRUE(says(refusal(parse({"--slo", "ttft:p90<1s"})), "--over is missing"));
     EXPECT_TRUE(
@@ -77,9 +71,6 @@ TEST(FindOptions, RefusesWhatIsMissingOrTwice) {
         EXPECT_TRUE(says(refusal(over("rate", {"--", flag, "3"})), flag)) << flag;
     }
     EXPECT_TRUE(says(refusal(over("rate", {"--rate", "3"})), "unknown flag --rate"));
-}
-
-TEST(FindOptions, WritesLoadsPlainly) {
     EXPECT_EQ(load_text(1), "1");
     EXPECT_EQ(load_text(1000000), "1000000");
     EXPECT_EQ(load_text(12.5), "12.5");
@@ -107,31 +98,25 @@ TEST(SweepPlan, HasTheProductOfItsLists) {
                                                          "speed=1 users=32", "speed=2 users=8",
                                                          "speed=2 users=16", "speed=2 users=32"}));
     EXPECT_EQ(cells[3].folder, "04-speed=2-users=8");
-}
-
-TEST(SweepPlan, EverySecondRepeatGoesBackwards) {
     SweepPlan plan = made_plan();
     plan.axes.pop_back();
     plan.repeat = 3;
-    const std::vector<PlannedCell> cells = plan_cells(plan);
-    EXPECT_EQ(names_of(cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
-    EXPECT_EQ(cells[2].repeat, 2U);
-    EXPECT_EQ(cells[2].folder, "03-speed=2");
-}
-
-TEST(SweepPlan, GivesReplayItsArguments) {
-    SweepPlan plan = made_plan();
+    const std::vector<PlannedCell> other_cells = plan_cells(plan);
+    EXPECT_EQ(names_of(other_cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
+    EXPECT_EQ(other_cells[2].repeat, 2U);
+    EXPECT_EQ(other_cells[2].folder, "03-speed=2");
+    plan = made_plan();
     plan.axes = {{"spread", {"true", "false"}, false}, {"tp", {"4"}, true}};
     plan.labels = {{"gpu", "h100"}};
     plan.salted = true;
-    const std::vector<PlannedCell> cells = plan_cells(plan);
-    EXPECT_EQ(arguments_of(plan, cells[0]),
+    const std::vector<PlannedCell> third_cells = plan_cells(plan);
+    EXPECT_EQ(arguments_of(plan, third_cells[0]),
               words_of("trace.jsonl --url=http://a:1 --spread --label=spread=true --label=tp=4 "
                        "--label=gpu=h100 --cache-salt=random"));
-    EXPECT_EQ(arguments_of(plan, cells[1])[2], "--label=spread=false");
+    EXPECT_EQ(arguments_of(plan, third_cells[1])[2], "--label=spread=false");
 }
 
-TEST(SweepPlan, SaltsWhereNothingElseEmptiesTheCache) {
+TEST(SweepPlan, SaltsWhereItMustAndBoundsItsCells) {
     SweepPlan plan = made_plan();
     EXPECT_TRUE(needs_salt(plan));
     plan.before.command = "restart";
@@ -145,10 +130,7 @@ TEST(SweepPlan, SaltsWhereNothingElseEmptiesTheCache) {
     plan = made_plan();
     plan.axes.push_back({"cache-salt", {"a", "b"}, false});
     EXPECT_FALSE(needs_salt(plan));
-}
-
-TEST(SweepPlan, CellsAreBounded) {
-    SweepPlan plan = made_plan();
+    plan = made_plan();
     plan.axes = {{"speed", {}, false}};
     for (std::size_t i = 1; i <= cells_max; ++i) {
         plan.axes[0].values.push_back(std::to_string(i));
@@ -246,7 +228,7 @@ before_limit = 90
     EXPECT_EQ(plan.labels[0].second, "h100");
 }
 
-TEST(SweepPlanFile, IsRefusedByLineAndKey) {
+TEST(SweepPlanFile, IsRefusedByLineAndKeepsNumbers) {
     const auto why = [](const std::string& text) {
         SweepPlan plan;
         return read_plan_file(text, plan);
@@ -260,10 +242,7 @@ TEST(SweepPlanFile, IsRefusedByLineAndKey) {
     EXPECT_EQ(why("[over]\nspeed = [[1]]\n"),
               "line 2: speed is not a text, a number, or a list of them");
     EXPECT_TRUE(says(why("repeat = \n"), "line 1: "));
-}
-
-// What stands in the file is what replay is given, to the last digit.
-TEST(SweepPlanFile, KeepsNumbersAsTheyAre) {
+    // What stands in the file is what replay is given, to the last digit.
     SweepPlan plan;
     EXPECT_EQ(read_plan_file("[over]\nrate = [1.23456789, 0.000001, 1e7, 2.0, inf, -1.5]\n", plan),
               "");
@@ -336,7 +315,7 @@ Ledger made_ledger() {
     return ledger;
 }
 
-TEST(SweepLedger, ReadsBackWhatItWrites) {
+TEST(SweepLedger, ReadsBackWhatItWritesAndNothingElse) {
     const std::string text = sweep_json(made_ledger());
     Ledger read;
     ASSERT_EQ(read_ledger(text, read), "");
@@ -348,22 +327,19 @@ TEST(SweepLedger, ReadsBackWhatItWrites) {
     EXPECT_EQ(read.plan.traces[0].path, "trace.jsonl");
     EXPECT_EQ(read.plan.traces[0].digest, "0123456789abcdef");
     EXPECT_EQ(read.plan.before.command, "start \"it\"");
-}
-
-TEST(SweepLedger, KeepsToItsSchema) {
     EXPECT_EQ(schema_errors("cmd/runs/sweep.schema.json", sweep_json(made_ledger())), Words());
-}
-
-TEST(SweepLedger, RefusesWhatIsNotItsOwn) {
-    Ledger read;
-    EXPECT_EQ(read_ledger("{", read), "is not JSON; start a new sweep");
-    EXPECT_EQ(read_ledger("{}", read), "was written by another version of driftless; use that one");
-    std::string text = sweep_json(made_ledger());
-    text.replace(text.find("\"running\""), 9, "\"unheard\"");
-    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
-    text = sweep_json(made_ledger());
-    text.replace(text.find("[\"1\",\"2\"]"), 9, "[\"1\"]");
-    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
+    Ledger other_read;
+    EXPECT_EQ(read_ledger("{", other_read), "is not JSON; start a new sweep");
+    EXPECT_EQ(read_ledger("{}", other_read),
+              "was written by another version of driftless; use that one");
+    std::string other_text = sweep_json(made_ledger());
+    other_text.replace(other_text.find("\"running\""), 9, "\"unheard\"");
+    EXPECT_EQ(read_ledger(other_text, other_read),
+              "has cells that do not match its plan; start a new sweep");
+    other_text = sweep_json(made_ledger());
+    other_text.replace(other_text.find("[\"1\",\"2\"]"), 9, "[\"1\"]");
+    EXPECT_EQ(read_ledger(other_text, other_read),
+              "has cells that do not match its plan; start a new sweep");
 }
 
 // A warm cell looks 20 times as fast.
@@ -395,7 +371,7 @@ TEST(SweepRuns, LeaveOutAWarmCellAndSaySo) {
 
 // Running and waiting requests of a /metrics page, by the names of each server.
 
-TEST(BusyRequests, AreSummedOverEngines) {
+TEST(BusyRequests, AreSummedOverEnginesThatCount) {
     EXPECT_EQ(busy_requests("# HELP vllm:num_requests_running Number\n"
                             "# TYPE vllm:num_requests_running gauge\n"
                             "vllm:num_requests_running{engine=\"0\",model_name=\"a b}c\"} 2.0\n"
@@ -407,9 +383,6 @@ TEST(BusyRequests, AreSummedOverEngines) {
     EXPECT_EQ(busy_requests("sglang:num_running_reqs{x=\"y\"} 0.0\nsglang:num_queue_reqs 0"), 0);
     EXPECT_EQ(busy_requests("llamacpp:requests_processing 1\n"), 1);
     EXPECT_EQ(busy_requests("tgi_queue_size 3 1700000000000\n"), 3);
-}
-
-TEST(BusyRequests, AreNotKnownWithoutTheirCounters) {
     EXPECT_EQ(busy_requests(""), std::nullopt);
     EXPECT_EQ(busy_requests("process_cpu_seconds_total 3\n"), std::nullopt);
     EXPECT_EQ(busy_requests("vllm:num_requests_running{engine=\"0\" 2\n"), std::nullopt);

@@ -17,7 +17,7 @@ using Indices = std::vector<std::size_t>;
 constexpr ParetoAxes latency_against_rate{Better::low, Better::high};
 constexpr ParetoAxes both_high{Better::high, Better::high};
 
-TEST(Pareto, LowLatencyAndHighRate) {
+TEST(Pareto, LeavesTheBestOfTwoAxes) {
     // A ladder of load: the fourth point is slower than the third and serves less.
     const std::vector<ParetoPoint> points{{10, 100}, {20, 180}, {40, 260}, {60, 250}, {15, 90}};
     EXPECT_EQ(pareto_frontier(points, latency_against_rate), (Indices{0, 1, 2}));
@@ -27,25 +27,14 @@ TEST(Pareto, LowLatencyAndHighRate) {
     EXPECT_EQ(all[3].by, 2U);
     EXPECT_EQ(all[4].count, 1U);
     EXPECT_EQ(all[4].by, 0U);
-}
-
-TEST(Pareto, HighInteractivityAndHighRate) {
-    const std::vector<ParetoPoint> points{{50, 100}, {40, 180}, {45, 120}, {39, 181}, {38, 150}};
-    EXPECT_EQ(pareto_frontier(points, both_high), (Indices{0, 2, 1, 3}));
-    EXPECT_EQ(pareto_dominance(points, both_high)[4].count, 2U);
-}
-
-TEST(Pareto, TiesOfOneAxisLeaveTheBetter) {
-    const std::vector<ParetoPoint> points{{10, 100}, {10, 120}, {12, 120}, {9, 100}};
-    EXPECT_EQ(pareto_frontier(points, latency_against_rate), (Indices{3, 1}));
-}
-
-TEST(Pareto, EqualPointsAreAllThere) {
-    const std::vector<ParetoPoint> points{{20, 5}, {10, 1}, {20, 5}, {10, 1}, {20, 4}};
-    EXPECT_EQ(pareto_frontier(points, latency_against_rate), (Indices{1, 3, 0, 2}));
-}
-
-TEST(Pareto, FewPoints) {
+    const std::vector<ParetoPoint> other_points{
+        {50, 100}, {40, 180}, {45, 120}, {39, 181}, {38, 150}};
+    EXPECT_EQ(pareto_frontier(other_points, both_high), (Indices{0, 2, 1, 3}));
+    EXPECT_EQ(pareto_dominance(other_points, both_high)[4].count, 2U);
+    const std::vector<ParetoPoint> third_points{{10, 100}, {10, 120}, {12, 120}, {9, 100}};
+    EXPECT_EQ(pareto_frontier(third_points, latency_against_rate), (Indices{3, 1}));
+    const std::vector<ParetoPoint> fourth_points{{20, 5}, {10, 1}, {20, 5}, {10, 1}, {20, 4}};
+    EXPECT_EQ(pareto_frontier(fourth_points, latency_against_rate), (Indices{1, 3, 0, 2}));
     EXPECT_TRUE(pareto_frontier({}, both_high).empty());
     const std::vector<ParetoPoint> one{{1, 1}};
     EXPECT_EQ(pareto_frontier(one, both_high), Indices{0});
@@ -103,31 +92,22 @@ TEST(Pareto, IsWhatTheDefinitionGives) {
 // Hypervolume: areas that were added up by hand; and, of random points on a small grid, the number
 // of unit squares that some point dominates.
 
-TEST(Hypervolume, OfAStaircase) {
+TEST(Hypervolume, OfAStaircaseInEachDirection) {
     // Up to 50 ms and from 0/s on: 40 x 100, then 30 x 80 more, then 10 x 80 more.
     const std::vector<ParetoPoint> points{{10, 100}, {20, 180}, {40, 260}, {45, 200}};
     EXPECT_DOUBLE_EQ(hypervolume(points, latency_against_rate, {50, 0}), 4000 + 2400 + 800);
-}
-
-TEST(Hypervolume, WhereMoreIsBetterOnBothAxes) {
     // 50 x 100, then 40 x 80 more.
-    const std::vector<ParetoPoint> points{{40, 180}, {50, 100}, {30, 60}};
-    EXPECT_DOUBLE_EQ(hypervolume(points, both_high, {0, 0}), 5000 + 3200);
-    EXPECT_DOUBLE_EQ(hypervolume(points, both_high, {10, 50}), 40 * 50 + 30 * 80);
-}
-
-TEST(Hypervolume, PointsBeyondTheReferenceAddNothing) {
-    const std::vector<ParetoPoint> points{{60, 300}, {50, 200}, {10, 0}};
-    EXPECT_DOUBLE_EQ(hypervolume(points, latency_against_rate, {50, 0}), 0);
+    const std::vector<ParetoPoint> other_points{{40, 180}, {50, 100}, {30, 60}};
+    EXPECT_DOUBLE_EQ(hypervolume(other_points, both_high, {0, 0}), 5000 + 3200);
+    EXPECT_DOUBLE_EQ(hypervolume(other_points, both_high, {10, 50}), 40 * 50 + 30 * 80);
+    const std::vector<ParetoPoint> third_points{{60, 300}, {50, 200}, {10, 0}};
+    EXPECT_DOUBLE_EQ(hypervolume(third_points, latency_against_rate, {50, 0}), 0);
     EXPECT_DOUBLE_EQ(hypervolume({}, both_high, {0, 0}), 0);
-}
-
-TEST(Hypervolume, ReferenceLiesBeyondTheWorst) {
-    const std::vector<ParetoPoint> points{{10, 100}, {40, 300}};
-    const ParetoPoint low_high = hypervolume_reference(points, latency_against_rate);
+    const std::vector<ParetoPoint> fourth_points{{10, 100}, {40, 300}};
+    const ParetoPoint low_high = hypervolume_reference(fourth_points, latency_against_rate);
     EXPECT_DOUBLE_EQ(low_high.x, 44);
     EXPECT_DOUBLE_EQ(low_high.y, 0);
-    const ParetoPoint high_low = hypervolume_reference(points, {Better::high, Better::low});
+    const ParetoPoint high_low = hypervolume_reference(fourth_points, {Better::high, Better::low});
     EXPECT_DOUBLE_EQ(high_low.x, 0);
     EXPECT_DOUBLE_EQ(high_low.y, 330);
 }
@@ -200,7 +180,7 @@ TEST(ParetoChart, AxesAsPeopleTypeThem) {
     }
 }
 
-TEST(ParetoChart, FrontierOfEachGroupAndOfAll) {
+TEST(ParetoChart, FrontierOfEachGroupOfWholeCells) {
     const ManyRuns table = two_servers();
     const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput"), "server");
     ASSERT_EQ(chart.groups.size(), 2U);
@@ -218,35 +198,28 @@ TEST(ParetoChart, FrontierOfEachGroupAndOfAll) {
     EXPECT_EQ(chart.points[1].dominated.by, 4U);
     EXPECT_EQ(chart.points[2].dominated.count, 2U);
     EXPECT_TRUE(chart.missing.empty());
-}
-
-TEST(ParetoChart, RatesAreOfEachGpuWhereEveryRunSaysHowMany) {
-    const ManyRuns table = two_servers();
     EXPECT_TRUE(knows_gpus(table));
-    const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput/gpu"), "server");
-    EXPECT_DOUBLE_EQ(chart.points[0].y.mean, 50);
-    EXPECT_DOUBLE_EQ(chart.points[5].y.mean, 75);
-    EXPECT_EQ(chart.frontier, (Indices{0, 1}));
+    const ParetoChart other_chart =
+        pareto_chart(table, axes("ttft:p99:output_throughput/gpu"), "server");
+    EXPECT_DOUBLE_EQ(other_chart.points[0].y.mean, 50);
+    EXPECT_DOUBLE_EQ(other_chart.points[5].y.mean, 75);
+    EXPECT_EQ(other_chart.frontier, (Indices{0, 1}));
     EXPECT_FALSE(knows_gpus(table_of(list_of(made_run("a")), false)));
     EXPECT_EQ(standard_charts(true).size(), 16U);
     EXPECT_EQ(standard_charts(true)[0].y.name, "input_throughput/gpu");
     EXPECT_EQ(standard_charts(false)[15].x.name, "interactivity:p99.9");
-}
-
-TEST(ParetoChart, CellsWithoutAFigureHaveNoPlace) {
     MadeSummary nothing = made(10, 0);
-    const ManyRuns table = table_of(
+    const ManyRuns third_table = table_of(
         list_of(made_run("a", made(10, 100)), made_cell("01", {{"speed", "2"}}, nothing)), false);
-    EXPECT_EQ(pareto_chart(table, axes("ttft:p99:output_throughput"), "").missing, Indices{1});
-    EXPECT_EQ(pareto_chart(table, axes("itl:p99:output_throughput"), "").missing, (Indices{0, 1}));
-}
-
-TEST(ParetoChart, TooFewValuesAreMarked) {
+    EXPECT_EQ(pareto_chart(third_table, axes("ttft:p99:output_throughput"), "").missing,
+              Indices{1});
+    EXPECT_EQ(pareto_chart(third_table, axes("itl:p99:output_throughput"), "").missing,
+              (Indices{0, 1}));
     MadeSummary few = made(10, 100);
     few.count = 100;
-    const ManyRuns table = table_of(list_of(made_run("a", few)), false);
-    EXPECT_TRUE(pareto_chart(table, axes("ttft:p99:hits"), "").points[0].below_floor());
-    EXPECT_FALSE(pareto_chart(table, axes("ttft:p50:hits"), "").points[0].below_floor());
+    const ManyRuns other_table = table_of(list_of(made_run("a", few)), false);
+    EXPECT_TRUE(pareto_chart(other_table, axes("ttft:p99:hits"), "").points[0].below_floor());
+    EXPECT_FALSE(pareto_chart(other_table, axes("ttft:p50:hits"), "").points[0].below_floor());
 }
 
 TEST(TableJson, KeepsToItsSchema) {

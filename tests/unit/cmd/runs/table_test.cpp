@@ -41,7 +41,7 @@ std::string said_of(const std::string& members) {
     return second(made_run("a"), made_run("b", with_run(members)));
 }
 
-TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
+TEST(Corpus, IsOneWhateverMayDiffer) {
     for (const char* members :
          {R"("speed":"4","schedule_digest":"0c",)", R"("rate":"10","schedule_digest":"0c",)",
           R"("users":8,"schedule_digest":"0c",)", R"("urls":["http://b:2"],)",
@@ -50,13 +50,7 @@ TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
     }
     EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("model_id":"other",)"})), "");
     EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("max_concurrency":4,)"})), "");
-}
-
-TEST(Corpus, CopiesMayDifferAndHaveOtherRows) {
     EXPECT_EQ(said_of(R"("rows":480,"arguments":["t.jsonl","--replicate=2"],)"), "");
-}
-
-TEST(Corpus, OtherTraceWindowOrSeedIsRefused) {
     EXPECT_EQ(said_of(R"("trace_digest":"00000000000000ab",)"),
               R"(runs/b: trace is "00000000000000ab", not "00000000000000aa")");
     EXPECT_EQ(said_of(R"("end_ns":60000000000,)"), "runs/b: --end is 60000000000 ns, not none");
@@ -65,9 +59,6 @@ TEST(Corpus, OtherTraceWindowOrSeedIsRefused) {
     EXPECT_EQ(said_of(R"("output":"free",)"), R"(runs/b: --output is "free", not "exact")");
     EXPECT_EQ(said_of(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)"),
               R"(runs/b: --sample-sessions is "0.5", not none)");
-}
-
-TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
     EXPECT_EQ(said_of(R"("rows":120,"speed":"2",)"), "runs/b: it plays 120 rows, not 240");
     const MadeSummary slow = with_run(R"("duration_ns":5,)");
     const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
@@ -76,7 +67,7 @@ TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
               "other rows at another speed or rate; use --start and --end, or --limit)");
 }
 
-TEST(Corpus, DigestsMustFitTheFlags) {
+TEST(Corpus, DigestsMustFitWhatTheFlagsSay) {
     EXPECT_EQ(said_of(R"("schedule_digest":"00000000000000cc",)"),
               "runs/b: its schedule (digest 00000000000000cc) is not 00000000000000bb, though it "
               "has the same pace");
@@ -91,9 +82,6 @@ TEST(Corpus, DigestsMustFitTheFlags) {
     plain.prompts_digest = "01";
     salted.prompts_digest = "02";
     EXPECT_EQ(second(std::move(plain), std::move(salted)), "");
-}
-
-TEST(Corpus, ASweepMayVaryWhatItLikesButTraceAndWindow) {
     const MadeSummary one = with_run(R"("arguments":["t.jsonl","--max-trees=5"],"rows":20,)");
     const MadeSummary two = with_run(R"("arguments":["t.jsonl","--max-trees=9"],"rows":40,)");
     EXPECT_EQ(second(made_cell("01", {{"max-trees", "5"}}, one),
@@ -104,9 +92,6 @@ TEST(Corpus, ASweepMayVaryWhatItLikesButTraceAndWindow) {
     EXPECT_EQ(second(made_cell("01", {{"limit", "5"}}, with_run(R"("limit":5,)")),
                      made_cell("02", {{"limit", "9"}}, with_run(R"("limit":9,)"))),
               R"(sweeps/s/02: --limit is "9", not "5")");
-}
-
-TEST(Corpus, RunsThatDoNotSayWhatTheyPlayed) {
     TableRun silent = made_run("b");
     silent.corpus.clear();
     EXPECT_EQ(second(made_run("a"), std::move(silent)),
@@ -118,9 +103,6 @@ TEST(Corpus, RunsThatDoNotSayWhatTheyPlayed) {
     EXPECT_EQ(corpus_differences(list_of(made_run("a", nameless), made_run("b", nameless))),
               (std::vector<std::string>{"runs/a: it does not say which trace it played",
                                         "runs/b: it does not say which trace it played"}));
-}
-
-TEST(Corpus, ARunWithoutSummaryIsNotAsked) {
     EXPECT_TRUE(corpus_differences(list_of(TableRun{.folder = "runs/k"}, made_run("a"))).empty());
 }
 
@@ -272,7 +254,7 @@ MadeSummary with_ttft(double ms, const std::string& run = "", const std::string&
     return {.ttft_p99_ms = ms, .run = run, .members = members};
 }
 
-TEST(RunCell, RepeatsOfASweepAreOneLine) {
+TEST(RunCell, EqualRunsAreOneLineUnlessEachIsWanted) {
     const ManyRuns table =
         table_of(list_of(made_cell("01-speed=1", {{"speed", "1"}}, with_ttft(10)),
                          made_cell("02-speed=2", {{"speed", "2"}}, with_ttft(30)),
@@ -289,20 +271,17 @@ TEST(RunCell, RepeatsOfASweepAreOneLine) {
     EXPECT_DOUBLE_EQ(ttft.low, 10);
     EXPECT_DOUBLE_EQ(ttft.high, 14);
     EXPECT_EQ(ttft.runs, 2U);
-}
-
-TEST(RunCell, RunsOfEqualLoadAndLabelsAreOneLineUnlessEachIsWanted) {
     MadeSummary labelled{.labels = R"("tp":"4")"};
     const auto runs = [&labelled] {
         return list_of(made_run("a"), made_run("b", labelled), made_run("c"),
                        made_run("d", with_ttft(9, R"("speed":"2",)")));
     };
-    const ManyRuns table = table_of(runs(), false);
-    EXPECT_EQ(table.columns, (Texts{"tp", "speed"}));
-    ASSERT_EQ(table.cells.size(), 3U);
-    EXPECT_EQ(table.cells[0].runs, (Indices{0, 2}));
-    EXPECT_EQ(table.cells[1].values, (Texts{"4", "1"}));
-    EXPECT_TRUE(table.merged);
+    const ManyRuns other_table = table_of(runs(), false);
+    EXPECT_EQ(other_table.columns, (Texts{"tp", "speed"}));
+    ASSERT_EQ(other_table.cells.size(), 3U);
+    EXPECT_EQ(other_table.cells[0].runs, (Indices{0, 2}));
+    EXPECT_EQ(other_table.cells[1].values, (Texts{"4", "1"}));
+    EXPECT_TRUE(other_table.merged);
     const ManyRuns apart = table_of(runs(), true);
     EXPECT_EQ(apart.cells.size(), 4U);
     EXPECT_FALSE(apart.merged);
@@ -324,29 +303,23 @@ TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
     EXPECT_DOUBLE_EQ(figure_of(table, table.cells[0], figure("ttft:p99"))->mean, 10);
     EXPECT_EQ(table.runs[2].left_out, "its verdict is client-limited: slow");
     EXPECT_EQ(table.runs[3].left_out, "stopped early: errors > 5 %");
-}
-
-TEST(RunCell, WhereNoRunCountsFiguresAreShownAndTheCellIsInNoChart) {
-    const ManyRuns table = table_of(
+    const ManyRuns other_table = table_of(
         list_of(made_run("warm", with_ttft(1, "", R"("warm_cache":{"warm":true},)"))), false);
-    EXPECT_EQ(table.cells[0].shown, Indices{0});
-    EXPECT_FALSE(table.cells[0].counts);
-}
-
-TEST(RunCell, BestFirstAndUnknownLast) {
+    EXPECT_EQ(other_table.cells[0].shown, Indices{0});
+    EXPECT_FALSE(other_table.cells[0].counts);
     TableRun killed;
     killed.folder = killed.name = "killed";
     killed.left_out = "no summary.json";
-    ManyRuns table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
-                                      made_run("fast", with_ttft(10, R"("speed":"2",)"))),
-                              false);
+    table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
+                             made_run("fast", with_ttft(10, R"("speed":"2",)"))),
+                     false);
     sort_cells(table, figure("ttft:p99"));
     EXPECT_EQ(table.cells[0].name, "fast");
     EXPECT_EQ(table.cells[1].name, "slow");
     EXPECT_EQ(table.cells[2].name, "killed");
 }
 
-TEST(TableFigure, Values) {
+TEST(TableFigure, ValuesPercentilesAndRefusals) {
     MadeSummary made{.labels = R"("gpus":"4")",
                      .members = R"("server":{"energy":{"joules_per_token":0.5}},)"};
     const TableRun run = made_run("a", made);
@@ -359,35 +332,26 @@ TEST(TableFigure, Values) {
     EXPECT_DOUBLE_EQ(*figure("joules_per_token").of(run), 0.5);
     EXPECT_FALSE(figure("output_throughput/gpu").of(made_run("b")));
     EXPECT_FALSE(figure("itl:p50").of(run));
-}
-
-TEST(TableFigure, InteractivityOfWholeRequestsNeedsTheirRecords) {
-    TableRun run = made_run("a");
+    TableRun other_run = made_run("a");
     const TableFigure asked = figure("e2e_interactivity:p90");
     EXPECT_TRUE(asked.needs_records());
     EXPECT_FALSE(figure("interactivity:p90").needs_records());
-    EXPECT_FALSE(asked.of(run));
+    EXPECT_FALSE(asked.of(other_run));
     Sample sample;
     for (int ms = 1; ms <= 100; ++ms) {
         sample.add(ms);
     }
-    run.e2e_per_token = sample.distribution();
-    EXPECT_DOUBLE_EQ(*asked.of(run), 1000.0 / 90);
-    EXPECT_FALSE(asked.below_floor(run));
-    EXPECT_TRUE(figure("e2e_interactivity:p99").below_floor(run));
-}
-
-TEST(TableFigure, KnowsWhenAPercentileHasTooFewValues) {
-    MadeSummary made{.count = 661};
-    EXPECT_TRUE(figure("ttft:p99").below_floor(made_run("a", made)));
-    EXPECT_TRUE(figure("interactivity:p99").below_floor(made_run("a", made)));
-    made.count = 662;
-    EXPECT_FALSE(figure("ttft:p99").below_floor(made_run("a", made)));
-    EXPECT_TRUE(figure("ttft:p99.9").below_floor(made_run("a", made)));
-    EXPECT_FALSE(figure("ttft:mean").below_floor(made_run("a", made)));
-}
-
-TEST(TableFigure, RefusesWhatIsNoFigure) {
+    other_run.e2e_per_token = sample.distribution();
+    EXPECT_DOUBLE_EQ(*asked.of(other_run), 1000.0 / 90);
+    EXPECT_FALSE(asked.below_floor(other_run));
+    EXPECT_TRUE(figure("e2e_interactivity:p99").below_floor(other_run));
+    MadeSummary other_made{.count = 661};
+    EXPECT_TRUE(figure("ttft:p99").below_floor(made_run("a", other_made)));
+    EXPECT_TRUE(figure("interactivity:p99").below_floor(made_run("a", other_made)));
+    other_made.count = 662;
+    EXPECT_FALSE(figure("ttft:p99").below_floor(made_run("a", other_made)));
+    EXPECT_TRUE(figure("ttft:p99.9").below_floor(made_run("a", other_made)));
+    EXPECT_FALSE(figure("ttft:mean").below_floor(made_run("a", other_made)));
     for (const char* name : {"", "ttft", "hits:p50", "ttft:p98", "hits/gpu", "ttft:p99/gpu",
                              "interactivity", "interactivity:p50/gpu", "speed"}) {
         EXPECT_FALSE(parse_table_figure(name)) << name;
@@ -490,7 +454,7 @@ JsonValue at_path(JsonValue value, const std::string& path) {
     return value;
 }
 
-TEST(InferencexRow, HasTheKeysOfTheirs) {
+TEST(InferencexRow, HasTheKeysAndTheProvenanceOfTheirs) {
     const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     std::istringstream keys(source_file("tests/data/views/inferencex_row_keys.txt"));
     std::set<std::string> known;
@@ -506,10 +470,6 @@ TEST(InferencexRow, HasTheKeysOfTheirs) {
     for (JsonValue one = row.root.first(); one.present(); one = one.next()) {
         EXPECT_TRUE(known.contains(std::string(one.key()))) << one.key();
     }
-}
-
-TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
-    const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     EXPECT_EQ(row.root.find("hw").as_string(), "h100");
     EXPECT_EQ(row.root.find("tp").as_u64(), 4U);
     EXPECT_EQ(row.root.find("conc").as_u64(), 16U);

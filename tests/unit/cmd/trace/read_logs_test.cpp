@@ -44,7 +44,7 @@ std::size_t shared(const Ids& a, const Ids& b) {
 
 // Two prompts that are equal for exactly `common` tokens share exactly the blocks that lie within
 // them, wherever that is, and share them at the front.
-TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
+TEST(PromptBlocks, ShareExactlyTheChainOfTheCommonPrefix) {
     const std::vector<TokenId> one = tokens_from(1, 100);
     for (std::size_t common = 0; common <= 100; ++common) {
         std::vector<TokenId> other = one;
@@ -65,12 +65,9 @@ TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
             EXPECT_EQ(shared(ids_of(tokens, a), ids_of(tokens, b)), k) << a << " " << b;
         }
     }
-}
-
-// Equal blocks behind different ones differ: ids name prefixes.
-TEST(PromptBlocks, AreChained) {
-    std::vector<TokenId> tokens(64, 7);
-    const Ids ids = ids_of(tokens);
+    // Equal blocks behind different ones differ: ids name prefixes.
+    std::vector<TokenId> other_tokens(64, 7);
+    const Ids ids = ids_of(other_tokens);
     EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 4U);
     const std::vector<TokenId> many = tokens_from(3, 160);
     const Ids sixteen = ids_of(many, 160);
@@ -343,7 +340,7 @@ Tokenizer tokenizer() {
     return std::move(loaded).value();
 }
 
-TEST(Render, IsRoleNewlineTextNewline) {
+TEST(Render, IsRoleAndTextAndKeepsPrefixes) {
     Tokenizer tokens = tokenizer();
     std::vector<TokenId> ids;
     render(std::vector<LogMessage>{{"system", "Be short."}, {"user", "Why?"}}, tokens, ids);
@@ -352,22 +349,19 @@ TEST(Render, IsRoleNewlineTextNewline) {
     EXPECT_EQ(tokens.decode(ids), "Once upon a time");
     render({}, tokens, ids);
     EXPECT_TRUE(ids.empty());
-}
-
-TEST(Render, KeepsPrefixes) {
-    Tokenizer tokens = tokenizer();
+    Tokenizer other_tokens = tokenizer();
     // Borders where tokens of a whole text would merge across: blanks, newlines, half words.
     const std::vector<LogMessage> all = {{"user", "a\n\n"}, {"assistant", " b\n"},
                                          {"user", "c "},    {"assistant", "ont"},
                                          {"tool", "inue"},  {"user", "\n"}};
     std::vector<TokenId> whole;
-    render(all, tokens, whole);
+    render(all, other_tokens, whole);
     std::vector<TokenId> head;
     for (const std::size_t count : {1, 3, 5}) {
-        render(std::span(all).first(count), tokens, head);
+        render(std::span(all).first(count), other_tokens, head);
         if (all[count].role == "user") {
             std::vector<TokenId> opening;
-            tokens.encode("assistant\n", opening);
+            other_tokens.encode("assistant\n", opening);
             head.resize(head.size() - opening.size());
         }
         ASSERT_LT(head.size(), whole.size());

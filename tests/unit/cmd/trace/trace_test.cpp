@@ -51,7 +51,7 @@ std::string refusal(const std::vector<std::string>& arguments) {
     return line.text;
 }
 
-TEST(ConvertOptions, HaveDefaults) {
+TEST(ConvertOptions, HaveDefaultsAndTakeEverything) {
     const ConvertOptions options = parsed({"t.jsonl", "-o", "out.jsonl"});
     EXPECT_EQ(options.files.paths, std::vector<std::string>{"t.jsonl"});
     EXPECT_EQ(options.out, "out.jsonl");
@@ -59,26 +59,23 @@ TEST(ConvertOptions, HaveDefaults) {
     EXPECT_EQ(options.plan.speed.numerator, 1U);
     EXPECT_EQ(options.load.copies.count, 1U);
     EXPECT_FALSE(options.load.sample);
-}
-
-TEST(ConvertOptions, TakeEverything) {
-    const ConvertOptions options = parsed(words_of(
+    const ConvertOptions other_options = parsed(words_of(
         "a b --out=o.gz --to mooncake --start 1s --end 2m --limit 7 --speed 2.5 --spread --seed 9 "
         "--replicate 3 --sample-sessions 50% --format qwen --keep x,y --lenient"));
-    EXPECT_EQ(options.target, &mooncake_target);
-    EXPECT_EQ(options.plan.start_ns, 1'000'000'000);
-    EXPECT_EQ(options.plan.end_ns, 120'000'000'000);
-    EXPECT_EQ(options.plan.limit, 7U);
-    EXPECT_EQ(options.plan.speed.numerator, 5U);
-    EXPECT_TRUE(options.plan.spread);
-    EXPECT_EQ(options.load.seed, 9U);
-    EXPECT_EQ(options.load.copies.count, 3U);
-    EXPECT_EQ(options.load.sample->billionths, 500'000'000U);
-    EXPECT_EQ(options.files.keep.size(), 2U);
-    EXPECT_TRUE(options.files.lenient);
+    EXPECT_EQ(other_options.target, &mooncake_target);
+    EXPECT_EQ(other_options.plan.start_ns, 1'000'000'000);
+    EXPECT_EQ(other_options.plan.end_ns, 120'000'000'000);
+    EXPECT_EQ(other_options.plan.limit, 7U);
+    EXPECT_EQ(other_options.plan.speed.numerator, 5U);
+    EXPECT_TRUE(other_options.plan.spread);
+    EXPECT_EQ(other_options.load.seed, 9U);
+    EXPECT_EQ(other_options.load.copies.count, 3U);
+    EXPECT_EQ(other_options.load.sample->billionths, 500'000'000U);
+    EXPECT_EQ(other_options.files.keep.size(), 2U);
+    EXPECT_TRUE(other_options.files.lenient);
 }
 
-TEST(ConvertOptions, RefuseWithARemedy) {
+TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
     EXPECT_TRUE(says(refusal({"-o", "x"}), "no trace is given"));
     EXPECT_TRUE(says(refusal({"t"}), "--out is missing"));
     EXPECT_TRUE(says(refusal({"t", "-o", "x", "--to", "csv"}), "canonical, mooncake"));
@@ -95,9 +92,6 @@ TEST(ConvertOptions, RefuseWithARemedy) {
     EXPECT_TRUE(
         says(logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}), "--log-format"));
     EXPECT_TRUE(says(refusal({"t", "-o", "o", "--salt-file", "s"}), "need --from-logs; add it"));
-}
-
-TEST(ConvertOptions, TakeLogs) {
     const ConvertOptions options =
         parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
                         "otel --block-size 32"));
@@ -106,9 +100,6 @@ TEST(ConvertOptions, TakeLogs) {
     EXPECT_EQ(options.logs.tokenizer, "t.json");
     EXPECT_EQ(options.logs.salt_file, "s");
     EXPECT_EQ(options.files.block_size, 32U);
-}
-
-TEST(ConvertOptions, HelpShowsExamples) {
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);
     EXPECT_TRUE(says(line.text, "driftless convert trace.jsonl -o"));
@@ -123,7 +114,7 @@ std::string like_refusal(const std::vector<std::string>& arguments) {
     return line.text;
 }
 
-TEST(LikeOptions, TakeEverything) {
+TEST(LikeOptions, TakeEverythingOrRefuse) {
     const LikeCommandLine line = parse_like_options(
         words_of("weka --trees 40 --users 8 --seed 3 --sessions open -o x.gz --to mooncake"));
     ASSERT_EQ(line.kind, LikeCommandLine::Kind::run) << line.text;
@@ -134,9 +125,6 @@ TEST(LikeOptions, TakeEverything) {
     EXPECT_EQ(line.command.target, &mooncake_target);
     EXPECT_EQ(line.command.files.sessions, Sessions::open);
     EXPECT_EQ(parse_like_options({"--help"}).kind, LikeCommandLine::Kind::help);
-}
-
-TEST(LikeOptions, RefuseWithARemedy) {
     const auto refuses = [](const std::vector<std::string>& arguments, const char* text) {
         EXPECT_TRUE(says(like_refusal(arguments), text));
     };
@@ -190,7 +178,7 @@ TEST(InspectTable, TellsWhatIsShared) {
 }
 
 // Requests in words: nobody counted their tokens.
-TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
+TEST(InspectTable, ShowsWhatTheTraceHas) {
     Trace trace = make_trace(0, TailRule::ceil, {{0, 0, {}}, {1, 0, {}}});
     const std::string text = shown(trace);
     EXPECT_TRUE(says(text, "\n  input            not recorded\n"));
@@ -201,15 +189,13 @@ TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
     EXPECT_FALSE(says(bare, "Sessions"));
     EXPECT_FALSE(says(bare, "file "));
     EXPECT_TRUE(says(bare, "largest instant        1 row at 0.000 s"));
-}
-
-TEST(InspectTable, TellsContentsFromPrefixesAndListsFiles) {
-    const std::string text = shown(make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}, {1, 8, {2, 1}}}));
+    const std::string other_text =
+        shown(make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}, {1, 8, {2, 1}}}));
     EXPECT_TRUE(says(
-        text,
+        other_text,
         "block contents: 100.00 % at more than one position, 100.00 % after more than one other"));
-    EXPECT_FALSE(says(text, "Cache blocks"));  // nothing hits at any size
-    Trace trace = sharing();
+    EXPECT_FALSE(says(other_text, "Cache blocks"));  // nothing hits at any size
+    trace = sharing();
     trace.files = {{"a/very/long/folder/of/traces/first.json", 0}, {"second.json", 2}};
     const std::string listed = shown(trace);
     EXPECT_TRUE(says(listed, "...er/of/traces/first.json"));
@@ -233,7 +219,7 @@ std::string inspect_refusal(const std::vector<std::string>& arguments) {
     return line.text;
 }
 
-TEST(InspectOptions, HaveDefaults) {
+TEST(InspectOptions, HaveDefaultsAndTakeEverything) {
     const InspectCommand command = inspect_parsed({"t.jsonl"});
     EXPECT_EQ(command.files.paths, std::vector<std::string>{"t.jsonl"});
     EXPECT_FALSE(command.each || command.plot || command.json);
@@ -242,25 +228,22 @@ TEST(InspectOptions, HaveDefaults) {
     EXPECT_EQ(command.inspect.plan.seed, 0U);
     EXPECT_EQ(command.token_bytes, 0U);
     EXPECT_EQ(command.hash_block_report, "");
-}
-
-TEST(InspectOptions, TakeEverything) {
-    const InspectCommand command =
+    const InspectCommand other_command =
         inspect_parsed(words_of("a b --format qwen --sessions open --lenient --start 1s --end 2m "
                                 "--limit 7 --seed 3 --block-sizes 512,1024 --kv-bytes 320k "
                                 "--max-model-len 131072 --plot --json --hash-block-report r.json"));
-    EXPECT_EQ(command.files.paths, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(command.files.format, "qwen");
-    EXPECT_TRUE(command.files.sessions == Sessions::open && command.files.lenient);
-    EXPECT_EQ(command.inspect.plan.start_ns, 1'000'000'000);
-    EXPECT_EQ(command.inspect.plan.end_ns, 120'000'000'000);
-    EXPECT_EQ(command.inspect.plan.limit, 7U);
-    EXPECT_EQ(command.inspect.plan.seed, 3U);
-    EXPECT_EQ(command.inspect.block_sizes, (std::vector<std::uint32_t>{512, 1024}));
-    EXPECT_EQ(command.token_bytes, 320U * 1024);
-    EXPECT_EQ(command.inspect.max_model_len, 131'072U);
-    EXPECT_TRUE(command.plot && command.json);
-    EXPECT_EQ(command.hash_block_report, "r.json");
+    EXPECT_EQ(other_command.files.paths, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(other_command.files.format, "qwen");
+    EXPECT_TRUE(other_command.files.sessions == Sessions::open && other_command.files.lenient);
+    EXPECT_EQ(other_command.inspect.plan.start_ns, 1'000'000'000);
+    EXPECT_EQ(other_command.inspect.plan.end_ns, 120'000'000'000);
+    EXPECT_EQ(other_command.inspect.plan.limit, 7U);
+    EXPECT_EQ(other_command.inspect.plan.seed, 3U);
+    EXPECT_EQ(other_command.inspect.block_sizes, (std::vector<std::uint32_t>{512, 1024}));
+    EXPECT_EQ(other_command.token_bytes, 320U * 1024);
+    EXPECT_EQ(other_command.inspect.max_model_len, 131'072U);
+    EXPECT_TRUE(other_command.plot && other_command.json);
+    EXPECT_EQ(other_command.hash_block_report, "r.json");
     EXPECT_TRUE(inspect_parsed({"a", "--each"}).each);
 }
 

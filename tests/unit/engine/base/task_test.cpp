@@ -119,7 +119,7 @@ ClockReading reading(std::int64_t at_ns, std::int64_t bracket_ns, std::int64_t o
     return {at_ns, at_ns + bracket_ns / 2 + offset_ns, at_ns + bracket_ns};
 }
 
-TEST(ClockOffset, TheTightestReadingWins) {
+TEST(ClockOffset, TheTightestReadingWinsAndAStepIsSeen) {
     ClockOffset clock;
     const ClockReading readings[] = {reading(0, 5'000, ahead + 400), reading(9'000, 80, ahead),
                                      reading(20'000, 300, ahead - 70)};
@@ -144,23 +144,20 @@ TEST(ClockOffset, TheTightestReadingWins) {
     EXPECT_EQ(known.sample().offset_ns, ahead);
     EXPECT_EQ(known.sample().error_ns, 80);
     EXPECT_EQ(known.sample().steps, 0u);
-}
-
-TEST(ClockOffset, AStepIsSeenAndCounted) {
-    ClockOffset clock;
+    ClockOffset other_clock;
     const ClockReading before = reading(0, 80, ahead);
     const ClockReading nearly = reading(1'000'000, 80, ahead + 1'000);
     const ClockReading stepped = reading(2'000'000, 80, ahead + 50'000'000);
-    const ClockReading wide = reading(3'000'000, 10'000, ahead - 50'000'000);
-    clock.take(&before, 1);
-    clock.take(&nearly, 1);
-    EXPECT_EQ(clock.sample().steps, 0u);
-    clock.take(&stepped, 1);
-    EXPECT_EQ(clock.sample().steps, 1u);
-    EXPECT_EQ(clock.sample().offset_ns, ahead + 50'000'000);
-    clock.take(&wide, 1);
-    EXPECT_EQ(clock.sample().steps, 2u);
-    EXPECT_EQ(clock.sample().offset_ns, ahead - 50'000'000);
+    const ClockReading other_wide = reading(3'000'000, 10'000, ahead - 50'000'000);
+    other_clock.take(&before, 1);
+    other_clock.take(&nearly, 1);
+    EXPECT_EQ(other_clock.sample().steps, 0u);
+    other_clock.take(&stepped, 1);
+    EXPECT_EQ(other_clock.sample().steps, 1u);
+    EXPECT_EQ(other_clock.sample().offset_ns, ahead + 50'000'000);
+    other_clock.take(&other_wide, 1);
+    EXPECT_EQ(other_clock.sample().steps, 2u);
+    EXPECT_EQ(other_clock.sample().offset_ns, ahead - 50'000'000);
 }
 
 // Timers fire in order of their deadlines, whatever the order of setting, moving and clearing.
@@ -232,7 +229,7 @@ std::string hex_of(KeyedHash& hash, std::string_view text) {
 }
 
 // RFC 4231, 4.2 to 4.4 and 4.7 (a key longer than a block of SHA-256).
-TEST(KeyedHash, IsTheOneOfTheRfc) {
+TEST(KeyedHash, IsTheOneOfTheRfcAndWipesASecret) {
     KeyedHash one = KeyedHash::create(std::string(20, '\x0b')).value();
     const char* const hi = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
     EXPECT_EQ(hex_of(one, "Hi There"), hi);
@@ -247,16 +244,13 @@ TEST(KeyedHash, IsTheOneOfTheRfc) {
     KeyedHash large = KeyedHash::create(std::string(131, '\xaa')).value();
     EXPECT_EQ(hex_of(large, "Test Using Larger Than Block-Size Key - Hash Key First"),
               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-}
-
-TEST(KeyedHash, WipesASecret) {
     std::string secret = "a secret that is long enough to stand on the heap";
-    const char* const bytes = secret.data();
+    const char* const other_bytes = secret.data();
     const std::size_t size = secret.size();
     wipe(secret);
     EXPECT_TRUE(secret.empty());
     secret.reserve(1);  // the same storage
-    EXPECT_FALSE(says(std::string(bytes, size), "secret"));
+    EXPECT_FALSE(says(std::string(other_bytes, size), "secret"));
 }
 
 }  // namespace

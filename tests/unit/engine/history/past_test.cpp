@@ -62,7 +62,7 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
 }
 
 // Dual fire: a row has a record of each side, and may be open at one of them.
-TEST(Past, TellsTheSidesOfARowApart) {
+TEST(Past, TellsSidesApartAndRefusesFifos) {
     Past past(RunFacts{});
     for (const Side side : {Side::a, Side::b}) {
         Record record{
@@ -79,23 +79,20 @@ TEST(Past, TellsTheSidesOfARowApart) {
     EXPECT_EQ(past.open().at(sending_number(4, 0, Side::b)).fired_ns, 7);
     EXPECT_EQ(past.add_fired(R"({"row":4,"side":"c","fired_ns":7})").error().code,
               ErrorCode::out_of_range);
-}
-
-// A FIFO would make the reader wait for someone who writes.
-TEST(Past, RefusesWhatIsNotARegularFile) {
+    // A FIFO would make the reader wait for someone who writes.
     const ScratchFolder folder;
     for (const char* name : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
         const std::string path = folder.path() + "/" + name;
         ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-        Past past(RunFacts{});
+        Past other_past(RunFacts{});
         std::string why;
-        EXPECT_FALSE(read_past(folder.path(), "", past, why));
+        EXPECT_FALSE(read_past(folder.path(), "", other_past, why));
         EXPECT_EQ(why, path + ": is not a regular file, so it cannot be read again");
         std::filesystem::remove(path);
     }
 }
 
-TEST(Past, ReadsTheFilesOfARun) {
+TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
     const ScratchFolder folder;
     folder.write("requests.jsonl", record_line(2, 500) + record_line(0, 900));
     folder.write("fired.jsonl", fired_line(0, 100) + fired_line(1, 200) + fired_line(2, 300));
@@ -115,23 +112,21 @@ TEST(Past, ReadsTheFilesOfARun) {
     EXPECT_EQ(past.client().seconds, 2u);
     EXPECT_EQ(past.summary().figures().completed, 2u);
     EXPECT_EQ(files.value().requests.torn + files.value().fired.torn, 0u);
-}
-
-// Cut at every byte: what is whole is read, the rest counted, and nothing is an error.
-TEST(Past, EveryPrefixCanBeRead) {
+    // Cut at every byte: what is whole is read, the rest counted, and nothing is an error.
     const std::string whole = record_line(0, 900) + record_line(1, 1900);
     const std::size_t first = record_line(0, 900).size();
-    const ScratchFolder folder;
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
         folder.write("requests.jsonl", whole.substr(0, cut));
-        Past past(RunFacts{});
-        std::string why;
-        const Result<PastFiles> files = read_past(folder.path(), "", past, why);
-        ASSERT_TRUE(files) << why << cut;
+        Past other_past(RunFacts{});
+        std::string other_why;
+        const Result<PastFiles> other_files = read_past(folder.path(), "", other_past, other_why);
+        ASSERT_TRUE(other_files) << other_why << cut;
         const std::size_t lines = cut == whole.size() ? 2 : cut >= first ? 1 : 0;
-        EXPECT_EQ(past.records(), lines);
-        EXPECT_EQ(files.value().requests.whole, lines == 2 ? whole.size() : lines == 1 ? first : 0);
-        EXPECT_EQ(files.value().requests.whole + files.value().requests.torn, cut);
+        EXPECT_EQ(other_past.records(), lines);
+        EXPECT_EQ(other_files.value().requests.whole, lines == 2   ? whole.size()
+                                                      : lines == 1 ? first
+                                                                   : 0);
+        EXPECT_EQ(other_files.value().requests.whole + other_files.value().requests.torn, cut);
     }
 }
 

@@ -100,7 +100,7 @@ TEST(RemainingRows, GoesByTheSidesOfARow) {
 }
 
 // Without marks the file of those that left tells of the side, too.
-TEST(RemainingRows, GivesUpTheSideThatLeft) {
+TEST(RemainingRows, GivesUpWhatLeftUnlessAskedToSendAgain) {
     DeadRun run(3);
     run.plan.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}};
     run.plan.rows[0].due_ns = run.plan.rows[1].due_ns = 100'000 * ms;  // nobody guesses
@@ -109,25 +109,19 @@ TEST(RemainingRows, GivesUpTheSideThatLeft) {
     const RemainingRows remaining = remaining_rows(run.without_marks(), false);
     EXPECT_EQ(remaining.given_up, (Rows{0}));
     EXPECT_EQ(remaining.positions, (Rows{1}));
-}
-
-TEST(RemainingRows, GivesUpWhatIsMarked) {
-    DeadRun run(6);
-    run.record(0, 50 * ms);
-    run.marks.mark(0);
-    run.marks.mark(2);  // row 1 was held back, row 2 was not
-    const RemainingRows remaining = remaining_rows(run.with_marks(), false);
-    EXPECT_EQ(sent(remaining), (Rows{1, 3, 4}));
-    EXPECT_EQ(remaining.given_up, (Rows{2}));
-    EXPECT_EQ(remaining.again, Rows{});
-}
-
-// Marks of a segment know nothing of what had left in the one before.
-TEST(RemainingRows, GivesUpWhatLeftUnmarkedOrIsMarkedStill) {
-    DeadRun run(4);
-    run.leave(1, 100 * ms + 7);
-    EXPECT_EQ(remaining_rows(run.with_marks(), false).given_up, (Rows{1}));
-    EXPECT_EQ(sent(remaining_rows(run.with_marks(), false)), (Rows{0, 2}));
+    DeadRun other_run(6);
+    other_run.record(0, 50 * ms);
+    other_run.marks.mark(0);
+    other_run.marks.mark(2);  // row 1 was held back, row 2 was not
+    const RemainingRows other_remaining = remaining_rows(other_run.with_marks(), false);
+    EXPECT_EQ(sent(other_remaining), (Rows{1, 3, 4}));
+    EXPECT_EQ(other_remaining.given_up, (Rows{2}));
+    EXPECT_EQ(other_remaining.again, Rows{});
+    // Marks of a segment know nothing of what had left in the one before.
+    DeadRun third_run(4);
+    third_run.leave(1, 100 * ms + 7);
+    EXPECT_EQ(remaining_rows(third_run.with_marks(), false).given_up, (Rows{1}));
+    EXPECT_EQ(sent(remaining_rows(third_run.with_marks(), false)), (Rows{0, 2}));
     // A row that was to be sent again and was not: who resumes the next time does not send it
     // unasked.
     DeadRun again(5);
@@ -137,18 +131,15 @@ TEST(RemainingRows, GivesUpWhatLeftUnmarkedOrIsMarkedStill) {
     EXPECT_EQ(remaining_rows(next.with_marks(), false).given_up, (Rows{1}));
     DeadRun at_once(4);
     EXPECT_EQ(sent(remaining_rows(at_once.with_marks(), false)), (Rows{0, 1, 2}));
-}
-
-TEST(RemainingRows, SendsAgainWhenAsked) {
-    DeadRun run(5);
-    run.record(0, 50 * ms);
-    run.leave(1, 100 * ms);
-    run.marks.mark(1);
-    run.marks.mark(2);
-    const RemainingRows remaining = remaining_rows(run.with_marks(), true);
-    EXPECT_EQ(sent(remaining), (Rows{1, 2, 3}));
-    EXPECT_EQ(remaining.again, (Rows{1, 2}));
-    EXPECT_EQ(remaining.given_up, Rows{});
+    DeadRun fourth_run(5);
+    fourth_run.record(0, 50 * ms);
+    fourth_run.leave(1, 100 * ms);
+    fourth_run.marks.mark(1);
+    fourth_run.marks.mark(2);
+    const RemainingRows third_remaining = remaining_rows(fourth_run.with_marks(), true);
+    EXPECT_EQ(sent(third_remaining), (Rows{1, 2, 3}));
+    EXPECT_EQ(third_remaining.again, (Rows{1, 2}));
+    EXPECT_EQ(third_remaining.given_up, Rows{});
 }
 
 // Where it can have died: a second after the sign that it owed a second after the last one.
@@ -285,7 +276,7 @@ TEST(RemainingRowsOfSessions, GoOnBehindTheirRecords) {
 
 // Who waits for an answer that never came is dropped, with all that wait for it; who waits for the
 // sending is not.
-TEST(RemainingRowsOfSessions, DropWhatAFailureEnds) {
+TEST(RemainingRowsOfSessions, DropWhatFailedOrMayHaveLeft) {
     DeadSessions run;
     run.end(0, 50 * ms, 500);
     run.end(3, 320 * ms, 500);
@@ -299,31 +290,26 @@ TEST(RemainingRowsOfSessions, DropWhatAFailureEnds) {
     ASSERT_EQ(records.size(), 3u);
     EXPECT_EQ(values_of(records[1], "row, outcome, error, segment, request"),
               "30, not_sent, row 10, which it waited for, failed, 1, 2");
-}
-
-TEST(RemainingRowsOfSessions, DropWhatWaitsForARowThatIsGivenUp) {
-    DeadSessions run;
-    run.marks.mark(0);
-    run.marks.mark(3);
-    EXPECT_TRUE(run.past_closed->add_fired(R"({"row":40,"due_ns":300,"fired_ns":300000007})"));
-    const RemainingRows rest = run.rest(true);
-    EXPECT_EQ(rest.given_up, (Rows{0, 3}));
-    EXPECT_EQ(sent(rest), (Rows{5}));
-    EXPECT_EQ(rest.earliest_ns[5], 305'000'007);
-    const RemainingRows again = run.rest(true, true);
+    DeadSessions other_run;
+    other_run.marks.mark(0);
+    other_run.marks.mark(3);
+    EXPECT_TRUE(
+        other_run.past_closed->add_fired(R"({"row":40,"due_ns":300,"fired_ns":300000007})"));
+    const RemainingRows other_rest = other_run.rest(true);
+    EXPECT_EQ(other_rest.given_up, (Rows{0, 3}));
+    EXPECT_EQ(sent(other_rest), (Rows{5}));
+    EXPECT_EQ(other_rest.earliest_ns[5], 305'000'007);
+    const RemainingRows again = other_run.rest(true, true);
     EXPECT_EQ(sent(again), (Rows{0, 1, 2, 3, 4, 5}));
     EXPECT_EQ(again.again, (Rows{0, 3}));
-}
-
-// Without marks a row may have left where those that it waits for may have ended in time.
-TEST(RemainingRowsOfSessions, GuessByWhatTheyWaitFor) {
-    DeadSessions run;
-    run.end(0, 50 * ms, 200);
-    run.end(3, 5'000 * ms, 500);
-    const RemainingRows rest = run.rest(false);
-    EXPECT_EQ(rest.given_up, (Rows{1, 2, 5}));
-    ASSERT_EQ(rest.dropped.size(), 1u);
-    EXPECT_EQ(rest.dropped[0].position, 4u);
+    // Without marks a row may have left where those that it waits for may have ended in time.
+    DeadSessions third_run;
+    third_run.end(0, 50 * ms, 200);
+    third_run.end(3, 5'000 * ms, 500);
+    const RemainingRows third_rest = third_run.rest(false);
+    EXPECT_EQ(third_rest.given_up, (Rows{1, 2, 5}));
+    ASSERT_EQ(third_rest.dropped.size(), 1u);
+    EXPECT_EQ(third_rest.dropped[0].position, 4u);
 }
 
 // Records come in the order of the file, all of them, whatever the batches and the threads; what
@@ -469,7 +455,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(judge_run(facts.calibration, {}, {}, {}).verdict, Verdict::uncalibrated);
 }
 
-TEST(RunFacts, SaysHowItWasCalibrated) {
+TEST(RunFacts, SaysHowItWasCalibratedInEachSchema) {
     CalibrationFacts facts{.date = "2026-11-21T03:45:12Z"};
     EXPECT_EQ(how_calibrated(facts), "calibrated at 2026-11-21T03:45:12Z");
     facts.measured_ns = 1'860'000'000;
@@ -479,11 +465,8 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     EXPECT_EQ(how_calibrated(facts),
               "calibrated for 1.9 s before this run, while others used 50.0 % of the CPU");
     EXPECT_EQ(judge_run(facts, {}, {}, {}).reasons.back(), how_calibrated(facts));
-}
-
-// A run is judged by the limits that it had; one of before there was a limit on the wire has none.
-// Nor have runs of before there were templates such a key.
-TEST(RunFacts, ReadsLaterAndOlderKeys) {
+    // A run is judged by the limits that it had; one of before there was a limit on the wire has
+    // none. Nor have runs of before there were templates such a key.
     const auto with = [](const std::string& before, const std::string& more) {
         return read_alone(read_run_facts, replaced(run_json(), before, more + before)).value();
     };
@@ -508,7 +491,7 @@ TEST(RunFacts, ReadsLaterAndOlderKeys) {
               253u);
 }
 
-TEST(RunFacts, NamesTheKey) {
+TEST(RunFacts, RefusesWhatLacksAKeyOrIsCut) {
     const auto error_with = [](const std::string& from, const std::string& to) {
         const Result<RunFacts> read = read_alone(read_run_facts, replaced(run_json(), from, to));
         EXPECT_FALSE(read) << to;
@@ -527,10 +510,7 @@ TEST(RunFacts, NamesTheKey) {
     EXPECT_STREQ(error_with("\"segments\":[", "\"segments\":[],\"x\":[").doing, "segments");
     EXPECT_STREQ(error_with("\"date\":null", "\"date\":7").doing, "date");
     EXPECT_STREQ(error_with("\"records\":null", "\"records\":7").doing, "records");
-}
-
-// Cut anywhere, it is refused and not misread.
-TEST(RunFacts, EveryPrefixIsRefused) {
+    // Cut anywhere, it is refused and not misread.
     const std::string text = run_json();
     for (std::size_t cut = 0; cut < text.size(); ++cut) {
         EXPECT_FALSE(read_alone(read_run_facts, text.substr(0, cut))) << cut;
@@ -549,17 +529,14 @@ Result<std::optional<ShardFacts>> shard_of(const std::string& shard, const std::
 
 constexpr const char* shard = R"({"index":1,"count":2,"from":"--shard","plan_rows":9})";
 
-TEST(ShardFacts, Read) {
+TEST(ShardFacts, AreReadOrRefusedAndTellTheClock) {
     EXPECT_FALSE(shard_of("null", "null").value());
     const ShardFacts facts = *shard_of(shard, "null").value();
     EXPECT_EQ(facts.index, 1U);
     EXPECT_EQ(facts.count, 2U);
     EXPECT_EQ(facts.plan_rows, 9U);
     EXPECT_FALSE(facts.clock);
-}
-
-// Clocks move against each other during a run: what holds both exchanges is what is known.
-TEST(ShardFacts, TheClockIsKnownToWhatHoldsBothExchanges) {
+    // Clocks move against each other during a run: what holds both exchanges is what is known.
     const auto clock_of = [](const std::string& clock) {
         return shard_of(shard, "{\"clock\":" + clock + "}").value()->clock;
     };
@@ -577,9 +554,6 @@ TEST(ShardFacts, TheClockIsKnownToWhatHoldsBothExchanges) {
     const std::string host = R"({"role":"host","clock":{"before":null,"after":null,)"
                              R"("kernel_error_ns":9000000}})";
     EXPECT_EQ(shard_of(shard, host).value()->clock->error_ns, 0);
-}
-
-TEST(ShardFacts, WhatIsNoShard) {
     for (const char* const wrong :
          {"[]", "7", "true", R"({"index":0,"count":2})", R"({"index":2,"count":2,"plan_rows":9})",
           R"({"index":0,"count":0,"plan_rows":9})", R"({"index":0,"count":65537,"plan_rows":9})",

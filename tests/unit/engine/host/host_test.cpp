@@ -29,7 +29,7 @@ namespace {
 using Cpus = std::vector<std::uint32_t>;
 
 // Lists as the kernel writes them (Documentation/admin-guide/cputopology.rst).
-TEST(Host, TakesAnIsolatedCpuWhereItMay) {
+TEST(Host, TakesAnIsolatedCpuAndListsCpusAsTheKernelDoes) {
     const auto chosen = [](const Cpus& allowed, std::string_view isolated) {
         return choose_engine_cpu(allowed, isolated).cpu;
     };
@@ -45,9 +45,6 @@ TEST(Host, TakesAnIsolatedCpuWhereItMay) {
     EXPECT_TRUE(says(choose_engine_cpu({}, "").reason, "cannot be read"));
     EXPECT_EQ(choose_engine_cpu(allowed_cpus(), "").cpu, allowed_cpus().back());
     EXPECT_LT(isolated_cpus().size(), 4096U);
-}
-
-TEST(Host, ListsCpusAsTheKernelDoes) {
     EXPECT_EQ(cpu_list_text({}), "");
     EXPECT_EQ(cpu_list_text({3}), "3");
     EXPECT_EQ(cpu_list_text({0, 1}), "0-1");
@@ -170,7 +167,7 @@ TEST_F(HostRefused, SaysWhyMemoryIsNotThere) {
     }));
 }
 
-TEST(Memory, EveryPageIsThere) {
+TEST(Memory, EveryPageIsThereButLargeDataOfFiles) {
     for (const std::size_t bytes : {page, std::size_t{4} << 20}) {
         void* memory = map_touched(bytes);
         ASSERT_NE(memory, nullptr);
@@ -189,19 +186,17 @@ TEST(Memory, EveryPageIsThere) {
     EXPECT_TRUE(every_page_is_there(memory, bytes));
     ::munlockall();
     ::munmap(memory, bytes);
-}
-
-// Large tables of a library are left alone: no thread of a run reads them.
-TEST(Memory, LargeDataOfFilesIsLeftAlone) {
-    for (const std::size_t bytes : {settled_data_bytes_max, settled_data_bytes_max + page}) {
+    // Large tables of a library are left alone: no thread of a run reads them.
+    for (const std::size_t other_bytes : {settled_data_bytes_max, settled_data_bytes_max + page}) {
         const int file = ::memfd_create("data", MFD_CLOEXEC);
-        ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes)), 0);
-        void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-        ASSERT_NE(memory, MAP_FAILED);
+        ASSERT_EQ(::ftruncate(file, static_cast<off_t>(other_bytes)), 0);
+        void* other_memory = ::mmap(nullptr, other_bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        ASSERT_NE(other_memory, MAP_FAILED);
         EXPECT_TRUE(settle_memory().present);
-        EXPECT_EQ(every_page_is_there(memory, bytes), bytes == settled_data_bytes_max);
+        EXPECT_EQ(every_page_is_there(other_memory, other_bytes),
+                  other_bytes == settled_data_bytes_max);
         ::munlockall();
-        ::munmap(memory, bytes);
+        ::munmap(other_memory, other_bytes);
         ::close(file);
     }
 }
@@ -344,7 +339,7 @@ TEST(CpuLoad, ReadsTheKernelsLines) {
 }
 
 // Beside a local server: not the last CPU where the server runs there.
-TEST(CpuLoad, TakesTheQuietest) {
+TEST(CpuLoad, TakesTheQuietestOfThisHostToo) {
     EXPECT_EQ(chosen({load(0, 0), load(1, 10)}), 0u);
     EXPECT_EQ(chosen({load(0, 10), load(1, 0)}), 1u);
     EXPECT_EQ(chosen({load(0, 9), load(1, 2), load(2, 9)}), 1u);
@@ -367,9 +362,6 @@ TEST(CpuLoad, TakesTheQuietest) {
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {}, {}).cpu, 1u);
     EXPECT_TRUE(says(choose_quiet_cpu({0, 1}, "\n", {}, {}).reason, "the last allowed"));
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {load(0, 0)}, {}).cpu, 1u);
-}
-
-TEST(CpuLoad, SamplesThisHost) {
     const std::vector<CpuLoad> loads = sample_cpu_loads(1'000'000);
     ASSERT_FALSE(loads.empty());
     for (const CpuLoad& one : loads) {
@@ -463,15 +455,12 @@ TEST(Calibration, SaysThatOthersWereAtWork) {
     EXPECT_DOUBLE_EQ(taken_share(c), 0.75);
 }
 
-TEST(Calibration, ComesBackFromItsFile) {
+TEST(Calibration, ComesBackFromAWholeFileOnly) {
     const std::string text = to_json(example());
     const Calibration read = read_alone(read_calibration, text).value();
     EXPECT_EQ(to_json(read), text);
     EXPECT_EQ(read.rehearsals[1].receive_delay.count, 2u);
     EXPECT_EQ(read.spin_lost_share, 0.0625);
-}
-
-TEST(Calibration, AFileThatContradictsItselfIsRefused) {
     const auto is_read = [](const Calibration& c) {
         return static_cast<bool>(read_alone(read_calibration, to_json(c)));
     };
@@ -488,9 +477,6 @@ TEST(Calibration, AFileThatContradictsItselfIsRefused) {
     Calibration stolen = example();
     stolen.steal_share = -0.5;
     EXPECT_FALSE(is_read(stolen));
-}
-
-TEST(Calibration, AFileThatLacksAFigureIsRefused) {
     EXPECT_EQ(
         read_alone(read_calibration, replaced(to_json(example()), "\"p99_ns\":13", "\"p98_ns\":13"))
             .error()
@@ -504,7 +490,7 @@ TEST(Calibration, AFileThatLacksAFigureIsRefused) {
     EXPECT_EQ(drift_floor_ns(some, 1'000), 13);
 }
 
-TEST(Calibration, HoldsForItsHostAndItsNumberOfEngines) {
+TEST(Calibration, HoldsForItsHostEnginesAndPriority) {
     HostFacts host = example_host();
     EXPECT_EQ(why_not_of(example(), host, {.engines = 3}), "");
     host.cpus_online = 4;
@@ -520,19 +506,17 @@ TEST(Calibration, HoldsForItsHostAndItsNumberOfEngines) {
     EXPECT_EQ(why_not_of(example(), same, {.engines = engines_auto}), "") << "not decided yet";
     const std::string older = replaced(to_json(example()), "\"engines\":3,", "");
     EXPECT_EQ(read_alone(read_calibration, older).value().engines, 1u);
-}
-
-// What a thread before all others promises says nothing of one among them; the other way it holds.
-TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
-    const HostFacts host = example_host();
-    EXPECT_EQ(why_not_of(example(), host, {.realtime = true, .engines = 3}), "");
+    // What a thread before all others promises says nothing of one among them; the other way it
+    // holds.
+    const HostFacts other_host = example_host();
+    EXPECT_EQ(why_not_of(example(), other_host, {.realtime = true, .engines = 3}), "");
     Calibration realtime = example();
     realtime.realtime = true;
     const Calibration read = read_alone(read_calibration, to_json(realtime)).value();
-    EXPECT_EQ(why_not_of(read, host, {.realtime = true, .engines = 3}), "");
-    EXPECT_TRUE(says(why_not_of(read, host, {}), "this run has no --realtime"));
-    const std::string older = replaced(to_json(example()), "\"realtime\":false,", "");
-    EXPECT_FALSE(read_alone(read_calibration, older).value().realtime);
+    EXPECT_EQ(why_not_of(read, other_host, {.realtime = true, .engines = 3}), "");
+    EXPECT_TRUE(says(why_not_of(read, other_host, {}), "this run has no --realtime"));
+    const std::string other_older = replaced(to_json(example()), "\"realtime\":false,", "");
+    EXPECT_FALSE(read_alone(read_calibration, other_older).value().realtime);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ int keeper() {
     return 0;
 }
 
-TEST(Scheduling, AShortSliceIsGrantedOrNot) {
+TEST(Scheduling, SlicesAndKeepers) {
     std::thread([] {
         const std::int64_t slice_ns = ask_for_slice(engine_slice_ns);
         EXPECT_TRUE(slice_ns == engine_slice_ns || slice_ns == 0) << slice_ns;
@@ -43,9 +43,6 @@ TEST(Scheduling, AShortSliceIsGrantedOrNot) {
                   slice_ns == 0 ? Scheduling::ordinary : Scheduling::slice);
         EXPECT_EQ(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
     }).join();
-}
-
-TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
     CpuKeeper kept;
     ASSERT_TRUE(kept.start(allowed_cpus().front()));
     int thread = 0;
@@ -60,9 +57,6 @@ TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
     EXPECT_NE(CPU_ISSET(allowed_cpus().front(), &cpus), 0);
     EXPECT_GT(kept.stop(), 0);
     EXPECT_EQ(keeper(), 0);
-}
-
-TEST(Scheduling, AKeeperSeesWhoNeedsItsCpu) {
     EXPECT_EQ(parse_running("0.20 0.18 0.12 1/80 11206\n"), 1u);
     EXPECT_EQ(parse_running("12.20 0.18 0.12 37/1080 11206\n"), 37u);
     for (const char* text : {"", " ", "0.20 0.18 0.12", "0.20 0.18 0.12 x/80 1", "1 2 3 4"}) {
@@ -77,7 +71,7 @@ TEST(Scheduling, AKeeperSeesWhoNeedsItsCpu) {
 }
 
 // A process of another session, and so perhaps of another group of threads.
-TEST(Scheduling, AKeeperRestsBesideABusyProgram) {
+TEST(Scheduling, KeepersAndYieldsTakeNothingFromOthers) {
     const std::uint32_t cpu = allowed_cpus().front();
     const pid_t busy = ::fork();
     if (busy == 0) {
@@ -95,23 +89,20 @@ TEST(Scheduling, AKeeperRestsBesideABusyProgram) {
     EXPECT_LT(kept.stop(), 250'000'000) << "its part of two equals is half a second";
     (void)::kill(busy, SIGKILL);
     (void)::waitpid(busy, nullptr, 0);
-}
-
-// Where it is not free no CPU is kept awake.
-TEST(Scheduling, AThreadThatYieldsTakesNothingWhereThatIsFree) {
+    // Where it is not free no CPU is kept awake.
     std::thread([] {
-        const std::uint32_t cpu = allowed_cpus().front();
-        const cpu_set_t cpus = cpu_set_of({cpu});
+        const std::uint32_t other_cpu = allowed_cpus().front();
+        const cpu_set_t cpus = cpu_set_of({other_cpu});
         ASSERT_EQ(::sched_setaffinity(0, sizeof cpus, &cpus), 0);
-        if (!yielding_is_free(cpu)) {
+        if (!yielding_is_free(other_cpu)) {
             GTEST_SKIP() << "it takes its part here";
         }
-        CpuKeeper kept;
-        ASSERT_TRUE(kept.start(cpu));
+        CpuKeeper other_kept;
+        ASSERT_TRUE(other_kept.start(other_cpu));
         const std::int64_t begin_ns = monotonic_ns();
         while (monotonic_ns() - begin_ns < 50'000'000) {
         }
-        EXPECT_LT(kept.stop(), 50'000'000 / 4);
+        EXPECT_LT(other_kept.stop(), 50'000'000 / 4);
     }).join();
 }
 
@@ -154,7 +145,6 @@ std::int64_t thread_clock_ns() {
     return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-// User and system time together are the thread's CPU clock, which is asked before and after.
 using ThreadRefused = RefusingKernel;
 
 struct Starts {
@@ -173,7 +163,8 @@ TEST_F(ThreadRefused, AThreadStartsWhereItsClassAndCpusAreUnknown) {
     }));
 }
 
-TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
+// User and system time together are the thread's CPU clock, which is asked before and after.
+TEST(ThreadMeter, CountsCpuTimeFaultsAndInstructions) {
     const ThreadMeter meter;
     const std::int64_t before_ns = thread_clock_ns();
     const ThreadUse before = meter.read();
@@ -186,30 +177,20 @@ TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
     EXPECT_GE(use.user_ns + use.system_ns, 20'000'000 - 1'000'000);
     EXPECT_GE(use.voluntary_switches, 0);
     EXPECT_GE(use.involuntary_switches, 0);
-}
-
-TEST(ThreadMeter, AFreshPageIsAFault) {
     constexpr std::size_t bytes = 1 << 20;
     void* memory =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
-    const ThreadMeter meter;
-    const ThreadUse before = meter.read();
     for (std::size_t at = 0; at < bytes; at += 65'536) {
         static_cast<volatile char*>(memory)[at] = 1;
     }
-    const ThreadUse use = meter.read() - before;
     EXPECT_GE(use.minor_faults, 16);
     EXPECT_GE(use.major_faults, 0);
     ::munmap(memory, bytes);
-}
-
-// Counted or explained, never both and never neither.
-TEST(ThreadMeter, InstructionsAreCountedOrExplained) {
-    const ThreadMeter meter;
-    const ThreadUse use = meter.read();
-    EXPECT_EQ(use.instructions < 0, !meter.why_no_instructions().empty());
+    // Counted or explained, never both and never neither.
+    const ThreadUse other_use = meter.read();
+    EXPECT_EQ(other_use.instructions < 0, !meter.why_no_instructions().empty());
 }
 
 TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
@@ -239,7 +220,7 @@ ChildEnd end_of(Child& child) {
     return {};
 }
 
-TEST(Child, SaysHowItEndedOrThatItIsNotThere) {
+TEST(Child, SaysHowItEndedAndGetsItsEnvironment) {
     Child three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
     EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
@@ -252,25 +233,19 @@ TEST(Child, SaysHowItEndedOrThatItIsNotThere) {
     const Result<Child> child = Child::start(command);
     ASSERT_FALSE(child);
     EXPECT_EQ(child.error().code, ErrorCode::not_found);
-}
-
-// A supervisor may start us so; then the kernel would forget how a child ended.
-TEST(Child, SaysSoWhereChildrenWereIgnored) {
+    // A supervisor may start us so; then the kernel would forget how a child ended.
     (void)::signal(SIGCHLD, SIG_IGN);
-    Child three = Child::start(shell("exit 3")).value();
+    three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
-}
-
-TEST(Child, GetsItsEnvironmentItsFilesAndDefaultSignals) {
     const ScratchFolder folder;
     const int file = open_output(folder / "out").value();
-    ChildCommand command = shell("echo $A; echo $B >&2; cat");
+    command = shell("echo $A; echo $B >&2; cat");
     command.environment = {"A=one", "B=two"};
     command.output = command.messages = file;
-    Result<Child> child = Child::start(command);
+    Result<Child> other_child = Child::start(command);
     (void)::close(file);
-    ASSERT_TRUE(child);
-    EXPECT_EQ(end_of(child.value()).exit_code, 0);
+    ASSERT_TRUE(other_child);
+    EXPECT_EQ(end_of(other_child.value()).exit_code, 0);
     EXPECT_EQ(read_bytes(folder / "out"), "one\ntwo\n");
     // A command that ignores SIGPIPE, as ours do, must not hand that on: `yes | head` would not
     // end.
@@ -281,7 +256,7 @@ TEST(Child, GetsItsEnvironmentItsFilesAndDefaultSignals) {
     EXPECT_EQ(end_of(signalled.value()).signal, SIGPIPE);
 }
 
-TEST(Child, AGroupEndsWithWhatItStarted) {
+TEST(Child, EndsWithItsGroupAndItsOwner) {
     const ScratchFolder folder;
     const std::string pid_file = folder / "pid";
     Child child = Child::start(shell("sleep 600 & echo $! > " + pid_file + "; exit 0")).value();
@@ -298,14 +273,11 @@ TEST(Child, AGroupEndsWithWhatItStarted) {
         ::usleep(1000);
     }
     EXPECT_NE(::kill(left, 0), 0);
-}
-
-TEST(Child, IsKilledWithItsOwner) {
     pid_t id = 0;
     {
-        Child child = Child::start(shell("sleep 600")).value();
-        id = child.id();
-        EXPECT_FALSE(child.wait(1));
+        Child other_child = Child::start(shell("sleep 600")).value();
+        id = other_child.id();
+        EXPECT_FALSE(other_child.wait(1));
     }
     EXPECT_NE(::kill(id, 0), 0);
 }

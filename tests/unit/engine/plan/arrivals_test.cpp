@@ -66,7 +66,7 @@ TEST(Arrivals, HaveTheRateThatWasAsked) {
 }
 
 // Under a rate that changes, the arrivals taken back through the curve have the law of their gaps.
-TEST(Arrivals, KeepTheirLawOnRamps) {
+TEST(Arrivals, FollowRampsAndEndWhereTheRateEnds) {
     for (const ArrivalLaw law : {ArrivalLaw::poisson, ArrivalLaw::gamma}) {
         ArrivalRules rules = rules_of(law, 0, 11);
         rules.shape = 3;
@@ -85,10 +85,7 @@ TEST(Arrivals, KeepTheirLawOnRamps) {
                                              : distance_from(gaps, gamma),
                   fits_at_one_percent);
     }
-}
-
-// And on the clock: as many in each stretch as the curve expects, within chance.
-TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
+    // And on the clock: as many in each stretch as the curve expects, within chance.
     ArrivalRules rules = rules_of(ArrivalLaw::poisson, 0, 4);
     rules.curve.add(100, 10, 110);
     const Times times = times_of(rules, 6000);
@@ -100,11 +97,8 @@ TEST(Arrivals, ComeAsOftenAsTheCurveSays) {
         });
         EXPECT_NEAR(static_cast<double>(within), expected, 2.58 * std::sqrt(expected));
     }
-}
-
-// As vllm bench: each gap at the rate of its row.
-TEST(Arrivals, RampOverRowsAndEndWhereTheRateEnds) {
-    ArrivalRules rules = rules_of(ArrivalLaw::constant, 0);
+    // As vllm bench: each gap at the rate of its row.
+    rules = rules_of(ArrivalLaw::constant, 0);
     rules.over_rows = RampOverRows{1, 4, RampForm::linear};
     EXPECT_EQ(times_of(rules, 4), (Times{0, 500'000'000, 833'333'333, 1'083'333'333}));
     rules.over_rows->form = RampForm::exponential;
@@ -138,7 +132,7 @@ Times dues(const Plan& plan) {
 }
 
 // File order is that of `index`, also where times are not in it; sums are those of the rows left.
-TEST(Arrivals, TakeRowsInFileOrder) {
+TEST(Arrivals, TakeRowsInFileOrderAndTreesAsRecorded) {
     Trace trace = trace_of({{0, 0}, {5, 0}, {9, 0}});
     std::swap(trace.rows[0].index, trace.rows[2].index);
     ArrivalRules rules = rules_of(ArrivalLaw::constant, 1000);
@@ -154,18 +148,16 @@ TEST(Arrivals, TakeRowsInFileOrder) {
     EXPECT_NE(shorter.schedule_digest, plan.schedule_digest);
     EXPECT_NE(arrived(rules_of(ArrivalLaw::constant, 1001), trace).schedule_digest,
               plan.schedule_digest);
-}
-
-// Trees come as a whole: the rows of one keep their recorded distances.
-TEST(Arrivals, MoveTreesAsTheyWereRecorded) {
-    const Trace trace = trace_of({{0, 0}, {2 * ms, 0}, {3 * ms, 1}, {4 * ms, 1}, {4 * ms, 0}});
-    ArrivalRules rules = rules_of(ArrivalLaw::constant, 100);
+    // Trees come as a whole: the rows of one keep their recorded distances.
+    const Trace other_trace =
+        trace_of({{0, 0}, {2 * ms, 0}, {3 * ms, 1}, {4 * ms, 1}, {4 * ms, 0}});
+    rules = rules_of(ArrivalLaw::constant, 100);
     rules.by_trees = true;
-    const Plan plan = arrived(rules, trace);
-    EXPECT_EQ(dues(plan), (Times{0, 2 * ms, 4 * ms, 10 * ms, 11 * ms}));
-    EXPECT_EQ(planned_rate(rules, trace, plan), 100);
+    const Plan other_plan = arrived(rules, other_trace);
+    EXPECT_EQ(dues(other_plan), (Times{0, 2 * ms, 4 * ms, 10 * ms, 11 * ms}));
+    EXPECT_EQ(planned_rate(rules, other_trace, other_plan), 100);
     rules.all_at_once = true;
-    EXPECT_EQ(dues(arrived(rules, trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
+    EXPECT_EQ(dues(arrived(rules, other_trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
 }
 
 // The inverse of a curve is its inverse, at every piece and between them.
@@ -181,7 +173,7 @@ RateCurve many_pieces() {
     return curve;
 }
 
-TEST(RateCurve, IsInvertedExactly) {
+TEST(RateCurve, IsInvertedExactlyAlsoOfALine) {
     const RateCurve curve = many_pieces();
     for (double arrivals = 0; arrivals < 1000; arrivals += 0.37) {
         const double seconds = curve.seconds_at(arrivals).value();
@@ -190,10 +182,7 @@ TEST(RateCurve, IsInvertedExactly) {
     for (double seconds = 0; seconds < 44.9; seconds += 0.11) {
         EXPECT_NEAR(curve.seconds_at(curve.arrivals_by(seconds)).value(), seconds, 1e-4);
     }
-}
-
-// By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
-TEST(RateCurve, OfALineIsARoot) {
+    // By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
     RateCurve line(0);
     line.add(10, 0, 5);
     EXPECT_DOUBLE_EQ(line.seconds_at(0).value(), 0);
@@ -237,7 +226,7 @@ double mean_of(const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 }
 
-TEST(UnitGaps, HaveTheirLaw) {
+TEST(UnitGaps, HaveTheirLawAndAreNumbered) {
     for (const std::uint64_t seed : {0, 1, 2, 42}) {
         const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, seed);
         EXPECT_LT(distance_from(gaps, exponential_law), fits_at_one_percent) << seed;
@@ -255,10 +244,7 @@ TEST(UnitGaps, HaveTheirLaw) {
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::gamma, 1.1, 0), exponential_law),
               fits_at_one_percent);
     EXPECT_GT(distance_from(gaps_of(ArrivalLaw::constant, 1, 0), exponential_law), 10);
-}
-
-// A gap depends on the seed and its number, and not on how many others were drawn.
-TEST(UnitGaps, AreNumbered) {
+    // A gap depends on the seed and its number, and not on how many others were drawn.
     const UnitGaps gaps(ArrivalLaw::gamma, 0.5, 9);
     const double fifth = gaps.gap(5);
     (void)gaps.gap(4);

@@ -275,24 +275,21 @@ TEST(ServerForecast, CountsThePartOfABlockThatIsShared) {
     EXPECT_EQ(cached(shorter, 16, {70, 6}), (Cached{64, 64, 64, 64}));
     EXPECT_EQ(cached(shorter, 16, {300, 6}), (Cached{288, 288, 288, 288}));
     EXPECT_EQ(cached(shorter, 1, {0, 0}), (Cached{0, 0, 0, 0}));
-}
-
-// Rows of other lengths share the shorter part, less the template's tail; a private tail is shared
-// with nobody; nor is anything behind a block that differs.
-TEST(ServerForecast, EndsWhereRowsDiffer) {
-    Trace trace{.block_size = 512};
-    add_row(trace, 700, {1, 2});      // 188 tokens of block 2
-    add_row(trace, 1500, {1, 2, 3});  // all of it
-    add_row(trace, 600, {1, 2});      // 88 of them
-    add_row(trace, 1400, {1, 2, 3});  // 376 of block 3, of 476 seen
-    add_row(trace, 1600, {1, 9, 3});  // another block 2
-    add_row(trace, 1024, {1, 2}, 1);  // another namespace
-    add_row(trace, 1100, {1, 2});     // a tail of its own
-    add_row(trace, 1100, {1, 2});
-    EXPECT_EQ(cached(trace, 1), (Cached{0, 700, 599, 1399, 512, 0, 1024, 1024}));
+    // Rows of other lengths share the shorter part, less the template's tail; a private tail is
+    // shared with nobody; nor is anything behind a block that differs.
+    Trace other_trace{.block_size = 512};
+    add_row(other_trace, 700, {1, 2});      // 188 tokens of block 2
+    add_row(other_trace, 1500, {1, 2, 3});  // all of it
+    add_row(other_trace, 600, {1, 2});      // 88 of them
+    add_row(other_trace, 1400, {1, 2, 3});  // 376 of block 3, of 476 seen
+    add_row(other_trace, 1600, {1, 9, 3});  // another block 2
+    add_row(other_trace, 1024, {1, 2}, 1);  // another namespace
+    add_row(other_trace, 1100, {1, 2});     // a tail of its own
+    add_row(other_trace, 1100, {1, 2});
+    EXPECT_EQ(cached(other_trace, 1), (Cached{0, 700, 599, 1399, 512, 0, 1024, 1024}));
     // 14 tokens of the template end each row.
-    EXPECT_EQ(cached(trace, 1, {5, 14}), (Cached{5, 686, 586, 1386, 512, 5, 1024, 1024}));
-    EXPECT_EQ(cached(trace, 16), (Cached{0, 688, 592, 1392, 512, 0, 1024, 1024}));
+    EXPECT_EQ(cached(other_trace, 1, {5, 14}), (Cached{5, 686, 586, 1386, 512, 5, 1024, 1024}));
+    EXPECT_EQ(cached(other_trace, 16), (Cached{0, 688, 592, 1392, 512, 0, 1024, 1024}));
 }
 
 // By brute force: the tokens that each two rows have in common, written out one by one.

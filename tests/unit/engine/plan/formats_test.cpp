@@ -114,7 +114,7 @@ constexpr Refused refused[] = {
     {"any.csv", "is not the CSV header of a known format", "--map time=COLUMN"},
 };
 
-TEST(Formats, AreRefusedWithTheRemedy) {
+TEST(Formats, AreRefusedWithTheRemedyAndTakeTheScopeOfIds) {
     for (const Refused& one : refused) {
         const FilesRead got = read({}, one.name);
         EXPECT_FALSE(got.usable) << one.name;
@@ -125,10 +125,7 @@ TEST(Formats, AreRefusedWithTheRemedy) {
     EXPECT_EQ(read(TraceFiles{.time_unit = "s"}, "refused/seconds.jsonl").sound().rows[1].at_ns,
               1'250'000'000);
     EXPECT_TRUE(read(TraceFiles{.block_size = 16}, "refused/block_16.jsonl").usable);
-}
-
-// --hash-scope goes before the format's own word.
-TEST(Formats, TakeTheScopeOfIds) {
+    // --hash-scope goes before the format's own word.
     const auto name_spaces = [](IdScope scope, const char* name) {
         TraceFiles files{.sessions = Sessions::open, .id_scope = scope};
         const FilesRead got = read(files, name);

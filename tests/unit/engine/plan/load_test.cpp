@@ -149,28 +149,25 @@ TEST(Families, FollowSessionsDependenciesAndPrefixes) {
     apart.rows[1].name_space = 1;
     apart.name_spaces = 2;
     EXPECT_EQ(families_of(apart).count, 2U);
-}
-
-// A beginning that goes on in more ways than a conversation can is a preamble of strangers: at the
-// bound it still joins, one branch more and it does not.
-TEST(Families, AreNotJoinedByPreambles) {
+    // A beginning that goes on in more ways than a conversation can is a preamble of strangers: at
+    // the bound it still joins, one branch more and it does not.
     for (const std::uint32_t branches : {preamble_branches - 1, preamble_branches}) {
-        Trace trace;
+        Trace other_trace;
         for (std::uint32_t i = 0; i < branches; ++i) {
-            add_row(trace, {0, 100 + i});
+            add_row(other_trace, {0, 100 + i});
         }
-        EXPECT_EQ(families_of(trace).count, 1U) << branches;
+        EXPECT_EQ(families_of(other_trace).count, 1U) << branches;
     }
-    Trace trace;
+    Trace other_trace;
     for (std::uint32_t i = 0; i <= preamble_branches; ++i) {
-        add_row(trace, {0, 100 + i});
+        add_row(other_trace, {0, 100 + i});
     }
-    add_row(trace, {0, 100, 5});
-    EXPECT_EQ(families_of(trace).count, preamble_branches + 1);
+    add_row(other_trace, {0, 100, 5});
+    EXPECT_EQ(families_of(other_trace).count, preamble_branches + 1);
 }
 
 // Sessions are kept whole, with their edges; indices and times are those of the trace as read.
-TEST(Sample, KeepsWholeSessions) {
+TEST(Sample, KeepsWholeSessionsBySeed) {
     Trace trace = sessions_trace(20, 5);
     const LoadFigures figures = load(LoadOptions{.sample = parse_share("0.3").value()}, trace);
     EXPECT_EQ(figures.families, 20U);
@@ -186,14 +183,11 @@ TEST(Sample, KeepsWholeSessions) {
     EXPECT_EQ(turns.size(), 6U);
     EXPECT_TRUE(std::all_of(turns.begin(), turns.end(), [](auto& one) { return one.second == 5; }));
     EXPECT_EQ(trace.dependencies.size(), 24U);
-}
-
-// The seed decides which; a smaller share is a part of a larger one; one session always stays.
-TEST(Sample, IsSeededAndNested) {
+    // The seed decides which; a smaller share is a part of a larger one; one session always stays.
     const auto sampled = [](const char* share, std::uint64_t seed) {
-        Trace trace = sessions_trace(50, 2);
-        load(LoadOptions{.sample = parse_share(share).value(), .seed = seed}, trace);
-        return indices(trace);
+        Trace other_trace = sessions_trace(50, 2);
+        load(LoadOptions{.sample = parse_share(share).value(), .seed = seed}, other_trace);
+        return indices(other_trace);
     };
     const std::set<std::uint32_t> tenth = sampled("0.1", 7);
     const std::set<std::uint32_t> half = sampled("0.5", 7);
@@ -260,7 +254,7 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
 }
 
 // Copies by rows follow each other a mean gap apart, as many as are needed.
-TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
+TEST(Replicate, FollowsItselfAndCopiesTheSample) {
     for (const auto& [rows, copies] : {std::pair(3U, 1U), {4U, 1U}, {5U, 2U}, {9U, 3U}}) {
         Trace trace = sessions_trace(1, 4);  // a row a second
         EXPECT_EQ(load(LoadOptions{.copies = Copies(1, rows)}, trace).copies, copies);
@@ -270,10 +264,7 @@ TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
             EXPECT_EQ(trace.rows[i].at_ns, i * second);
         }
     }
-}
-
-// A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
-TEST(Replicate, CopiesTheSampleAsOftenAsItCanNumber) {
+    // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
     Trace trace = sessions_trace(10, 3);
     LoadOptions options{.copies = 2};
     options.sample = parse_share("0.2").value();
@@ -332,7 +323,7 @@ TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
 }
 
 // Rows that say nothing of what they share: heads of one sequence a session, or of one for all.
-TEST(Share, MakesRowsHeadsOfOnePrompt) {
+TEST(Share, MakesRowsHeadsOfOnePromptWhereNothingContradicts) {
     for (const Sharing sharing : {Sharing::session, Sharing::all}) {
         Trace trace;
         for (const std::uint32_t session : {0U, 1U, 0U, no_session}) {
@@ -355,10 +346,8 @@ TEST(Share, MakesRowsHeadsOfOnePrompt) {
         EXPECT_EQ(plan.rows[0].expected_cached_tokens, 0U);
         EXPECT_EQ(plan.rows[2].expected_cached_tokens, sharing == Sharing::all ? 128U : 32U);
     }
-}
-
-// What the trace says itself is not said otherwise, and sessions are shared where there are some.
-TEST(Share, RefusesWhatContradictsTheTrace) {
+    // What the trace says itself is not said otherwise, and sessions are shared where there are
+    // some.
     Trace ids = sessions_trace(2, 2);
     LoadOptions options{.share = Sharing::all};
     EXPECT_EQ(apply_load(options, ids).error().code, ErrorCode::exists);
@@ -390,7 +379,7 @@ std::set<std::uint64_t> ids_of_tree(const LikeTrace& made, std::uint32_t tree) {
 
 const char* const chats = "chat --sessions 5 --turns 3 --system 64 --in 100 --rate 1";
 
-TEST(Like, SharesWithCopiesWhatStrangersShare) {
+TEST(Like, SharesWithCopiesAndKeepsTreesWhole) {
     const LikeTrace made = like(made_trace(chats), LikeOptions{.trees = 12});
     EXPECT_EQ(made.trees, 12U);
     for (std::uint32_t a = 0; a < 12; ++a) {
@@ -403,30 +392,28 @@ TEST(Like, SharesWithCopiesWhatStrangersShare) {
             EXPECT_EQ(both.size(), 4U) << a << " " << b;  // the system prompt: 64 / 16
         }
     }
-}
-
-TEST(Like, KeepsTreesWhole) {
     const Trace trace = made_trace("agents --trees 4 --turns 5 --spawn 0.5 --gap exponential:1s");
-    const LikeTrace made = like(trace, LikeOptions{.trees = 8});
-    EXPECT_EQ(made.trace.rows.size(), 2 * trace.rows.size());
-    EXPECT_EQ(made.trace.dependencies.size(), 2 * trace.dependencies.size());
-    EXPECT_EQ(made.trace.sessions.size(), 2 * trace.sessions.size());
+    const LikeTrace other_made = like(trace, LikeOptions{.trees = 8});
+    EXPECT_EQ(other_made.trace.rows.size(), 2 * trace.rows.size());
+    EXPECT_EQ(other_made.trace.dependencies.size(), 2 * trace.dependencies.size());
+    EXPECT_EQ(other_made.trace.sessions.size(), 2 * trace.sessions.size());
     std::map<std::uint32_t, std::uint32_t> tree_of_session;
-    for (std::size_t i = 0; i < made.trace.rows.size(); ++i) {
-        const TraceRow& row = made.trace.rows[i];
+    for (std::size_t i = 0; i < other_made.trace.rows.size(); ++i) {
+        const TraceRow& row = other_made.trace.rows[i];
         EXPECT_EQ(row.index, i);
-        EXPECT_TRUE(i == 0 || made.trace.rows[i - 1].at_ns <= row.at_ns);
-        const auto [known, fresh] = tree_of_session.try_emplace(row.session, made.tree_of_row[i]);
-        EXPECT_EQ(known->second, made.tree_of_row[i]);
-        for (const Dependency& wait : made.trace.dependencies_of(row)) {
+        EXPECT_TRUE(i == 0 || other_made.trace.rows[i - 1].at_ns <= row.at_ns);
+        const auto [known, fresh] =
+            tree_of_session.try_emplace(row.session, other_made.tree_of_row[i]);
+        EXPECT_EQ(known->second, other_made.tree_of_row[i]);
+        for (const Dependency& wait : other_made.trace.dependencies_of(row)) {
             EXPECT_EQ(wait.row, row.index);
             EXPECT_LT(wait.on, row.index);
-            EXPECT_EQ(made.tree_of_row[wait.on], made.tree_of_row[i]);
+            EXPECT_EQ(other_made.tree_of_row[wait.on], other_made.tree_of_row[i]);
         }
     }
 }
 
-TEST(Like, KeepsBlocksWhereTheyWere) {
+TEST(Like, KeepsBlocksAndPicksOneTreeOfEachPart) {
     const Trace trace = made_trace(chats);
     const LikeTrace made = like(trace);
     ASSERT_EQ(made.trace.rows.size(), trace.rows.size());
@@ -446,15 +433,12 @@ TEST(Like, KeepsBlocksWhereTheyWere) {
             EXPECT_EQ(known->second, made.trace.ids_of(row)[i]);
         }
     }
-}
-
-TEST(Like, PicksOneTreeOfEachPart) {
     LikeOptions options;
     options.trees = 7;  // a pass of 5, then two of five: one of the first two, one of the others
-    const LikeTrace made = like(made_trace(chats), options);
+    const LikeTrace other_made = like(made_trace(chats), options);
     std::set<std::string> again;
-    for (const TraceRow& row : made.trace.rows) {
-        const std::string& name = made.trace.sessions[row.session];
+    for (const TraceRow& row : other_made.trace.rows) {
+        const std::string& name = other_made.trace.sessions[row.session];
         if (name.ends_with("#1")) {
             again.insert(name);
         }
@@ -490,7 +474,7 @@ TEST(Like, GoesByRateLengthAndUsers) {
     }
 }
 
-TEST(Like, IsSeeded) {
+TEST(Like, IsSeededAndRefusesWhatItCannotLayOut) {
     const Trace trace = made_trace(chats);
     LikeOptions options;
     const auto begins = [&](std::uint64_t seed) {
@@ -499,9 +483,6 @@ TEST(Like, IsSeeded) {
     };
     EXPECT_EQ(begins(1), begins(1));
     EXPECT_NE(begins(1), begins(2));
-}
-
-TEST(Like, RefusesWhatItCannotLayOut) {
     EXPECT_EQ(resample(Trace(), {}).error().code, ErrorCode::missing);
     const Trace burst = made_trace("random --rows 5 --rate inf");
     EXPECT_EQ(resample(burst, LikeOptions{.per_second = 5}).error().code, ErrorCode::invalid);

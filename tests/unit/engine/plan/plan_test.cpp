@@ -96,7 +96,7 @@ TEST(DualFire, DrawsABalancedOrderOfTheRowsOwn) {
     }
 }
 
-TEST(DualFire, DigestTellsOfSidesAndOrder) {
+TEST(DualFire, DigestAndHitsAreOfSides) {
     const Trace trace = trace_of(30);
     const Plan plan = plan_of(trace);
     std::set<std::uint64_t> digests = {plan.schedule_digest};
@@ -106,15 +106,12 @@ TEST(DualFire, DigestTellsOfSidesAndOrder) {
     EXPECT_EQ(digests.size(), 5u);
     EXPECT_EQ(dual_plan(trace, plan, 2).value().schedule_digest,
               dual_plan(trace, plan, 2).value().schedule_digest);
-}
-
-// Each server has a cache of its own: the second request of a row is no hit of the first's.
-TEST(DualFire, HitsAreThoseOfOneServer) {
-    Trace trace = trace_of(31);
-    trace.rows[1].input_length = 36;
-    const Plan a = plan_of(trace);
-    const Plan b = expect_cached(trace, {8}, a);  // whose template displaces more
-    const Plan dual = expect_cached(trace, {0, 8}, dual_plan(trace, a, 1).value());
+    // Each server has a cache of its own: the second request of a row is no hit of the first's.
+    Trace other_trace = trace_of(31);
+    other_trace.rows[1].input_length = 36;
+    const Plan a = plan_of(other_trace);
+    const Plan b = expect_cached(other_trace, {8}, a);  // whose template displaces more
+    const Plan dual = expect_cached(other_trace, {0, 8}, dual_plan(other_trace, a, 1).value());
     for (std::size_t i = 0; i < dual.rows.size(); ++i) {
         const Plan& own = dual.rows[i].side == Side::a ? a : b;
         EXPECT_EQ(dual.rows[i].expected_cached_tokens, own.rows[i / 2].expected_cached_tokens);
@@ -123,7 +120,8 @@ TEST(DualFire, HitsAreThoseOfOneServer) {
     EXPECT_EQ(dual.foretold.input_tokens, 2 * a.foretold.input_tokens);
     EXPECT_GT(a.foretold.cached_tokens, b.foretold.cached_tokens);
     EXPECT_EQ(dual.foretold.cached_tokens, a.foretold.cached_tokens + b.foretold.cached_tokens);
-    EXPECT_EQ(expect_server_cached(trace, {}, 16, dual), expect_server_cached(trace, {}, 16, a));
+    EXPECT_EQ(expect_server_cached(other_trace, {}, 16, dual),
+              expect_server_cached(other_trace, {}, 16, a));
 }
 
 // The plan selects what was asked, to the nanosecond, and forecasts an infinite prefix cache.
@@ -151,7 +149,7 @@ std::vector<std::int64_t> dues(const Plan& plan) {
 using Dues = std::vector<std::int64_t>;
 
 // Speeds are fractions in lowest terms, exactly as their decimals say.
-TEST(Speed, IsTheFractionOfItsDecimal) {
+TEST(Speed, IsTheFractionOfItsDecimalOrRefused) {
     const auto is = [](std::string_view text, std::uint64_t numerator, std::uint64_t denominator) {
         const Result<Speed> speed = parse_speed(text);
         ASSERT_TRUE(speed) << text;
@@ -167,10 +165,7 @@ TEST(Speed, IsTheFractionOfItsDecimal) {
     is("123456789.987654321", 123456789987654321, 1000000000);
     is("1e-19", 1, 10'000'000'000'000'000'000ULL);
     is("000000000000000000000002", 2, 1);
-}
-
-// Zero, negatives, what is no number, and more digits than are kept.
-TEST(Speed, RefusesNonsense) {
+    // Zero, negatives, what is no number, and more digits than are kept.
     for (const std::string_view text : {"0", "0.0", "-1", "", "fast", "NaN", "2x"}) {
         EXPECT_EQ(parse_speed(text).error().code, ErrorCode::invalid) << text;
     }
@@ -189,7 +184,7 @@ TEST(Speed, RefusesNonsense) {
 }
 
 // Without options every row is due at its instant from the first, equal instants in file order.
-TEST(Plan, TakesEveryRowAtItsInstant) {
+TEST(Plan, TakesEveryRowOfItsWindowAtItsInstant) {
     const Plan plan = plan_of(trace_at({0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}));
     EXPECT_EQ(dues(plan), (Dues{0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}));
     EXPECT_EQ(plan.burst_rows_max, 3U);
@@ -200,15 +195,12 @@ TEST(Plan, TakesEveryRowAtItsInstant) {
     for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
         EXPECT_EQ(plan.rows[i].row, i);
     }
-}
-
-// Start is inside, end is outside; time 0 is the first selected row.
-TEST(Plan, TakesAWindow) {
+    // Start is inside, end is outside; time 0 is the first selected row.
     PlanOptions options{.start_ns = 10, .end_ns = 30};
-    const Plan plan = plan_of(trace_at({0, 9, 10, 20, 29, 30, 31}), options);
-    EXPECT_EQ(dues(plan), (Dues{0, 10, 19}));
-    EXPECT_EQ(plan.rows[0].row, 2U);
-    EXPECT_EQ(plan.rows_outside, 4U);
+    const Plan other_plan = plan_of(trace_at({0, 9, 10, 20, 29, 30, 31}), options);
+    EXPECT_EQ(dues(other_plan), (Dues{0, 10, 19}));
+    EXPECT_EQ(other_plan.rows[0].row, 2U);
+    EXPECT_EQ(other_plan.rows_outside, 4U);
     // Window, then limit, then duration, in this order.
     PlanOptions limited{.speed = {2, 1}, .start_ns = 10, .limit = 3};
     EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), limited)), (Dues{0, 5, 10}));
@@ -227,7 +219,7 @@ TEST(Plan, TakesAWindow) {
 }
 
 // Spread keeps file order, stays inside each gap, and differs by seed but not by selection.
-TEST(Plan, SpreadsInsideTheGaps) {
+TEST(Plan, SpreadsInsideTheGapsWithADigest) {
     std::vector<std::int64_t> instants;
     for (int tick = 0; tick < 5; ++tick) {
         for (int i = 0; i < 20; ++i) {
@@ -259,15 +251,12 @@ TEST(Plan, SpreadsInsideTheGaps) {
     PlanOptions spread{.spread = true};
     EXPECT_EQ(dues(plan_of(trace_at({0, 0, 0}), spread)), (Dues{0, 0, 0}));
     EXPECT_EQ(dues(plan_of(trace_at({0, 5, 9}), spread)), (Dues{0, 5, 9}));
-}
-
-// The schedule's digest moves with every due instant and every row, and with nothing else.
-TEST(Plan, DigestIsOfTheSchedule) {
-    const Plan plan = plan_of(trace_at({0, 10, 20}));
-    EXPECT_EQ(plan.schedule_digest, plan_of(trace_at({5, 15, 25})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 21})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10})).schedule_digest);
-    EXPECT_NE(plan.schedule_digest,
+    // The schedule's digest moves with every due instant and every row, and with nothing else.
+    const Plan other_plan = plan_of(trace_at({0, 10, 20}));
+    EXPECT_EQ(other_plan.schedule_digest, plan_of(trace_at({5, 15, 25})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest, plan_of(trace_at({0, 10, 21})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest, plan_of(trace_at({0, 10})).schedule_digest);
+    EXPECT_NE(other_plan.schedule_digest,
               plan_of(trace_at({0, 10, 20}), PlanOptions{.speed = {2, 1}}).schedule_digest);
 }
 
@@ -307,7 +296,7 @@ Cached cached_of(std::uint32_t block_size, const std::vector<Prompt>& prompts) {
 }
 
 // Full blocks only, and never the last token: by the definition of section 5 of the design.
-TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
+TEST(Plan, ForecastsFullBlocksInFileOrder) {
     EXPECT_EQ(cached_of(512, {{1100, {1, 2, 3}},  // cold
                               {1100, {1, 2, 3}},  // the partial block 3 does not count
                               {1024, {1, 2}},     // both are held, but the last token is computed
@@ -326,10 +315,7 @@ TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
     // Equal ids in two namespaces share nothing.
     EXPECT_EQ(cached_of(16, {{40, {1, 2, 3}, 0}, {40, {1, 2, 3}, 1}, {40, {1, 2, 3}, 0}}),
               (Cached{0, 0, 32}));
-}
-
-// "Earlier" is file order, and rows outside the selection warm nothing.
-TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
+    // "Earlier" is file order, and rows outside the selection warm nothing.
     Trace trace{.block_size = 16};
     add_row(trace, 40, {1, 2, 3});
     add_row(trace, 40, {1, 2, 3});
@@ -353,7 +339,7 @@ TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-TEST(Abandonment, HasItsShareAndItsTimes) {
+TEST(Abandonment, HasItsShareAndDependsOnTheRequestAlone) {
     constexpr std::uint32_t requests = 20'000;
     for (const double share : {0.01, 0.1, 0.5, 0.99}) {
         const AbandonRules rules{share, 2 * second, 10 * second, 7};
@@ -373,10 +359,7 @@ TEST(Abandonment, HasItsShareAndItsTimes) {
     for (std::uint32_t row = 0; row < 100; ++row) {
         EXPECT_EQ(abandoned_after_ns({1, second, second, 3}, {row, 0, 0}), second);
     }
-}
-
-// Passes, attempts and seeds are drawn apart; the order of the draws does not matter.
-TEST(Abandonment, DependsOnTheRequestAlone) {
+    // Passes, attempts and seeds are drawn apart; the order of the draws does not matter.
     const AbandonRules rules{0.5, 0, second, 1};
     const AbandonRules other{0.5, 0, second, 2};
     std::uint32_t same_pass = 0;
@@ -412,7 +395,7 @@ Trace trace_of(std::uint32_t rows, std::uint32_t burst, std::uint32_t sessions =
     return trace;
 }
 
-TEST(Shares, DealEachRowOnceInTheOrderOfThePlan) {
+TEST(Shares, DealEachRowOnceAndSpreadInstants) {
     const Trace trace = trace_of(1001, 7);
     const Plan plan = plan_of(trace);
     for (const std::uint32_t shares : {1u, 2u, 3u, 8u, 2000u}) {
@@ -431,12 +414,8 @@ TEST(Shares, DealEachRowOnceInTheOrderOfThePlan) {
         }
         EXPECT_EQ(seen.size(), plan.rows.size());
     }
-}
-
-TEST(Shares, SpreadTheRowsOfAnInstant) {
-    const Trace trace = trace_of(28 * 5, 28);
-    const Plan plan = plan_of(trace);
-    const std::vector<std::uint32_t> owners = deal(trace, plan, 4, DealRule::rows);
+    const Trace other_trace = trace_of(28 * 5, 28);
+    const std::vector<std::uint32_t> owners = deal(other_trace, plan, 4, DealRule::rows);
     for (std::size_t begin = 0; begin < owners.size(); begin += 28) {
         std::map<std::uint32_t, int> rows;
         for (std::size_t i = begin; i < begin + 28; ++i) {
@@ -453,7 +432,7 @@ TEST(Shares, SpreadTheRowsOfAnInstant) {
     EXPECT_EQ(owners_behind, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0, 1, 2}));
 }
 
-TEST(Shares, KeepTreesWhole) {
+TEST(Shares, KeepTreesAndBothRequestsOfARow) {
     const Trace trace = trace_of(60, 3, 7);
     const Plan plan = plan_of(trace);
     const std::vector<std::uint32_t> owners = deal(trace, plan, 3, DealRule::trees);
@@ -467,16 +446,12 @@ TEST(Shares, KeepTreesWhole) {
         EXPECT_EQ(shares.size(), 1u) << session;
     }
     EXPECT_EQ(used.size(), 3u);
-}
-
-TEST(Shares, KeepBothRequestsOfARow) {
-    const Trace trace = trace_of(50, 5);
-    const Plan plan = plan_of(trace);
-    const Plan dual = dual_plan(trace, plan, 3).value();
-    const std::vector<std::uint32_t> owners = deal(trace, dual, 3, DealRule::rows);
+    const Trace other_trace = trace_of(50, 5);
+    const Plan dual = dual_plan(other_trace, plan, 3).value();
+    const std::vector<std::uint32_t> other_owners = deal(other_trace, dual, 3, DealRule::rows);
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_row;
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-        of_row[dual.rows[i].row].push_back(owners[i]);
+    for (std::size_t i = 0; i < other_owners.size(); ++i) {
+        of_row[dual.rows[i].row].push_back(other_owners[i]);
     }
     std::map<std::uint32_t, int> rows;
     for (const auto& [row, shares] : of_row) {
@@ -488,7 +463,7 @@ TEST(Shares, KeepBothRequestsOfARow) {
     EXPECT_EQ(rows[2], 16);
 }
 
-TEST(Shares, AreAtLeastTwoOrNoneAndLoseNothing) {
+TEST(Shares, AreAtLeastTwoAndNumberAllPlaces) {
     const Trace trace = trace_of(3, 3);
     const Plan plan = plan_of(trace);
     EXPECT_TRUE(shares_with_rows(trace, plan, 1, DealRule::rows).empty());
@@ -506,10 +481,7 @@ TEST(Shares, AreAtLeastTwoOrNoneAndLoseNothing) {
             EXPECT_LE(part_of(total, shares, 0) - part_of(total, shares, shares - 1), 1u);
         }
     }
-}
-
-// Engines within shards: numbers that no two have, and all of them.
-TEST(Shares, PlacesWithinPlacesNumberAll) {
+    // Engines within shards: numbers that no two have, and all of them.
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
         for (std::uint32_t engine = 0; engine < 4; ++engine) {

@@ -54,7 +54,7 @@ std::optional<std::uint32_t> to_arm(Schedule& schedule, std::int64_t horizon_ns)
     return due->request;
 }
 
-TEST(Releases, ATurnIsDueSoLongAfterTheEndOfItsParent) {
+TEST(Releases, AreDueBehindTheirParentsAmongRecordedInstants) {
     const Session session({0, 1'000}, {{1, 0, Trigger::completion, 600}});
     Schedule schedule = session.schedule({2, 1});
     const Due first = take(schedule, 0);
@@ -68,16 +68,14 @@ TEST(Releases, ATurnIsDueSoLongAfterTheEndOfItsParent) {
     schedule.fired(second, 5'300);
     schedule.ended(second, 6'000, true);
     EXPECT_TRUE(schedule.over());
-}
-
-// Recorded instants and released ones go by due; those of one instant by number, with their ranks.
-TEST(Releases, GoAmongRecordedInstantsByDue) {
-    const Session session({0, 20, 30, 40}, {{3, 0, Trigger::completion, 5}});
-    Schedule schedule = session.schedule();
-    const Due first = take(schedule, 0);
-    schedule.fired(first, 0);
+    // Recorded instants and released ones go by due; those of one instant by number, with their
+    // ranks.
+    const Session other_session({0, 20, 30, 40}, {{3, 0, Trigger::completion, 5}});
+    schedule = other_session.schedule();
+    const Due other_first = take(schedule, 0);
+    schedule.fired(other_first, 0);
     EXPECT_EQ(schedule.peek()->request, 1u);
-    schedule.ended(first, 15, true);
+    schedule.ended(other_first, 15, true);
     EXPECT_EQ(schedule.peek()->request, 1u);
     EXPECT_EQ(take(schedule, 1).rank, 0u);
     const Due released = take(schedule, 3);
@@ -87,7 +85,7 @@ TEST(Releases, GoAmongRecordedInstantsByDue) {
 }
 
 // Bytes are made when all parents have left; what is next goes before that.
-TEST(Releases, AreArmedWhileTheirParentsAreAnswered) {
+TEST(Releases, AreArmedInTime) {
     const Session session({0, 0, 0, 0},
                           {{1, 0, Trigger::completion, 0}, {2, 0, Trigger::completion, 0}});
     Schedule schedule = session.schedule();
@@ -102,17 +100,14 @@ TEST(Releases, AreArmedWhileTheirParentsAreAnswered) {
     EXPECT_EQ(take(schedule, 1).due_ns, 2);
     EXPECT_EQ(to_arm(schedule, 2), 2u);
     EXPECT_EQ(to_arm(schedule, 2), std::nullopt);
-}
-
-// A turn with a gap makes room for those that an answer may release at once.
-TEST(Releases, AreArmedFirstWhereTheyAreDueAtOnce) {
-    const Session session({0, 0, 0, 0}, {{1, 0, Trigger::completion, 1'000'000},
-                                         {2, 0, Trigger::completion, 0},
-                                         {3, 0, Trigger::completion, 0}});
-    Schedule schedule = session.schedule();
-    const Due first = take(schedule, 0);
+    // A turn with a gap makes room for those that an answer may release at once.
+    const Session other_session({0, 0, 0, 0}, {{1, 0, Trigger::completion, 1'000'000},
+                                               {2, 0, Trigger::completion, 0},
+                                               {3, 0, Trigger::completion, 0}});
+    schedule = other_session.schedule();
+    const Due other_first = take(schedule, 0);
     EXPECT_FALSE(schedule.arms_soon()) << "its parent has not left";
-    schedule.fired(first, 1);
+    schedule.fired(other_first, 1);
     for (const std::uint32_t request : {2, 3}) {
         EXPECT_TRUE(schedule.arms_soon());
         EXPECT_EQ(to_arm(schedule, 0), request);
@@ -143,7 +138,7 @@ TEST(Releases, AreSeenByThoseWhoLookAheadOnceTheyAreKnown) {
 }
 
 // Nobody goes on behind an answer that never came; all that wait for it get their end.
-TEST(Releases, AreDroppedBehindAFailure) {
+TEST(Releases, AreDroppedBehindAFailureOrAStop) {
     const Session session({0, 10, 20, 30, 40}, {{1, 0, Trigger::completion, 0},
                                                 {2, 1, Trigger::dispatch, 0},
                                                 {3, 2, Trigger::completion, 0},
@@ -158,23 +153,20 @@ TEST(Releases, AreDroppedBehindAFailure) {
     const Due last = take(schedule, 4);
     schedule.ended(last, 50, false);
     EXPECT_TRUE(schedule.over());
-}
-
-TEST(Releases, AreDroppedWhenTheRunStops) {
-    const Session session({0, 0, 0},
-                          {{1, 0, Trigger::completion, 0}, {2, 0, Trigger::completion, 9}});
-    Schedule schedule = session.schedule();
-    const Due first = take(schedule, 0);
-    schedule.fired(first, 0);
+    const Session other_session({0, 0, 0},
+                                {{1, 0, Trigger::completion, 0}, {2, 0, Trigger::completion, 9}});
+    schedule = other_session.schedule();
+    const Due other_first = take(schedule, 0);
+    schedule.fired(other_first, 0);
     schedule.stop();
-    schedule.ended(first, 5, true);
+    schedule.ended(other_first, 5, true);
     EXPECT_EQ(schedule.peek(), nullptr);
     EXPECT_EQ(take_dropped(schedule), (Requests{1, 2}));
     EXPECT_TRUE(schedule.over());
 }
 
 // What a window of the trace leaves out is over before the run begins.
-TEST(Releases, WaitForNothingOutsideThePlan) {
+TEST(Releases, NameTheParentsThatLetThemGoOrFailed) {
     Session session({0, 10, 20}, {{1, 0, Trigger::completion, 0}, {2, 1, Trigger::completion, 0}});
     session.plan.rows.erase(session.plan.rows.begin());
     Schedule schedule = session.schedule();
@@ -182,13 +174,10 @@ TEST(Releases, WaitForNothingOutsideThePlan) {
     EXPECT_EQ(take(schedule, 0).row, 1u);
     EXPECT_EQ(schedule.peek(), nullptr);
     EXPECT_EQ(schedule.left(), 1u);
-}
-
-// Who reads a record can tell our reaction from the gap: when the last parent let the turn go.
-TEST(Releases, SayWhenTheLastParentEnded) {
-    const Session session({0, 0, 0, 5},
-                          {{2, 0, Trigger::completion, 100}, {2, 1, Trigger::dispatch, 7}});
-    Schedule schedule = session.schedule();
+    // Who reads a record can tell our reaction from the gap: when the last parent let the turn go.
+    const Session other_session({0, 0, 0, 5},
+                                {{2, 0, Trigger::completion, 100}, {2, 1, Trigger::dispatch, 7}});
+    schedule = other_session.schedule();
     EXPECT_EQ(schedule.releases()->count(), 1u);
     const Due first = take(schedule, 0);
     EXPECT_EQ(first.parent_end_ns, Due::no_parent);
@@ -200,22 +189,19 @@ TEST(Releases, SayWhenTheLastParentEnded) {
     const Due turn = take(schedule, 2);
     EXPECT_EQ(turn.due_ns, 120);
     EXPECT_EQ(turn.parent_end_ns, 30);
-}
-
-// What is dropped names the row at which its tree ended, not the one before it.
-TEST(Releases, NameTheRowThatFailed) {
-    const Session session({0, 0, 0},
-                          {{1, 0, Trigger::completion, 0}, {2, 1, Trigger::completion, 0}});
-    Schedule schedule = session.schedule();
-    const Due first = take(schedule, 0);
-    schedule.fired(first, 0);
-    schedule.ended(first, 5, false);
+    // What is dropped names the row at which its tree ended, not the one before it.
+    const Session third_session({0, 0, 0},
+                                {{1, 0, Trigger::completion, 0}, {2, 1, Trigger::completion, 0}});
+    schedule = third_session.schedule();
+    const Due other_first = take(schedule, 0);
+    schedule.fired(other_first, 0);
+    schedule.ended(other_first, 5, false);
     for (int row = 0; row < 2; ++row) {
         ASSERT_TRUE(schedule.dropped().has_value());
         EXPECT_EQ(schedule.dropped()->failed_row, 0u);
         schedule.take_dropped();
     }
-    Schedule stopped = session.schedule();
+    Schedule stopped = third_session.schedule();
     stopped.stop();
     ASSERT_TRUE(stopped.dropped().has_value());
     EXPECT_EQ(stopped.dropped()->failed_row, Due::none_failed);
@@ -223,7 +209,7 @@ TEST(Releases, NameTheRowThatFailed) {
 
 // A segment of a run: rows that ended before it release those that wait for them, and the segment
 // begins with the earliest of all.
-TEST(Releases, GoOnFromWhatEndedBefore) {
+TEST(Releases, GoOnFromWhatEndedBeforeWithoutARoot) {
     Session session({0, 100, 200, 300, 400}, {{1, 0, Trigger::completion, 10},
                                               {2, 0, Trigger::dispatch, 500},
                                               {3, 0, Trigger::completion, 0},
@@ -243,16 +229,13 @@ TEST(Releases, GoOnFromWhatEndedBefore) {
     const Due last = take(schedule, 2);
     EXPECT_EQ(last.due_ns, 620);
     EXPECT_EQ(last.parent_end_ns, 600);
-}
-
-// A segment in which every row waits for one that ended before has a first row all the same.
-TEST(Releases, NeedNoRoot) {
-    Session session({0, 100}, {{1, 0, Trigger::completion, 10}});
-    session.plan.rows.erase(session.plan.rows.begin());
-    EarlierRows earlier;
-    earlier[0] = {40, 5'000'000};
-    const Schedule schedule(session.trace, session.plan, Speed(), earlier);
-    EXPECT_EQ(schedule.first_due_ns(), 5'000'010);
+    // A segment in which every row waits for one that ended before has a first row all the same.
+    Session other_session({0, 100}, {{1, 0, Trigger::completion, 10}});
+    other_session.plan.rows.erase(other_session.plan.rows.begin());
+    EarlierRows other_earlier;
+    other_earlier[0] = {40, 5'000'000};
+    const Schedule other_schedule(other_session.trace, other_session.plan, Speed(), other_earlier);
+    EXPECT_EQ(other_schedule.first_due_ns(), 5'000'010);
     // The same rows at their recorded instants, whatever waits for what.
     const Session waiting({0, 10}, {{1, 0, Trigger::completion, 0}});
     Schedule recorded = waiting.schedule().as_recorded();
@@ -286,7 +269,7 @@ UserCorpus two_sessions() {
 }
 
 // Places at 25 ms and 250 ms: primers are 5 ms and 50 ms before them.
-TEST(WarmStart, PlacesCoincideBehindAllPrimers) {
+TEST(WarmStart, PlacesCoincideBehindAllPrimersWithinCaps) {
     const UserPlay play = play_users(two_sessions(), entered(2, 0.625));
     EXPECT_EQ(play.measured_from_ns, 50 * one_ms);
     EXPECT_EQ(play.sent.size(), 6u);
@@ -305,37 +288,31 @@ TEST(WarmStart, PlacesCoincideBehindAllPrimers) {
     for (const Sent& one : play_users(two_sessions(), rules).sent) {
         EXPECT_EQ(one.due.one_token, one.due.phase == Phase::warmup);
     }
-}
-
-// Caps bound the way from the primer; that of the gap bounds what follows, too.
-TEST(WarmStart, CapsBoundTheWayToThePlace) {
+    // Caps bound the way from the primer; that of the gap bounds what follows, too.
     for (const int which : {0, 1, 2}) {
-        UserRules rules = entered(2, 0.625);
-        std::optional<std::int64_t>& cap_ns = which == 0   ? rules.start.gap_cap_ns
-                                              : which == 1 ? rules.idle.tree_ns
-                                                           : rules.idle.system_ns;
+        UserRules other_rules = entered(2, 0.625);
+        std::optional<std::int64_t>& cap_ns = which == 0   ? other_rules.start.gap_cap_ns
+                                              : which == 1 ? other_rules.idle.tree_ns
+                                                           : other_rules.idle.system_ns;
         cap_ns = 20 * one_ms;
-        const UserPlay play = play_users(two_sessions(), rules);
-        EXPECT_EQ(play.measured_from_ns, 20 * one_ms) << which;
-        EXPECT_EQ(play.due_ns(7), 0) << which;
-        EXPECT_EQ(play.due_ns(2), 15 * one_ms) << which;
-        EXPECT_EQ(play.due_ns(3), 25 * one_ms) << which;
+        const UserPlay other_play = play_users(two_sessions(), other_rules);
+        EXPECT_EQ(other_play.measured_from_ns, 20 * one_ms) << which;
+        EXPECT_EQ(other_play.due_ns(7), 0) << which;
+        EXPECT_EQ(other_play.due_ns(2), 15 * one_ms) << which;
+        EXPECT_EQ(other_play.due_ns(3), 25 * one_ms) << which;
     }
-}
-
-// A primer that is late moves the begin for all.
-TEST(WarmStart, BeginsBehindTheLastPrimer) {
-    UserRules rules = entered(2, 0.625);
+    // A primer that is late moves the begin for all.
+    rules = entered(2, 0.625);
     rules.start.gap_cap_ns = 0;
-    const UserPlay play = play_users(two_sessions(), rules);
-    EXPECT_EQ(play.measured_from_ns, one_ms);
-    EXPECT_EQ(play.due_ns(3), one_ms);
-    EXPECT_EQ(play.due_ns(8), one_ms);
+    const UserPlay other_play = play_users(two_sessions(), rules);
+    EXPECT_EQ(other_play.measured_from_ns, one_ms);
+    EXPECT_EQ(other_play.due_ns(3), one_ms);
+    EXPECT_EQ(other_play.due_ns(8), one_ms);
 }
 
 // What waits for a primer that has failed is not sent; the user continues its next tree, behind
 // the begin of the measurement.
-TEST(WarmStart, OfAPrimerThatFails) {
+TEST(WarmStart, OfAPrimerThatFailsAndOfManyPasses) {
     UserCorpus corpus = two_sessions();
     corpus.row(2, 9'000 * one_ms);
     const auto fails = [](const Due& due) { return TurnEnd(due.row != 7); };
@@ -352,10 +329,7 @@ TEST(WarmStart, OfAPrimerThatFails) {
     UserRules goes_on = entered(2, 0.625);
     goes_on.failures.rule = FailureRule::go_on;
     EXPECT_TRUE(play_users(corpus, goes_on, fails).dropped.empty());
-}
-
-// More users than trees: the same tree is entered in its next pass.
-TEST(WarmStart, EntersATreeOncePerPass) {
+    // More users than trees: the same tree is entered in its next pass.
     UserRules rules = entered(3, 0.625);
     rules.recycle = true;
     rules.for_ns = 200 * one_ms;
@@ -393,7 +367,7 @@ TEST(WarmupRequests, AreSoManyOfEachUser) {
 }
 
 // More than a tree has: the next trees warm up, too.
-TEST(WarmupRequests, GoOnInTheNextTree) {
+TEST(WarmupRequests, GoOnInTheNextTreeBehindThePrimers) {
     UserCorpus corpus;
     corpus.chain(0, 2, 30 * one_ms).chain(1, 3, 30 * one_ms);
     UserRules rules = some_users(1);
@@ -407,38 +381,32 @@ TEST(WarmupRequests, GoOnInTheNextTree) {
     const UserPlay all = play_users(corpus, rules);
     EXPECT_EQ(all.sent.size(), 5u);
     EXPECT_EQ(all.measured_from_ns, 5 * one_ms) << "nothing is left to measure";
-}
-
-// A turn that joins a sub-agent: the gap behind the turn before it had been known for long, and
-// is none in the warm-up.
-TEST(WarmupRequests, HaveNoGapsBehindSeveralParents) {
-    UserCorpus corpus;
-    corpus.row(0, 0);                                // 0
-    corpus.row(1, 10 * one_ms, {0});                 // 1
-    corpus.row(1, 20 * one_ms, {1});                 // 2
-    corpus.row(0, 900 * one_ms, {0}, 800 * one_ms);  // 3 joins 2
-    corpus.trace.dependencies.push_back({3, 2, Trigger::completion, 0});
-    UserRules rules = some_users(1);
+    // A turn that joins a sub-agent: the gap behind the turn before it had been known for long, and
+    // is none in the warm-up.
+    UserCorpus other_corpus;
+    other_corpus.row(0, 0);                                // 0
+    other_corpus.row(1, 10 * one_ms, {0});                 // 1
+    other_corpus.row(1, 20 * one_ms, {1});                 // 2
+    other_corpus.row(0, 900 * one_ms, {0}, 800 * one_ms);  // 3 joins 2
+    other_corpus.trace.dependencies.push_back({3, 2, Trigger::completion, 0});
+    rules = some_users(1);
     rules.start.warmup_requests = 4;
-    const UserPlay play = play_users(corpus, rules);
-    ASSERT_EQ(play.sent.size(), 4u);
-    EXPECT_EQ(play.due_ns(3), 3 * one_ms);
-    EXPECT_TRUE(play.of(3).front().due.one_token);
-}
-
-// Primers do not count, and have all ended before.
-TEST(WarmupRequests, ComeBehindThePrimers) {
-    UserRules rules = entered(2, 0.625);
+    const UserPlay other_play = play_users(other_corpus, rules);
+    ASSERT_EQ(other_play.sent.size(), 4u);
+    EXPECT_EQ(other_play.due_ns(3), 3 * one_ms);
+    EXPECT_TRUE(other_play.of(3).front().due.one_token);
+    // Primers do not count, and have all ended before.
+    rules = entered(2, 0.625);
     rules.start.warmup_requests = 1;
-    const UserPlay play = play_users(two_sessions(), rules);
-    ASSERT_EQ(play.sent.size(), 6u);
-    EXPECT_EQ(play.due_ns(3), 50 * one_ms);
-    EXPECT_EQ(play.due_ns(8), 50 * one_ms);
-    EXPECT_TRUE(play.of(3).front().due.one_token);
-    EXPECT_FALSE(play.of(2).front().due.one_token);
-    EXPECT_EQ(play.measured_from_ns, 51 * one_ms);
-    EXPECT_EQ(play.due_ns(4), 61 * one_ms);
-    EXPECT_EQ(play.due_ns(9), 151 * one_ms);
+    const UserPlay third_play = play_users(two_sessions(), rules);
+    ASSERT_EQ(third_play.sent.size(), 6u);
+    EXPECT_EQ(third_play.due_ns(3), 50 * one_ms);
+    EXPECT_EQ(third_play.due_ns(8), 50 * one_ms);
+    EXPECT_TRUE(third_play.of(3).front().due.one_token);
+    EXPECT_FALSE(third_play.of(2).front().due.one_token);
+    EXPECT_EQ(third_play.measured_from_ns, 51 * one_ms);
+    EXPECT_EQ(third_play.due_ns(4), 61 * one_ms);
+    EXPECT_EQ(third_play.due_ns(9), 151 * one_ms);
 }
 
 // Whatever it is stopped in, what is open ends and nothing more goes out.
@@ -498,7 +466,7 @@ TurnEnd failed() {
     return TurnEnd(false);
 }
 
-TEST(BarrierTurns, AreDueWhenTheLastIsOver) {
+TEST(BarrierTurns, AreDueWhenTheLastIsOverHoweverItEnds) {
     // Row 0 ends at 1 ms, `first` at 2 ms, `slow` 1 ms after its gap.
     const Streams streams(20 * one_ms);
     const UserPlay play = play_users(streams.corpus, some_users(1));
@@ -509,27 +477,21 @@ TEST(BarrierTurns, AreDueWhenTheLastIsOver) {
     // Its own gap is longer: the barrier changes nothing, and adds none of it.
     const Streams longer(20 * one_ms, 50 * one_ms);
     EXPECT_EQ(play_users(longer.corpus, some_users(1)).due_ns(longer.held), 52 * one_ms);
-}
-
-TEST(BarrierTurns, AreLetGoByAFailure) {
     for (const FailureRule rule : {FailureRule::end_tree, FailureRule::go_on, FailureRule::retry}) {
-        const Streams streams(20 * one_ms);
+        const Streams other_streams(20 * one_ms);
         UserRules rules = some_users(1);
         rules.failures.rule = rule;
         rules.failures.retries_max = rule == FailureRule::retry ? 2 : 0;
-        const UserPlay play = play_users(streams.corpus, rules, [&](const Due& due) {
-            return due.row == streams.slow ? failed() : TurnEnd(true);
+        const UserPlay other_play = play_users(other_streams.corpus, rules, [&](const Due& due) {
+            return due.row == other_streams.slow ? failed() : TurnEnd(true);
         });
         // Not before its last try.
-        const std::int64_t end_ns = play.of(streams.slow).back().end_ns;
-        EXPECT_EQ(play.of(streams.slow).size(), rule == FailureRule::retry ? 3u : 1u);
-        EXPECT_EQ(play.due_ns(streams.held), end_ns);
-        EXPECT_TRUE(play.dropped.empty());
+        const std::int64_t end_ns = other_play.of(other_streams.slow).back().end_ns;
+        EXPECT_EQ(other_play.of(other_streams.slow).size(), rule == FailureRule::retry ? 3u : 1u);
+        EXPECT_EQ(other_play.due_ns(other_streams.held), end_ns);
+        EXPECT_TRUE(other_play.dropped.empty());
     }
-}
-
-// What waited for it is dropped with it, and over at that instant.
-TEST(BarrierTurns, AreLetGoByWhatIsDropped) {
+    // What waited for it is dropped with it, and over at that instant.
     UserCorpus corpus;
     corpus.row(0, 0);
     const std::uint32_t fails = corpus.row(1, 2 * one_ms, {0}, 30 * one_ms);
@@ -538,12 +500,12 @@ TEST(BarrierTurns, AreLetGoByWhatIsDropped) {
     const std::uint32_t held = corpus.row(0, 90 * one_ms, {0});
     corpus.trace.dependencies.push_back({held, behind, Trigger::over, 0});
     corpus.row(0, 95 * one_ms, {held});
-    const UserPlay play = play_users(corpus, some_users(1), [&](const Due& due) {
+    const UserPlay other_play = play_users(corpus, some_users(1), [&](const Due& due) {
         return due.row == fails ? failed() : TurnEnd(true);
     });
-    EXPECT_EQ(play.dropped.size(), 2u);
-    EXPECT_EQ(play.due_ns(held), play.of(fails).front().end_ns);
-    EXPECT_EQ(play.due_ns(held + 1), play.of(held).front().end_ns);
+    EXPECT_EQ(other_play.dropped.size(), 2u);
+    EXPECT_EQ(other_play.due_ns(held), other_play.of(fails).front().end_ns);
+    EXPECT_EQ(other_play.due_ns(held + 1), other_play.of(held).front().end_ns);
 }
 
 // A row that only waits so begins with its tree: as long behind it as recorded, or when the other
@@ -570,7 +532,7 @@ TEST(BarrierTurns, BeginWithTheirTree) {
 }
 
 // Further requests of the warm-up: what another of them has held goes out in it, too.
-TEST(BarrierTurns, GoOutInTheWarmUp) {
+TEST(BarrierTurns, GoOutInTheWarmUpOfEachPassAlone) {
     UserCorpus corpus;
     corpus.row(0, 0);
     corpus.row(1, one_ms, {0});
@@ -586,19 +548,16 @@ TEST(BarrierTurns, GoOutInTheWarmUp) {
     EXPECT_EQ(play.due_ns(held), play.of(2).front().end_ns);
     EXPECT_EQ(play.of(held + 1).front().due.phase, Phase::profile);
     EXPECT_EQ(play.measured_from_ns, play.of(held).front().end_ns);
-}
-
-// Passes do not wait for each other, and the next tree begins when this one is over.
-TEST(BarrierTurns, OfEachPassAlone) {
+    // Passes do not wait for each other, and the next tree begins when this one is over.
     const Streams streams(20 * one_ms);
-    UserRules rules = some_users(1);
+    rules = some_users(1);
     rules.recycle = true;
     rules.for_ns = 100 * one_ms;
-    const UserPlay play = play_users(streams.corpus, rules);
-    const auto held = play.of(streams.held);
-    ASSERT_GE(held.size(), 3u);
-    for (std::size_t pass = 0; pass < held.size(); ++pass) {
-        EXPECT_EQ(held[pass].due.due_ns, play.of(streams.slow)[pass].end_ns);
+    const UserPlay other_play = play_users(streams.corpus, rules);
+    const auto other_held = other_play.of(streams.held);
+    ASSERT_GE(other_held.size(), 3u);
+    for (std::size_t pass = 0; pass < other_held.size(); ++pass) {
+        EXPECT_EQ(other_held[pass].due.due_ns, other_play.of(streams.slow)[pass].end_ns);
     }
 }
 

@@ -80,7 +80,7 @@ TEST(ValueLaw, DrawsItsDistribution) {
         ks_critical);
 }
 
-TEST(ValueLaw, RefusesOtherHistograms) {
+TEST(ValueLaw, RefusesOtherHistogramsAndDrawsByItself) {
     const auto refusal = [](std::string_view text) {
         std::uint64_t line = 0;
         const auto bins = read_law_bins(text, 1, 1, 100, line);
@@ -95,16 +95,10 @@ TEST(ValueLaw, RefusesOtherHistograms) {
     EXPECT_EQ(refusal(""), "0 has no line with a value and a weight above 0");
     EXPECT_EQ(refusal("\xFF\xFE,1\n"), "1 is not a value and its weight, as in 512,40");
     EXPECT_EQ(refusal("100000000000000000000,1\n"), "1 has a value out of range");
-}
-
-TEST(ValueLaw, KnowsWhatLiesInside) {
     EXPECT_NEAR(share_inside(real_law(LawKind::normal, 512, 100)), 1, 1e-6);
     EXPECT_LT(share_inside(real_law(LawKind::normal, 0, 1e12)), law_share_min);
     EXPECT_EQ(share_inside(real_law(LawKind::normal, 1e12, 0)), 0);
     EXPECT_EQ(share_inside(fixed_law(3)), 1);
-}
-
-TEST(ValueLaw, HasStreamsOfTheirOwn) {
     EXPECT_NE(stream_of(1, 2, 3).next(), stream_of(1, 3, 2).next());
     EXPECT_NE(stream_of(1, 2, 3).next(), stream_of(2, 2, 3).next());
     EXPECT_EQ(stream_of(1, 2, 3).next(), stream_of(1, 2, 3).next());
@@ -133,7 +127,7 @@ TEST(NormalQuantile, IsTheInverse) {
 
 // Rows without sessions: lengths, groups and what they share.
 
-TEST(RandomRows, HaveTheRangeOfVllmBench) {
+TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
     std::map<std::uint32_t, int> inputs;
     std::map<std::uint32_t, int> outputs;
     for (const SynthRow& row :
@@ -151,9 +145,6 @@ TEST(RandomRows, HaveTheRangeOfVllmBench) {
         EXPECT_NEAR(count, 5000 / 7.0, 5 * std::sqrt(5000 / 7.0)) << length;
     }
     EXPECT_EQ(made_rows("random --rows 3 --in 10")[2].input_length, 10U);
-}
-
-TEST(RandomRows, ArriveByTheirRate) {
     EXPECT_EQ(made_rows("random --rows 5 --rate 10 --arrivals constant")[4].at_ns, 400'000'000);
     EXPECT_EQ(made_rows("random --rows 5 --rate inf")[4].at_ns, 0);
     const auto poisson = made_rows("random --rows 10001 --rate 600/m");
@@ -199,7 +190,7 @@ TEST(PrefixRows, ShareTheirPrefixAndNothingElse) {
     }
 }
 
-TEST(PrefixRows, HitWhatTheirGroupsAllow) {
+TEST(PrefixRows, HitWhatTheirGroupsAllowByZipf) {
     // vllm's prefix repetition: all rows of a group but the first hit its prefix.
     const Trace trace = made_trace("prefix --rows 1000 --groups 10 --prefix 256 --suffix 256");
     EXPECT_EQ(make_plan(trace, {}).value().foretold.cached_tokens, 990U * 256);
@@ -207,13 +198,10 @@ TEST(PrefixRows, HitWhatTheirGroupsAllow) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_EQ(rows[i].ids[0], i / 3);
     }
-}
-
-TEST(PrefixRows, AreDrawnByZipf) {
     constexpr int count = 20'000;
-    const auto rows =
+    const auto other_rows =
         made_rows("prefix --rows 20000 --groups 50 --prefix 16 --suffix 1 --popularity zipf:1.1");
-    auto groups = groups_of(rows);
+    auto groups = groups_of(other_rows);
     double sum = 0;
     for (int rank = 1; rank <= 50; ++rank) {
         sum += std::pow(rank, -1.1);
@@ -231,7 +219,7 @@ TEST(PrefixRows, AreDrawnByZipf) {
 
 // Patterns against a prefix cache hit what they say, by our own forecast and by the inspection.
 
-TEST(StressReuse, HitsTheShareThatWasAsked) {
+TEST(StressReuse, HitsTheShareThatWasAskedAndSpreadsTheRest) {
     for (const int percent : {0, 1, 33, 50, 80, 95, 99}) {
         const Trace trace =
             made_trace("stress reuse --rows 500 --in 3200 --working-set 64000 --hit " +
@@ -245,9 +233,6 @@ TEST(StressReuse, HitsTheShareThatWasAsked) {
         }
         EXPECT_EQ(behind, 500U * 3200 * static_cast<unsigned>(percent) / 100) << percent;
     }
-}
-
-TEST(StressReuse, SpreadsWhatDoesNotFillABlock) {
     const Trace trace =
         made_trace("stress reuse --rows 1000 --in 100 --working-set 1000 --hit 33.3");
     const Plan plan = make_plan(trace, {}).value();
@@ -319,7 +304,7 @@ constexpr Golden golden[] = {
 };
 
 /// `driftless synth LINE > tests/data/synth/FILE.jsonl` wrote them.
-TEST(SynthText, IsThatOfItsSeedEverywhere) {
+TEST(SynthText, IsThatOfItsSeedAndReadAsItWasMade) {
     for (const Golden& one : golden) {
         const std::string path = std::string(TEST_DATA "/synth/") + one.file + ".jsonl";
         EXPECT_EQ(made_text(one.line), read_bytes(path)) << one.file;
@@ -330,9 +315,6 @@ TEST(SynthText, IsThatOfItsSeedEverywhere) {
                   made_text(std::string(kind) + " --seed 9"))
             << kind;
     }
-}
-
-TEST(SynthText, IsReadAsItWasMade) {
     const std::string line = "agents --trees 5 --turns 8 --spawn 0.3 --gap exponential:2s";
     const auto rows = made_rows(line);
     const Trace trace = made_trace(line);
@@ -464,7 +446,7 @@ TEST(TreeRows, MakeSubAgentsThatTheirParentJoins) {
     }
 }
 
-TEST(TreeRows, KeepToTheNumberOfSubAgentsAtATime) {
+TEST(TreeRows, KeepToTheirNumberAndSumUpAFullContext) {
     const auto rows = made_rows(
         "agents --trees 1 --turns 2 --sub-turns 1 --spawn 1 --fan-out 10 --parallel 4 --out-tokens "
         "50 --token-time 10ms");
@@ -477,30 +459,27 @@ TEST(TreeRows, KeepToTheNumberOfSubAgentsAtATime) {
     EXPECT_EQ(at_a_time[1'500'000'000], 2);
     EXPECT_EQ(rows.back().session, "agent-0");
     EXPECT_EQ(rows.back().waits.size(), 11U);
-}
-
-TEST(TreeRows, SumUpAContextThatIsFull) {
-    const auto rows = made_rows(
+    const auto other_rows = made_rows(
         "stress compaction --sessions 1 --turns 30 --system 160 --in 100 --growth 100 --out-tokens "
         "60 --compact-at 1000 --summary 200 --block-size 10");
-    check_rows(rows, 10);
+    check_rows(other_rows, 10);
     int summaries = 0;
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-        if (rows[i - 1].input_length > 1000) {
+    for (std::size_t i = 1; i < other_rows.size(); ++i) {
+        if (other_rows[i - 1].input_length > 1000) {
             ++summaries;
-            EXPECT_EQ(rows[i - 1].output_length, 200U);
-            EXPECT_EQ(rows[i].input_length, 160U + 200 + 100);
-            EXPECT_EQ(rows[i].ids[15], 15U);
-            EXPECT_NE(rows[i].ids[16], rows[i - 1].ids[16]);
+            EXPECT_EQ(other_rows[i - 1].output_length, 200U);
+            EXPECT_EQ(other_rows[i].input_length, 160U + 200 + 100);
+            EXPECT_EQ(other_rows[i].ids[15], 15U);
+            EXPECT_NE(other_rows[i].ids[16], other_rows[i - 1].ids[16]);
         } else {
-            EXPECT_TRUE(begins_with(rows[i].ids, rows[i - 1].ids));
+            EXPECT_TRUE(begins_with(other_rows[i].ids, other_rows[i - 1].ids));
         }
     }
-    EXPECT_EQ(summaries, static_cast<int>(rows.size()) - 30);
+    EXPECT_EQ(summaries, static_cast<int>(other_rows.size()) - 30);
     EXPECT_GE(summaries, 5);
 }
 
-TEST(TreeRows, FanOutFromOnePrompt) {
+TEST(TreeRows, FanOutFromOnePromptAndComeBackLater) {
     const auto rows = made_rows(
         "stress fan-out --groups 1 --in 160 --suffix 32 --fan-out 5 --out-tokens 16 --token-time "
         "10ms");
@@ -512,16 +491,13 @@ TEST(TreeRows, FanOutFromOnePrompt) {
         EXPECT_EQ(rows[i].waits.size(), 1U);
     }
     EXPECT_NE(rows[1].ids[10], rows[2].ids[10]);
-}
-
-TEST(TreeRows, ComeBackAfterALongTime) {
-    const auto rows = made_rows(
+    const auto other_rows = made_rows(
         "stress reactivation --sessions 3 --after 10m --turns 2 --in 160 --out-tokens 10 --rate "
         "inf");
-    ASSERT_EQ(rows.size(), 6U);
+    ASSERT_EQ(other_rows.size(), 6U);
     for (std::size_t i = 3; i < 6; ++i) {
-        EXPECT_EQ(rows[i].waits[0].delay_ns, 600'000'000'000);
-        EXPECT_TRUE(begins_with(rows[i].ids, rows[i - 3].ids));
+        EXPECT_EQ(other_rows[i].waits[0].delay_ns, 600'000'000'000);
+        EXPECT_TRUE(begins_with(other_rows[i].ids, other_rows[i - 3].ids));
     }
 }
 

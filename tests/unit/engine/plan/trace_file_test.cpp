@@ -25,7 +25,7 @@ namespace driftless {
 namespace {
 
 // Runs of digits compare as numbers; all else by bytes; the order is strict.
-TEST(Paths, OrderNumbersAndNameTraces) {
+TEST(Paths, AreOrderedAndExpanded) {
     const std::vector<std::string> sorted = {"",      "10.jsonl", "a",    "a1",   "a2", "a02b",
                                              "a2b",   "a10",      "a10a", "a11",  "b",  "b9x1",
                                              "b9x10", "b09x11",   "c00",  "c0001"};
@@ -43,10 +43,7 @@ TEST(Paths, OrderNumbersAndNameTraces) {
     EXPECT_EQ(trace_name("-"), "stdin");
     EXPECT_EQ(trace_name(".jsonl"), ".jsonl");
     EXPECT_EQ(trace_name("/"), "trace");
-}
-
-// Of a folder: files with the endings of traces, compressed or not, no hidden ones, no folders.
-TEST(Paths, ExpandFolders) {
+    // Of a folder: files with the endings of traces, compressed or not, no hidden ones, no folders.
     const ScratchFolder folder;
     std::filesystem::create_directories(folder / "sub.jsonl");
     EXPECT_EQ(expand_path(folder.path()).error().code, ErrorCode::missing);
@@ -91,17 +88,14 @@ std::string data(const std::string& name) {
 constexpr const char* endings[] = {"gz", "bz2", "xz", "zst"};
 
 // Each compression is found by its magic bytes, under a name that says nothing.
-TEST(TraceFile, FindsCompressionByMagicBytes) {
+TEST(TraceFile, ReadsWhatWasCompressedAsOneInput) {
     for (const char* ending : endings) {
         const Trace trace = read_text(read_bytes(data("compressed/three.jsonl.") + ending)).sound();
         ASSERT_EQ(trace.rows.size(), 3U) << ending;
         EXPECT_EQ(trace.rows[2].at_ns, 20'000'000);
         EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{0, 1, 2}));
     }
-}
-
-// Bytes and digest are those of the decompressed input, so compression does not show in them.
-TEST(TraceFile, DigestsWhatWasDecompressed) {
+    // Bytes and digest are those of the decompressed input, so compression does not show in them.
     const FilesRead plain =
         read_text(R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]}
 {"timestamp": 10, "input_length": 2, "output_length": 1, "hash_ids": [1]}
@@ -114,10 +108,7 @@ TEST(TraceFile, DigestsWhatWasDecompressed) {
         EXPECT_EQ(got.trace.bytes, plain.trace.bytes) << ending;
         EXPECT_EQ(got.trace.name, "three");
     }
-}
-
-// Concatenated members are one input.
-TEST(TraceFile, JoinsMembers) {
+    // Concatenated members are one input.
     for (const char* ending : endings) {
         const std::string member = read_bytes(data("compressed/three.jsonl.") + ending);
         const Trace trace = read_text(member + member + member).sound();
@@ -127,7 +118,7 @@ TEST(TraceFile, JoinsMembers) {
 }
 
 // A last member that breaks off keeps what decodes, with a warning; nothing at all is an error.
-TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
+TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
     const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     EXPECT_EQ(read({data("compressed/many.jsonl.gz")}).trace.bytes, 313'780U);
     const TempFile cut("cut", whole.substr(0, whole.size() * 3 / 4));
@@ -142,18 +133,15 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
     const TempFile stub("stub", whole.substr(0, 40));
     EXPECT_FALSE(read({stub.path()}).usable);
     EXPECT_TRUE(says(read({stub.path()}).first_error(), "truncated gzip input"));
-}
-
-// Damage in the middle keeps what stands before it; bytes behind the last member that are none are
-// no damage.
-TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
-    const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
+    // Damage in the middle keeps what stands before it; bytes behind the last member that are none
+    // are no damage.
     std::string bytes = whole;
     bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 0x55);  // of the checksum
-    const FilesRead got = read_text(bytes);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 4000U);
-    EXPECT_TRUE(got.has_note("damaged gzip input (incorrect data check): read up to line 4000"));
+    const FilesRead other_got = read_text(bytes);
+    ASSERT_TRUE(other_got.usable) << other_got.first_error();
+    EXPECT_EQ(other_got.trace.rows.size(), 4000U);
+    EXPECT_TRUE(
+        other_got.has_note("damaged gzip input (incorrect data check): read up to line 4000"));
     const FilesRead fine = read_text(whole + std::string(512, '\0'));
     EXPECT_EQ(fine.trace.rows.size(), 4000U);
     EXPECT_FALSE(fine.has_note("warning"));
@@ -161,7 +149,7 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
 
 // What a damaged file decodes to may be no trace: the damage is named before the lines that came of
 // it, be it found while they are read or behind them.
-TEST(TraceFile, NamesDamageBeforeWhatCameOfIt) {
+TEST(TraceFile, NamesDamageAndUtf16) {
     const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     int refused = 0;
     for (std::size_t at = 20; at < whole.size(); at += 97) {
@@ -174,10 +162,7 @@ TEST(TraceFile, NamesDamageBeforeWhatCameOfIt) {
         }
     }
     EXPECT_GT(refused, 10);
-}
-
-// UTF-16, as some tools of Windows write it, is named, with and without its mark.
-TEST(TraceFile, NamesUtf16) {
+    // UTF-16, as some tools of Windows write it, is named, with and without its mark.
     const std::string text = R"({"timestamp": 0, "input_length": 9, "output_length": 1})"
                              "\n";
     for (const bool marked : {true, false}) {
@@ -194,7 +179,7 @@ TEST(TraceFile, NamesUtf16) {
 
 // Wherever another compression breaks off, or is damaged, that is said: as an error where nothing
 // came before it, else as a warning.
-TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
+TEST(TraceFile, SaysWhatDamagesOrEndlessLinesAre) {
     for (const char* ending : {"bz2", "xz", "zst"}) {
         const std::string whole = read_bytes(data("compressed/three.jsonl.") + ending);
         const auto is_reported = [&](const std::string& bytes) {
@@ -212,28 +197,20 @@ TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
         damaged[damaged.size() / 2] ^= 0x10;
         EXPECT_TRUE(is_reported(damaged)) << ending;
     }
-}
-
-// zstd's skippable frames stand before, between and behind the frames of a log (pzstd writes them).
-TEST(TraceFile, PassesOverSkippableFrames) {
+    // zstd's skippable frames stand before, between and behind the frames of a log (pzstd writes
+    // them).
     const std::string frame = read_bytes(data("compressed/three.jsonl.zst"));
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
     EXPECT_EQ(read_text(skip + skip + frame + skip + frame + skip).sound().rows.size(), 6U);
     EXPECT_FALSE(read_text(skip.substr(0, 9)).usable);
-}
-
-// A dataset in one endless line is named, not only its length.
-TEST(TraceFile, NamesDatasetsThatAreOneLine) {
+    // A dataset in one endless line is named, not only its length.
     const std::string chat = R"({"id":"x","conversations":[{"from":"human","value":"hello"}]},)";
     std::string text = "[";
     while (text.size() <= std::size_t{64} << 20) {
         text += chat;
     }
     EXPECT_TRUE(says(read_text(text + "]").first_error(), "looks like ShareGPT conversations"));
-}
-
-// Columns that nobody reads are told by name, with the flag that carries them.
-TEST(TraceFile, TellsOfUnknownColumns) {
+    // Columns that nobody reads are told by name, with the flag that carries them.
     const FilesRead got = read_text(
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 1, "a\"b": 2}
 {"timestamp": 9, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 3}
@@ -245,7 +222,7 @@ TEST(TraceFile, TellsOfUnknownColumns) {
 }
 
 // Missing files, empty files and folders without traces each have one clear error.
-TEST(TraceFile, RefusesWhatIsNotThere) {
+TEST(TraceFile, RefusesWhatIsNoTrace) {
     const FilesRead missing = read({"/no/such/trace.jsonl"});
     EXPECT_FALSE(missing.usable);
     EXPECT_EQ(missing.first_error(),
@@ -261,17 +238,11 @@ TEST(TraceFile, RefusesWhatIsNotThere) {
     EXPECT_EQ(read({empty.path()}).first_error(),
               empty.path() + ": has no rows; a trace needs at least one");
     EXPECT_EQ(read({"/no/such/a", "/no/such/b"}).errors.count, 2U);
-}
-
-// One row is one row.
-TEST(TraceFile, CountsOneRow) {
+    // One row is one row.
     EXPECT_TRUE(
         read_text(R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})")
             .has_note("span 0.000 s, 1 row, max 1 row at one instant"));
-}
-
-// The folder of a run is one error, which says how to repeat the run.
-TEST(TraceFile, RefusesTheFolderOfARunAndEndlessLines) {
+    // The folder of a run is one error, which says how to repeat the run.
     const ScratchFolder run;
     for (const char* name : {"run.json", "requests.jsonl", "fired.jsonl", "summary.json"}) {
         run.write(name, "{}\n");
@@ -293,16 +264,13 @@ TEST(TraceFile, RefusesTheFolderOfARunAndEndlessLines) {
 }
 
 // BOM, CRLF, blank lines and a missing final newline change nothing.
-TEST(TraceFile, ReadsUntidyText) {
+TEST(TraceFile, ReadsUntidyTextSeveralFilesAndTheSample) {
     const std::string line =
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
     const Trace trace = read_text("\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line).sound();
     EXPECT_EQ(trace.rows.size(), 2U);
     EXPECT_EQ(trace.rows[1].line, 4U);
-}
-
-// Several files are one trace with a namespace each, and a note says so.
-TEST(TraceFile, JoinsFiles) {
+    // Several files are one trace with a namespace each, and a note says so.
     const FilesRead got =
         read({data("compressed/three.jsonl.gz"), data("compressed/three.jsonl.xz")});
     ASSERT_TRUE(got.usable) << got.first_error();
@@ -314,17 +282,16 @@ TEST(TraceFile, JoinsFiles) {
     }
     EXPECT_EQ(name_spaces.size(), 2U);
     EXPECT_TRUE(got.has_note("2 files: equal block ids of different files share nothing"));
-}
-
-// The sample trace has the figures that its generator was asked for, counted by another program.
-TEST(TraceFile, ReadsTheSample) {
-    const FilesRead got = read({data("sample.jsonl")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.notes, (std::vector<std::string>{
-                             "format mooncake, times in ms, blocks of 512 tokens, partial blocks "
-                             "have ids",
-                             "span 11.750 s, 240 rows, 20.43/s, max 9 rows at one instant"}));
-    const Plan plan = make_plan(got.trace, {}).value();
+    // The sample trace has the figures that its generator was asked for, counted by another
+    // program.
+    const FilesRead other_got = read({data("sample.jsonl")});
+    ASSERT_TRUE(other_got.usable) << other_got.first_error();
+    EXPECT_EQ(other_got.notes,
+              (std::vector<std::string>{
+                  "format mooncake, times in ms, blocks of 512 tokens, partial blocks "
+                  "have ids",
+                  "span 11.750 s, 240 rows, 20.43/s, max 9 rows at one instant"}));
+    const Plan plan = make_plan(other_got.trace, {}).value();
     EXPECT_EQ(plan.input_tokens, 508'352U);
     EXPECT_EQ(plan.output_tokens, 15'239U);
     EXPECT_EQ(plan.foretold.cached_tokens, 257'536U);
@@ -416,7 +383,7 @@ Split split_in_pieces(const std::string& text, std::size_t piece) {
 using Lines = std::vector<std::string>;
 
 // LF, CRLF, a missing final newline, blank lines, a byte order mark, and nothing at all.
-TEST(LineSplitter, UnderstandsEveryEnd) {
+TEST(LineSplitter, UnderstandsEveryEndAndBoundsALine) {
     EXPECT_EQ(split_in_pieces("a\nb\n", 100).lines, (Lines{"a", "b"}));
     EXPECT_EQ(split_in_pieces("a\r\nb\r\n", 100).lines, (Lines{"a", "b"}));
     EXPECT_EQ(split_in_pieces("a\nb", 100).lines, (Lines{"a", "b"}));
@@ -436,10 +403,7 @@ TEST(LineSplitter, UnderstandsEveryEnd) {
     for (std::size_t piece = 1; piece < text.size(); ++piece) {
         EXPECT_EQ(split_in_pieces(text, piece), whole) << piece;
     }
-}
-
-// A line of 64 MiB is read; one byte more is refused, without being kept.
-TEST(LineSplitter, BoundsALine) {
+    // A line of 64 MiB is read; one byte more is refused, without being kept.
     const std::string piece(line_bytes_max / 4, 'x');
     LineSplitter fits;
     LineSplitter too_long;
@@ -598,7 +562,7 @@ TEST(BrokenReads, AreNoEndOfFileAndRefuseATrace) {
     EXPECT_EQ(to_text(errors.list[0]), "standard input: " + again);
 }
 
-TEST(BrokenReads, RefuseALog) {
+TEST(BrokenReads, RefuseLogsTokenizersAndDatasets) {
     const FailingInput input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
                              "\n");
     std::string why;
@@ -612,19 +576,17 @@ TEST(BrokenReads, RefuseALog) {
     ASSERT_EQ(errors.list.size(), 1U);
     EXPECT_EQ(to_text(errors.list[0]),
               "standard input: cannot be read: " + again + "; repair the file");
-}
-
-TEST(BrokenReads, RefuseTokenizersAndDatasets) {
-    std::string why;
+    std::string other_why;
     {
-        const FailingInput input("{");
-        EXPECT_FALSE(load_tokenizer("-", why));
-        EXPECT_EQ(why, "- cannot be read to its end: " + again);
+        const FailingInput other_input("{");
+        EXPECT_FALSE(load_tokenizer("-", other_why));
+        EXPECT_EQ(other_why, "- cannot be read to its end: " + again);
     }
-    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
-    const FailingInput input(R"([{"text":"a b c")");
-    EXPECT_FALSE(load_corpus("-", "", tokenizer.value(), "the", why));
-    EXPECT_EQ(why, "-: cannot be read (" + again + ")");
+    Result<Tokenizer> other_tokenizer =
+        load_tokenizer(TEST_DATA "/tokenizers/llama3.json", other_why);
+    const FailingInput other_input(R"([{"text":"a b c")");
+    EXPECT_FALSE(load_corpus("-", "", other_tokenizer.value(), "the", other_why));
+    EXPECT_EQ(other_why, "-: cannot be read (" + again + ")");
 }
 
 /// Files of a folder of this test's own, which another thread may not open, or not read.

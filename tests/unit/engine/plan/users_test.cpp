@@ -53,7 +53,7 @@ TEST(Users, PlayOneTreeEach) {
     EXPECT_EQ(lives[4].first, lives[0].second);
 }
 
-TEST(Users, BeginWithinTheRamp) {
+TEST(Users, BeginWithinTheRampWithNextTreesArmed) {
     const UserCorpus corpus = corpus_of({1, 1, 1, 1});
     UserRules some = rules(4);
     some.ramp_ns = 4'000;
@@ -65,12 +65,9 @@ TEST(Users, BeginWithinTheRamp) {
         EXPECT_GE(sent[user].due.due_ns, 1'000 * user);
         EXPECT_LT(sent[user].due.due_ns, 1'000 * (user + 1));
     }
-}
-
-// Its first request is armed while the last answer of the tree before still comes.
-TEST(Users, NextTreesAreArmedAhead) {
-    const UserCorpus corpus = corpus_of({1, 1});
-    Schedule schedule = corpus.schedule(rules(1));
+    // Its first request is armed while the last answer of the tree before still comes.
+    const UserCorpus other_corpus = corpus_of({1, 1});
+    Schedule schedule = other_corpus.schedule(rules(1));
     const Due first = schedule.take();
     schedule.pass(Lookahead::arming, first);
     EXPECT_FALSE(schedule.within(Lookahead::arming, INT64_MAX));
@@ -145,7 +142,7 @@ TEST(Users, BeginTheCorpusAnew) {
     }
 }
 
-TEST(Users, PlayInTheOrderThatIsAsked) {
+TEST(Users, PlayInTheOrderThatIsAskedUntilTheTimeIsUp) {
     const UserCorpus corpus = corpus_of(std::vector<std::uint32_t>(20, 1));
     const auto order = [&](TreeRule rule, std::uint64_t seed) {
         UserRules some = rules(1);
@@ -165,14 +162,11 @@ TEST(Users, PlayInTheOrderThatIsAsked) {
     EXPECT_NE(shuffled, order(TreeRule::shuffle, 2));
     std::sort(shuffled.begin(), shuffled.end());
     EXPECT_EQ(shuffled, file);
-}
-
-// Nothing is due from then on: what would be is not told of, and what is open ends.
-TEST(Users, EndWhenTheTimeIsUp) {
+    // Nothing is due from then on: what would be is not told of, and what is open ends.
     for (std::int64_t for_ns = 1; for_ns < 15 * one_ms; for_ns += 70'000) {
-        const UserCorpus corpus = corpus_of({3, 2, 4});
-        const std::vector<Sent> whole = play_users(corpus, rules(2)).sent;
-        const std::vector<Sent> sent = play_users(corpus, rules(2, false, for_ns)).sent;
+        const UserCorpus other_corpus = corpus_of({3, 2, 4});
+        const std::vector<Sent> whole = play_users(other_corpus, rules(2)).sent;
+        const std::vector<Sent> sent = play_users(other_corpus, rules(2, false, for_ns)).sent;
         const auto before = std::count_if(whole.begin(), whole.end(), [for_ns](const Sent& one) {
             return one.due.due_ns < for_ns;
         });
@@ -181,7 +175,7 @@ TEST(Users, EndWhenTheTimeIsUp) {
 }
 
 // A turn without an answer ends its tree; the user goes on with the next one.
-TEST(Users, GoOnBehindATreeThatFails) {
+TEST(Users, GoOnBehindATreeThatFailsUntilAStop) {
     const UserCorpus corpus = corpus_of({3, 1});
     Schedule schedule = corpus.schedule(rules(1));
     const Due first = schedule.take();
@@ -207,14 +201,11 @@ TEST(Users, GoOnBehindATreeThatFails) {
     schedule.ended(last, begin_ns + 10, true);
     EXPECT_TRUE(schedule.over());
     EXPECT_EQ(schedule.left(), 0u);
-}
-
-// What is known then is to get its end; what waits is forgotten.
-TEST(Users, Stop) {
-    const UserCorpus corpus = corpus_of({3, 2, 1});
-    Schedule schedule = corpus.schedule(rules(2));
-    const Due first = schedule.take();
-    schedule.fired(first, 0);
+    // What is known then is to get its end; what waits is forgotten.
+    const UserCorpus other_corpus = corpus_of({3, 2, 1});
+    schedule = other_corpus.schedule(rules(2));
+    const Due other_first = schedule.take();
+    schedule.fired(other_first, 0);
     schedule.stop();
     EXPECT_FALSE(schedule.dropped());
     EXPECT_GT(schedule.left(), 0u);
@@ -222,7 +213,7 @@ TEST(Users, Stop) {
     EXPECT_EQ(schedule.peek(), nullptr);
     schedule.ended(second, 10, false);
     EXPECT_FALSE(schedule.over());
-    schedule.ended(first, 20, true);
+    schedule.ended(other_first, 20, true);
     EXPECT_EQ(schedule.peek(), nullptr);
     EXPECT_TRUE(schedule.over());
 }
@@ -297,7 +288,7 @@ TEST(Growing, UsersBeginALittleLater) {
 }
 
 // Nobody begins behind the end of the run's time, behind its last tree, or after a stop.
-TEST(Growing, EndsWithTheRun) {
+TEST(Growing, EndsWithTheRunAndPlaysWhatIsLeft) {
     const UserCorpus sessions = single_turns(4);
     UserRules timed = growing_rules(1, 2);
     timed.for_ns = lead_ns + 10;
@@ -322,12 +313,9 @@ TEST(Growing, EndsWithTheRun) {
     over.ended(last, 10, true);
     over.grow(2, 15);
     EXPECT_TRUE(over.over());
-}
-
-// Together they play each tree once.
-TEST(Growing, UsersPlayWhatIsLeft) {
-    const UserCorpus sessions = single_turns(20);
-    Schedule schedule = sessions.schedule(growing_rules(2, 5));
+    // Together they play each tree once.
+    const UserCorpus other_sessions = single_turns(20);
+    Schedule schedule = other_sessions.schedule(growing_rules(2, 5));
     std::set<std::uint32_t> rows;
     std::set<std::uint32_t> users;
     std::int64_t now_ns = 0;
@@ -367,17 +355,14 @@ UserRules open_rows(std::uint32_t count) {
 }
 
 // All take 1 ms: three at 0, three at 1 ms, ..
-TEST(SingleRows, AreDueWhenOneHasEnded) {
+TEST(SingleRows, AreTakenByWhoeverIsFree) {
     const UserPlay play = play_users(rows_of_sessions(8), open_rows(3));
     ASSERT_EQ(play.sent.size(), 8u);
     for (std::uint32_t row = 0; row < 8; ++row) {
         EXPECT_EQ(play.sent[row].due.row, row);
         EXPECT_EQ(play.due_ns(row), one_ms * (row / 3));
     }
-}
-
-// One answer takes long: the others are not held up by it, and no row waits for its place.
-TEST(SingleRows, AreTakenByWhoeverIsFree) {
+    // One answer takes long: the others are not held up by it, and no row waits for its place.
     const UserCorpus corpus = rows_of_sessions(6);
     Schedule schedule = corpus.schedule(open_rows(2));
     const Due slow = schedule.take();

@@ -169,7 +169,7 @@ struct Chain {
     }
 };
 
-TEST(Waits, SayWhatIsKnownBefore) {
+TEST(Waits, SayWhatIsKnownBeforeAndTheirRules) {
     const Chain chain;
     const WaitFigures waits = waits_of(chain.trace, chain.plan, {2, 1});
     EXPECT_EQ(waits.rows, 2u);
@@ -191,10 +191,6 @@ TEST(Waits, SayWhatIsKnownBefore) {
     EXPECT_EQ(answered.rows[3].due_ns, 3'150);
     EXPECT_EQ(answered.last_due_ns, 3'150);
     EXPECT_EQ(answered.burst_rows_max, 1u);
-}
-
-TEST(Waits, DigestIsOfTheRules) {
-    const Chain chain;
     std::set<std::uint64_t> digests = {chain.plan.schedule_digest};
     digests.insert(digest_of_waits(chain.trace, chain.plan, {}));
     digests.insert(digest_of_waits(chain.trace, chain.plan, {2, 1}));
@@ -237,7 +233,7 @@ struct GapTree {
     RetimedTrace retimed(const GapRules& rules) const { return retime(rules, plan, trace); }
 };
 
-TEST(Gaps, StayAsTheyWereRecorded) {
+TEST(Gaps, StayAreLeftOutOrCountFromStarts) {
     const GapTree tree;
     const RetimedTrace same = tree.retimed({});
     EXPECT_EQ(edges_of(same.trace), edges_of(tree.trace));
@@ -250,19 +246,13 @@ TEST(Gaps, StayAsTheyWereRecorded) {
     EXPECT_EQ(edges_of(capped.trace), "1:0+3 2:1+2 3:2+0 4:1+3 4:3+0 5:4>3");
     EXPECT_EQ(capped.figures.capped, 2U);
     EXPECT_EQ(capped.figures.kept_ns, 11 * s);
-}
-
-TEST(Gaps, AreLeftOut) {
     const RetimedTrace none = GapTree().retimed({GapRule::none, {}});
     EXPECT_EQ(edges_of(none.trace), "1:0+0 2:1+0 3:2+0 4:1+0 4:3+0 5:4>0");
     EXPECT_EQ(none.figures.capped, 0U);
     EXPECT_EQ(none.figures.derived_ns, 39 * s);
     EXPECT_EQ(none.figures.kept_ns, 0);
-}
-
-// A turn waits for the end of the other and for the recorded distance of the starts; of those that
-// it joins it waits for the end alone.
-TEST(Gaps, CountFromStarts) {
+    // A turn waits for the end of the other and for the recorded distance of the starts; of those
+    // that it joins it waits for the end alone.
     const RetimedTrace starts = GapTree().retimed({GapRule::start_to_start, 25 * s});
     EXPECT_EQ(edges_of(starts.trace),
               "1:0+0 1:0>10 2:1+0 2:1>4 3:2+0 3:2>2 4:1+0 4:1>25 4:3+0 5:4>3");
@@ -273,7 +263,7 @@ TEST(Gaps, CountFromStarts) {
 }
 
 // What is not selected is re-timed and not counted; what begins before its parent has no distance.
-TEST(Gaps, CountWhatIsPlanned) {
+TEST(Gaps, CountWhatIsPlannedAndDecideTheDigest) {
     GapTree tree;
     tree.plan.rows.erase(tree.plan.rows.begin());
     EXPECT_EQ(tree.retimed({}).figures.gaps, 3U);
@@ -281,22 +271,20 @@ TEST(Gaps, CountWhatIsPlanned) {
     const RetimedTrace starts = tree.retimed({GapRule::start_to_start, {}});
     EXPECT_EQ(starts.trace.dependencies[0].trigger, Trigger::completion);
     EXPECT_EQ(starts.trace.dependencies[1].row, 2U) << "no second wait of row 1 for row 0";
-}
-
-// Each rule has a schedule of its own, and its digest says so. Cap, then speed: 3 s become 1.5 s.
-TEST(Gaps, DecideTheDigest) {
-    const GapTree tree;
+    // Each rule has a schedule of its own, and its digest says so. Cap, then speed: 3 s become 1.5
+    // s.
+    const GapTree other_tree;
     std::vector<std::uint64_t> digests;
     for (const GapRules& rules :
          {GapRules{}, GapRules{GapRule::end_to_start, 3 * s}, GapRules{GapRule::none, {}},
           GapRules{GapRule::start_to_start, {}}, GapRules{GapRule::start_to_start, 25 * s}}) {
-        const Trace trace = tree.retimed(rules).trace;
-        digests.push_back(digest_of_waits(trace, tree.plan, {2, 1}));
+        const Trace trace = other_tree.retimed(rules).trace;
+        digests.push_back(digest_of_waits(trace, other_tree.plan, {2, 1}));
     }
     std::sort(digests.begin(), digests.end());
     EXPECT_EQ(std::unique(digests.begin(), digests.end()), digests.end());
-    const Trace capped = tree.retimed({GapRule::end_to_start, 3 * s}).trace;
-    EXPECT_EQ(waits_of(capped, tree.plan, {2, 1}).least_ns, (3 + 3 + 3) * s / 2);
+    const Trace capped = other_tree.retimed({GapRule::end_to_start, 3 * s}).trace;
+    EXPECT_EQ(waits_of(capped, other_tree.plan, {2, 1}).least_ns, (3 + 3 + 3) * s / 2);
 }
 
 // The schedule takes the later of both waits for one row, and drops a row once where neither is

@@ -157,7 +157,7 @@ TEST(BodyPool, BlocksAreDisjointAndMergeAgain) {
 
 // What is full says so: a block that is one byte too large for the region, and any further block.
 // The spare block is for one taker, where nothing else is left.
-TEST(BodyPool, HasASpareBlock) {
+TEST(BodyPool, HasASpareBlockAndRefusesWhatDoesNotFit) {
     BodyPool pool;
     ASSERT_TRUE(pool.open(8192, 5000));
     char* all = pool.take_or_spare(8000);
@@ -174,19 +174,16 @@ TEST(BodyPool, HasASpareBlock) {
     pool.give(spare);
     pool.give(all);
     EXPECT_EQ(pool.used_bytes(), 0U);
-}
-
-TEST(BodyPool, RefusesWhatDoesNotFit) {
-    BodyPool pool;
-    ASSERT_TRUE(pool.open(64 * 1024));
-    EXPECT_EQ(pool.take(pool.region_bytes() + 1), nullptr);
-    char* whole = pool.take(pool.region_bytes());
+    BodyPool other_pool;
+    ASSERT_TRUE(other_pool.open(64 * 1024));
+    EXPECT_EQ(other_pool.take(other_pool.region_bytes() + 1), nullptr);
+    char* whole = other_pool.take(other_pool.region_bytes());
     ASSERT_NE(whole, nullptr);
-    EXPECT_EQ(pool.take(1), nullptr);
-    pool.give(whole);
-    char* leaf = pool.take(1);
+    EXPECT_EQ(other_pool.take(1), nullptr);
+    other_pool.give(whole);
+    char* leaf = other_pool.take(1);
     ASSERT_NE(leaf, nullptr);
-    pool.give(leaf);
+    other_pool.give(leaf);
 }
 
 // Requests are built ahead of their turn, in slices and within bounds, and again where their bytes
@@ -224,7 +221,7 @@ void lose_bound(RowUnderway& row) {
     row.enter(RowStage::again);
 }
 
-TEST(Armer, BuildsWhatIsDueUpToItsHorizon) {
+TEST(Armer, BuildsWholeRequestsUpToItsHorizonInSlices) {
     RowsToArm rows(apart(3));
     rows.arm(milliseconds(1).ns);
     EXPECT_NE(rows.armer.ready(rows.due(0)), nullptr);
@@ -234,15 +231,12 @@ TEST(Armer, BuildsWhatIsDueUpToItsHorizon) {
     EXPECT_FALSE(rows.armer.all_armed());
     rows.arm();
     EXPECT_TRUE(rows.armer.all_armed());
-}
-
-// The head names the length of the body that follows it, and the row.
-TEST(Armer, MakesAWholeRequest) {
+    // The head names the length of the body that follows it, and the row.
     RowsToArm::Options options;
     options.armer.run_id = "0badcafe";
-    RowsToArm rows(apart(2), options);
-    rows.arm();
-    const std::string_view bytes = rows.armer.ready(rows.due(1))->bytes;
+    RowsToArm other_rows(apart(2), options);
+    other_rows.arm();
+    const std::string_view bytes = other_rows.armer.ready(other_rows.due(1))->bytes;
     const std::size_t head_end = bytes.find("\r\n\r\n");
     ASSERT_NE(head_end, bytes.npos);
     const std::string_view head = bytes.substr(0, head_end + 2);
@@ -252,23 +246,20 @@ TEST(Armer, MakesAWholeRequest) {
     EXPECT_TRUE(says(head, "Content-Length: " + std::to_string(body.size()) + "\r\n"));
     EXPECT_TRUE(body.starts_with(R"({"prompt":")"));
     EXPECT_TRUE(body.ends_with(R"(","max_tokens":2,"stream":true})"));
-}
-
-// 30 tokens in slices of 10: the row is ready with the last, and armed when that was done.
-TEST(Armer, BuildsALargePromptInSlices) {
-    RowsToArm rows(Rows{{.tokens = 30}});
+    // 30 tokens in slices of 10: the row is ready with the last, and armed when that was done.
+    RowsToArm third_rows(Rows{{.tokens = 30}});
     for (const std::int64_t at : {1, 2, 3}) {
-        EXPECT_EQ(rows.armer.ready(rows.due(0)), nullptr) << at;
-        EXPECT_EQ(rows.armer.armed_count(), 0u) << "it is only being built";
-        EXPECT_TRUE(rows.armer.step(Instant{at}, 0, 10));
+        EXPECT_EQ(third_rows.armer.ready(third_rows.due(0)), nullptr) << at;
+        EXPECT_EQ(third_rows.armer.armed_count(), 0u) << "it is only being built";
+        EXPECT_TRUE(third_rows.armer.step(Instant{at}, 0, 10));
     }
-    ASSERT_NE(rows.armer.ready(rows.due(0)), nullptr);
-    EXPECT_EQ(rows.armer.ready(rows.due(0))->armed, Instant{3});
-    EXPECT_FALSE(rows.armer.step(Instant{4}, 0, 10));
+    ASSERT_NE(third_rows.armer.ready(third_rows.due(0)), nullptr);
+    EXPECT_EQ(third_rows.armer.ready(third_rows.due(0))->armed, Instant{3});
+    EXPECT_FALSE(third_rows.armer.step(Instant{4}, 0, 10));
 }
 
 // Records are written from the storage's first byte on, and never reach plain bytes.
-TEST(Armer, LeavesRoomInFrontForRecords) {
+TEST(Armer, LeavesRoomForRecordsAndFindsWhatIsTakenNoMore) {
     RowsToArm::Options options;
     options.armer.for_tls = true;
     RowsToArm rows(Rows{{.tokens = 10'000}}, options);
@@ -276,25 +267,22 @@ TEST(Armer, LeavesRoomInFrontForRecords) {
     const RowUnderway& row = *rows.armer.ready(rows.due(0));
     EXPECT_GE(static_cast<std::size_t>(row.bytes.data() - row.storage),
               seal_room(row.bytes.size()));
-}
-
-TEST(Armer, ARowThatIsTakenIsFoundNoMore) {
-    RowsToArm rows(Rows{{}, {}});
-    rows.arm();
-    (void)rows.take();
-    RowUnderway& second = rows.take();
+    RowsToArm other_rows(Rows{{}, {}});
+    other_rows.arm();
+    (void)other_rows.take();
+    RowUnderway& second = other_rows.take();
     EXPECT_EQ(second.due.request, 1u);
     EXPECT_EQ(second.due.rank, 1u) << "another row of that instant goes before it";
     EXPECT_TRUE(second.taken);
-    EXPECT_EQ(rows.armer.ready(second.due), nullptr);
-    EXPECT_EQ(rows.armer.armed_count(), 0u);
-    rows.armer.discard(second);
-    EXPECT_EQ(rows.armer.rows().count(), 1u);
-    EXPECT_EQ(rows.bodies.used_bytes(), leaf) << "of the first";
+    EXPECT_EQ(other_rows.armer.ready(second.due), nullptr);
+    EXPECT_EQ(other_rows.armer.armed_count(), 0u);
+    other_rows.armer.discard(second);
+    EXPECT_EQ(other_rows.armer.rows().count(), 1u);
+    EXPECT_EQ(other_rows.bodies.used_bytes(), leaf) << "of the first";
 }
 
 // What has found no memory is built when some has come free.
-TEST(Armer, WaitsForMemory) {
+TEST(Armer, WaitsForMemoryAndArmsNoMoreThanItMay) {
     RowsToArm rows(apart(3), pool(2));
     rows.arm();
     EXPECT_EQ(rows.armer.ready(rows.due(2)), nullptr);
@@ -305,21 +293,18 @@ TEST(Armer, WaitsForMemory) {
     rows.arm();
     EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
     EXPECT_FALSE(rows.armer.lacks_room());
-}
-
-// A row whose turn has come makes room for another one.
-TEST(Armer, ArmsNoMoreThanItMay) {
+    // A row whose turn has come makes room for another one.
     RowsToArm::Options options;
     options.armer.armed_max = 2;
-    RowsToArm rows(apart(3), options);
-    rows.arm();
-    EXPECT_TRUE(rows.armer.full());
-    EXPECT_EQ(rows.armer.armed_count(), 2u);
-    EXPECT_FALSE(rows.armer.lacks_room()) << "there is memory";
-    (void)rows.take();
-    EXPECT_FALSE(rows.armer.full());
-    rows.arm();
-    EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
+    RowsToArm other_rows(apart(3), options);
+    other_rows.arm();
+    EXPECT_TRUE(other_rows.armer.full());
+    EXPECT_EQ(other_rows.armer.armed_count(), 2u);
+    EXPECT_FALSE(other_rows.armer.lacks_room()) << "there is memory";
+    (void)other_rows.take();
+    EXPECT_FALSE(other_rows.armer.full());
+    other_rows.arm();
+    EXPECT_NE(other_rows.armer.ready(other_rows.due(2)), nullptr);
 }
 
 // Neither memory nor places are left: a row that has kept its storage needs none of them. It has
@@ -374,7 +359,7 @@ TEST(Armer, BuildsARowAgainInTheSpareBlock) {
 }
 
 // One without storage may have to wait, and those that have theirs need not wait behind it.
-TEST(Armer, BuildsRowsWithStorageFirst) {
+TEST(Armer, BuildsRowsWithStorageAndRetriesFirst) {
     RowsToArm rows(apart(3), pool(2));
     rows.arm();
     RowUnderway& bare = rows.take();
@@ -388,18 +373,15 @@ TEST(Armer, BuildsRowsWithStorageFirst) {
     EXPECT_EQ(rows.armer.take_again(), &kept);
     EXPECT_EQ(rows.armer.take_again(), nullptr);
     EXPECT_EQ(rows.armer.again_count(), 1u);
-}
-
-// A row that is built again goes before those that come after it.
-TEST(Armer, BuildsRowsAgainBeforeNewOnes) {
-    RowsToArm rows(apart(2));
-    rows.arm(0);
-    RowUnderway& row = rows.take();
+    // A row that is built again goes before those that come after it.
+    RowsToArm other_rows(apart(2));
+    other_rows.arm(0);
+    RowUnderway& row = other_rows.take();
     lose_bound(row);
-    rows.armer.arm_again(row);
-    EXPECT_TRUE(rows.armer.step(Instant{1}, INT64_MAX, 4096));
-    EXPECT_EQ(rows.armer.take_again(), &row);
-    EXPECT_EQ(rows.armer.ready(rows.due(1)), nullptr);
+    other_rows.armer.arm_again(row);
+    EXPECT_TRUE(other_rows.armer.step(Instant{1}, INT64_MAX, 4096));
+    EXPECT_EQ(other_rows.armer.take_again(), &row);
+    EXPECT_EQ(other_rows.armer.ready(other_rows.due(1)), nullptr);
 }
 
 // The row that is next is not armed, and those behind it have taken every place and all memory but
@@ -431,7 +413,7 @@ TEST(Armer, BuildsALateRowThoughOthersAreInTheWay) {
 }
 
 // Nothing of a row that will not be sent stays behind, wherever it was, and the others go on.
-TEST(Armer, GivesUpARowInEveryStage) {
+TEST(Armer, GivesUpRowsInEveryStage) {
     for (const int slices : {0, 1, 2}) {  // unknown, being built, armed
         RowsToArm rows(Rows{{.tokens = 20}, {.due = milliseconds(1), .tokens = 20}});
         for (int i = 0; i < slices; ++i) {
@@ -448,10 +430,7 @@ TEST(Armer, GivesUpARowInEveryStage) {
         EXPECT_NE(rows.armer.ready(rows.due(1)), nullptr);
         EXPECT_EQ(rows.armer.all_armed(), slices == 2);  // else the digest is not of all rows
     }
-}
-
-// A stop in each stage of a row: all memory comes back, and nothing is built any more.
-TEST(Armer, GivesAllMemoryBackAtAStop) {
+    // A stop in each stage of a row: all memory comes back, and nothing is built any more.
     for (int slices = 0; slices <= 4; ++slices) {
         RowsToArm rows(Rows{{.tokens = 20}, {.due = milliseconds(1), .tokens = 20}});
         for (int i = 0; i < slices; ++i) {
@@ -494,7 +473,7 @@ TEST(Armer, HandsBackWhatWasToBeBuiltAgain) {
 }
 
 // A connection has the bytes of a bound row, and gives them back itself.
-TEST(Armer, LeavesBoundRowsToTheirConnectionsAtAStop) {
+TEST(Armer, LeavesBoundRowsAloneAndDigestsInAnyOrder) {
     RowsToArm rows(Rows{{}});
     rows.arm();
     RowUnderway& row = *rows.armer.ready(rows.due(0));
@@ -504,10 +483,7 @@ TEST(Armer, LeavesBoundRowsToTheirConnectionsAtAStop) {
     EXPECT_NE(row.storage, nullptr);
     rows.armer.give_back(row);
     EXPECT_EQ(rows.bodies.used_bytes(), 0u);
-}
-
-// The digest says which prompts were built, not when.
-TEST(Armer, DigestsPromptsInAnyOrder) {
+    // The digest says which prompts were built, not when.
     RowsToArm forward(
         Rows{{.due = milliseconds(0), .tokens = 5}, {.due = milliseconds(1), .tokens = 9}});
     RowsToArm given_up(

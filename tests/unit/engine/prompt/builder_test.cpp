@@ -39,7 +39,7 @@ std::string text_of(const WordTable& table, ContentKey key, std::uint32_t from,
 }
 
 // Any range written at once is the concatenation of its words taken one at a time.
-TEST(Block, AnyRangeIsTheSequenceOfItsWords) {
+TEST(Block, AnyRangeIsItsWordsAndHeadsTellKeysApart) {
     for (const WordTable& table : tables()) {
         const ContentKey key{0x0123456789ABCDEFULL};
         for (std::uint32_t from = 0; from < 40; ++from) {
@@ -53,10 +53,7 @@ TEST(Block, AnyRangeIsTheSequenceOfItsWords) {
             }
         }
     }
-}
-
-// Keys that differ in a single bit, the hardest case, differ within the head; so do ids.
-TEST(Block, HeadsTellAllKeysApart) {
+    // Keys that differ in a single bit, the hardest case, differ within the head; so do ids.
     EXPECT_EQ(head_words(WordTable::built_in()), 8U);
     EXPECT_EQ(head_words(WordTable::token_ids(0)), 6U);
     for (const WordTable& table : tables()) {
@@ -78,17 +75,13 @@ TEST(Block, HeadsTellAllKeysApart) {
 }
 
 // Every block opens with a word that may open a prompt, so its bytes are the same wherever it is.
-TEST(Block, OpensWithASafeWord) {
+TEST(Block, OpensWithASafeWordAndUsesAllEvenly) {
     const WordTable& table = WordTable::built_in();
     const ContentKeys keys(3);
     for (std::uint64_t id = 0; id < 5000; ++id) {
         EXPECT_LT(word_index(table, keys.of_block(0, id), 0), 256U);
     }
-}
-
-// All words get used, about equally: 512 words, 512,000 picks, each within 6 sigma of 1,000.
-TEST(Block, WordsAreEvenlyUsed) {
-    const WordTable& table = WordTable::built_in();
+    // All words get used, about equally: 512 words, 512,000 picks, each within 6 sigma of 1,000.
     std::vector<int> uses(table.size());
     for (std::uint32_t j = 100; j < 512'100; ++j) {
         ++uses[word_index(table, ContentKey{42}, j)];
@@ -99,7 +92,7 @@ TEST(Block, WordsAreEvenlyUsed) {
 }
 
 // Seeds, namespaces, blocks and rows have contents of their own.
-TEST(Block, KeysSeparateSeedNamespaceAndKind) {
+TEST(Block, KeysAndSaltsSeparateContents) {
     std::set<std::uint64_t> values;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         const ContentKeys keys(seed);
@@ -111,23 +104,21 @@ TEST(Block, KeysSeparateSeedNamespaceAndKind) {
         }
     }
     EXPECT_EQ(values.size(), 4U * 100U * 5U);
-}
-
-// A salt gives contents that no seed and no other salt gives, and none leaves the seed as it is.
-TEST(Block, SaltsSeparateRuns) {
+    // A salt gives contents that no seed and no other salt gives, and none leaves the seed as it
+    // is.
     EXPECT_EQ(salted_seed(7, ""), 7U);
     EXPECT_EQ(salted_seed(7, "monday"), salted_seed(7, "monday"));
-    std::set<std::uint64_t> values;
+    std::set<std::uint64_t> other_values;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         for (const char* salt : {"", "monday", "tuesday", "a", "b"}) {
             const ContentKeys keys(salted_seed(seed, salt));
             for (std::uint32_t i = 0; i < 100; ++i) {
-                values.insert(keys.of_row(i).value);
-                values.insert(keys.of_block(0, i).value);
+                other_values.insert(keys.of_row(i).value);
+                other_values.insert(keys.of_block(0, i).value);
             }
         }
     }
-    EXPECT_EQ(values.size(), 4U * 5U * 100U * 2U);
+    EXPECT_EQ(other_values.size(), 4U * 5U * 100U * 2U);
 }
 
 // The block cache holds what was stored last, within its bytes, and never answers with another's.
@@ -137,7 +128,7 @@ std::string bytes_of(std::uint64_t i) {
 }
 
 // Under random use, a hit is always the block's own bytes, and memory stays as it was taken.
-TEST(BlockCache, NeverAnswersWithAnothersBytes) {
+TEST(BlockCache, HoldsWhatIsUsedAndNothingElse) {
     BlockCache cache(64 << 10, 64);
     const std::size_t taken = cache.bytes();
     EXPECT_LE(taken, std::size_t{64} << 10);
@@ -155,28 +146,23 @@ TEST(BlockCache, NeverAnswersWithAnothersBytes) {
     EXPECT_GT(cache.hits(), 10'000U);
     EXPECT_EQ(cache.hits() + cache.misses(), 50'000U);
     EXPECT_EQ(cache.bytes(), taken);
-}
-
-// A block in steady use survives a stream of others that come once.
-TEST(BlockCache, KeepsWhatIsUsed) {
-    BlockCache cache(64 << 10, 64);
+    // A block in steady use survives a stream of others that come once.
+    BlockCache other_cache(64 << 10, 64);
     const ContentKey kept{mix64(7)};
-    cache.store(kept, "kept");
+    other_cache.store(kept, "kept");
     for (std::uint64_t id = 1000; id < 20'000; ++id) {
-        ASSERT_EQ(cache.find(kept), "kept") << id;
-        cache.store(ContentKey{mix64(id)}, bytes_of(id));
+        ASSERT_EQ(other_cache.find(kept), "kept") << id;
+        other_cache.store(ContentKey{mix64(id)}, bytes_of(id));
     }
-}
-
-// No room for one set, and no block size: nothing is held, nothing breaks.
-TEST(BlockCache, MayBeTooSmallToHoldAnything) {
-    for (BlockCache cache : {BlockCache(0, 64), BlockCache(100, 64), BlockCache(1 << 20, 0)}) {
-        EXPECT_EQ(cache.bytes(), 0U);
-        EXPECT_TRUE(cache.find(ContentKey{1}).empty());
+    // No room for one set, and no block size: nothing is held, nothing breaks.
+    for (BlockCache third_cache :
+         {BlockCache(0, 64), BlockCache(100, 64), BlockCache(1 << 20, 0)}) {
+        EXPECT_EQ(third_cache.bytes(), 0U);
+        EXPECT_TRUE(third_cache.find(ContentKey{1}).empty());
     }
-    BlockCache cache(100, 64);
-    cache.store(ContentKey{1}, "block");
-    EXPECT_TRUE(cache.find(ContentKey{1}).empty());
+    BlockCache third_cache(100, 64);
+    third_cache.store(ContentKey{1}, "block");
+    EXPECT_TRUE(third_cache.find(ContentKey{1}).empty());
 }
 
 // A prompt has exactly the tokens it must, shares exactly what the trace shares, and its bytes
@@ -233,7 +219,7 @@ std::vector<std::uint64_t> range(std::uint64_t from, std::uint64_t count) {
 }
 
 // The rule as an independent program (Python) computes it: text, ids, overhead, the largest id.
-TEST(PromptBuilder, GivesTheBytesOfTheRule) {
+TEST(PromptBuilder, GivesTheBytesAndTheDigestOfTheRule) {
     Trace trace = trace_of_blocks(16);
     const TraceRow plain = add_row(trace, 20, {0, 1});
     EXPECT_EQ(build(trace, {}, plain),
@@ -253,16 +239,13 @@ TEST(PromptBuilder, GivesTheBytesOfTheRule) {
               (Built{"kin dat law bit kin cha inv act pro jet bos the ran "
                      "jar now key rot sys boy pot abs dam",
                      0xF8047DD2077DFC25ULL}));
-}
-
-// The same for a prompt of twelve blocks with a private tail, by its digest.
-TEST(PromptBuilder, GivesTheDigestOfTheRule) {
-    Trace trace = trace_of_blocks(512);
+    // The same for a prompt of twelve blocks with a private tail, by its digest.
+    trace = trace_of_blocks(512);
     TraceRow row = add_row(trace, 6000, range(100, 11));
     row.index = 5;
     EXPECT_EQ(build(trace, PromptOptions{.overhead = {24, 5}}, row).digest, 0x0B51B6FCD0BBBABEULL);
-    PromptOptions ids{.kind = PromptKind::ids};
-    EXPECT_EQ(build(trace, ids, row).digest, 0x9F5FBC6870054EE0ULL);
+    PromptOptions other_ids{.kind = PromptKind::ids};
+    EXPECT_EQ(build(trace, other_ids, row).digest, 0x9F5FBC6870054EE0ULL);
 }
 
 // Every length near block borders, behind every small overhead: input_length - H words, exactly.
@@ -295,7 +278,7 @@ TEST(PromptBuilder, CountsAreExact) {
 
 // Block k lies at server tokens [k B, (k+1) B): behind a template, only the first visible block
 // moves, and it moves as a whole.
-TEST(PromptBuilder, LaysBlocksBehindTheTemplate) {
+TEST(PromptBuilder, LaysBlocksBehindTheTemplateAtAnyPosition) {
     Trace trace = trace_of_blocks(16);
     const TraceRow row = add_row(trace, 64, range(0, 4));
     const auto plain = words(build(trace, {}, row).text, ' ');
@@ -309,11 +292,8 @@ TEST(PromptBuilder, LaysBlocksBehindTheTemplate) {
     for (std::uint32_t p = 32; p < 61; ++p) {
         EXPECT_EQ(shifted[p - 20], plain[p]) << p;
     }
-}
-
-// A partial block is the head of the full one, and equal ids are equal tokens at any position.
-TEST(PromptBuilder, PartialBlocksAndPositions) {
-    Trace trace = trace_of_blocks(32);
+    // A partial block is the head of the full one, and equal ids are equal tokens at any position.
+    trace = trace_of_blocks(32);
     const auto full = words(build(trace, {}, add_row(trace, 64, {5, 6})).text, ' ');
     const auto part = words(build(trace, {}, add_row(trace, 45, {5, 6})).text, ' ');
     const auto moved = words(build(trace, {}, add_row(trace, 96, {9, 6, 5})).text, ' ');
@@ -323,7 +303,7 @@ TEST(PromptBuilder, PartialBlocksAndPositions) {
 }
 
 // The server's shared token prefix of two rows is what their ids say, to a few chance words.
-TEST(PromptBuilder, SharesExactlyThePrefixOfTheTrace) {
+TEST(PromptBuilder, SharesThePrefixOfTheTraceAndNothingElse) {
     Trace trace = trace_of_blocks(64);
     const TraceRow one = add_row(trace, 300, {1, 2, 3, 4, 5});
     const TraceRow two = add_row(trace, 290, {1, 2, 3, 7, 8});
@@ -333,30 +313,24 @@ TEST(PromptBuilder, SharesExactlyThePrefixOfTheTrace) {
     const auto shared = end - a.begin();
     EXPECT_GE(shared, 192);
     EXPECT_LT(shared, 192 + 8);
-}
-
-// What no id covers is private: equal for nobody, stable for its row.
-TEST(PromptBuilder, TailsWithoutIdsArePrivate) {
-    Trace trace = trace_of_blocks(64);
-    const TraceRow one = add_row(trace, 200, {1});
-    const TraceRow two = add_row(trace, 200, {1});
+    // What no id covers is private: equal for nobody, stable for its row.
+    trace = trace_of_blocks(64);
+    const TraceRow other_one = add_row(trace, 200, {1});
+    const TraceRow other_two = add_row(trace, 200, {1});
     const TraceRow three = add_row(trace, 200, {});
-    const auto a = words(build(trace, {}, one).text, ' ');
-    const auto b = words(build(trace, {}, two).text, ' ');
+    const auto other_a = words(build(trace, {}, other_one).text, ' ');
+    const auto other_b = words(build(trace, {}, other_two).text, ' ');
     const auto c = words(build(trace, {}, three).text, ' ');
-    EXPECT_TRUE(std::equal(a.begin(), a.begin() + 64, b.begin()));
-    EXPECT_FALSE(std::equal(a.begin() + 64, a.begin() + 72, b.begin() + 64));
-    EXPECT_FALSE(std::equal(a.begin(), a.begin() + 8, c.begin()));
-    EXPECT_EQ(build(trace, {}, one), build(trace, {}, one));
+    EXPECT_TRUE(std::equal(other_a.begin(), other_a.begin() + 64, other_b.begin()));
+    EXPECT_FALSE(std::equal(other_a.begin() + 64, other_a.begin() + 72, other_b.begin() + 64));
+    EXPECT_FALSE(std::equal(other_a.begin(), other_a.begin() + 8, c.begin()));
+    EXPECT_EQ(build(trace, {}, other_one), build(trace, {}, other_one));
 
     Trace no_blocks = trace_of_blocks(0);
     const TraceRow row = add_row(no_blocks, 1000, {});
     EXPECT_EQ(words(build(no_blocks, {}, row).text, ' ').size(), 1000U);
-}
-
-// Surplus ids never lengthen a prompt.
-TEST(PromptBuilder, IgnoresSurplusIds) {
-    Trace trace = trace_of_blocks(16);
+    // Surplus ids never lengthen a prompt.
+    trace = trace_of_blocks(16);
     const TraceRow exact = add_row(trace, 30, {1, 2});
     const TraceRow surplus = add_row(trace, 30, {1, 2, 3, 4});
     EXPECT_EQ(build(trace, {}, exact), build(trace, {}, surplus));
@@ -427,7 +401,7 @@ TEST(PromptBuilder, KeepsThePrefixLawInRandomTraces) {
 }
 
 // However the work is sliced, the bytes and the digest are the same.
-TEST(PromptBuilder, SlicingNeverChangesBytes) {
+TEST(PromptBuilder, NeitherSlicesNorCachesChangeBytes) {
     const Trace trace = random_trace(64, 30);
     for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
         PromptOptions options{.kind = kind, .overhead = {5, 2}, .block_cache_bytes = 64 << 10};
@@ -438,21 +412,18 @@ TEST(PromptBuilder, SlicingNeverChangesBytes) {
             }
         }
     }
-}
-
-// Whatever the cache's size, the bytes are the same; a roomy one is hit.
-TEST(PromptBuilder, CacheSizeNeverChangesBytes) {
-    const Trace trace = random_trace(128, 60);
+    // Whatever the cache's size, the bytes are the same; a roomy one is hit.
+    const Trace other_trace = random_trace(128, 60);
     // Four digits and five: the lengths of words differ.
     for (const std::uint32_t ids_from : {1000U, 8000U}) {
         for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
             PromptOptions options{.kind = kind, .ids_from = ids_from};
-            PromptBuilder none(trace, WordTable::built_in(), options);
+            PromptBuilder none(other_trace, WordTable::built_in(), options);
             options.block_cache_bytes = 16 << 10;
-            PromptBuilder small(trace, WordTable::built_in(), options);
+            PromptBuilder small(other_trace, WordTable::built_in(), options);
             options.block_cache_bytes = 4 << 20;
-            PromptBuilder large(trace, WordTable::built_in(), options);
-            for (const TraceRow& row : trace.rows) {
+            PromptBuilder large(other_trace, WordTable::built_in(), options);
+            for (const TraceRow& row : other_trace.rows) {
                 const Built expected = build(none, row);
                 ASSERT_EQ(build(small, row), expected);
                 ASSERT_EQ(build(large, row), expected);

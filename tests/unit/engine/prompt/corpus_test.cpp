@@ -17,7 +17,7 @@ namespace driftless {
 namespace {
 
 // 512 distinct words of three lower-case letters, four bytes with the blank.
-TEST(WordTable, BuiltInHas512DistinctFourByteWords) {
+TEST(WordTable, BuiltInWordsAndTokenIds) {
     const WordTable& table = WordTable::built_in();
     ASSERT_EQ(table.size(), 512U);
     EXPECT_EQ(table.index_bits(), 9U);
@@ -33,28 +33,21 @@ TEST(WordTable, BuiltInHas512DistinctFourByteWords) {
         words.insert(word);
     }
     EXPECT_EQ(words.size(), 512U);
-}
-
-// Of the list in token-exact.md section 14, the words up to "zip" (475 of them) stand alone; those
-// that may open a prompt are among them.
-TEST(WordTable, BuiltInOpensPromptsWithStrictWordsOnly) {
-    const WordTable& table = WordTable::built_in();
+    // Of the list in token-exact.md section 14, the words up to "zip" (475 of them) stand alone;
+    // those that may open a prompt are among them.
     EXPECT_EQ(table.word(0), "abs");
     EXPECT_EQ(table.word(474), "zip");
     EXPECT_EQ(table.word(475), "aid");
     EXPECT_EQ(table.word(511), "yet");
     EXPECT_EQ(table.first_bits(), 8U);
     EXPECT_EQ(table.openers(), 475U);
-}
-
-// Token ids are 4,096 consecutive numbers, at both ends of what --ids-from takes.
-TEST(WordTable, TokenIdsAreConsecutiveDecimals) {
+    // Token ids are 4,096 consecutive numbers, at both ends of what --ids-from takes.
     for (const std::uint32_t from : {0U, 1000U, 8000U, WordTable::ids_from_max}) {
-        const WordTable table = WordTable::token_ids(from);
-        ASSERT_EQ(table.size(), 4096U);
-        EXPECT_EQ(table.separator(), ',');
-        for (std::uint32_t i = 0; i < table.size(); ++i) {
-            ASSERT_EQ(table.word(i), std::to_string(from + i));
+        const WordTable other_table = WordTable::token_ids(from);
+        ASSERT_EQ(other_table.size(), 4096U);
+        EXPECT_EQ(other_table.separator(), ',');
+        for (std::uint32_t i = 0; i < other_table.size(); ++i) {
+            ASSERT_EQ(other_table.word(i), std::to_string(from + i));
         }
     }
     EXPECT_EQ(WordTable::token_ids(1000).uniform_length(), 5U);
@@ -63,7 +56,7 @@ TEST(WordTable, TokenIdsAreConsecutiveDecimals) {
 
 // Dropping words leaves the largest power of two of the rest, in order, and openers that were
 // openers before; below 256 words, or two openers, nothing.
-TEST(WordTable, DropsWords) {
+TEST(WordTable, DropsWordsAndKeepsSlotsReady) {
     const WordTable& table = WordTable::built_in();
     EXPECT_EQ(table.without({})->digest(), table.digest());
     const std::uint32_t two[] = {0, 300};
@@ -86,11 +79,7 @@ TEST(WordTable, DropsWords) {
     std::vector<std::uint32_t> strict(474);
     std::iota(strict.begin(), strict.end(), 0u);
     EXPECT_FALSE(table.without(strict).has_value());
-}
-
-// A slot is the separator and the word, stored as they stand.
-TEST(WordTable, SlotsAreReadyToStore) {
-    const WordTable& table = WordTable::built_in();
+    // A slot is the separator and the word, stored as they stand.
     const std::uint64_t slot = table.slot(1);
     char bytes[8];
     std::memcpy(bytes, &slot, sizeof bytes);
@@ -168,7 +157,7 @@ void check_prompts(Tokenizer& tokenizer, const WordTable& words, const Workload&
     }
 }
 
-TEST(WordSelection, PromptsAreExactAndBlocksKeepTheirTokens) {
+TEST(WordSelection, PromptsAreExactForModelsInUse) {
     Random random(1);
     for (const std::string& name : usable_tokenizers()) {
         SCOPED_TRACE(name);
@@ -178,18 +167,16 @@ TEST(WordSelection, PromptsAreExactAndBlocksKeepTheirTokens) {
             check_prompts(tokenizer, selected.table, random_workload(random, block_size));
         }
     }
-}
-
-TEST(WordSelection, BuiltInWordsAreExactForModelsInUse) {
     if (large_tokenizers().empty()) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
     }
-    Random random(3);
+    Random other_random(3);
     for (const std::string& name : large_tokenizers()) {
         SCOPED_TRACE(name);
         Tokenizer tokenizer = load_tokenizer(name);
         for (const std::uint32_t block_size : {16U, 512U}) {
-            check_prompts(tokenizer, WordTable::built_in(), random_workload(random, block_size));
+            check_prompts(tokenizer, WordTable::built_in(),
+                          random_workload(other_random, block_size));
         }
     }
 }
@@ -298,7 +285,7 @@ TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
 
 // Words that have a token with the blank in front, and texts that are cut between the two: what
 // counts is the text.
-TEST(WordSelection, RefusesWordsThatTheirTextsCut) {
+TEST(WordSelection, RefusesWordsThatTextsCutOrTokensJoin) {
     const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
     const std::string byte_level =
         R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,)"
@@ -309,15 +296,11 @@ TEST(WordSelection, RefusesWordsThatTheirTextsCut) {
         R"("use_regex":false}]})";
     EXPECT_TRUE(says(refusal_of(replaced(gpt2, byte_level, cut_at_blanks)),
                      "its pre-tokenizer cuts words from the blank in front of them"));
-}
-
-// Of tokens that reach beyond a word, those that no text becomes are passed over.
-TEST(WordSelection, RefusesTokenizersThatJoinWords) {
+    // Of tokens that reach beyond a word, those that no text becomes are passed over.
     std::string why;
     EXPECT_FALSE(load_words(tokenizer_path("superword"), why));
     EXPECT_TRUE(says(why, "tokens that span more than one word"));
     const ScratchFolder folder;
-    const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
     const std::string never = replaced(gpt2, R"("vocab":{)", R"("vocab":{"e\u0120t":1100,)");
     EXPECT_TRUE(load_words(folder.write("tokenizer.json", never), why)) << why;
 }
@@ -524,7 +507,7 @@ TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
 
 // A tokenizer whose tokens reach over the borders of pieces: what does not add up is left out, and
 // what is left is exact.
-TEST(Corpus, LeavesOutWhatDoesNotAddUp) {
+TEST(Corpus, LeavesOutWhatReachesOverBorders) {
     Tokenizer tokenizer = load_tokenizer("superword");
     CorpusMaker maker(tokenizer, "the");
     EXPECT_EQ(maker.refused(), "");
@@ -538,20 +521,17 @@ TEST(Corpus, LeavesOutWhatDoesNotAddUp) {
     std::vector<TokenId> ids;
     tokenizer.encode("the" + unescaped(std::string(corpus.bytes())), ids);
     EXPECT_EQ(ids.size(), corpus.tokens() + 1);
-}
-
-// An added token across a border would be found where two pieces meet.
-TEST(Corpus, RefusesAddedTokensOverBorders) {
+    // An added token across a border would be found where two pieces meet.
     std::string why;
     Result<TokenizerParts> parts =
         read_tokenizer(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)"
                        R"("added_tokens":[{"id":1,"content":"on a"},{"id":2,"content":"  "}]})",
                        why);
     ASSERT_TRUE(parts) << why;
-    Tokenizer tokenizer(std::move(parts).value());
-    EXPECT_EQ(CorpusMaker(tokenizer, "a").refused(),
+    Tokenizer other_tokenizer(std::move(parts).value());
+    EXPECT_EQ(CorpusMaker(other_tokenizer, "a").refused(),
               "its added token 'on a' spans more than one word");
-    EXPECT_FALSE(load_corpus("/any", "", tokenizer, "a", why));
+    EXPECT_FALSE(load_corpus("/any", "", other_tokenizer, "a", why));
     EXPECT_EQ(why,
               "the tokenizer cannot count its pieces: its added token 'on a' spans more "
               "than one word");
@@ -656,7 +636,7 @@ struct Wrong {
     std::string says;
 };
 
-TEST(DatasetReader, NamesWhatIsWrong) {
+TEST(DatasetReader, NamesWhatIsWrongOrEndless) {
     const Wrong wrongs[] = {
         {"", "", "is empty; give a JSON array"},
         {" \n", "", "is empty"},
@@ -682,10 +662,7 @@ TEST(DatasetReader, NamesWhatIsWrong) {
         const std::string why = read_every_way(wrong.text, wrong.column).why;
         EXPECT_TRUE(says(why, wrong.says)) << wrong.text << ": " << why;
     }
-}
-
-// A line, and an element of an array, that no memory should hold.
-TEST(DatasetReader, RefusesEndlessTexts) {
+    // A line, and an element of an array, that no memory should hold.
     const std::string mega(1 << 20, 'a');
     std::vector<std::string> pieces(66, mega);
     pieces.front() = "{\"text\":\"";

@@ -27,7 +27,7 @@ Trace trace_of(const std::vector<std::string>& bodies) {
     return trace;
 }
 
-TEST(Recorded, BodiesAreCopiedAsTheyStand) {
+TEST(Recorded, BodiesAreCopiedAndOthersBuilt) {
     std::string long_body = "{\"a\":\"";
     for (int i = 0; i < 1000; ++i) {
         long_body += std::to_string(i);
@@ -48,32 +48,26 @@ TEST(Recorded, BodiesAreCopiedAsTheyStand) {
             EXPECT_EQ(PromptBuilder::digest_of(cursor), hash.value());
         }
     }
-}
-
-TEST(Recorded, RowsWithoutABodyAreBuilt) {
-    const Trace trace = trace_of({"{}", "", "{}"});
-    PromptBuilder builder(trace, WordTable::built_in(), {});
-    std::vector<char> room(builder.room_of(trace.rows[1]));
-    PromptCursor cursor = builder.begin(trace.rows[1]);
-    while (!builder.fill(cursor, room.data(), 3)) {
+    const Trace other_trace = trace_of({"{}", "", "{}"});
+    PromptBuilder other_builder(other_trace, WordTable::built_in(), {});
+    std::vector<char> room(other_builder.room_of(other_trace.rows[1]));
+    PromptCursor cursor = other_builder.begin(other_trace.rows[1]);
+    while (!other_builder.fill(cursor, room.data(), 3)) {
     }
     EXPECT_EQ(cursor.bytes, 10u * 4 - 1);  // ten words of the built-in table
-    EXPECT_FALSE(builder.clamped(trace.rows[0]));
-}
-
-TEST(Recorded, CopiesOfATraceShareItsBodies) {
-    Trace trace = trace_of({"{\"a\":1}", "{\"b\":2}"});
-    trace.copy_rows = 2;
-    TraceRow copy = trace.rows[1];
+    EXPECT_FALSE(other_builder.clamped(other_trace.rows[0]));
+    Trace third_trace = trace_of({"{\"a\":1}", "{\"b\":2}"});
+    third_trace.copy_rows = 2;
+    TraceRow copy = third_trace.rows[1];
     copy.index = 3;
-    EXPECT_EQ(trace.body_of(copy), "{\"b\":2}");
+    EXPECT_EQ(third_trace.body_of(copy), "{\"b\":2}");
 }
 
 TurnReply reply_of(std::uint32_t request) {
     return {.bytes = request * 3, .request = request};
 }
 
-TEST(ReplyRing, IsFullAndEmptyAgain) {
+TEST(ReplyRing, CarriesAllAndIsFullAndEmptyAgain) {
     ReplyRing ring(3);  // four cells
     TurnReply got;
     EXPECT_FALSE(ring.pop(got));
@@ -88,22 +82,19 @@ TEST(ReplyRing, IsFullAndEmptyAgain) {
         }
         EXPECT_FALSE(ring.pop(got));
     }
-}
-
-// Nothing is lost, repeated or torn between two threads.
-TEST(ReplyRing, CarriesAllFromThreadToThread) {
+    // Nothing is lost, repeated or torn between two threads.
     constexpr std::uint32_t count = 200'000;
-    ReplyRing ring(64);
-    std::thread writer([&ring] {
+    ReplyRing other_ring(64);
+    std::thread writer([&other_ring] {
         for (std::uint32_t i = 0; i < count;) {
-            i += ring.push(reply_of(i)) ? 1 : 0;
+            i += other_ring.push(reply_of(i)) ? 1 : 0;
         }
     });
     for (std::uint32_t next = 0; next < count;) {
-        TurnReply got;
-        if (ring.pop(got)) {
-            ASSERT_EQ(got.request, next);
-            ASSERT_EQ(got.bytes, std::uint64_t{next} * 3);
+        TurnReply other_got;
+        if (other_ring.pop(other_got)) {
+            ASSERT_EQ(other_got.request, next);
+            ASSERT_EQ(other_got.bytes, std::uint64_t{next} * 3);
             ++next;
         }
     }
@@ -206,7 +197,7 @@ std::string messages_of(const std::string& body) {
     return body.substr(begin, body.find("],\"tools\"") - begin);
 }
 
-TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOne) {
+TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOneAlone) {
     const TraceWithBodies bodies =
         live_of(talk_of({said({"one"}), said({"one", "recorded", "two"}),
                          said({"one", "recorded", "two", "other", "three"})}));
@@ -221,25 +212,20 @@ TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOne) {
     EXPECT_EQ(messages_of(run.body(2)), said({"one", R"(said \"so\"\n)", "two", "again", "three"}));
     EXPECT_EQ(run.end(2, "last"), nullptr);  // nobody waits for it
     EXPECT_EQ(run.record.live_turns, 2u);
-}
-
-// What was edited, or sent as it is, keeps the words of the trace.
-TEST(LiveTurns, AnotherHistoryStaysAsItWasRecorded) {
-    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"changed", "a", "two"}),
-                                                    said({"changed", "a", "two", "b", "three"})}));
-    EXPECT_EQ(bodies.live->figures.turns, 1u);
-    EXPECT_EQ(bodies.live->figures.edited, 1u);
-    EXPECT_FALSE(bodies.live->goes_on(1));
-    EXPECT_TRUE(bodies.live->goes_on(2));
-    EXPECT_EQ(messages_of(std::string(bodies.trace.body_of(bodies.trace.rows[1]))),
+    // What was edited, or sent as it is, keeps the words of the trace.
+    const TraceWithBodies other_bodies =
+        live_of(talk_of({said({"one"}), said({"changed", "a", "two"}),
+                         said({"changed", "a", "two", "b", "three"})}));
+    EXPECT_EQ(other_bodies.live->figures.turns, 1u);
+    EXPECT_EQ(other_bodies.live->figures.edited, 1u);
+    EXPECT_FALSE(other_bodies.live->goes_on(1));
+    EXPECT_TRUE(other_bodies.live->goes_on(2));
+    EXPECT_EQ(messages_of(std::string(other_bodies.trace.body_of(other_bodies.trace.rows[1]))),
               said({"changed", "a", "two"}));
     Talk talk = talk_of({said({"one"}), said({"one", "a", "two"})});
     talk.trace.dependencies.clear();
     EXPECT_EQ(live_of(std::move(talk)).live->figures.turns, 0u);
-}
-
-TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
-    Talk talk = talk_of({said({"one"}), said({"two"})});
+    talk = talk_of({said({"one"}), said({"two"})});
     talk.trace.deltas = true;
     EXPECT_EQ(live_of(talk).live->figures.turns, 1u);
     talk.plan.rows.erase(talk.plan.rows.begin());
@@ -251,7 +237,7 @@ TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
 
 // The recorded lengths hold: what the answer lacked is made up for, and what it had too much of is
 // told.
-TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
+TEST(LiveTurns, PromptsAreFilledUpAndBranchesGoOn) {
     Talk talk;
     talk.trace.recorded = true;
     talk.trace.sessions = {"s"};
@@ -275,25 +261,22 @@ TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
     run.record = Record();
     (void)run.end(2, "t");
     EXPECT_EQ(run.record.padded_tokens, -4);
-}
-
-// Two rows that follow one: each has its history, whatever the other says.
-TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
-    Talk talk = talk_of({said({"one"}), said({"one", "a", "left"}), said({"one", "a", "right"}),
-                         said({"one", "a", "right", "b", "on"})});
+    // Two rows that follow one: each has its history, whatever the other says.
+    talk = talk_of({said({"one"}), said({"one", "a", "left"}), said({"one", "a", "right"}),
+                    said({"one", "a", "right", "b", "on"})});
     talk.trace.dependencies[1].on = 0;
-    const TraceWithBodies bodies = live_of(std::move(talk));
-    EXPECT_EQ(bodies.live->figures.turns, 3u);
-    EXPECT_EQ(bodies.live->of(2).behind, 0u);
-    ByHand run(bodies);
-    (void)run.end(0, "said");
-    (void)run.end(1, "of the left");
-    EXPECT_EQ(messages_of(run.body(2)), said({"one", "said", "right"}));
-    (void)run.end(2, "of the right");
-    EXPECT_EQ(messages_of(run.body(3)), said({"one", "said", "right", "of the right", "on"}));
+    const TraceWithBodies other_bodies = live_of(std::move(talk));
+    EXPECT_EQ(other_bodies.live->figures.turns, 3u);
+    EXPECT_EQ(other_bodies.live->of(2).behind, 0u);
+    ByHand other_run(other_bodies);
+    (void)other_run.end(0, "said");
+    (void)other_run.end(1, "of the left");
+    EXPECT_EQ(messages_of(other_run.body(2)), said({"one", "said", "right"}));
+    (void)other_run.end(2, "of the right");
+    EXPECT_EQ(messages_of(other_run.body(3)), said({"one", "said", "right", "of the right", "on"}));
 }
 
-TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
+TEST(Histories, AreKeptForAnotherTryAndBounded) {
     const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"one", "a", "two"})}));
     ByHand strict(bodies);
     const TurnReply* reply = strict.end(0, "half", false);
@@ -307,13 +290,10 @@ TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
     EXPECT_EQ(messages_of(easy.body(1)), said({"one"}) + "," + said({"two"}));
     (void)easy.end(1, "x");
     EXPECT_EQ(easy.record.live_turns, 0u);
-}
-
-// A turn that failed is sent again with the same words before it.
-TEST(Histories, AnotherTryFindsTheSameHistory) {
-    const TraceWithBodies bodies = live_of(talk_of(
+    // A turn that failed is sent again with the same words before it.
+    const TraceWithBodies other_bodies = live_of(talk_of(
         {said({"one"}), said({"one", "a", "two"}), said({"one", "a", "two", "b", "three"})}));
-    ByHand run(bodies);
+    ByHand run(other_bodies);
     (void)run.end(0, "said");
     const std::string first = run.body(1);
     (void)run.end(1, "cut o", false);
@@ -321,19 +301,15 @@ TEST(Histories, AnotherTryFindsTheSameHistory) {
     (void)run.end(1, "whole");
     EXPECT_EQ(messages_of(run.body(2)),
               messages_of(first) + "," + answer("whole") + "," + said({"three"}));
-}
-
-TEST(Histories, WhatIsTooLongIsNotSent) {
-    const TraceWithBodies bodies = live_of(talk_of({said({"one"}), said({"one", "a", "two"})}));
-    LiveRules rules;
-    rules.goes_on_unanswered = true;  // not even then
-    ByHand run(bodies, rules);
-    run.run.histories.bound(60);
-    const TurnReply* reply = run.end(0, std::string(100, 'x'));
-    ASSERT_NE(reply, nullptr);
-    EXPECT_FALSE(reply->goes_on);
-    EXPECT_STREQ(run.run.histories.why_ended(0), "has more text than fits into a prompt");
-    EXPECT_EQ(run.run.histories.why_ended(1), nullptr);
+    LiveRules other_rules;
+    other_rules.goes_on_unanswered = true;  // not even then
+    ByHand other_run(bodies, other_rules);
+    other_run.run.histories.bound(60);
+    const TurnReply* other_reply = other_run.end(0, std::string(100, 'x'));
+    ASSERT_NE(other_reply, nullptr);
+    EXPECT_FALSE(other_reply->goes_on);
+    EXPECT_STREQ(other_run.run.histories.why_ended(0), "has more text than fits into a prompt");
+    EXPECT_EQ(other_run.run.histories.why_ended(1), nullptr);
 }
 
 TEST(Histories, KeepWhatIsAskedFor) {

@@ -34,7 +34,7 @@ Made make(const std::vector<std::string>& kept, const std::string& model = "{kep
     return made;
 }
 
-TEST(RowModels, AreThoseOfTheRows) {
+TEST(RowModels, AreThoseOfTheRowsAndBounded) {
     const Made made =
         make({R"({"model":"a"})", R"({"model":"b\"c"})", R"({"model":"a"})", R"({"model":7})"});
     EXPECT_TRUE(made.errors.empty());
@@ -48,9 +48,6 @@ TEST(RowModels, AreThoseOfTheRows) {
     EXPECT_EQ(lacking.errors.list.front().file, "b.jsonl");
     EXPECT_EQ(lacking.errors.list.front().line, 2u);
     EXPECT_EQ(lacking.errors.list.front().problem, "has no value for --model");
-}
-
-TEST(RowModels, AreBounded) {
     std::vector<std::string> kept;
     for (std::size_t i = 0; i < RowModels::names_max; ++i) {
         kept.push_back("{\"model\":" + std::to_string(i) + "}");
@@ -58,9 +55,9 @@ TEST(RowModels, AreBounded) {
     EXPECT_TRUE(make(kept).errors.empty());
     kept.push_back(R"({"model":"one more"})");
     kept.push_back(R"({"model":"0"})");
-    const Made made = make(kept);
-    ASSERT_EQ(made.errors.count, 1u);
-    EXPECT_EQ(made.errors.list.front().problem, "is a model name longer than 4096");
+    const Made other_made = make(kept);
+    ASSERT_EQ(other_made.errors.count, 1u);
+    EXPECT_EQ(other_made.errors.list.front().problem, "is a model name longer than 4096");
 }
 
 // Members of single rows are in their bodies, go before those of all rows, and are refused where a
@@ -126,7 +123,7 @@ TEST(RowBodies, AreThoseOfTheRows) {
                      R"(,"top_p":1,"n":1})"}));
 }
 
-TEST(RowBodies, FillPlaceholders) {
+TEST(RowBodies, FillPlaceholdersOrRefuseThem) {
     FieldRows rows;
     rows.add("", R"({"p":3,"t":"x"})");
     rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
@@ -138,17 +135,14 @@ TEST(RowBodies, FillPlaceholders) {
     played.add("");
     EXPECT_EQ(bodies(played, R"({"a":"{pass}","b":"{row}-{pass}-{user}"})", "", UINT32_MAX),
               (Texts{R"(,"a":4294967295,"b":"0-4294967295-12"})"}));
-}
-
-TEST(RowBodies, RefuseWhatABodyCannotHave) {
-    FieldRows rows{.trace = {.files = {{"t.jsonl", 0}}}};
-    rows.add(R"({"stream":false})");
-    rows.add(R"({"prompt":"x"})");
-    rows.add(R"({"n":1})");
+    FieldRows other_rows{.trace = {.files = {{"t.jsonl", 0}}}};
+    other_rows.add(R"({"stream":false})");
+    other_rows.add(R"({"prompt":"x"})");
+    other_rows.add(R"({"n":1})");
     InputErrors errors;
     const std::optional<BodyTemplate> none;
-    const RowBodies own({dialect_of(Api::openai_completions), BodySpec(), none}, rows.trace,
-                        rows.plan, errors);
+    const RowBodies own({dialect_of(Api::openai_completions), BodySpec(), none}, other_rows.trace,
+                        other_rows.plan, errors);
     ASSERT_EQ(errors.count, 2U);
     EXPECT_EQ(to_text(errors.list[0]),
               "t.jsonl:1: extra \"{\\\"stream\\\":false}\" cannot be in this row's body: "
@@ -202,7 +196,7 @@ struct HeaderRows {
 };
 
 // A field with any value that a row does not have is not in its head; the others are.
-TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
+TEST(RowFields, SayWhatTheRowHas) {
     HeaderRows rows;
     rows.add("chat 7", 2);
     rows.add("", 3);
@@ -212,21 +206,20 @@ TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
               (Texts{"X-Session: chat 7\r\nX-Row: r0\r\nX-Both: chat 7/2\r\n", "X-Row: r1\r\n",
                      "X-Session: s\r\nX-Row: r2\r\n"}));
     EXPECT_EQ(rows.fields({}), (Texts{"", "", ""}));
-}
-
-// Who has spawned a session, and what is decided in the run: numbers of any length.
-TEST(RowFields, SayWhereARowIsPlayedAndWhatColumnsHold) {
-    HeaderRows rows;
-    rows.add("root", 1);
-    rows.add("root/agent", 1);
-    rows.add("", 1);
-    rows.trace.dependencies = {{1, 0}};
+    // Who has spawned a session, and what is decided in the run: numbers of any length.
+    HeaderRows other_rows;
+    other_rows.add("root", 1);
+    other_rows.add("root/agent", 1);
+    other_rows.add("", 1);
+    other_rows.trace.dependencies = {{1, 0}};
     const std::vector<FieldTemplate> templates{field("A", "{tree}.{pass}"), field("B", "{parent}"),
                                                field("C", "{user}/{pass}")};
-    EXPECT_EQ(rows.fields(templates), (Texts{"A: root.0\r\nC: 7/0\r\n",
-                                             "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
-    rows.pass = UINT32_MAX;
-    EXPECT_EQ(rows.fields({field("C", "{pass}{pass}")}), Texts(3, "C: 42949672954294967295\r\n"));
+    EXPECT_EQ(
+        other_rows.fields(templates),
+        (Texts{"A: root.0\r\nC: 7/0\r\n", "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
+    other_rows.pass = UINT32_MAX;
+    EXPECT_EQ(other_rows.fields({field("C", "{pass}{pass}")}),
+              Texts(3, "C: 42949672954294967295\r\n"));
     // Columns are said as the trace writes them, strings without their quotes.
     HeaderRows kept;
     kept.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
@@ -262,23 +255,21 @@ TEST(RowFields, RefuseWhatCouldBeginAHeader) {
     InputErrors errors;
     const RowFields fields({field("X", "{kept.a}")}, rows.trace, rows.plan, errors);
     EXPECT_EQ(errors.count, 3u);
-}
-
-// A header that another flag has brought is refused by that flag's name, and a long name is shown.
-TEST(RowFields, NameTheFlagThatWasGiven) {
-    HeaderRows rows;
-    rows.add("a\n", 1);
-    rows.add(std::string(10'000, 'x'), 1);
+    // A header that another flag has brought is refused by that flag's name, and a long name is
+    // shown.
+    HeaderRows other_rows;
+    other_rows.add("a\n", 1);
+    other_rows.add(std::string(10'000, 'x'), 1);
     FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
     family.flag = "--session-headers agentx";
-    InputErrors errors;
-    const RowFields fields({family}, rows.trace, rows.plan, errors);
-    ASSERT_EQ(errors.count, 2U);
-    for (const InputError& error : errors.list) {
+    InputErrors other_errors;
+    const RowFields other_fields({family}, other_rows.trace, other_rows.plan, other_errors);
+    ASSERT_EQ(other_errors.count, 2U);
+    for (const InputError& error : other_errors.list) {
         EXPECT_EQ(error.field, "session");
         EXPECT_TRUE(says(error.remedy, "leave --session-headers agentx out"));
     }
-    EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
+    EXPECT_EQ(other_errors.list[1].value, std::string(80, 'x'));
 }
 
 // 4,095, 4,096 and 4,097 bytes of fields.

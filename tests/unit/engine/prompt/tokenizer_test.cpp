@@ -28,7 +28,7 @@ using Texts = std::vector<std::string>;
 
 // Oniguruma's documentation (doc/RE): \h is a hex digit, \uHHHH a code point, && an intersection,
 // {n,m}+ and {n}? repeat what is before once more, \p{Han} the script.
-TEST(Pattern, ReadsOnigurumasSyntax) {
+TEST(Pattern, ReadsTheSyntaxOfOtherEngines) {
     EXPECT_EQ(matches(R"(\h+)", "x1aFg"), Texts({"1aF"}));
     EXPECT_EQ(matches(R"([\h_]+)", "x1_aFg"), Texts({"1_aF"}));
     EXPECT_EQ(matches(R"(\u00e9)", "e\u00e9"), Texts({"\u00e9"}));
@@ -43,10 +43,8 @@ TEST(Pattern, ReadsOnigurumasSyntax) {
     EXPECT_EQ(matches(R"(\p{^L}+)", "a12b"), Texts({"12"}));
     EXPECT_EQ(matches(R"([\p{^Han}&&\p{L}]+)", "ab\u4e2d"), Texts({"ab"}));
     EXPECT_EQ(matches("a{x|b{", "a{x b{"), Texts({"a{x", "b{"}));
-}
-
-// Rank files come with expressions of Rust's regex crates, where \pX is a property of one letter.
-TEST(Pattern, ReadsWhatOtherEnginesRead) {
+    // Rank files come with expressions of Rust's regex crates, where \pX is a property of one
+    // letter.
     EXPECT_EQ(matches(R"(\pL+)", "ab1\u4e2d"), Texts({"ab", "\u4e2d"}));
     EXPECT_EQ(matches(R"(\PN+)", "ab1c"), Texts({"ab", "c"}));
     // The compiled code has a stack of its own; where a search runs out of it, the interpreter goes
@@ -145,7 +143,7 @@ TEST(TokenizerSteps, CutAsTheReferenceDoes) {
     EXPECT_EQ(metaspace(R"("always","split":false})"), Texts({"▁", "ab", "▁", "a", "▁", "b"}));
 }
 
-TEST(TokenizerSteps, NormalizeAsTheReferenceDoes) {
+TEST(TokenizerSteps, NormalizeAndDecodeAsTheReferenceDoes) {
     const auto normal = [](const std::string& step, std::string_view text) {
         return encoded(make("normalizer", step), text);
     };
@@ -163,9 +161,6 @@ TEST(TokenizerSteps, NormalizeAsTheReferenceDoes) {
     EXPECT_EQ(unknown(""), Texts({"ab"}));
     EXPECT_EQ(unknown(R"(,"unk_token":"_","fuse_unk":true)"), Texts({"a", "_", "b"}));
     EXPECT_EQ(unknown(R"(,"unk_token":"_","fuse_unk":false)"), Texts({"a", "_", "_", "b"}));
-}
-
-TEST(TokenizerSteps, DecodeAsTheReferenceDoes) {
     const auto decoded = [](const std::string& step, const Texts& texts) {
         std::vector<TokenId> ids;
         for (const std::string& text : texts) {
@@ -232,9 +227,6 @@ TEST(TokenizerFile, RefusesModelsThatItCannotMean) {
     refuses(file(R"({"type":"BPE","vocab":{"a":0,"b":0},"merges":[]})"),
             "two of its tokens have the id 0: 'a' and 'b'");
     refuses(file(R"({"type":"BPE","vocab":{"a":0}})"), "its model has no 'merges'");
-}
-
-TEST(TokenizerFile, RefusesWhatLacksItsTokensOrIds) {
     const auto merging = [](const std::string& merge) {
         return file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[)" + merge + "]}");
     };
@@ -260,7 +252,7 @@ TEST(TokenizerFile, RefusesWhatLacksItsTokensOrIds) {
 }
 
 // As in the files of GPT-4 and GPT-4o: ids without a token behind the last merged one.
-TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
+TEST(TokenizerFile, RefusesHolesAndUnknownSteps) {
     const auto holding = [](const std::string& vocabulary) {
         return file(R"({"type":"BPE","vocab":{)" + vocabulary + R"(},"merges":["a b"]})",
                     R"(,"added_tokens":[{"id":9,"content":"<end>","special":true}])");
@@ -272,9 +264,6 @@ TEST(TokenizerFile, TakesHolesAmongSpecialIdsOnly) {
     refuses(holding(R"("a":0,"b":4,"ab":5,"<end>":9)"), "no token has the id 1, nor 2 others");
     takes(holding(R"("a":0,"b":1,"ab":10)"
                   R"(,"c":2,"d":3,"e":4,"f":5,"g":6,"h":7,"i":8)"));  // 9 is an added one
-}
-
-TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
     refuses(with("normalizer", R"({"type":"Nmt"})"), "a normalizer of type 'Nmt'");
     refuses(with("normalizer", R"({"type":"Replace","pattern":{},"content":"x"})"),
             "neither a String nor a Regex");
@@ -297,7 +286,7 @@ TEST(TokenizerFile, RefusesStepsThatItDoesNotKnow) {
 }
 
 // Letters that stand for no byte: tokens and merges that no text leads to change nothing.
-TEST(TokenizerFile, PassesOverMergesThatAreNeverMade) {
+TEST(TokenizerFile, PassesOverMergesThatAreNeverMadeAndKnowsTekken) {
     std::string why;
     Result<TokenizerParts> parts =
         read_tokenizer(file(R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"中":3,"中a":4,"b中":5},)"
@@ -310,10 +299,7 @@ TEST(TokenizerFile, PassesOverMergesThatAreNeverMade) {
     tokenizer.encode("ab", ids);
     EXPECT_EQ(ids, std::vector<TokenId>{2});
     EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{3, 2}), "中ab");
-}
-
-// Mistral's tekken.json is known by its config.
-TEST(TokenizerFile, KnowsTekken) {
+    // Mistral's tekken.json is known by its config.
     refuses(R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
             R"("vocab":[]})",
             "its 'vocab' ends after 0 of 290 tokens");
@@ -355,16 +341,13 @@ std::string refusal(const std::string& ranks, const std::string& config) {
     return why;
 }
 
-TEST(RankFile, IsRecognisedByItsFirstLine) {
+TEST(RankFile, IsRecognisedAndRefusedByLine) {
     EXPECT_TRUE(is_rank_file("IQ== 0\nIg== 1\n"));
     EXPECT_TRUE(is_rank_file("IQ== 0\r\n"));
     EXPECT_TRUE(is_rank_file("IQ== 0"));
     for (const char* text : {"", "\n", "{}", "IQ==", "IQ== ", "IQ== x", "IQ= 0", "I?== 0", " 0"}) {
         EXPECT_FALSE(is_rank_file(text)) << text;
     }
-}
-
-TEST(RankFile, DamageIsNamedByLine) {
     const std::string ranks = kimi_file("tiktoken.model");
     const std::string config = kimi_file("tokenizer_config.json");
     EXPECT_TRUE(says(refusal(replaced(ranks, "Ig== 1\n", "Ig== one\n"), config),
@@ -384,10 +367,6 @@ TEST(RankFile, DamageIsNamedByLine) {
         says(refusal(ranks, config.substr(0, 40)), "tokenizer_config.json next to it is not JSON"));
     EXPECT_TRUE(says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
                      "an added token without an id"));
-}
-
-TEST(RankFile, UnknownCutsAreRefusedWithTheRemedy) {
-    const std::string ranks = kimi_file("tiktoken.model");
     EXPECT_TRUE(says(refusal(ranks, ""), "there is no tokenizer_config.json next to it"));
     EXPECT_TRUE(says(refusal(ranks, "{}"), "names no 'pat_str'"));
     EXPECT_TRUE(says(refusal(ranks, "{}"), "take the model's tokenizer.json"));
@@ -457,7 +436,7 @@ TEST(RankFile, TheNumberOfRanksTellsWhoseTheyAre) {
 }
 
 // p50k_base: the rank 50256 is that of a special token, and no line has it. Another hole is damage.
-TEST(RankFile, TakesTheHoleOfP50k) {
+TEST(RankFile, TakesTheHoleOfP50kAndTekkenSaysWhatItLacks) {
     const auto with_hole = [](std::uint32_t hole) {
         const std::string line = " " + std::to_string(hole) + "\n";
         std::string text = made_up(50'281);
@@ -474,26 +453,24 @@ TEST(RankFile, TakesTheHoleOfP50k) {
     EXPECT_EQ(ids, std::vector<TokenId>{50'256});
     EXPECT_TRUE(says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255"));
     EXPECT_TRUE(says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257"));
-}
-
-TEST(RankFile, TekkenSaysWhatItLacks) {
     JsonDocument document;
-    std::string why;
+    std::string other_why;
     const std::string text =
         R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
         R"("vocab":[{"rank":0,"token_bytes":"AA=="}]})";
-    EXPECT_FALSE(read_tekken(document.parse(text).value(), why));
-    EXPECT_TRUE(says(why, "its 'vocab' ends after 1 of 290 tokens"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), why));
-    EXPECT_TRUE(says(why, "entry 0 of its 'vocab'"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), why));
-    EXPECT_TRUE(says(why, "lacks pattern, default_vocab_size"));
+    EXPECT_FALSE(read_tekken(document.parse(text).value(), other_why));
+    EXPECT_TRUE(says(other_why, "its 'vocab' ends after 1 of 290 tokens"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), other_why));
+    EXPECT_TRUE(says(other_why, "entry 0 of its 'vocab'"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), other_why));
+    EXPECT_TRUE(says(other_why, "lacks pattern, default_vocab_size"));
     const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), why));
-    EXPECT_TRUE(says(why, "entry 1 of its 'vocab' gives the rank 0 twice"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), other_why));
+    EXPECT_TRUE(says(other_why, "entry 1 of its 'vocab' gives the rank 0 twice"));
     const std::string huge = base64(std::string(4097, 'a'));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), why));
-    EXPECT_TRUE(says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
+    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), other_why));
+    EXPECT_TRUE(
+        says(other_why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
 }
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
@@ -507,7 +484,7 @@ std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
 
 using Sizes = std::vector<std::size_t>;
 
-TEST(TextCuts, ComeEachSoManyCodePointsAndInLongRuns) {
+TEST(TextCuts, ComeInLongRunsAndCostKimiTokens) {
     EXPECT_EQ(cuts_of("abcdef", {}), Sizes({6}));
     EXPECT_EQ(cuts_of("abcdef", {6, 0}), Sizes({6}));
     EXPECT_EQ(cuts_of("abcdefg", {6, 0}), Sizes({6, 1}));
@@ -516,11 +493,8 @@ TEST(TextCuts, ComeEachSoManyCodePointsAndInLongRuns) {
     EXPECT_EQ(cuts_of("abcde fghi", {0, 4}), Sizes({4, 6}));
     EXPECT_EQ(cuts_of("abcde     f", {8, 4}), Sizes({4, 4, 3}));
     EXPECT_EQ(cuts_of("", {8, 4}), Sizes());
-}
-
-// token-exact.md, section 4, row K: a text of words of four bytes gains a token per cut that falls
-// behind a blank, none where the cut falls just before one.
-TEST(TextCuts, OfKimiCostATokenUnlessTheyFallBeforeABlank) {
+    // token-exact.md, section 4, row K: a text of words of four bytes gains a token per cut that
+    // falls behind a blank, none where the cut falls just before one.
     Tokenizer tokenizer = load_tokenizer("kimi_ranks");
     std::string text = "the";
     while (text.size() < 1'000'000) {
@@ -568,13 +542,10 @@ void hold_against_reference(const std::string& name) {
     }
 }
 
-TEST(TokenizerGolden, SmallTokenizersAgreeWithTheReference) {
+TEST(TokenizerGolden, TokenizersAgreeWithTheReference) {
     for (const std::string& name : small_tokenizers()) {
         hold_against_reference(name);
     }
-}
-
-TEST(TokenizerGolden, RealTokenizersAgreeWithTheReference) {
     const std::vector<std::string> names = real_tokenizers();
     if (names.empty()) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;

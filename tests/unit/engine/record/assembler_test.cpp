@@ -70,7 +70,7 @@ TEST(Assembler, StampsEveryStepOfAChatStream) {
 }
 
 // Every way to cut the same stream into parts gives the same record.
-TEST(Assembler, CutsDoNotMatter) {
+TEST(Assembler, CutsDoNotMatterAndEachTokenIsCounted) {
     const std::string event = std::string("data: ") + role_chunk + "\n\n";
     const std::string token =
         "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xC3\xA4\"}}]}\n\n";
@@ -85,10 +85,7 @@ TEST(Assembler, CutsDoNotMatter) {
         digest.add("\xC3\xA4");
         ASSERT_EQ(record.output_digest, digest.value());
     }
-}
-
-// Reasoning starts the first token, content the first content; both are in the digest in order.
-TEST(Assembler, ReasoningIsATokenAndNotContent) {
+    // Reasoning starts the first token, content the first content; both are in the digest in order.
     OneRow row;
     row.fire(0).head(10);
     row.data(20, R"({"id":"x","choices":[{"index":0,"delta":{"reasoning_content":"Let"}}]})");
@@ -101,27 +98,24 @@ TEST(Assembler, ReasoningIsATokenAndNotContent) {
     EXPECT_EQ(record.output_digest, digest.value());
     EXPECT_EQ(values_of(record, "output_tokens, tokens_source"), "3, chunks");
     EXPECT_FALSE(record.chunk_tokens_known);
-}
-
-// Continuous usage: differences are the tokens of each chunk; a token that shows no text is counted
-// to the chunk after it.
-TEST(Assembler, ContinuousUsageCountsEachChunk) {
+    // Continuous usage: differences are the tokens of each chunk; a token that shows no text is
+    // counted to the chunk after it.
     const auto with_usage = [](const char* delta, int tokens) {
         return std::string(R"({"id":"x","choices":[{"index":0,"delta":{)") + delta +
                R"(},"finish_reason":null}],"usage":{"prompt_tokens":25,"completion_tokens":)" +
                std::to_string(tokens) + "}}";
     };
-    OneRow row;
-    row.fire(0).head(10).data(20, with_usage(R"("role":"assistant","content":"")", 0));
-    row.data(30, with_usage(R"("content":"lo wor")", 3));
-    row.data(35, with_usage("", 4));
-    row.data(40, with_usage(R"("content":"ld")", 6)).done(50);
-    const Record& record = row.end(60);
-    ASSERT_TRUE(record.chunk_tokens_known);
-    EXPECT_EQ(values_of(record, "chunk_tokens, output_tokens, tokens_source"),
+    OneRow other_row;
+    other_row.fire(0).head(10).data(20, with_usage(R"("role":"assistant","content":"")", 0));
+    other_row.data(30, with_usage(R"("content":"lo wor")", 3));
+    other_row.data(35, with_usage("", 4));
+    other_row.data(40, with_usage(R"("content":"ld")", 6)).done(50);
+    const Record& other_record = other_row.end(60);
+    ASSERT_TRUE(other_record.chunk_tokens_known);
+    EXPECT_EQ(values_of(other_record, "chunk_tokens, output_tokens, tokens_source"),
               "[3,3], 6, continuous");
-    EXPECT_DOUBLE_EQ(record.tpot_ns.value(), 10.0 / 5);
-    EXPECT_EQ(row.assembler.counts().tokens, 6u);
+    EXPECT_DOUBLE_EQ(other_record.tpot_ns.value(), 10.0 / 5);
+    EXPECT_EQ(other_row.assembler.counts().tokens, 6u);
 }
 
 // Token ids count each chunk where the server sends them with all of them, and not when one lacks
@@ -149,7 +143,7 @@ TEST(Assembler, TokenIdsCountEachChunk) {
 }
 
 // The id of the first event goes before the header; the header serves where no event has one.
-TEST(Assembler, ResponseIdIsTheEventsElseTheHeaders) {
+TEST(Assembler, TakesTheResponseIdAndTheReceiveDelay) {
     Assembling bench(ScriptTrace(4));
     const char* fields = "content-type: text/event-stream; charset=utf-8\r\nx-request-id: abc\r\n";
     EXPECT_EQ(
@@ -162,17 +156,15 @@ TEST(Assembler, ResponseIdIsTheEventsElseTheHeaders) {
                   .end(3)
                   .response_id,
               "abc");
-}
-
-// How long bytes may have waited, as the engine says it with the end; of a row that got none,
-// nothing.
-TEST(Assembler, KeepsTheReceiveDelayOfTheEnd) {
-    Assembling bench(ScriptTrace(4));
-    EXPECT_EQ(Script(bench.assembler, 0).fire(0).head(10).text(300, "a").end(400).receive_delay_ns,
-              Script::waited_ns);
+    // How long bytes may have waited, as the engine says it with the end; of a row that got none,
+    // nothing.
+    Assembling other_bench(ScriptTrace(4));
+    EXPECT_EQ(
+        Script(other_bench.assembler, 0).fire(0).head(10).text(300, "a").end(400).receive_delay_ns,
+        Script::waited_ns);
     Event end = Script::ended(1, 400, Outcome::truncated);
     end.waited_ns = Event::no_wait;
-    Script silent(bench.assembler, 1);
+    Script silent(other_bench.assembler, 1);
     silent.fire(0);
     EXPECT_EQ(silent.end_with(end).receive_delay_ns, std::nullopt);
 }
@@ -202,7 +194,7 @@ TEST(Assembler, SavesTheFirstAnswers) {
 }
 
 // Rows are strangers to each other: interleaved answers give what they would give alone.
-TEST(Assembler, InterleavedRowsDoNotTouch) {
+TEST(Assembler, InterleavedRowsAndStrayEventsDoNotTouch) {
     Assembling bench(ScriptTrace(4));
     Script good(bench.assembler, 0);
     Script bad(bench.assembler, 1);
@@ -215,10 +207,7 @@ TEST(Assembler, InterleavedRowsDoNotTouch) {
     good.text(7, "b");
     EXPECT_EQ(bad.end(8).outcome, Outcome::bad_event);
     EXPECT_EQ(values_of(good.usage(9, 4).done(9).end(10), "outcome, chunk_ns"), "ok, [5,7]");
-}
-
-// Events of rows that ended, of rows that are not in the plan, and second heads are ignored.
-TEST(Assembler, StrayEventsAreCountedAndIgnored) {
+    // Events of rows that ended, of rows that are not in the plan, and second heads are ignored.
     OneRow row;
     row.fire(0).head(1).text(2, "a");
     row.assembler.consume(Script::event(EventKind::head, 0, 3), {});
@@ -235,7 +224,7 @@ TEST(Assembler, StrayEventsAreCountedAndIgnored) {
 
 // Rows without an end get their record at the end all the same: in flight is cancelled, the rest
 // was not sent.
-TEST(Assembler, EveryRowHasARecordAtTheEnd) {
+TEST(Assembler, EveryRowHasARecordOfWhatTheTraceSays) {
     Assembling bench(ScriptTrace(4));
     Script(bench.assembler, 2).fire(0).head(1).text(2, "a");
     Script(bench.assembler, 1).fire(0).end(3, Outcome::truncated);
@@ -251,19 +240,16 @@ TEST(Assembler, EveryRowHasARecordAtTheEnd) {
     EXPECT_EQ(bench.assembler.counts().unended, 3u);
     EXPECT_EQ(bench.assembler.counts().ended, 4u);
     EXPECT_EQ(bench.assembler.rows_open(), 0u);
-}
-
-// What the trace says of a row is in its record: session, turn, kept columns, expected hits.
-TEST(Assembler, CarriesWhatTheTraceSays) {
+    // What the trace says of a row is in its record: session, turn, kept columns, expected hits.
     ScriptTrace input(2);
     input.trace.sessions = {"s-9"};
     input.trace.kept = {"", R"({"type":"text"})"};
     input.trace.rows[1].session = 0;
     input.trace.rows[1].turn = 2;
     input.plan.rows[1].expected_cached_tokens = 512;
-    Assembling bench(input);
+    Assembling other_bench(input);
     const Record& record =
-        Script(bench.assembler, 1).end_with(Script::ended(1, 0, Outcome::not_sent));
+        Script(other_bench.assembler, 1).end_with(Script::ended(1, 0, Outcome::not_sent));
     EXPECT_EQ(values_of(record, "session, turn"), "s-9, 2");
     EXPECT_EQ(record.kept, R"({"type":"text"})");
     EXPECT_EQ(
@@ -303,11 +289,8 @@ TEST(Dialects, RepeatedTextIsReadOnce) {
         digests[repeats ? 1 : 0] = record.output_digest;
     }
     EXPECT_EQ(digests[0], digests[1]);
-}
-
-// A described server that thinks first and repeats both texts: each is read once, and a stamp is
-// that of the event in which it grew.
-TEST(Dialects, RepeatedReasoningIsReadOnce) {
+    // A described server that thinks first and repeats both texts: each is read once, and a stamp
+    // is that of the event in which it grew.
     std::string why;
     const Result<ApiTemplate> form = read_api_template(
         R"({"path":"/p","body":{"p":"{prompt}","n":"{output_length}"},"repeats_text":true,)"
@@ -357,7 +340,7 @@ TEST(Dialects, WholeAnswersHaveNoFirstToken) {
 
 // Dynamo says who answers in its first event and how long it took in its last one: both are in the
 // record as they were said; what is too long is left out whole.
-TEST(Dialects, WorkersAreRecorded) {
+TEST(Dialects, TellWorkersAndTakeLinesForEvents) {
     const std::string first = R"({"choices":[{"index":0,"delta":{"content":"a"}}],"nvext":)";
     const std::string last =
         R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":4},"nvext":)";
@@ -377,10 +360,7 @@ TEST(Dialects, WorkersAreRecorded) {
     EXPECT_EQ(worker(R"({"worker_id":)" + text(worker_bytes_max) + "}", "{}"),
               R"({"worker_id":)" + text(worker_bytes_max) + "}");
     EXPECT_EQ(worker(R"({"worker_id":)" + text(worker_bytes_max + 1) + "}", "{}"), "");
-}
-
-// Ollama's lines: one event each; nothing is asked of the content type.
-TEST(Dialects, LinesAreEvents) {
+    // Ollama's lines: one event each; nothing is asked of the content type.
     OneRow row("ollama");
     row.fire(0).head(10, 200, "Content-Type: application/x-ndjson\r\n");
     row.chunk(20, "{\"response\":\"a\",\"done\":false}\n");
@@ -622,7 +602,7 @@ Record record_of(const Due& due, const Event& end) {
     return UsersRows().record_of(due, end);
 }
 
-TEST(UsersEvents, AreInTheRecord) {
+TEST(UsersEvents, AreInTheRecordForEachAttempt) {
     for_each_due([](const Due& due) {
         const Record record = record_of(due, end_of(due.request, Outcome::timeout_first_byte, 0));
         EXPECT_EQ(record.row, 1u);
@@ -644,14 +624,12 @@ TEST(UsersEvents, AreInTheRecord) {
             .censored);
     const Record unsent = record_of(due, end_of(due.request, Outcome::not_sent, event_censored));
     EXPECT_EQ(values_of(unsent, "censored, ended_ns"), "false, null");
-}
-
-// The next attempt of a request is a request of its own, by the same number.
-TEST(UsersEvents, OfOneRequestSentTwice) {
+    // The next attempt of a request is a request of its own, by the same number.
     UsersRows rows;
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
-        const Due due = due_of_user(Phase::profile, attempt, false);
-        const Record record = rows.record_of(due, end_of(due.request, Outcome::truncated, 0));
+        const Due other_due = due_of_user(Phase::profile, attempt, false);
+        const Record record =
+            rows.record_of(other_due, end_of(other_due.request, Outcome::truncated, 0));
         EXPECT_EQ(record.attempt, attempt);
         EXPECT_EQ(record.request, attempt);
         EXPECT_EQ(record.fired_ns, 700);

@@ -169,19 +169,16 @@ TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
 }
 
 // A row that is sent again finds all of its own blocks but the last token's.
-TEST(RunForecast, FindsItsFirstTry) {
+TEST(RunForecast, FindsItsFirstTryAndEarlierSegments) {
     Trace trace{.block_size = block, .name_spaces = 1};
     append_row(trace, {.input_length = 3 * block, .output_length = 1}, {1, 2, 3});
     RunForecast forecast(trace, plan_of(trace), rules_for({}), nullptr);
     EXPECT_EQ(forecast.fired(due_of_row(0)).tokens, 0U);
     EXPECT_EQ(forecast.fired(due_of_row(0)).tokens, 2 * block);
-}
-
-// Of a run that is resumed: what left in earlier segments is in the cache.
-TEST(RunForecast, KnowsEarlierSegments) {
-    const Trace trace = make_trace(4, true, 1);
-    Plan plan = plan_of(trace);
-    RunForecast whole(trace, plan, rules_for({}), nullptr);
+    // Of a run that is resumed: what left in earlier segments is in the cache.
+    const Trace other_trace = make_trace(4, true, 1);
+    Plan plan = plan_of(other_trace);
+    RunForecast whole(other_trace, plan, rules_for({}), nullptr);
     RowEnds ends;
     for (std::uint32_t row = 0; row < 50; ++row) {
         (void)whole.fired(due_of_row(row));
@@ -189,8 +186,8 @@ TEST(RunForecast, KnowsEarlierSegments) {
     }
     ends[60] = false;  // it was not sent
     std::erase_if(plan.rows, [](const Planned& planned) { return planned.row < 50; });
-    RunForecast resumed(trace, plan, rules_for({}), &ends);
-    for (std::uint32_t row = 50; row < trace.rows.size(); ++row) {
+    RunForecast resumed(other_trace, plan, rules_for({}), &ends);
+    for (std::uint32_t row = 50; row < other_trace.rows.size(); ++row) {
         EXPECT_EQ(resumed.fired(due_of_row(row)).tokens, whole.fired(due_of_row(row)).tokens);
     }
 }
@@ -255,7 +252,7 @@ TEST(TurnEnds, TheRowBeforeInTheSession) {
 }
 
 // In the order of the trace, which is that of time, not of the file.
-TEST(TurnEnds, InTheOrderOfTheTrace) {
+TEST(TurnEnds, InTheOrderOfTheTraceWhereTheyAreKnown) {
     ScriptTrace input = trace_of({0, 0});
     std::swap(input.trace.rows[0].index, input.trace.rows[1].index);
     Bench bench(input);
@@ -270,42 +267,37 @@ TEST(TurnEnds, InTheOrderOfTheTrace) {
     gaps.end(0, 50);
     EXPECT_EQ(gaps.overtaken(1, 49), true);
     EXPECT_EQ(gaps.overtaken(1, 50), false);
-}
-
-// Where the trace says what a row waited for, its session says nothing, and what it did not wait
-// for has not been overtaken.
-TEST(TurnEnds, WhatTheRowWaitedFor) {
-    Bench bench(trace_of({0, 0, 0, 0, -1}, {{2, 0, answer, 7},
-                                            {3, 1, sending, 0},
-                                            {4, 0, answer, 0},
-                                            {4, 1, answer, 0},
-                                            {4, 2, sending, 0}}));
-    bench.end(0, 50);
-    EXPECT_EQ(bench.overtaken(2, 49), true);
-    EXPECT_EQ(bench.overtaken(2, 50), false);  // whatever row 1 does
-    EXPECT_EQ(bench.overtaken(3, 0), std::nullopt);
-    EXPECT_EQ(bench.overtaken(4, 100), true);  // row 1 is open
-    bench.end(1, 90);
-    EXPECT_EQ(bench.overtaken(4, 100), false);
-    EXPECT_EQ(bench.overtaken(4, 60), true);
-}
-
-// A turn that was not sent, or is not selected, has no end; one that is known to be late counts.
-TEST(TurnEnds, EndsThatNobodyKnows) {
-    ScriptTrace input = trace_of({0, 0, 0, 1}, {{2, 0, answer, 0}, {2, 1, answer, 0}});
+    // Where the trace says what a row waited for, its session says nothing, and what it did not
+    // wait for has not been overtaken.
+    Bench other_bench(trace_of({0, 0, 0, 0, -1}, {{2, 0, answer, 7},
+                                                  {3, 1, sending, 0},
+                                                  {4, 0, answer, 0},
+                                                  {4, 1, answer, 0},
+                                                  {4, 2, sending, 0}}));
+    other_bench.end(0, 50);
+    EXPECT_EQ(other_bench.overtaken(2, 49), true);
+    EXPECT_EQ(other_bench.overtaken(2, 50), false);  // whatever row 1 does
+    EXPECT_EQ(other_bench.overtaken(3, 0), std::nullopt);
+    EXPECT_EQ(other_bench.overtaken(4, 100), true);  // row 1 is open
+    other_bench.end(1, 90);
+    EXPECT_EQ(other_bench.overtaken(4, 100), false);
+    EXPECT_EQ(other_bench.overtaken(4, 60), true);
+    // A turn that was not sent, or is not selected, has no end; one that is known to be late
+    // counts.
+    input = trace_of({0, 0, 0, 1}, {{2, 0, answer, 0}, {2, 1, answer, 0}});
     input.plan.rows.erase(input.plan.rows.begin());
-    Bench bench(input);
-    bench.end(1, 50);
-    EXPECT_EQ(bench.overtaken(1, 0), std::nullopt);
-    EXPECT_EQ(bench.overtaken(2, 50), std::nullopt);
-    EXPECT_EQ(bench.overtaken(2, 49), true);
-    bench.end(1, std::nullopt);
-    EXPECT_EQ(bench.overtaken(2, 0), std::nullopt);
+    Bench third_bench(input);
+    third_bench.end(1, 50);
+    EXPECT_EQ(third_bench.overtaken(1, 0), std::nullopt);
+    EXPECT_EQ(third_bench.overtaken(2, 50), std::nullopt);
+    EXPECT_EQ(third_bench.overtaken(2, 49), true);
+    third_bench.end(1, std::nullopt);
+    EXPECT_EQ(third_bench.overtaken(2, 0), std::nullopt);
 }
 
 // What ended in an earlier segment was over before this one began, though the instants of segments
 // overlap; a row that was lost there has no end. Records may name any row.
-TEST(TurnEnds, OverSegments) {
+TEST(TurnEnds, OverSegmentsAndOfOneSide) {
     const RowEnds earlier = {{0, true}, {1, false}, {4'000'000'000u, true}};
     ScriptTrace input = trace_of({0, 1, 0, 1});
     input.plan.rows.erase(input.plan.rows.begin(), input.plan.rows.begin() + 2);
@@ -313,11 +305,8 @@ TEST(TurnEnds, OverSegments) {
     EXPECT_EQ(bench.overtaken(2, -50), false);
     EXPECT_EQ(bench.overtaken(2, 50), false);
     EXPECT_EQ(bench.overtaken(3, 50), std::nullopt);
-}
-
-// Dual fire: a conversation with one server waits for none of the other's answers.
-TEST(TurnEnds, OfOneSide) {
-    ScriptTrace input = trace_of({0, 0});
+    // Dual fire: a conversation with one server waits for none of the other's answers.
+    input = trace_of({0, 0});
     for (Planned& planned : input.plan.rows) {
         planned.side = Side::a;
     }
@@ -326,9 +315,9 @@ TEST(TurnEnds, OfOneSide) {
         planned.side = Side::b;
         input.plan.rows.push_back(planned);
     }
-    const RowEnds earlier = {{sending_number(0, 0, Side::b), true}};
-    TurnEnds a(input.trace, input.plan, &earlier, Side::a);
-    TurnEnds b(input.trace, input.plan, &earlier, Side::b);
+    const RowEnds other_earlier = {{sending_number(0, 0, Side::b), true}};
+    TurnEnds a(input.trace, input.plan, &other_earlier, Side::a);
+    TurnEnds b(input.trace, input.plan, &other_earlier, Side::b);
     EXPECT_EQ(a.overtaken(input.trace.rows[1], 50), true);  // still open there
     EXPECT_EQ(b.overtaken(input.trace.rows[1], 50), false);
     a.end(input.trace.rows[0], 40);
@@ -369,17 +358,14 @@ Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_deli
 }
 
 // What the engine saw goes first, whatever had come before; tokens that came keep their stamps.
-TEST(FillRecord, TheEnginesOutcomeGoesFirst) {
+TEST(FillRecord, TheEnginesOutcomeThenTheStatusDecide) {
     const auto tell = [](Script& row) { row.head(1).text(2, "a"); };
     const Record record = record_of(tell, Outcome::timeout_idle);
     EXPECT_EQ(values_of(record, "outcome, ttft_ns, done_ns, ended_ns"),
               "timeout_idle, 2, null, 1000");
     EXPECT_EQ(record_of([](Script& row) { row.head(1, 500); }, Outcome::truncated).outcome,
               Outcome::truncated);
-}
-
-// Each class of status has its outcome, and the message is the server's.
-TEST(FillRecord, StatusDecidesAndTheMessageIsKept) {
+    // Each class of status has its outcome, and the message is the server's.
     const auto with = [](std::uint16_t status) {
         static std::uint16_t current;
         current = status;
@@ -394,15 +380,15 @@ TEST(FillRecord, StatusDecidesAndTheMessageIsKept) {
     EXPECT_EQ(with(503).outcome, Outcome::http_5xx);
     EXPECT_EQ(with(204).outcome, Outcome::bad_content);
     EXPECT_EQ(with(700).outcome, Outcome::bad_http);
-    const Record record = with(404);
-    EXPECT_EQ(
-        values_of(record, "error, status, first_byte_ns, done_ns, first_token_ns, output_tokens"),
-        "no such model, 404, 2, 1000, null, null");
-    EXPECT_FALSE(record.output_digest.has_value());
+    const Record other_record = with(404);
+    EXPECT_EQ(values_of(other_record,
+                        "error, status, first_byte_ns, done_ns, first_token_ns, output_tokens"),
+              "no such model, 404, 2, 1000, null, null");
+    EXPECT_FALSE(other_record.output_digest.has_value());
 }
 
 // A 200 that is encoded, or of another content type, is no stream of the API.
-TEST(FillRecord, ForeignContentIsBadContent) {
+TEST(FillRecord, ForeignContentIsBadContentLaxTypesAreNot) {
     const Record encoded = record_of([](Script& row) {
         row.head(1, 200, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n");
         row.chunk(2, "\x1F\x8B\n\n");
@@ -422,10 +408,7 @@ TEST(FillRecord, ForeignContentIsBadContent) {
     const Record empty =
         record_of([](Script& row) { row.head(1, 200, "Content-Type: text/html\r\n"); });
     EXPECT_EQ(empty.error, "content-type: text/html");
-}
-
-// No content type, or one in other letters and with parameters, is read as a stream.
-TEST(FillRecord, LaxContentTypesAreRead) {
+    // No content type, or one in other letters and with parameters, is read as a stream.
     EXPECT_EQ(record_of([](Script& row) { row.head(1, 200, "").text(2, "a"); }).outcome,
               Outcome::ok);
     EXPECT_EQ(record_of([](Script& row) {
@@ -438,7 +421,7 @@ TEST(FillRecord, LaxContentTypesAreRead) {
 }
 
 // An error inside a 200 is a failure even when tokens came and `[DONE]` follows (vLLM does that).
-TEST(FillRecord, ErrorsInTheStreamAreFailures) {
+TEST(FillRecord, ErrorsInTheStreamAndMissingEndsAreFailures) {
     const Record record = record_of([](Script& row) {
         row.head(1).text(2, "a");
         row.data(3, R"({"error":{"message":"Internal server error","type":"InternalServerError",)"
@@ -461,10 +444,7 @@ TEST(FillRecord, ErrorsInTheStreamAreFailures) {
     });
     EXPECT_EQ(values_of(given_up, "outcome, error, finish_reason, output_tokens"),
               "stream_error, abort, abort, 1");
-}
-
-// A close-delimited answer is complete only with a finish or `[DONE]`.
-TEST(FillRecord, CloseDelimitedNeedsAnEnding) {
+    // A close-delimited answer is complete only with a finish or `[DONE]`.
     const auto tokens = [](Script& row) { row.head(1).text(2, "a"); };
     EXPECT_EQ(record_of(tokens, Outcome::ok, true).outcome, Outcome::truncated);
     EXPECT_EQ(record_of(tokens, Outcome::ok, false).outcome, Outcome::ok);
@@ -531,7 +511,7 @@ TEST(FillRecord, StreamsNeedTheirEndMark) {
 }
 
 // Usage counts wherever it stands, also behind the end marker; text there does not.
-TEST(FillRecord, UsageCountsBehindTheEndMarker) {
+TEST(FillRecord, CountsUsageBehindTheEndMarkerAndHiddenTokens) {
     const Record record =
         record_of([](Script& row) { row.head(1).text(2, "a").done(3).usage(4, 4).text(5, "b"); });
     EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source, usage_event_ns"),
@@ -548,27 +528,24 @@ TEST(FillRecord, UsageCountsBehindTheEndMarker) {
         row.usage(4, 0).done(4);
     });
     EXPECT_EQ(values_of(none, "outcome, output_tokens, tokens_source"), "no_tokens, 0, usage");
-}
-
-// llama.cpp holds back half a character: of one token, only the count is seen.
-TEST(FillRecord, TokensThatOnlyTheServerSaw) {
+    // llama.cpp holds back half a character: of one token, only the count is seen.
     static int tokens;
     const auto tell = [](Script& row) {
         row.head(1).data(2, R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})");
         row.usage(3, tokens).done(4);
     };
     for (tokens = 0; tokens <= 4; ++tokens) {
-        const Record record = record_of(tell);
-        EXPECT_EQ(record.outcome, tokens == 0   ? Outcome::no_tokens
-                                  : tokens == 4 ? Outcome::ok
-                                                : Outcome::short_output);
-        EXPECT_EQ(record.output_tokens, tokens);
-        EXPECT_EQ(values_of(record, "ttft_ns, e2e_ns"), "null, null");
+        const Record other_record = record_of(tell);
+        EXPECT_EQ(other_record.outcome, tokens == 0   ? Outcome::no_tokens
+                                        : tokens == 4 ? Outcome::ok
+                                                      : Outcome::short_output);
+        EXPECT_EQ(other_record.output_tokens, tokens);
+        EXPECT_EQ(values_of(other_record, "ttft_ns, e2e_ns"), "null, null");
     }
 }
 
 // Short at asked - 1, ok at asked, long at asked + 1; only under exact, and only by a real count.
-TEST(FillRecord, LengthsAreExact) {
+TEST(FillRecord, LengthsAreExactAndOneInstantHasNoTpot) {
     static int tokens;
     const auto tell = [](Script& row) { row.head(1).text(2, "a").usage(3, tokens).done(3); };
     for (tokens = 3; tokens <= 5; ++tokens) {
@@ -584,11 +561,8 @@ TEST(FillRecord, LengthsAreExact) {
     }
     EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3); }).outcome,
               Outcome::ok);
-}
-
-// Several tokens in one chunk, and chunks that one read brought: the time between is not known. One
-// nanosecond apart is.
-TEST(FillRecord, TokensOfOneInstantHaveNoTpot) {
+    // Several tokens in one chunk, and chunks that one read brought: the time between is not known.
+    // One nanosecond apart is.
     const auto tpot = [](std::int64_t second_ns) {
         static std::int64_t at;
         at = second_ns;
@@ -607,7 +581,7 @@ TEST(FillRecord, TokensOfOneInstantHaveNoTpot) {
 }
 
 // A head that lost bytes in the ring says nothing: its type may be cut anywhere.
-TEST(FillRecord, LostHeadIsNoForeignAnswer) {
+TEST(FillRecord, LostBytesTaintAndNeverBlame) {
     const Record record = record_of([](Script& row) {
         row.part(0, "HTTP/1.1 200 OK\r\nContent-Type: text/ev");
         row.part(0, "", event_payload_dropped);
@@ -615,12 +589,9 @@ TEST(FillRecord, LostHeadIsNoForeignAnswer) {
     });
     EXPECT_EQ(record.outcome, Outcome::ok);
     EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
-}
-
-// A row that lost bytes in the ring keeps its stamps, is tainted, has no count of tokens, and is
-// never short, bad, truncated or without tokens on the ground of what was lost.
-TEST(FillRecord, LostBytesTaintAndNeverBlame) {
-    const Record record = record_of(
+    // A row that lost bytes in the ring keeps its stamps, is tainted, has no count of tokens, and
+    // is never short, bad, truncated or without tokens on the ground of what was lost.
+    const Record other_record = record_of(
         [](Script& row) {
             row.head(1).text(2, "a").chunk(3, "", event_payload_dropped);
             row.part(4, "data: {\"choi").part(5, "", event_payload_dropped).chunk(6, "}]}\n\n");
@@ -628,13 +599,14 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
             row.usage(7, 3);
         },
         Outcome::ok, true);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
-    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
-    EXPECT_FALSE(record.chunk_tokens_known);
-    EXPECT_FALSE(record.tokens_source || record.output_tokens || record.tpot_ns);
-    EXPECT_FALSE(record.prompt_tokens || record.prompt_tokens_off || record.cached_tokens);
-    EXPECT_FALSE(record.output_digest || record.finish_reason);
+    EXPECT_EQ(other_record.outcome, Outcome::ok);
+    EXPECT_EQ(other_record.tainted, std::vector<std::string>{"payload_dropped"});
+    EXPECT_EQ(other_record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
+    EXPECT_FALSE(other_record.chunk_tokens_known);
+    EXPECT_FALSE(other_record.tokens_source || other_record.output_tokens || other_record.tpot_ns);
+    EXPECT_FALSE(other_record.prompt_tokens || other_record.prompt_tokens_off ||
+                 other_record.cached_tokens);
+    EXPECT_FALSE(other_record.output_digest || other_record.finish_reason);
 }
 
 // The status comes with the end, too: a row whose head found the ring full is still refused where
@@ -715,7 +687,7 @@ TEST(FillRecord, CountsBeyondTheAskedAreOverTheLimit) {
 }
 
 // Whatever the limit was, the error names it, and what the server said before does not hide it.
-TEST(FillRecord, TheErrorNamesTheLimit) {
+TEST(FillRecord, TheErrorNamesTheCauseAndNoSecret) {
     const auto over = [](AnswerLimit limit) {
         OneRow row;
         row.fire(0).head(1).data(2, R"({"error":{"message":"slow down"}})");
@@ -727,11 +699,8 @@ TEST(FillRecord, TheErrorNamesTheLimit) {
     EXPECT_EQ(over(AnswerLimit::bytes), "the answer had more bytes than its limit of 18160128");
     EXPECT_EQ(over(AnswerLimit::head),
               "the answer's head or trailers had more than 65536 bytes or 256 fields");
-}
-
-// Secrets never stand in a record, and neither does half a one: each text is masked before it is
-// cut.
-TEST(FillRecord, MasksSecretsBeforeItCuts) {
+    // Secrets never stand in a record, and neither does half a one: each text is masked before it
+    // is cut.
     static const std::string secret = "sk-0123456789abcdef0123456789abcdef";
     static const std::string head(id_bytes_max - 10, 'i');
     const Record crossing = record_of(
@@ -749,16 +718,13 @@ TEST(FillRecord, MasksSecretsBeforeItCuts) {
         },
         Outcome::ok, false, [](AssemblerConfig& config) { config.secrets = {"sk-abc123"}; });
     EXPECT_EQ(record.error, "Incorrect API key: ***");
-}
-
-// Where nobody answered, the error is what the kernel said.
-TEST(FillRecord, KernelErrorsAreNamed) {
+    // Where nobody answered, the error is what the kernel said.
     Assembling bench(ScriptTrace(1));
     Event end = Script::ended(0, 4, Outcome::connect_failed);
     end.end.sys_errno = ECONNREFUSED;
-    const Record& record = Script(bench.assembler).end_with(end);
-    EXPECT_EQ(record.outcome, Outcome::connect_failed);
-    EXPECT_EQ(record.error, "ECONNREFUSED: Connection refused");
+    const Record& other_record = Script(bench.assembler).end_with(end);
+    EXPECT_EQ(other_record.outcome, Outcome::connect_failed);
+    EXPECT_EQ(other_record.error, "ECONNREFUSED: Connection refused");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(Periods, SeeRequestsThatAreOpen) {
 }
 
 // Fewer tokens by the usage than chunks came: the period in which the answer ended pays back.
-TEST(Periods, PayBackWhatWasCountedTooMuch) {
+TEST(Periods, PayBackAndWaitForWhatIsOutOfOrder) {
     const ScriptTrace input(1);
     Told told(with_periods(input));
     Script row(told.assembler);
@@ -90,33 +90,30 @@ TEST(Periods, PayBackWhatWasCountedTooMuch) {
     row.usage(1500 * ms, 1).done(1500 * ms).end(1500 * ms);
     told.periods.finish();
     EXPECT_EQ(all(told.periods.lines(), "output_tokens"), Numbers({3, -2}));
-}
-
-// A line is written 250 ms behind the end of its period, by the clock as by a stamp; what comes
-// before that in the wrong order is where it belongs, and what comes later is not lost.
-TEST(Periods, WaitForWhatIsOutOfOrder) {
-    const ScriptTrace input(5);
-    Told told(with_periods(input));
+    // A line is written 250 ms behind the end of its period, by the clock as by a stamp; what comes
+    // before that in the wrong order is where it belongs, and what comes later is not lost.
+    const ScriptTrace other_input(5);
+    Told other_told(with_periods(other_input));
     std::vector<Script> rows;
-    for (std::uint32_t row = 0; row < 5; ++row) {
-        rows.emplace_back(told.assembler, row);
+    for (std::uint32_t other_row = 0; other_row < 5; ++other_row) {
+        rows.emplace_back(other_told.assembler, other_row);
     }
     rows[0].fire(1100 * ms);
     rows[1].fire(999 * ms);
-    told.look(1250 * ms - 1);
-    EXPECT_EQ(told.periods.lines(), "");
-    told.look(1250 * ms);
-    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1}));
+    other_told.look(1250 * ms - 1);
+    EXPECT_EQ(other_told.periods.lines(), "");
+    other_told.look(1250 * ms);
+    EXPECT_EQ(all(other_told.periods.lines(), "released"), Numbers({1}));
     rows[2].fire(998 * ms);
     rows[3].fire(2250 * ms - 1);
-    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1}));
+    EXPECT_EQ(all(other_told.periods.lines(), "released"), Numbers({1}));
     rows[4].fire(2250 * ms);
-    EXPECT_EQ(all(told.periods.lines(), "released"), Numbers({1, 2}));
-    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({1, 3}));
+    EXPECT_EQ(all(other_told.periods.lines(), "released"), Numbers({1, 2}));
+    EXPECT_EQ(all(other_told.periods.lines(), "in_flight"), Numbers({1, 3}));
 }
 
 // An idle period has its line, too; behind the last end there is none.
-TEST(Periods, WriteIdlePeriods) {
+TEST(Periods, WriteIdlePeriodsAndEndWithTheRun) {
     const ScriptTrace input(1);
     Told told(with_periods(input));
     Script row(told.assembler);
@@ -130,28 +127,24 @@ TEST(Periods, WriteIdlePeriods) {
     told.periods.finish();
     EXPECT_EQ(all(told.periods.lines(), "period"), Numbers({0, 1, 2, 3, 4, 5, 6, 7, 8}));
     EXPECT_EQ(all(told.periods.lines(), "ended"), Numbers({0, 0, 0, 0, 0, 0, 1, 0, 0}));
-}
-
-// The run is over before its first second is; nothing that began has no line.
-TEST(Periods, EndWithTheRun) {
-    const ScriptTrace input(1);
+    // The run is over before its first second is; nothing that began has no line.
     Told nothing(with_periods(input));
     nothing.periods.finish();
     EXPECT_EQ(nothing.periods.lines(), "");
     Periods unbegun(with_periods(input));
     unbegun.finish();
     EXPECT_EQ(unbegun.lines(), "");
-    Told told(with_periods(input));
-    Script(told.assembler).end(-5 * ms, Outcome::not_sent);
-    told.periods.finish();
-    EXPECT_EQ(all(told.periods.lines(), "end_ns"), Numbers({1}));
-    EXPECT_EQ(all(told.periods.lines(), "unsent"), Numbers({1}));
-    EXPECT_EQ(all(told.periods.lines(), "failed"), Numbers({1}));
-    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({0}));
+    Told other_told(with_periods(input));
+    Script(other_told.assembler).end(-5 * ms, Outcome::not_sent);
+    other_told.periods.finish();
+    EXPECT_EQ(all(other_told.periods.lines(), "end_ns"), Numbers({1}));
+    EXPECT_EQ(all(other_told.periods.lines(), "unsent"), Numbers({1}));
+    EXPECT_EQ(all(other_told.periods.lines(), "failed"), Numbers({1}));
+    EXPECT_EQ(all(other_told.periods.lines(), "in_flight"), Numbers({0}));
 }
 
 // The share of those that ended which were good; what failed was not.
-TEST(Periods, ShareOfGoodRequests) {
+TEST(Periods, TellTheShareOfGoodRequestsAndPercentiles) {
     const ScriptTrace input(3);
     AssemblerConfig config = with_periods(input);
     config.periods.goodput = {{{}, "", {50 * ms, std::nullopt, std::nullopt}}};
@@ -171,23 +164,20 @@ TEST(Periods, ShareOfGoodRequests) {
     const JsonText first(lines.substr(0, lines.find('\n')));
     EXPECT_DOUBLE_EQ(first.root.find("goodput").as_double().value(), 1.0 / 3);
     EXPECT_TRUE(says(lines.substr(lines.find('\n') + 1), "\"goodput\":null"));
-}
-
-// Nearest rank over 100 answers, within 0.1 %.
-TEST(Periods, TellPercentiles) {
-    const ScriptTrace input(100);
-    Told told(with_periods(input, 10 * second));
+    // Nearest rank over 100 answers, within 0.1 %.
+    const ScriptTrace other_input(100);
+    Told other_told(with_periods(other_input, 10 * second));
     for (std::uint32_t i = 0; i < 100; ++i) {
         const std::int64_t fired_ns = i * ms;
         const std::int64_t first_ns = fired_ns + 10 * ms * (1 + i);
-        Script row(told.assembler, i);
+        Script row(other_told.assembler, i);
         row.fire(fired_ns).head(fired_ns + ms).text(first_ns, "a");
         row.text(first_ns + 3 * (1 + i) * ms, "b").usage(3 * second, 4).done(3 * second);
         row.end(3 * second);
     }
-    told.periods.finish();
+    other_told.periods.finish();
     const auto expect = [&](const char* key, std::int64_t wanted_ns) {
-        const double got = static_cast<double>(all(told.periods.lines(), key).at(0));
+        const double got = static_cast<double>(all(other_told.periods.lines(), key).at(0));
         EXPECT_NEAR(got / static_cast<double>(wanted_ns), 1, 0.001) << key;
     };
     expect("ttft_p50_ns", 500 * ms);
@@ -263,7 +253,7 @@ ScriptTrace trace_of_one_tree() {
 
 // Two users play a trace of two rows twice over: request numbers come again in a later pass. When
 // their time is up, a tree whose next turn will never come is live as long as one is in flight.
-TEST(Periods, CountUsersAndTheirTrees) {
+TEST(Periods, CountUsersAndTreesOfAnySize) {
     const std::string lines = lines_of_users(trace_of_one_tree(),
                                              {{0, 0, 100 * ms, 200 * ms},
                                               {1, 0, 300 * ms, 400 * ms},
@@ -273,11 +263,8 @@ TEST(Periods, CountUsersAndTheirTrees) {
                                              4300 * ms);
     EXPECT_EQ(all(lines, "live_trees"), Numbers({0, 2, 1, 1}));
     EXPECT_EQ(all(lines, "users_added"), Numbers({1, 1, 0, 0}));
-}
-
-// A turn that is sent again has not ended its tree; a tree whose first rows were skipped is over
-// when the next one begins.
-TEST(Periods, CountTreesOfOtherSizes) {
+    // A turn that is sent again has not ended its tree; a tree whose first rows were skipped is
+    // over when the next one begins.
     const std::string retried = lines_of_users(trace_of_one_tree(),
                                                {{0, 0, 100 * ms, 200 * ms},
                                                 {0, 0, 300 * ms, 400 * ms, 0, Phase::profile, 1},
@@ -305,17 +292,15 @@ std::string phases_of(const std::string& lines) {
 
 // Warm-up until something is sent for the measurement; drain when the time is up, counted from the
 // end of the warm-up, and nothing is sent any more.
-TEST(Periods, HavePhases) {
+TEST(Periods, HavePhasesAlsoInAResumedRun) {
     const std::string lines = lines_of_users(trace_of_one_tree(),
                                              {{0, 0, 1100 * ms, 1200 * ms, 0, Phase::warmup},
                                               {1, 0, 2300 * ms, 2400 * ms},
                                               {0, 0, 3900 * ms, 5100 * ms, 1}},
                                              6300 * ms, true);
     EXPECT_EQ(phases_of(lines), "wwppdd");
-}
-
-// A resumed run goes on with the numbers of its timeline, from the due instant of its first row.
-TEST(Periods, GoOnInAResumedRun) {
+    // A resumed run goes on with the numbers of its timeline, from the due instant of its first
+    // row.
     const ScriptTrace input(1);
     AssemblerConfig config = with_periods(input);
     config.segment = 2;
@@ -326,18 +311,15 @@ TEST(Periods, GoOnInAResumedRun) {
     EXPECT_EQ(all(told.periods.lines(), "period"), Numbers({4, 5}));
     EXPECT_EQ(all(told.periods.lines(), "segment"), Numbers({2, 2}));
     EXPECT_EQ(all(told.periods.lines(), "begin_ns"), Numbers({4300 * ms, 5 * second}));
-}
-
-// Rows of which no end was told end with the run.
-TEST(Periods, CountWhatWasNeverEnded) {
-    const ScriptTrace input(2);
-    Told told(with_periods(input));
-    Script(told.assembler).fire(1700 * ms);
-    while (told.assembler.next_unended() != nullptr) {
+    // Rows of which no end was told end with the run.
+    const ScriptTrace other_input(2);
+    Told other_told(with_periods(other_input));
+    Script(other_told.assembler).fire(1700 * ms);
+    while (other_told.assembler.next_unended() != nullptr) {
     }
-    told.periods.finish();
-    EXPECT_EQ(all(told.periods.lines(), "ended"), Numbers({0, 2}));
-    EXPECT_EQ(all(told.periods.lines(), "in_flight"), Numbers({0, 0}));
+    other_told.periods.finish();
+    EXPECT_EQ(all(other_told.periods.lines(), "ended"), Numbers({0, 2}));
+    EXPECT_EQ(all(other_told.periods.lines(), "in_flight"), Numbers({0, 0}));
 }
 
 // The shipped schema has exactly the keys of a line, in order.
@@ -388,7 +370,7 @@ struct Watch {
 };
 
 // What ends after a period is known before it is looked at, and belongs to the next.
-TEST(EarlyStop, CountsEndsInTheirPeriod) {
+TEST(EarlyStop, CountsEndsInTheirPeriodAndNeedsItsSample) {
     Watch watch("failed >= 30");
     Record record{.outcome = Outcome::http_5xx};
     for (int i = 0; i < 31; ++i) {
@@ -399,9 +381,6 @@ TEST(EarlyStop, CountsEndsInTheirPeriod) {
     EXPECT_TRUE(watch.after(0, 0));
     EXPECT_EQ(watch.stop.found()->at_s, 2);
     EXPECT_EQ(watch.stop.found()->value, 31);
-}
-
-TEST(EarlyStop, NeedsItsSampleForItsTime) {
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min - 1, 2e9));
     EXPECT_TRUE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min, 2e9));
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(100, 1e9));
@@ -413,17 +392,17 @@ TEST(EarlyStop, NeedsItsSampleForItsTime) {
     EXPECT_EQ(slow.stop.found()->at_s, 2);
     EXPECT_EQ(slow.stop.found()->value, 2000);
     EXPECT_EQ(value_text(*slow.stop.found()), "2000.000 ms");
-    Watch watch("ttft:p99 > 1s for 3s");
-    EXPECT_FALSE(watch.after(50, 2e9));
-    EXPECT_FALSE(watch.after(50, 2e9));
-    EXPECT_FALSE(watch.after(50, 0.5e9));  // from the beginning
-    EXPECT_FALSE(watch.after(50, 2e9));
-    EXPECT_FALSE(watch.after(0, 0));  // says nothing, and its time counts
-    EXPECT_TRUE(watch.after(50, 2e9));
-    EXPECT_EQ(watch.stop.found()->condition, "ttft:p99 > 1s for 3s");
+    Watch other_watch("ttft:p99 > 1s for 3s");
+    EXPECT_FALSE(other_watch.after(50, 2e9));
+    EXPECT_FALSE(other_watch.after(50, 2e9));
+    EXPECT_FALSE(other_watch.after(50, 0.5e9));  // from the beginning
+    EXPECT_FALSE(other_watch.after(50, 2e9));
+    EXPECT_FALSE(other_watch.after(0, 0));  // says nothing, and its time counts
+    EXPECT_TRUE(other_watch.after(50, 2e9));
+    EXPECT_EQ(other_watch.stop.found()->condition, "ttft:p99 > 1s for 3s");
 }
 
-TEST(EarlyStop, CountsErrorsOfTheWholeRun) {
+TEST(EarlyStop, CountsErrorsOfTheWholeRunThatEndedByThemselves) {
     Watch watch("errors > 5 %");
     EXPECT_FALSE(watch.after_ends(95, 5));
     EXPECT_TRUE(watch.after_ends(0, 1));
@@ -431,9 +410,6 @@ TEST(EarlyStop, CountsErrorsOfTheWholeRun) {
     Watch resumed("errors > 5 %", {1000, 0});
     EXPECT_FALSE(resumed.after_ends(0, 50));
     EXPECT_TRUE(resumed.after_ends(0, 10));
-}
-
-TEST(EarlyStop, LeavesOutWhatDidNotEndByItself) {
     EndedRequests all;
     Record record;
     for (const Outcome outcome : {Outcome::not_sent, Outcome::abandoned}) {
@@ -502,7 +478,7 @@ struct Grown {
 };
 
 // One, and one more for each 15 % of the limit.
-TEST(Growth, AddsAsManyAsThereIsRoomForAndWaits) {
+TEST(Growth, AddsAsManyAsThereIsRoomForAndNeverGivesUsersUp) {
     for (const auto& [part, added] :
          {std::pair(0.81, 0U), {0.79, 2U}, {0.71, 2U}, {0.69, 3U}, {0.5, 4U}, {0.0, 7U}}) {
         Grown grown(rules(2, 100));
@@ -521,13 +497,10 @@ TEST(Growth, AddsAsManyAsThereIsRoomForAndWaits) {
     EXPECT_EQ(waiting.after(0.9, 0, first), first);
     EXPECT_EQ(waiting.after(0.9), first);
     EXPECT_EQ(waiting.after(0.1), first + 3);  // of three: 0.63
-}
-
-// Between 80 % of the limit and the limit nothing changes, and beyond it nobody goes.
-TEST(Growth, NeverGivesUsersUp) {
-    Grown grown(rules(3, 100));
+    // Between 80 % of the limit and the limit nothing changes, and beyond it nobody goes.
+    Grown other_grown(rules(3, 100));
     for (const double part : {0.85, 0.99, 1.0, 5.0}) {
-        EXPECT_EQ(grown.after(part), 3u);
+        EXPECT_EQ(other_grown.after(part), 3u);
     }
     Grown unknown(rules(3, 100));
     unknown.growth.look(Distribution(), 0, 3);

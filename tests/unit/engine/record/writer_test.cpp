@@ -71,23 +71,21 @@ TEST(EventRing, KeepsOrderAndBytesThroughWraps) {
     }
     drain(expected.size());
     EXPECT_EQ(popped, pushed);
-}
-
-// The largest payload fits a ring of the smallest size, at every position of the memory.
-TEST(EventRing, LargestPayloadFitsAtEveryPosition) {
-    EventRing ring(1, 1);
+    // The largest payload fits a ring of the smallest size, at every position of the memory.
+    EventRing other_ring(1, 1);
     const std::string payload = pattern(3, EventRing::payload_bytes_max);
-    for (std::uint32_t i = 0; i < 3 * ring.capacity_bytes() / EventRing::payload_bytes_max; ++i) {
-        ASSERT_EQ(ring.push(make_event(EventKind::part, i), payload), Push::whole);
-        const Event* event = ring.front();
+    for (std::uint32_t i = 0; i < 3 * other_ring.capacity_bytes() / EventRing::payload_bytes_max;
+         ++i) {
+        ASSERT_EQ(other_ring.push(make_event(EventKind::part, i), payload), Push::whole);
+        const Event* event = other_ring.front();
         ASSERT_NE(event, nullptr);
         ASSERT_EQ(event->request, i);
         ASSERT_EQ(EventRing::payload_of(*event), payload);
-        ring.pop();
-        ASSERT_EQ(ring.push(make_event(EventKind::chunk, i), {}), Push::whole);
-        ASSERT_EQ(ring.front()->length, 0u);
-        ring.pop();
-        ASSERT_EQ(ring.front(), nullptr);
+        other_ring.pop();
+        ASSERT_EQ(other_ring.push(make_event(EventKind::chunk, i), {}), Push::whole);
+        ASSERT_EQ(other_ring.front()->length, 0u);
+        other_ring.pop();
+        ASSERT_EQ(other_ring.front(), nullptr);
     }
 }
 
@@ -252,7 +250,7 @@ Event armed(std::uint32_t request, std::uint32_t user) {
 }
 
 // Two engines have rows 0, 2, 4 and 1, 3 of a plan of 5, and play each of them twice.
-TEST(EventSource, NumbersPlayingsOfRowsOverAllEngines) {
+TEST(EventSource, NumbersPlayingsOverAllEnginesButOne) {
     const std::vector<std::uint32_t> even{0, 2, 4};
     const std::vector<std::uint32_t> odd{1, 3};
     const EventSource engines[] = {{nullptr, &even, 6}, {nullptr, &odd, 4}};
@@ -270,9 +268,6 @@ TEST(EventSource, NumbersPlayingsOfRowsOverAllEngines) {
     }
     EXPECT_EQ(*requests.rbegin(), 9u);
     EXPECT_EQ(numbered(armed(4, 0), engines[1], {1, 2}, 5).request, UINT32_MAX) << "it has four";
-}
-
-TEST(EventSource, LeavesWhatOneEnginePlays) {
     const Event event = numbered(armed(7, Due::no_user), {}, {0, 1}, 5);
     EXPECT_EQ(event.request, 7u);
     EXPECT_EQ(event.user, Due::no_user);
@@ -517,7 +512,7 @@ std::vector<std::string> grown(int watch) {
 
 // Whenever the process dies, a row that has a record is in fired.jsonl: that is written first, as
 // buffers overflow and at the end.
-TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
+TEST(RecordWriter, WritesWhoLeftFirstAndNeverOverwrites) {
     for (const std::uint32_t rows : {3u, 2000u}) {
         const ScratchFolder folder;
         Writing run(rows, folder, 1 << 20, 4);
@@ -541,10 +536,7 @@ TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
             before = name;
         }
     }
-}
-
-// A file that exists is not touched.
-TEST(RecordWriter, NeverOverwrites) {
+    // A file that exists is not touched.
     const ScratchFolder folder;
     folder.write("fired.jsonl", "mine");
     std::string failed;

@@ -149,7 +149,7 @@ TEST(AnswerWait, GoesOnWhereTheServerMayHaveHadToWait) {
 
 // Counts as the kernel gives them for a connection, and what they say of one exchange.
 
-TEST(ResendMeter, CountsWhatIsOfOneExchange) {
+TEST(ResendMeter, CountsWhatIsOfOneExchangeHoweverLate) {
     ResendMeter meter({2, 2});
     ResendMeter::Spent spent = meter.take({2, 2});
     EXPECT_EQ(spent.segments, 0u);
@@ -160,18 +160,15 @@ TEST(ResendMeter, CountsWhatIsOfOneExchange) {
     spent = meter.take({6, 5});
     EXPECT_EQ(spent.segments, 2u);
     EXPECT_TRUE(spent.lost);
-}
-
-// The word of an exchange that is over hid the loss of the next one: it came before that was sent,
-// or in the middle of it.
-TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
-    ResendMeter meter({0, 0});
-    EXPECT_TRUE(meter.take({1, 0}).lost);  // the word is still under way
-    const ResendMeter::Spent next = meter.take({2, 1});
+    // The word of an exchange that is over hid the loss of the next one: it came before that was
+    // sent, or in the middle of it.
+    ResendMeter other_meter({0, 0});
+    EXPECT_TRUE(other_meter.take({1, 0}).lost);  // the word is still under way
+    const ResendMeter::Spent next = other_meter.take({2, 1});
     EXPECT_EQ(next.segments, 1u);
     EXPECT_TRUE(next.lost);
-    EXPECT_FALSE(meter.take({2, 1}).lost);  // nothing was sent again
-    EXPECT_FALSE(meter.take({3, 3}).lost);  // both words came, and that of its own
+    EXPECT_FALSE(other_meter.take({2, 1}).lost);  // nothing was sent again
+    EXPECT_FALSE(other_meter.take({3, 3}).lost);  // both words came, and that of its own
     // A loss is owed its word for ever.
     ResendMeter losing({0, 0});
     EXPECT_TRUE(losing.take({1, 0}).lost);
@@ -180,10 +177,10 @@ TEST(ResendMeter, GivesALateWordToNoLaterExchange) {
     // Copies that the network makes are said to be there twice, though nothing was sent again.
     ResendMeter copied({0, 0});
     EXPECT_FALSE(copied.take({1, 1}).copied);
-    const ResendMeter::Spent spent = copied.take({2, 3});
-    EXPECT_TRUE(spent.copied);
-    EXPECT_EQ(spent.segments, 1u);
-    EXPECT_FALSE(spent.lost);  // by that word, which may be a copy's
+    const ResendMeter::Spent other_spent = copied.take({2, 3});
+    EXPECT_TRUE(other_spent.copied);
+    EXPECT_EQ(other_spent.segments, 1u);
+    EXPECT_FALSE(other_spent.lost);  // by that word, which may be a copy's
 }
 
 // How long a server keeps idle connections: what it says, and what its closes show.
@@ -212,18 +209,15 @@ TEST(IdleLimit, IsTheShortestThatIsSaidOrLearned) {
     EXPECT_EQ(learned.limit, milliseconds(5002));
     learned.see_close(milliseconds(6000), at(30'000));
     EXPECT_EQ(learned.limit, milliseconds(5002));
-}
-
-// A restart closes all at one instant, however long each has been idle.
-TEST(IdleLimit, IsNotLearnedFromARestartOrMomentaryClose) {
-    IdleLimit limit;
+    // A restart closes all at one instant, however long each has been idle.
+    IdleLimit other_limit;
     for (int i = 0; i < 40; ++i) {
-        limit.see_close(milliseconds(1700 + i % 2), at(9'000 + i));
-        limit.see_close(milliseconds(700), at(9'000 + i));
+        other_limit.see_close(milliseconds(1700 + i % 2), at(9'000 + i));
+        other_limit.see_close(milliseconds(700), at(9'000 + i));
     }
-    EXPECT_FALSE(limit.known());
-    limit.see_close(milliseconds(30'000), at(90'000));  // and another one, much later
-    EXPECT_FALSE(limit.known());
+    EXPECT_FALSE(other_limit.known());
+    other_limit.see_close(milliseconds(30'000), at(90'000));  // and another one, much later
+    EXPECT_FALSE(other_limit.known());
     // Sooner than half a second no timer ends: such a server is overloaded, or wants no idle ones.
     IdleLimit momentary;
     for (int i = 0; i < 10; ++i) {
@@ -463,7 +457,7 @@ TEST(RecentMax, ForgetsAPeakAfterItsWindow) {
 }
 
 // Spans of work add up by kind; only long gaps of spinning count as gaps.
-TEST(Health, SumsSpansByKind) {
+TEST(Health, SumsSpansByKindWithoutStops) {
     Health health;
     health.begin(Instant{1000});
     health.note(Work::receive, Instant{2000}, Instant{2500});
@@ -491,22 +485,19 @@ TEST(Health, SumsSpansByKind) {
     EXPECT_EQ(sample.from_ns, 1000);
     EXPECT_EQ(sample.to_ns, 1'000'001'000);
     EXPECT_EQ(health.take(Instant{2'000'001'000}).rows_fired, 0);
-}
-
-// A process that was stopped for 2.3 s in the middle of a read was not busy then; the sample of
-// that time is one, and none of a few microseconds follows it.
-TEST(Health, AStopIsNoWorkAndNoSecondOfItsOwn) {
-    Health health;
-    health.begin(Instant{0});
-    health.note(Work::receive, Instant{900'000'000}, Instant{3'200'000'000});
-    const ClientSample stopped = health.take(Instant{3'200'000'000});
+    // A process that was stopped for 2.3 s in the middle of a read was not busy then; the sample of
+    // that time is one, and none of a few microseconds follows it.
+    Health other_health;
+    other_health.begin(Instant{0});
+    other_health.note(Work::receive, Instant{900'000'000}, Instant{3'200'000'000});
+    const ClientSample stopped = other_health.take(Instant{3'200'000'000});
     EXPECT_EQ(stopped.busy_receive_ns, stop_min_ns);
     EXPECT_EQ(stopped.turn_max_ns, 2'300'000'000);
-    EXPECT_FALSE(health.second_over(Instant{3'999'999'999}));
-    EXPECT_TRUE(health.second_over(Instant{4'000'000'000}));
-    (void)health.take(Instant{4'700'000'000});  // the next would be 0.3 s long
-    EXPECT_FALSE(health.second_over(Instant{5'999'999'999}));
-    EXPECT_TRUE(health.second_over(Instant{6'000'000'000}));
+    EXPECT_FALSE(other_health.second_over(Instant{3'999'999'999}));
+    EXPECT_TRUE(other_health.second_over(Instant{4'000'000'000}));
+    (void)other_health.take(Instant{4'700'000'000});  // the next would be 0.3 s long
+    EXPECT_FALSE(other_health.second_over(Instant{5'999'999'999}));
+    EXPECT_TRUE(other_health.second_over(Instant{6'000'000'000}));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(RowsAhead, WantConnectionsForASecond) {
 }
 
 // Rows that wait leave on the connections of others, unless one answer releases several.
-TEST(RowsAhead, WantFewConnectionsForRowsThatWait) {
+TEST(RowsAhead, WantConnectionsForTheLargestInstant) {
     for (const std::uint32_t widest : {1u, 3u}) {
         RowsToArm::Options options;
         for (std::uint32_t row = 1; row < 10; ++row) {
@@ -62,10 +62,7 @@ TEST(RowsAhead, WantFewConnectionsForRowsThatWait) {
         const RowsAhead ahead(rows.trace, rows.schedule, rows.armer, 1, false);
         EXPECT_EQ(ahead.connections_wanted(0), widest);
     }
-}
-
-// The largest instant stands ready all the time, for as many rows as are left.
-TEST(RowsAhead, WantConnectionsForTheLargestInstant) {
+    // The largest instant stands ready all the time, for as many rows as are left.
     Ahead rows(Rows{{seconds(0)}, {seconds(10)}, {seconds(10)}, {seconds(10)}, {seconds(20)}});
     EXPECT_EQ(rows.ahead.connections_wanted(0), 3u);
     for (int i = 0; i < 3; ++i) {
@@ -117,7 +114,7 @@ TEST(RowsAhead, CountInstants) {
 }
 
 // What is released is counted as the rows of the recording are.
-TEST(RowsAhead, CountWhatIsReleased) {
+TEST(RowsAhead, CountWhatIsReleasedAndNameTheSession) {
     RowsToArm::Options options;
     options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
     RowsToArm rows(Rows{{milliseconds(0)}, {milliseconds(1)}}, options);
@@ -131,10 +128,7 @@ TEST(RowsAhead, CountWhatIsReleased) {
     EXPECT_EQ(ahead.instants_until(seconds(1).ns), 1u);
     EXPECT_EQ(ahead.take().due_ns, milliseconds(7).ns);
     EXPECT_EQ(ahead.instants_until(seconds(1).ns), 0u);
-}
-
-// Only sessions that keep their connections are named to the shelf, their last row with them.
-TEST(RowsAhead, NameTheSessionOrAskForAFreshLane) {
+    // Only sessions that keep their connections are named to the shelf, their last row with them.
     const Rows sessions{{.session = 0}, {.session = 1}, {.session = 0}, {}};
     Ahead sticky(sessions, true);
     EXPECT_EQ(sticky.ahead.wish_of(sticky.due(0), false).session, 0u);
@@ -145,9 +139,9 @@ TEST(RowsAhead, NameTheSessionOrAskForAFreshLane) {
     Ahead any(sessions);
     EXPECT_EQ(any.ahead.wish_of(any.due(2), false).session, no_session);
     EXPECT_FALSE(any.ahead.wish_of(any.due(2), false).last);
-    Ahead rows(Rows{{}});
-    EXPECT_FALSE(rows.ahead.wish_of(rows.due(0), false).fresh);
-    EXPECT_TRUE(rows.ahead.wish_of(rows.due(0), true).fresh);
+    Ahead other_rows(Rows{{}});
+    EXPECT_FALSE(other_rows.ahead.wish_of(other_rows.due(0), false).fresh);
+    EXPECT_TRUE(other_rows.ahead.wish_of(other_rows.due(0), true).fresh);
 }
 
 // RoomTimes: since when, and for how long, one more row might have been in flight.
@@ -156,7 +150,7 @@ constexpr Instant at(std::int64_t ms) {
     return Instant{} + milliseconds(ms);
 }
 
-TEST(RoomTimes, ThereIsRoomUntilTheFirstFill) {
+TEST(RoomTimes, KnowWhenThereWasRoom) {
     RoomTimes room;
     EXPECT_EQ(room.between(at(10), at(30)), milliseconds(20));
     room.fill(at(20));
@@ -172,54 +166,46 @@ TEST(RoomTimes, ThereIsRoomUntilTheFirstFill) {
     EXPECT_EQ(later.between(at(15), at(60)), milliseconds(30));
     EXPECT_EQ(later.between(at(30), at(60)), milliseconds(20));
     EXPECT_EQ(later.between(at(50), at(60)), Duration{0});
-}
-
-// A fill took one place, and another answer had come before it: there was room all along.
-TEST(RoomTimes, AnEndBeforeTheFillGoesOn) {
-    RoomTimes room;
-    room.fill(at(10));
-    room.free(at(20));
-    room.fill(at(50));
-    room.free(at(45));
-    room.fill(at(70));
-    EXPECT_EQ(room.between(at(0), at(80)), milliseconds(10 + 50));
-    room.free(at(15));  // and one more, which came before the first
-    room.fill(at(90));
-    EXPECT_EQ(room.between(at(0), at(90)), milliseconds(10 + 75));
-}
-
-// A short stretch does not count, however many there are.
-TEST(RoomTimes, ShortStretchesAreNone) {
+    // A fill took one place, and another answer had come before it: there was room all along.
+    RoomTimes other_room;
+    other_room.fill(at(10));
+    other_room.free(at(20));
+    other_room.fill(at(50));
+    other_room.free(at(45));
+    other_room.fill(at(70));
+    EXPECT_EQ(other_room.between(at(0), at(80)), milliseconds(10 + 50));
+    other_room.free(at(15));  // and one more, which came before the first
+    other_room.fill(at(90));
+    EXPECT_EQ(other_room.between(at(0), at(90)), milliseconds(10 + 75));
+    // A short stretch does not count, however many there are.
     for (const std::int64_t more_ns : {-1, 0, 1}) {
-        RoomTimes room;
-        room.fill(at(0));
+        RoomTimes third_room;
+        third_room.fill(at(0));
         Instant now = at(1);
         for (int i = 0; i < 10; ++i) {
-            room.free(now);
+            third_room.free(now);
             now = now + RoomTimes::unseen_max + Duration{more_ns};
-            room.fill(now);
+            third_room.fill(now);
             now = now + milliseconds(1);
         }
         const Duration each = RoomTimes::unseen_max + Duration{1};
-        EXPECT_EQ(room.between(at(0), now).ns, more_ns > 0 ? 10 * each.ns : 0) << more_ns;
+        EXPECT_EQ(third_room.between(at(0), now).ns, more_ns > 0 ? 10 * each.ns : 0) << more_ns;
     }
-}
-
-// What is too long ago to be known counts as room: a row is then held to be late by us.
-TEST(RoomTimes, WhatIsForgottenCounts) {
+    // What is too long ago to be known counts as room: a row is then held to be late by us.
     const auto full_each = static_cast<std::int64_t>(RoomTimes::stretches_max);
     for (const std::int64_t more : {-1, 0, 1}) {
-        RoomTimes room;
-        room.fill(at(0));
+        RoomTimes third_room;
+        third_room.fill(at(0));
         std::int64_t now = 0;
         for (std::int64_t i = 0; i < full_each + more; ++i) {  // 10 ms full, 10 ms not
-            room.free(at(now + 10));
+            third_room.free(at(now + 10));
             now += 20;
-            room.fill(at(now));
+            third_room.fill(at(now));
         }
-        room.free(at(now + 10));
+        third_room.free(at(now + 10));
         const std::int64_t rooms = 10 * (full_each + more);
-        EXPECT_EQ(room.between(at(0), at(now)), milliseconds(rooms + (more > 0 ? 10 : 0))) << more;
+        EXPECT_EQ(third_room.between(at(0), at(now)), milliseconds(rooms + (more > 0 ? 10 : 0)))
+            << more;
     }
 }
 

@@ -14,7 +14,7 @@ namespace driftless {
 namespace {
 
 // Until another word is set, the first of the table opens.
-TEST(ProbePrompts, BeginWithTheOpener) {
+TEST(ProbePrompts, BeginWithTheOpenerAndLeaveOutDroppedWords) {
     const WordTable& words = WordTable::built_in();
     const auto word = [&words](std::uint32_t index) { return std::string(words.word(index)); };
     const std::string blank(1, words.separator());
@@ -25,14 +25,10 @@ TEST(ProbePrompts, BeginWithTheOpener) {
     prompts.open_with(7);
     EXPECT_EQ(prompts.opener(), 7U);
     EXPECT_EQ(prompts.prompt_of(two), word(7) + blank + word(5) + blank + word(3));
-}
-
-TEST(ProbePrompts, LeaveOutDroppedWords) {
-    const WordTable& words = WordTable::built_in();
-    const ProbePrompts prompts(words);
-    EXPECT_EQ(prompts.words_without({}).size(), words.size());
+    const ProbePrompts other_prompts(words);
+    EXPECT_EQ(other_prompts.words_without({}).size(), words.size());
     const std::vector<std::uint32_t> dropped{0, 2, words.size() - 1};
-    const std::vector<std::uint32_t> kept = prompts.words_without(dropped);
+    const std::vector<std::uint32_t> kept = other_prompts.words_without(dropped);
     ASSERT_EQ(kept.size(), words.size() - 3);
     EXPECT_EQ(kept[0], 1U);
     EXPECT_EQ(kept[1], 3U);
@@ -52,7 +48,7 @@ std::int64_t prompt_tokens_of(const std::string& reported) {
     return read_probe(dialect_of(Api::openai_chat), true, reply_of(event)).prompt_tokens;
 }
 
-TEST(Probe, BelievesNoImpossibleCount) {
+TEST(Probe, BelievesNoImpossibleCountAndStopsLongStreams) {
     EXPECT_EQ(prompt_tokens_of("17"), 17);
     EXPECT_EQ(prompt_tokens_of("134217728"), tokens_reported_max);
     for (const char* reported : {"134217729", "4294967300", "9223372036854775807", "-5", "\"5\""}) {
@@ -66,11 +62,8 @@ TEST(Probe, BelievesNoImpossibleCount) {
     EXPECT_EQ(by_head("x-prompt-tokens: -5\r\n"), -1);
     EXPECT_EQ(by_head("x-prompt-tokens: 4294967300\r\n"), -1);
     EXPECT_EQ(by_head(""), -1);
-}
-
-// A stream is enough once it is clearly longer than asked, however it is split; comments and empty
-// events are no tokens, and without a number any length is right.
-TEST(Probe, StopsAStreamThatIsTooLong) {
+    // A stream is enough once it is clearly longer than asked, however it is split; comments and
+    // empty events are no tokens, and without a number any length is right.
     const std::string token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     const std::string role =
         "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n: ping\n\n";
@@ -144,7 +137,7 @@ TEST(Probe, SeesWhatNoRowCanBeReadFrom) {
 }
 
 // Lines of the pages of vLLM, of Dynamo's frontend, of SGLang and of llm-d-inference-sim.
-TEST(Probe, ReadsTheCacheBlockOfMetrics) {
+TEST(Probe, ReadsTheCacheBlockAndTheLongestPrompt) {
     EXPECT_EQ(
         read_cache_block("# TYPE vllm:cache_config_info gauge\n"
                          "vllm:cache_config_info{_block_size_resolved=\"True\",block_size=\"128\","
@@ -163,10 +156,7 @@ TEST(Probe, ReadsTheCacheBlockOfMetrics) {
                              "sglang:page_size 0", "# vllm:cache_config_info{block_size=\"16\"}"}) {
         EXPECT_EQ(read_cache_block(page), -1) << page;
     }
-}
-
-// The prompt leaves room for the shortest answer, and has a limit of its own at some servers.
-TEST(Probe, KnowsTheLongestPrompt) {
+    // The prompt leaves room for the shortest answer, and has a limit of its own at some servers.
     PreflightFindings found;
     EXPECT_EQ(found.prompt_tokens_max(), INT64_MAX);
     found.max_model_len = 100;
@@ -360,7 +350,7 @@ TellTale make(std::uint64_t digest, std::uint64_t seed, const std::string& salt,
                           PromptOptions{.seed = seed, .cache_salt = salt}, server, tokens);
 }
 
-TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
+TEST(TellTale, FollowsFromItsRunAndSharesNothing) {
     EXPECT_EQ(make(1, 2, "a").prompt, make(1, 2, "a").prompt);
     const std::set<std::string> all{make(1, 2, "").prompt,     make(2, 2, "").prompt,
                                     make(1, 3, "").prompt,     make(1, 2, "a").prompt,
@@ -381,18 +371,14 @@ TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
     const WordTable& words = WordTable::built_in();
     EXPECT_EQ(make_tell_tale(trace, words, salted, 0, 512).prompt,
               make_tell_tale(trace, words, {}, 0, 512).prompt);
-}
-
-// No row's prompt begins as it does, but for a few words by accident: far below a cache block.
-TEST(TellTale, SharesNothingWithRows) {
-    Trace trace = trace_of(42);
+    // No row's prompt begins as it does, but for a few words by accident: far below a cache block.
+    trace = trace_of(42);
     trace.block_size = 16;
     for (std::uint32_t i = 0; i < 2000; ++i) {
         const std::uint64_t id = i * 4;
         const std::vector<std::uint64_t> ids = {id, id + 1, id + 2, id + 3};
         append_row(trace, {.input_length = 64}, i % 2 == 0 ? ids : std::vector<std::uint64_t>{});
     }
-    const WordTable& words = WordTable::built_in();
     PromptBuilder builder(trace, words, {});
     const std::string told = make_tell_tale(trace, words, {}, 0, 1024).prompt;
     for (const TraceRow& row : trace.rows) {

@@ -49,7 +49,7 @@ WordSearch search(std::uint32_t words, Count count, WordSearchLimits limits = {}
 }
 
 // All words are good: two questions, in two orders.
-TEST(WordSearch, GoodWordsTakeTwoQuestionsAndOneBadWordIsFound) {
+TEST(WordSearch, FindsOneBadWordOrAHundred) {
     std::vector<Words> asked;
     const WordSearch over = search(512, [&](std::span<const std::uint32_t> words) {
         asked.emplace_back(words.begin(), words.end());
@@ -71,11 +71,8 @@ TEST(WordSearch, GoodWordsTakeTwoQuestionsAndOneBadWordIsFound) {
         EXPECT_LE(found.questions(), 2u + 2 * 9 + 2);
         EXPECT_EQ(found.first_tokens(), 513);
     }
-}
-
-// A hundred bad words, of one to three tokens more: those and no others, in bounded time, and the
-// same ones each time.
-TEST(WordSearch, FindsAHundredBadWords) {
+    // A hundred bad words, of one to three tokens more: those and no others, in bounded time, and
+    // the same ones each time.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         Random random(seed);
         Tokens tokens;
@@ -87,16 +84,16 @@ TEST(WordSearch, FindsAHundredBadWords) {
         for (const auto& [word, more] : tokens.extra) {
             expected.push_back(word);
         }
-        const WordSearch over = search(512, tokens);
-        EXPECT_EQ(over.verdict(), Verdict::reduced);
-        EXPECT_EQ(over.dropped(), expected);
-        EXPECT_LT(over.questions(), 650u);
-        EXPECT_EQ(search(512, tokens).questions(), over.questions());
+        const WordSearch other_over = search(512, tokens);
+        EXPECT_EQ(other_over.verdict(), Verdict::reduced);
+        EXPECT_EQ(other_over.dropped(), expected);
+        EXPECT_LT(other_over.questions(), 650u);
+        EXPECT_EQ(search(512, tokens).questions(), other_over.questions());
     }
 }
 
 // 256 good words are enough, 255 are too few, and a server that knows none of them is left soon.
-TEST(WordSearch, TooFewWordsAreNoTable) {
+TEST(WordSearch, TooFewOrJoinedWordsAreNoTable) {
     for (const std::uint32_t bad : {256u, 257u, 512u}) {
         Tokens tokens;
         for (std::uint32_t i = 0; i < bad; ++i) {
@@ -116,19 +113,16 @@ TEST(WordSearch, TooFewWordsAreNoTable) {
     const WordSearch over = search(512, tokens);
     EXPECT_EQ(over.verdict(), Verdict::reduced);
     EXPECT_EQ(over.dropped(), Words{order[100]});
-}
-
-// One pair that joins is found where it stands side by side, also across the cut of two halves, and
-// loses one word. Where every word joins many others, no order is clean.
-TEST(WordSearch, WordsThatJoinAreDroppedOrRefused) {
-    WordSearch probe(512, {});
-    const Words order(probe.question().begin(), probe.question().end());
+    // One pair that joins is found where it stands side by side, also across the cut of two halves,
+    // and loses one word. Where every word joins many others, no order is clean.
+    WordSearch other_probe(512, {});
+    const Words other_order(other_probe.question().begin(), other_probe.question().end());
     for (const std::uint32_t at : {0u, 17u, 255u, 256u, 510u}) {
-        Tokens tokens{.joined = {{order[at], order[at + 1]}}};
-        const WordSearch over = search(512, tokens);
-        EXPECT_EQ(over.verdict(), Verdict::reduced);
-        EXPECT_EQ(over.joins(), 1u);
-        EXPECT_EQ(over.dropped(), Words{order[at + 1]}) << at;
+        Tokens other_tokens{.joined = {{other_order[at], other_order[at + 1]}}};
+        const WordSearch other_over = search(512, other_tokens);
+        EXPECT_EQ(other_over.verdict(), Verdict::reduced);
+        EXPECT_EQ(other_over.joins(), 1u);
+        EXPECT_EQ(other_over.dropped(), Words{other_order[at + 1]}) << at;
     }
     const auto superwords = [](std::span<const std::uint32_t> words) {
         auto count = static_cast<std::int64_t>(words.size());
@@ -142,7 +136,7 @@ TEST(WordSearch, WordsThatJoinAreDroppedOrRefused) {
 }
 
 // The same question, another answer: nothing is dropped, and the search ends at once.
-TEST(WordSearch, AWaveringServerIsFoundOut) {
+TEST(WordSearch, EndsAtAWaveringServerOrItsLastQuestion) {
     std::int64_t asked = 0;
     const WordSearch over = search(512, [&](std::span<const std::uint32_t> words) {
         return static_cast<std::int64_t>(words.size()) + asked++ % 2;
@@ -157,20 +151,17 @@ TEST(WordSearch, AWaveringServerIsFoundOut) {
     EXPECT_EQ(in_pieces.dropped(), (Words{7, 400}));
     EXPECT_EQ(in_pieces.first_words(), 512);
     EXPECT_EQ(in_pieces.first_tokens(), 515);
-}
-
-// When the questions run out, bad groups go whole: what is left is good all the same.
-TEST(WordSearch, DropsWholeGroupsWhenQuestionsRunOut) {
-    WordSearchLimits limits{.questions_max = 30};
+    // When the questions run out, bad groups go whole: what is left is good all the same.
+    WordSearchLimits other_limits{.questions_max = 30};
     Tokens tokens{.extra = {{3, 1}, {30, 1}, {300, 1}}};
-    const WordSearch over = search(4096, tokens, limits);
-    EXPECT_EQ(over.verdict(), Verdict::reduced);
-    const Words dropped = over.dropped();
+    const WordSearch other_over = search(4096, tokens, other_limits);
+    EXPECT_EQ(other_over.verdict(), Verdict::reduced);
+    const Words dropped = other_over.dropped();
     EXPECT_GT(dropped.size(), 3u);
     for (const auto& [word, more] : tokens.extra) {
         EXPECT_TRUE(std::find(dropped.begin(), dropped.end(), word) != dropped.end());
     }
-    EXPECT_LT(over.questions(), 60u);
+    EXPECT_LT(other_over.questions(), 60u);
 }
 
 // The search for words that may open a prompt asks in order, keeps what is one token, and ends.
@@ -263,7 +254,7 @@ TEST(SplitSearch, FindsEverySplitAndTheBlockOfAKnownOne) {
 
 // Nothing cached, nothing reported, or blocks longer than the prompt: it says so, after three
 // tries. A cache that is filled a little later is waited for.
-TEST(SplitSearch, SaysThatNothingWasHit) {
+TEST(SplitSearch, BelievesNeitherSilenceNorContradiction) {
     for (const std::int64_t reported : {-1, 0, 16}) {
         const Found found =
             find_splits(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
@@ -275,10 +266,7 @@ TEST(SplitSearch, SaysThatNothingWasHit) {
     });
     EXPECT_EQ(late.verdict, SplitVerdict::found);
     EXPECT_EQ(late.pre, 5u);
-}
-
-// Two workers that are asked in turn, of which one has the prompt: no split is made up.
-TEST(SplitSearch, BelievesNoCountsThatContradict) {
+    // Two workers that are asked in turn, of which one has the prompt: no split is made up.
     for (std::uint32_t turn = 0; turn < 2; ++turn) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
             const Found found =
@@ -381,17 +369,14 @@ TEST(ChatTemplate, GuessesByTheMarks) {
 }
 
 // Two guesses of as many tokens that lay them in different places tell nothing.
-TEST(ChatTemplate, TakesNothingThatTwoGuessesDisagreeOn) {
+TEST(ChatTemplate, IsReadOrGuessedInOneWayOnly) {
     const TemplateSplit three{"A", {3, 5}};
     const TemplateSplit same{"B", {3, 5}};
     const TemplateSplit four{"C", {4, 4}};
     EXPECT_TRUE(split_of(std::vector{three, same}, 8));
     EXPECT_FALSE(split_of(std::vector{three, same, four}, 8));
     EXPECT_FALSE(split_of({}, 8));
-}
-
-// Where models keep it: in the config, in a list there, or in a file of its own.
-TEST(ChatTemplate, IsReadFromTheFolderOfTheTokenizer) {
+    // Where models keep it: in the config, in a list there, or in a file of its own.
     const ScratchFolder folder;
     const std::string file = folder / "tokenizer.json";
     EXPECT_FALSE(read_chat_template(file));
@@ -440,7 +425,7 @@ TEST(LoadTokenizer, TakesAFolderAndNoNameOfAModel) {
 
 using Ids = std::vector<std::int64_t>;
 
-TEST(Tokenize, WritesTheBodiesOfEachServer) {
+TEST(Tokenize, WritesAndReadsTheBodiesOfEachServer) {
     EXPECT_EQ(tokenize_body(TokenizeForm::messages, "M", R"(a \"b\")"),
               R"({"model":"M","messages":[{"role":"user","content":"a \"b\""}],)"
               R"("add_generation_prompt":true})");
@@ -458,10 +443,7 @@ TEST(Tokenize, WritesTheBodiesOfEachServer) {
     EXPECT_STREQ(tokenize_path(TokenizeForm::prompt_v1), "/v1/tokenize");
     EXPECT_STREQ(name_of(TokenizeForm::prompt_v1), "prompt_v1");
     EXPECT_STREQ(name_of(TokenizeForm::inputs), "inputs");
-}
-
-// Answers as each server gives them; what is no list of tokens gives none.
-TEST(Tokenize, ReadsTheAnswersOfEachServer) {
+    // Answers as each server gives them; what is no list of tokens gives none.
     JsonDocument document;
     EXPECT_EQ(read_tokens(document, R"({"count":2,"max_model_len":8192,"tokens":[1,2],)"
                                     R"("token_strs":null})"),

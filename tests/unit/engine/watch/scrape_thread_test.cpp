@@ -176,7 +176,7 @@ TEST(ScrapeThread, WhatIsNoPageHoldsUpNothing) {
 }
 
 // It went away in the middle: the figures are those of what was read.
-TEST(ScrapeThread, KeepsWhatItReadOfAServerThatWentAway) {
+TEST(ScrapeThread, KeepsWhatItReadAndLeavesOutOptionalPages) {
     PageServer server([](int number) {
         return number < 3 ? counting(number)
                           : std::string("HTTP/1.1 503 N\r\nContent-Length: 0\r\n\r\n");
@@ -185,10 +185,7 @@ TEST(ScrapeThread, KeepsWhatItReadOfAServerThatWentAway) {
     EXPECT_EQ(got.thread.outcomes()[0].pages, 3U);
     EXPECT_EQ(got.thread.outcomes()[0].first_failure, "answered 503");
     EXPECT_EQ(got.totals.counter(ServerFigure::requests), 2);
-}
-
-// Of pages that nobody asked for by name only those stay that were there at once.
-TEST(ScrapeThread, OptionalPagesThatAreNotThereAreLeftOutInSilence) {
+    // Of pages that nobody asked for by name only those stay that were there at once.
     PageServer good(counting);
     PageServer html([](int) { return page("<!DOCTYPE html>", "text/html"); });
     PageServer silent([](int) { return std::string(); });
@@ -196,42 +193,36 @@ TEST(ScrapeThread, OptionalPagesThatAreNotThereAreLeftOutInSilence) {
     for (std::size_t i = 0; i < 3; ++i) {
         targets[i].optional = true;
     }
-    const Scraping got(targets, milliseconds(200), quick());
-    EXPECT_EQ(got.kept, 2U);
-    EXPECT_GT(got.thread.outcomes()[0].pages, 2U);
+    const Scraping other_got(targets, milliseconds(200), quick());
+    EXPECT_EQ(other_got.kept, 2U);
+    EXPECT_GT(other_got.thread.outcomes()[0].pages, 2U);
     for (const std::size_t left_out : {1U, 2U}) {
-        EXPECT_FALSE(got.thread.outcomes()[left_out].kept);
-        EXPECT_EQ(got.thread.outcomes()[left_out].failures, 0U);
+        EXPECT_FALSE(other_got.thread.outcomes()[left_out].kept);
+        EXPECT_EQ(other_got.thread.outcomes()[left_out].failures, 0U);
     }
     EXPECT_EQ(silent.asked.load(), 1);
-    EXPECT_GE(got.thread.outcomes()[3].failures, 1U);
+    EXPECT_GE(other_got.thread.outcomes()[3].failures, 1U);
 }
 
 // No line is older than its file: the first pages are in it, from before time 0.
-TEST(ScrapeThread, TheBaselineIsFromBeforeTheRun) {
+TEST(ScrapeThread, HasABaselineAndHoldsUpNoInterrupt) {
     PageServer server(counting);
     const Scraping got({server.target()}, milliseconds(50), quick());
     const std::size_t at = got.text.find("\"t_ns\":");
     ASSERT_NE(at, std::string::npos);
     EXPECT_EQ(got.text[at + 7], '-');
-}
-
-TEST(ScrapeThread, IsGivenUpBeforeTheRun) {
     PageServer silent([](int) { return std::string(); });
     ScrapeThread thread({silent.target()}, quick());
     EXPECT_TRUE(thread.start(nullptr));
     thread.stop(true);
     EXPECT_EQ(thread.outcomes()[0].pages, 0U);
-}
-
-TEST(ScrapeThread, AnInterruptedRunDoesNotWaitForAnyPage) {
-    PageServer silent([](int) { return std::string(); });
+    PageServer other_silent([](int) { return std::string(); });
     ScrapeRules rules = quick();
     rules.limit = seconds(100);
     rules.last_wait = seconds(100);
-    const Scraping got({silent.target()}, milliseconds(50), rules, true);
-    EXPECT_LT(got.stop_took, seconds(20));
-    EXPECT_EQ(got.thread.outcomes()[0].pages, 0U);
+    const Scraping other_got({other_silent.target()}, milliseconds(50), rules, true);
+    EXPECT_LT(other_got.stop_took, seconds(20));
+    EXPECT_EQ(other_got.thread.outcomes()[0].pages, 0U);
 }
 
 // Commands beside the engine: what they say, how they end, and that nothing of them is left.
@@ -261,7 +252,7 @@ bool is_alive(pid_t process) {
     return ::kill(process, 0) == 0 || errno != ESRCH;
 }
 
-TEST(EventCommand, IsHeardToItsEnd) {
+TEST(EventCommand, IsHeardToItsEndAndLeavesNobodyBehind) {
     const Heard good("echo one; echo two >&2");
     EXPECT_EQ(good.said, "one\ntwo\n");
     EXPECT_EQ(good.end->exit_code, 0);
@@ -282,10 +273,7 @@ TEST(EventCommand, IsHeardToItsEnd) {
     ASSERT_EQ(::sigaction(SIGTERM, &ignore, &before), 0);
     EXPECT_EQ(Heard("kill -TERM $$; echo alive").said, "");
     ASSERT_EQ(::sigaction(SIGTERM, &before, nullptr), 0);
-}
-
-// What it leaves behind in its group ends with it, and all of it where it is given up.
-TEST(EventCommand, EndsWhenItIsAskedAndLeavesNobodyBehind) {
+    // What it leaves behind in its group ends with it, and all of it where it is given up.
     const Heard heard("sleep 1000 > /dev/null 2>&1 & echo $!");
     const pid_t left = std::stoi(heard.said);
     for (int i = 0; i < 1000 && is_alive(left); ++i) {
@@ -366,7 +354,7 @@ TEST(EventThread, WritesALineForEach) {
 }
 
 // One that hangs, and takes no SIGTERM, is ended at its limit; the next one is not late for it.
-TEST(EventThread, AHangingOneHoldsUpNobody) {
+TEST(EventThread, AHangingOneHoldsUpNeitherTheNextNorTheEnd) {
     EventRules rules{.limit = milliseconds(100)};
     const Played played(
         {event(0, 0, run, "trap '' TERM; sleep 100; sleep 100"), event(1, 50'000'000, run, "true")},
@@ -375,29 +363,26 @@ TEST(EventThread, AHangingOneHoldsUpNobody) {
     EXPECT_LT(*played.of(0).end_ns, 1'700'000'000);
     EXPECT_EQ(played.of(1).status, EventStatus::ok);
     EXPECT_LT(*played.of(1).begin_ns, 1'000'000'000);
-}
-
-// At the end of the run what goes on has a little longer; after an interrupt it has not.
-TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
-    EventRules rules{.last_wait = milliseconds(500)};
-    const Played finishes({event(0, 0, run, "sleep 0.3")}, milliseconds(50), rules);
+    // At the end of the run what goes on has a little longer; after an interrupt it has not.
+    EventRules other_rules{.last_wait = milliseconds(500)};
+    const Played finishes({event(0, 0, run, "sleep 0.3")}, milliseconds(50), other_rules);
     EXPECT_EQ(finishes.of(0).status, EventStatus::ok);
-    const Played hangs({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    const Played hangs({event(0, 0, run, "sleep 100")}, milliseconds(50), other_rules);
     EXPECT_EQ(hangs.of(0).status, EventStatus::cut_off);
     EXPECT_GE(hangs.stop_took, milliseconds(400));
     EXPECT_LT(hangs.stop_took, seconds(20));
-    rules.last_wait = seconds(100);
-    rules.limit = milliseconds(400);
-    const Played too_long({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    other_rules.last_wait = seconds(100);
+    other_rules.limit = milliseconds(400);
+    const Played too_long({event(0, 0, run, "sleep 100")}, milliseconds(50), other_rules);
     EXPECT_EQ(too_long.of(0).status, EventStatus::timed_out) << "its own limit came first";
-    rules.limit = seconds(100);
-    const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), rules, true);
+    other_rules.limit = seconds(100);
+    const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), other_rules, true);
     EXPECT_EQ(interrupted.of(0).status, EventStatus::cut_off);
     EXPECT_LT(interrupted.stop_took, seconds(20));
 }
 
 // The user has asked to stop: nothing begins any more.
-TEST(EventThread, LeavesOutWhatIsOver) {
+TEST(EventThread, TellsOfWhatWasLostWithoutKeys) {
     const std::atomic<int> asked{1};
     EventRules rules{.stop_requests = &asked};
     const Played played({event(0, 0, run, "true")}, milliseconds(50), rules);
@@ -408,36 +393,28 @@ TEST(EventThread, LeavesOutWhatIsOver) {
     EXPECT_EQ(resumed.thread.left_out(), 1u);
     ASSERT_EQ(resumed.thread.ended().size(), 1u);
     EXPECT_EQ(resumed.of(1).what, "behind");
-}
-
-// The part of the run that was killed wrote no line of what went on then.
-TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
-    EventRules rules{.segment = 1, .told = {0}};
-    const Played played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
-                         event(2, 3'000'000, label, "b")},
-                        milliseconds(50), rules, false, 2'000'000);
-    ASSERT_EQ(played.thread.ended().size(), 2u);
-    EXPECT_EQ(played.of(1).status, EventStatus::unknown);
-    EXPECT_FALSE(played.of(1).begin_ns);
-    EXPECT_EQ(played.of(2).status, EventStatus::ok);
-}
-
-// Keys of the run do not reach the file.
-TEST(EventThread, MasksKeys) {
-    EventRules rules{.secrets = {"sk-12345678"}};
-    const Played played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200), rules);
-    EXPECT_FALSE(says(played.text, "sk-12345678"));
-    EXPECT_EQ(played.of(0).output, "***\n");
-}
-
-// Nobody listens there: one clause says so.
-TEST(EventThread, SaysWhyAPostFailed) {
+    // The part of the run that was killed wrote no line of what went on then.
+    EventRules other_rules{.segment = 1, .told = {0}};
+    const Played other_played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
+                               event(2, 3'000'000, label, "b")},
+                              milliseconds(50), other_rules, false, 2'000'000);
+    ASSERT_EQ(other_played.thread.ended().size(), 2u);
+    EXPECT_EQ(other_played.of(1).status, EventStatus::unknown);
+    EXPECT_FALSE(other_played.of(1).begin_ns);
+    EXPECT_EQ(other_played.of(2).status, EventStatus::ok);
+    // Keys of the run do not reach the file.
+    EventRules third_rules{.secrets = {"sk-12345678"}};
+    const Played third_played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200),
+                              third_rules);
+    EXPECT_FALSE(says(third_played.text, "sk-12345678"));
+    EXPECT_EQ(third_played.of(0).output, "***\n");
+    // Nobody listens there: one clause says so.
     PlannedEvent post = event(0, 0, TimedEventKind::post, "http://127.0.0.1:1/x");
     post.address = resolve("127.0.0.1", 1).value().front();
     post.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
-    const Played played({post}, milliseconds(200));
-    EXPECT_EQ(played.of(0).status, EventStatus::failed);
-    EXPECT_TRUE(says(played.of(0).error, "refused"));
+    const Played other_other_played({post}, milliseconds(200));
+    EXPECT_EQ(other_other_played.of(0).status, EventStatus::failed);
+    EXPECT_TRUE(says(other_other_played.of(0).error, "refused"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string body(Api api, const BodySpec& spec, std::string_view prompt) {
 }
 
 // The exact-length bodies that vLLM, SGLang and llama.cpp take.
-TEST(Dialect, WritesExactBodies) {
+TEST(Dialect, WritesExactBodiesAndFollowsTheSpec) {
     EXPECT_EQ(body(Api::openai_chat, {.model = "m"}, "hi"),
               R"({"model":"m","messages":[{"role":"user","content":"hi"}],)"
               R"("max_completion_tokens":4,"stream":true,"stream_options":{"include_usage":true},)"
@@ -44,10 +44,8 @@ TEST(Dialect, WritesExactBodies) {
     EXPECT_EQ(body(Api::openai_completions, {.model = "a\"b"}, "hi"),
               R"({"model":"a\"b","prompt":"hi","max_tokens":4,"stream":true,)"
               R"("stream_options":{"include_usage":true},"temperature":0,"ignore_eos":true})");
-}
-
-// ignore_eos only under exact; no length under free; usage of every chunk on request; not streamed.
-TEST(Dialect, FollowsTheSpec) {
+    // ignore_eos only under exact; no length under free; usage of every chunk on request; not
+    // streamed.
     const Api api = Api::openai_completions;
     const std::string begin = R"({"model":"m","prompt":"p")";
     EXPECT_EQ(body(api, {.model = "m", .output = OutputRule::cap}, "p"),
@@ -75,7 +73,7 @@ TEST(Dialect, FollowsTheSpec) {
 }
 
 // --extra-body adds, replaces in place, and removes by null; the length may be taken over.
-TEST(Dialect, AppliesTheExtraBody) {
+TEST(Dialect, AppliesTheExtraBodyAndWritesLlamaCppBodies) {
     const auto with = [](std::string extra) {
         return body(Api::openai_completions,
                     {.model = "m", .stream = false, .extra_body = std::move(extra)}, "p");
@@ -93,10 +91,7 @@ TEST(Dialect, AppliesTheExtraBody) {
               R"({"prompt":"p","temperature":0,"ignore_eos":true})");
     EXPECT_EQ(with(R"({"a\n":1})"), begin + R"(,"temperature":0,"ignore_eos":true,"a\n":1})");
     EXPECT_EQ(with("{}"), begin + R"(,"temperature":0,"ignore_eos":true})");
-}
-
-// llama.cpp's own API: its name of the length, no model, no template; ids where asked.
-TEST(Dialect, WritesLlamaCppBodies) {
+    // llama.cpp's own API: its name of the length, no model, no template; ids where asked.
     EXPECT_EQ(body(Api::llamacpp, {.model = "m"}, "hi"),
               R"({"prompt":"hi","n_predict":4,"stream":true,"temperature":0,)"
               R"("cache_prompt":true,"ignore_eos":true})");
@@ -151,7 +146,7 @@ TEST(Dialect, WritesTheBodiesOfEachServer) {
 }
 
 // Where the length stands in an object, extra members go into it one by one, and it is never `{,`.
-TEST(Dialect, AppliesTheExtraBodyInsideTheNest) {
+TEST(Dialect, AppliesTheExtraBodyInsideTheNestAndKnowsPaths) {
     const auto with = [](OutputRule output, std::string extra) {
         return body(Api::tgi, {.output = output, .extra_body = std::move(extra)}, "p");
     };
@@ -167,10 +162,7 @@ TEST(Dialect, AppliesTheExtraBodyInsideTheNest) {
         with(OutputRule::exact, R"({"max_new_tokens":9})"),
         begin + R"("max_new_tokens":4,"details":true,"do_sample":false},"max_new_tokens":9})");
     EXPECT_EQ(with(OutputRule::exact, R"({"parameters":1})"), "invalid");
-}
-
-// Whole answers come from a path of their own where a server has one.
-TEST(Dialect, KnowsThePathOfWholeAnswers) {
+    // Whole answers come from a path of their own where a server has one.
     EXPECT_EQ(path_of(dialect_of(Api::tgi), true), std::string("/generate_stream"));
     EXPECT_EQ(path_of(dialect_of(Api::tgi), false), std::string("/generate"));
     EXPECT_EQ(path_of(dialect_of(Api::ollama), false), std::string("/api/generate"));
@@ -221,7 +213,7 @@ TEST(Dialect, ReadsWholeAnswers) {
 }
 
 // What cannot be said is refused: no JSON, no object, the prompt itself, ids in a chat.
-TEST(Dialect, RefusesImpossibleBodies) {
+TEST(Dialect, RefusesImpossibleBodiesAndHasAWholeTable) {
     const auto with = [](Api api, std::string extra) {
         return body(api, {.extra_body = std::move(extra)}, "p");
     };
@@ -238,10 +230,7 @@ TEST(Dialect, RefusesImpossibleBodies) {
     EXPECT_EQ(find_dialect(""), nullptr);
     EXPECT_FALSE(dialect_of(Api::openai_chat).takes_ids);
     EXPECT_TRUE(dialect_of(Api::openai_completions).takes_ids);
-}
-
-// What others ask the table for stands in each of its rows, and no name leads to two of them.
-TEST(Dialect, HasAWholeTable) {
+    // What others ask the table for stands in each of its rows, and no name leads to two of them.
     std::set<std::string_view> names;
     for (const Dialect* dialect : dialects()) {
         const std::string_view name = dialect->name;
@@ -260,7 +249,7 @@ TEST(Dialect, HasAWholeTable) {
 }
 
 // One body of each server that the wire-format notes list.
-TEST(ErrorMessage, IsFoundInEveryShape) {
+TEST(ErrorMessage, IsFoundInEveryShapeAndCutAtACodePoint) {
     JsonDocument document;
     const auto message = [&document](std::string_view body) {
         return error_message_of(document, body, 64);
@@ -282,18 +271,16 @@ TEST(ErrorMessage, IsFoundInEveryShape) {
     EXPECT_EQ(message("<html><title></title>"), "<html><title></title>");
     EXPECT_EQ(message(""), "");
     EXPECT_EQ(message("17"), "17");
-}
-
-// Cut at limit, inside a code point before it.
-TEST(ErrorMessage, IsCutAtACodePoint) {
-    JsonDocument document;
-    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5), "ab\xE2\x82\xAC");
-    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
-    EXPECT_EQ(error_message_of(document, "ab\xE2\x82\xAC", 3), "ab");
+    // Cut at limit, inside a code point before it.
+    JsonDocument other_document;
+    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5),
+              "ab\xE2\x82\xAC");
+    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
+    EXPECT_EQ(error_message_of(other_document, "ab\xE2\x82\xAC", 3), "ab");
 }
 
 // Missing is not zero, and what is no count is missing.
-TEST(Usage, TellsMissingFromZero) {
+TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     JsonDocument document;
     const auto read = [&document](std::string_view json) {
         const Usage usage = read_usage(document.parse(json).value());
@@ -305,19 +292,17 @@ TEST(Usage, TellsMissingFromZero) {
     EXPECT_EQ(read(R"({"prompt_tokens_details":{"cached_tokens":0}})"), "-1 -1 0");
     EXPECT_EQ(read(R"({"prompt_tokens":"3","completion_tokens":-7})"), "-1 -1 -1");
     EXPECT_EQ(read("null"), "-1 -1 -1");
-}
-
-// What no row can have is not believed: sums and differences of counts stay far from overflow.
-TEST(Usage, BelievesNoImpossibleCount) {
-    JsonDocument document;
-    const auto read = [&document](std::string_view count) {
-        return read_usage(document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value())
+    // What no row can have is not believed: sums and differences of counts stay far from overflow.
+    JsonDocument other_document;
+    const auto other_read = [&other_document](std::string_view count) {
+        return read_usage(
+                   other_document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value())
             .prompt_tokens;
     };
-    EXPECT_EQ(read("134217727"), 134217727);
-    EXPECT_EQ(read("134217728"), tokens_reported_max);
+    EXPECT_EQ(other_read("134217727"), 134217727);
+    EXPECT_EQ(other_read("134217728"), tokens_reported_max);
     for (const char* count : {"134217729", "4294967300", "9223372036854775807", "1e3", "-1"}) {
-        EXPECT_EQ(read(count), -1) << count;
+        EXPECT_EQ(other_read(count), -1) << count;
         EXPECT_EQ(count_in(count), -1) << count;
     }
     EXPECT_EQ(count_in("134217728"), tokens_reported_max);
@@ -347,7 +332,7 @@ std::string body_of_text(std::string_view body, const BodySpec& spec, std::strin
 }
 
 // The body of a dialect of ours and that of the template which describes it are the same bytes.
-TEST(ApiTemplate, SpellsTheDialectsThatItDescribes) {
+TEST(ApiTemplate, SpellsItsDialectPlaceholdersAndExtraBody) {
     const ApiTemplate form = sample_template("llamacpp");
     const Dialect& ours = dialect_of(Api::llamacpp);
     for (const PromptKind prompt : {PromptKind::text, PromptKind::ids}) {
@@ -361,9 +346,6 @@ TEST(ApiTemplate, SpellsTheDialectsThatItDescribes) {
     EXPECT_TRUE(dialect_of(sample_template("chat")).names_model);
     EXPECT_EQ(dialect_of(sample_template("ollama")).framing, Framing::lines);
     EXPECT_FALSE(dialect_of(sample_template("ollama")).has_ignore_eos);
-}
-
-TEST(ApiTemplate, FillsItsPlaceholders) {
     const std::string_view body =
         R"({"m":"{model}","a":[{"p":"{prompt}"},[],{}],"x":null,)"
         R"("o":{"n":"{output_length}"},"s":"{stream}","e":"{ignore_eos}"})";
@@ -378,9 +360,6 @@ TEST(ApiTemplate, FillsItsPlaceholders) {
     const std::string_view said = R"({"t":"U: \"{prompt}\"\nB:","n":"{output_length}","k":"{}"})";
     EXPECT_EQ(body_of_text(said, {}, "hi"), R"({"t":"U: \"hi\"\nB:","n":4,"k":"{}"})");
     EXPECT_EQ(body_of_text(said, {.prompt = PromptKind::ids}, "1"), "invalid");
-}
-
-TEST(ApiTemplate, TakesTheExtraBody) {
     const auto with = [](std::string extra) {
         return body_of_text(R"({"p":"{prompt}","n":"{output_length}","k":1})",
                             {.extra_body = std::move(extra)}, "hi");
@@ -396,7 +375,7 @@ TEST(ApiTemplate, TakesTheExtraBody) {
 }
 
 // What a nest holds besides stays: another limit does not unbound the answers.
-TEST(ApiTemplate, MergesTheExtraBodyMemberByMember) {
+TEST(ApiTemplate, MergesTheExtraBodyAsItsDialect) {
     const auto with = [](std::string extra, OutputRule output = OutputRule::exact) {
         return body_of_text(
             R"({"a":[{"p":"{prompt}"}],"o":{"n":"{output_length}","k":1,"q":{"r":2}}})",
@@ -416,10 +395,7 @@ TEST(ApiTemplate, MergesTheExtraBodyMemberByMember) {
          {R"({"o":null})", R"({"o":1})", R"({"o":[]})", R"({"a":{}})", R"({"a":null})"}) {
         EXPECT_EQ(with(unfit), "invalid") << unfit;
     }
-}
-
-// Blanks around the end of a stream are none of it: payloads are read without theirs.
-TEST(ApiTemplate, TrimsItsEnd) {
+    // Blanks around the end of a stream are none of it: payloads are read without theirs.
     std::string why;
     const std::string text = template_of(R"({"p":"{prompt}","n":"{output_length}"})");
     const Result<ApiTemplate> form =
@@ -427,10 +403,7 @@ TEST(ApiTemplate, TrimsItsEnd) {
     ASSERT_TRUE(form) << why;
     JsonDocument document;
     EXPECT_EQ(dialect_of(form.value()).read(document, "", "<END>").kind, EventReading::Kind::done);
-}
-
-// What goes for a described server and for the dialect of ours is the same.
-TEST(ApiTemplate, MergesLikeTheDialectThatItDescribes) {
+    // What goes for a described server and for the dialect of ours is the same.
     const BodySpec spec{.extra_body = R"({"sampling_params":{"top_p":1,"temperature":0.5}})"};
     const BodyFrame ours = dialect_of(Api::sglang).frame(spec).value();
     EXPECT_EQ(body_of(dialect_of(sample_template("sglang")), spec, "hi"),
@@ -486,7 +459,7 @@ TEST(ApiTemplate, NamesEachFault) {
     EXPECT_EQ(fault_of(template_of(body)), "");
 }
 
-TEST(ApiTemplate, HoldsOnePromptAndOneLengthBehindIt) {
+TEST(ApiTemplate, HoldsOnePromptAndHasADigest) {
     const char* const prompt =
         "body has no {prompt}, or more than one; write \"{prompt}\" once, where the prompt goes";
     const char* const length =
@@ -500,10 +473,8 @@ TEST(ApiTemplate, HoldsOnePromptAndOneLengthBehindIt) {
     EXPECT_EQ(
         fault_of(template_of(R"({"p":"{prompt}","a":["{output_length}","{output_length}"]})")),
         length);
-}
-
-// Placeholders are filled where they are the whole text; elsewhere they would go out as they stand.
-TEST(ApiTemplate, RefusesPlaceholdersInsideLongerTexts) {
+    // Placeholders are filled where they are the whole text; elsewhere they would go out as they
+    // stand.
     for (const char* const name : {"org/{model}", "{model}:v1 {stream}", "<{ignore_eos}",
                                    "{output_length} ", "{prompt} {model}"}) {
         const std::string text = '"' + std::string(name) + '"';
@@ -517,10 +488,7 @@ TEST(ApiTemplate, RefusesPlaceholdersInsideLongerTexts) {
     }
     EXPECT_EQ(
         fault_of(template_of(R"({"m":"{ model } {x}","p":"{prompt}","n":"{output_length}"})")), "");
-}
-
-// Another file, another digest; a server without its file is none.
-TEST(ApiTemplate, IsNamedByItsDigest) {
+    // Another file, another digest; a server without its file is none.
     const std::string text = template_of(R"({"p":"{prompt}","n":"{output_length}"})");
     std::string why;
     const std::uint64_t digest = read_api_template(text, why).value().digest;

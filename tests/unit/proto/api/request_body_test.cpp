@@ -80,7 +80,7 @@ Made make(std::string_view recorded, std::uint32_t output_length, const BodySpec
 }
 
 // A prompt as text is what the frame of the dialect makes of it, escapes and all.
-TEST(Recorded, SendsTextAsAPrompt) {
+TEST(Recorded, SendsTextMessagesAndTools) {
     EXPECT_EQ(make(R"({"text_input":"a \"b\"\n"})", 5).body,
               R"({"model":"m","messages":[{"role":"user","content":"a \"b\"\n"}],)"
               R"("max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
@@ -100,9 +100,6 @@ TEST(Recorded, SendsTextAsAPrompt) {
             .body,
         R"({"prompt":"x","max_tokens":9,"model":"m","stream":true,)"
         R"("stream_options":{"include_usage":true}})");
-}
-
-TEST(Recorded, SendsMessagesAndTools) {
     const Made made = make(
         R"({"messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":)"
         R"({"name":"f","parameters":{"a":{"default":null,"x":null}}}}]})",
@@ -137,28 +134,23 @@ TEST(Recorded, FixesWhatServersRefuse) {
     EXPECT_EQ(made.fixes.call_ids, 2U);
     EXPECT_EQ(made.fixes.models, 1U);
     EXPECT_EQ(made.fixes.lengths, 1U);
-}
-
-// Servers refuse an empty list of tools, and a choice from none: it means that there are none.
-TEST(Recorded, SendsNoEmptyListOfTools) {
-    const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],"tools":[],)"
-                           R"("tool_choice":"auto","max_tokens":5}})",
-                           0);
-    EXPECT_FALSE(says(made.body, "tool"));
-    EXPECT_TRUE(says(made.body, R"("max_tokens":5)"));
-}
-
-// A grammar and ignore_eos together crash servers.
-TEST(Recorded, AsksNoGrammarToGoOn) {
+    // Servers refuse an empty list of tools, and a choice from none: it means that there are none.
+    const Made other_made =
+        make(R"({"payload":{"messages":[{"role":"user","content":"q"}],"tools":[],)"
+             R"("tool_choice":"auto","max_tokens":5}})",
+             0);
+    EXPECT_FALSE(says(other_made.body, "tool"));
+    EXPECT_TRUE(says(other_made.body, R"("max_tokens":5)"));
+    // A grammar and ignore_eos together crash servers.
     for (const char* bound :
          {R"("response_format":{"type":"json_object"})", R"("tool_choice":"required")",
           R"("tool_choice":{"type":"function"})"}) {
-        const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)" +
-                                   std::string(bound) + R"(,"ignore_eos":true}})",
-                               4);
-        EXPECT_FALSE(says(made.body, "ignore_eos"));
-        EXPECT_TRUE(says(made.body, R"("max_completion_tokens":4)"));
-        EXPECT_EQ(made.fixes.constrained, 1U);
+        const Made third_made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)" +
+                                         std::string(bound) + R"(,"ignore_eos":true}})",
+                                     4);
+        EXPECT_FALSE(says(third_made.body, "ignore_eos"));
+        EXPECT_TRUE(says(third_made.body, R"("max_completion_tokens":4)"));
+        EXPECT_EQ(third_made.fixes.constrained, 1U);
     }
     EXPECT_EQ(make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)"
                    R"("tool_choice":"auto"}})",
@@ -168,7 +160,7 @@ TEST(Recorded, AsksNoGrammarToGoOn) {
 }
 
 // The row's own members go before those of the command line; a null removes.
-TEST(Recorded, MergesExtras) {
+TEST(Recorded, MergesExtrasOfMessagesAndText) {
     BodySpec spec = spec_of(OutputRule::cap);
     spec.extra_body = R"({"top_p":0.1,"seed":1})";
     EXPECT_EQ(make(R"({"messages":[{"role":"user","content":"q"}],)"
@@ -178,11 +170,8 @@ TEST(Recorded, MergesExtras) {
               R"({"messages":[{"role":"user","content":"q"}],"model":"m","stream":true,)"
               R"("stream_options":{"include_usage":true},"top_p":0.2,"seed":1,)"
               R"("nvext":{"priority":9},"max_completion_tokens":4})");
-}
-
-// Beside a prompt as text as beside messages; members that are none add nothing.
-TEST(Recorded, MergesExtrasOfText) {
-    BodySpec spec = spec_of(OutputRule::free);
+    // Beside a prompt as text as beside messages; members that are none add nothing.
+    spec = spec_of(OutputRule::free);
     spec.stream = false;
     const auto body = [&spec](const std::string& extra) {
         return make(R"({"text_input":"x","extra":)" + extra + "}", 4, spec, "openai-completions")
@@ -198,7 +187,7 @@ TEST(Recorded, MergesExtrasOfText) {
 }
 
 // What the command line adds is an object, and takes no prompt away: the error is the frame's.
-TEST(Recorded, RefusesExtrasThatAreNone) {
+TEST(Recorded, RefusesExtrasThatAreNoneButSendsOddWords) {
     BodySpec spec = spec_of();
     for (const char* extra : {"[]", "{", R"({"prompt":"y"})"}) {
         spec.extra_body = extra;
@@ -211,11 +200,8 @@ TEST(Recorded, RefusesExtrasThatAreNone) {
             EXPECT_EQ(make(request, 4, spec).error, "read the extra body, a JSON object") << extra;
         }
     }
-}
-
-// Logs hold calls, messages and payloads that are no objects: they go out as they are. A call
-// without arguments has none, and its other nulls go.
-TEST(Recorded, SendsOddWordsAsTheyAre) {
+    // Logs hold calls, messages and payloads that are no objects: they go out as they are. A call
+    // without arguments has none, and its other nulls go.
     const Made made = make(
         R"({"payload":{"messages":["hi",{"role":"assistant","content":null,"tool_calls":)"
         R"(["c",{"id":"i","index":null,"function":{"name":"f","arguments":null,"strict":null}}]}],)"
@@ -230,15 +216,12 @@ TEST(Recorded, SendsOddWordsAsTheyAre) {
 }
 
 // Without a model of ours the recorded one stays.
-TEST(Recorded, LeavesTheModelToTheRequest) {
+TEST(Recorded, LeavesTheModelAndNamesTheApiThatFits) {
     BodySpec spec = spec_of(OutputRule::free);
     spec.model = "";
     const Made made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
     EXPECT_TRUE(says(made.body, R"("model":"theirs")"));
     EXPECT_EQ(made.fixes.models, 0U);
-}
-
-TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
               "send recorded messages or payloads, use --api openai-chat");
     EXPECT_TRUE(says(make(R"({"payload":{"prompt":"x"}})", 1).error, "openai-completions"));
@@ -277,7 +260,7 @@ TEST(SaidCalls, PutsPartsTogetherByTheirIndexOrPlace) {
 }
 
 // What servers do beside the rules.
-TEST(SaidCalls, TellsCallsApartByTheirIds) {
+TEST(SaidCalls, AreInOrderByTheirIdsAndBounded) {
     SaidCalls calls;
     take(calls, R"([{"index":0,"id":"a","function":null}])");
     take(calls, R"([{"index":0,"function":{"name":"fo","arguments":"{"}}])");
@@ -293,35 +276,29 @@ TEST(SaidCalls, TellsCallsApartByTheirIds) {
     EXPECT_EQ(calls.all()[1].arguments, R"({"x":[1]})");
     EXPECT_EQ(calls.all()[2].arguments, "12");
     EXPECT_EQ(calls.all()[3].name, "k");
-}
-
-TEST(SaidCalls, AreInTheOrderOfTheirIndices) {
-    SaidCalls calls;
+    SaidCalls other_calls;
     take(
-        calls,
+        other_calls,
         R"([{"index":1,"id":"b","function":{"name":"g"}},{"index":0,"id":"a","function":{"name":"f"}}])");
     std::string message;
-    append_answer_message(message, "", "", calls.all(), {});
+    append_answer_message(message, "", "", other_calls.all(), {});
     EXPECT_LT(message.find("\"a\""), message.find("\"b\""));
-}
-
-TEST(SaidCalls, AreBounded) {
-    SaidCalls calls;
+    SaidCalls third_calls;
     std::string many = "[";
     for (int i = 0; i < 300; ++i) {
         many += (i > 0 ? ",{\"index\":" : "{\"index\":") + std::to_string(i) + "}";
     }
-    take(calls, many + "]");
-    EXPECT_EQ(calls.all().size(), 256u);
-    EXPECT_TRUE(calls.is_cut());
-    calls.clear();
-    EXPECT_FALSE(calls.is_cut());
+    take(third_calls, many + "]");
+    EXPECT_EQ(third_calls.all().size(), 256u);
+    EXPECT_TRUE(third_calls.is_cut());
+    third_calls.clear();
+    EXPECT_FALSE(third_calls.is_cut());
     const std::string large(std::size_t{3} << 20, 'x');
-    take(calls, R"([{"index":0,"function":{"arguments":")" + large + "\"}}]");
-    EXPECT_FALSE(calls.is_cut());
-    take(calls, R"([{"index":0,"function":{"arguments":")" + large + "\"}}]");
-    EXPECT_TRUE(calls.is_cut());
-    EXPECT_EQ(calls.all()[0].arguments.size(), std::size_t{4} << 20);
+    take(third_calls, R"([{"index":0,"function":{"arguments":")" + large + "\"}}]");
+    EXPECT_FALSE(third_calls.is_cut());
+    take(third_calls, R"([{"index":0,"function":{"arguments":")" + large + "\"}}]");
+    EXPECT_TRUE(third_calls.is_cut());
+    EXPECT_EQ(third_calls.all()[0].arguments.size(), std::size_t{4} << 20);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace driftless {
 
 namespace {
 
-TEST(ErrorCode, HasAName) {
+TEST(ErrorCode, HasANameAndAReasonInWords) {
     const std::pair<ErrorCode, const char*> names[] = {
         {ErrorCode::bad_json, "bad_json"},   {ErrorCode::bad_http, "bad_http"},
         {ErrorCode::too_large, "too_large"}, {ErrorCode::out_of_range, "out_of_range"},
@@ -29,10 +29,7 @@ TEST(ErrorCode, HasAName) {
     for (const auto& [code, name] : names) {
         EXPECT_STREQ(name_of(code), name);
     }
-}
-
-// A person reads what the system says, or words; never the name of a code.
-TEST(ErrorCode, HasAReasonInWords) {
+    // A person reads what the system says, or words; never the name of a code.
     EXPECT_EQ(reason_of({ErrorCode::not_found, ENOENT, "open"}), "No such file or directory");
     EXPECT_EQ(reason_of({ErrorCode::too_large, 0, "read a line"}), "too large");
     for (int code = 0; code <= static_cast<int>(ErrorCode::invalid); ++code) {
@@ -127,7 +124,7 @@ struct Four {
     }
 };
 
-TEST(LinkedList, IsFirstInFirstOut) {
+TEST(LinkedList, IsFirstInFirstOutAndRemovesFromAnyPlace) {
     Four four;
     EXPECT_EQ(numbers_of(four.list), (Numbers{0, 1, 2, 3}));
     for (Item& item : four.items) {
@@ -141,30 +138,27 @@ TEST(LinkedList, IsFirstInFirstOut) {
         list.push_front(item);
     }
     EXPECT_EQ(numbers_of(list), (Numbers{3, 2, 1}));
-}
-
-// From the front, the middle and the end; what was removed can stand on a list again.
-TEST(LinkedList, RemovesFromAnyPlace) {
+    // From the front, the middle and the end; what was removed can stand on a list again.
     for (std::size_t place = 0; place < 4; ++place) {
-        Four four;
-        Item& item = four.items[place];
-        four.list.remove(item);
+        Four other_four;
+        Item& item = other_four.items[place];
+        other_four.list.remove(item);
         EXPECT_EQ(item.next, nullptr);
         EXPECT_EQ(item.before, nullptr);
         Numbers left{0, 1, 2, 3};
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
-        EXPECT_EQ(numbers_of(four.list), left);
-        four.list.push_back(item);
+        EXPECT_EQ(numbers_of(other_four.list), left);
+        other_four.list.push_back(item);
         left.push_back(item.number);
-        EXPECT_EQ(numbers_of(four.list), left);
+        EXPECT_EQ(numbers_of(other_four.list), left);
     }
-    Items list;
+    Items other_list;
     Item item;
-    list.push_front(item);
-    list.remove(item);
-    EXPECT_EQ(numbers_of(list), Numbers{});
-    list.push_back(item);
-    EXPECT_EQ(numbers_of(list), Numbers{0});
+    other_list.push_front(item);
+    other_list.remove(item);
+    EXPECT_EQ(numbers_of(other_list), Numbers{});
+    other_list.push_back(item);
+    EXPECT_EQ(numbers_of(other_list), Numbers{0});
 }
 
 // Against a deque that nobody can get wrong.

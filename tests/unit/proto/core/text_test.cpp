@@ -24,7 +24,7 @@ TEST(Joined, KeepsEmptyTexts) {
     EXPECT_EQ(joined(std::vector<std::string>{}, "|"), "");
 }
 
-TEST(NearestName, IsAtMostTwoEditsAway) {
+TEST(NearestName, IsNearOrFinishesWhatWasBegun) {
     const std::vector<std::string> names{"--speed", "--seed", "--out"};
     EXPECT_EQ(nearest_name("--sped", names), "--speed");
     EXPECT_EQ(nearest_name("--sed", names), "--seed");
@@ -37,13 +37,10 @@ TEST(NearestName, IsAtMostTwoEditsAway) {
     EXPECT_EQ(nearest_name("--ulr", {"--user", "--url"}), "--url");
     EXPECT_EQ(nearest_name("rpelyaxx", {"replay"}), "") << "two swaps and two letters more";
     EXPECT_EQ(nearest_name("rpelya", {"replay"}), "replay") << "two swaps";
-}
-
-TEST(NearestName, FinishesWhatWasBegun) {
-    const std::vector<std::string> names{"--timeout-idle", "--timeout-total", "--tokenizer"};
-    EXPECT_EQ(nearest_name("--timeout", names), "--timeout-idle or --timeout-total");
-    EXPECT_EQ(nearest_name("--token", names), "--tokenizer");
-    EXPECT_EQ(nearest_name("--to", names), "") << "too short to say what was meant";
+    const std::vector<std::string> other_names{"--timeout-idle", "--timeout-total", "--tokenizer"};
+    EXPECT_EQ(nearest_name("--timeout", other_names), "--timeout-idle or --timeout-total");
+    EXPECT_EQ(nearest_name("--token", other_names), "--tokenizer");
+    EXPECT_EQ(nearest_name("--to", other_names), "") << "too short to say what was meant";
     EXPECT_EQ(nearest_name("calib", {"calibrate", "convert"}), "calibrate");
     EXPECT_EQ(nearest_name("--tim",
                            {"--tim-aaaa", "--tim-bbbb", "--tim-cccc", "--tim-dddd", "--tim-eeee"}),
@@ -68,16 +65,13 @@ TEST(DidYouMean, ReadsAListForPeople) {
 
 // No byte of a server's reaches the terminal that does more there than show a letter.
 
-TEST(Printable, EscapesWhatControlsATerminal) {
+TEST(Printable, EscapesWhatControlsTurnsHidesOrBreaksText) {
     EXPECT_EQ(printable("\x1B]0;owned\x07\x1B[2Jbad\nkey"),
               R"(\u001b]0;owned\u0007\u001b[2Jbad\u000akey)");
     EXPECT_EQ(printable(std::string_view("\0\x1F \x7E\x7F", 5)), R"(\u0000\u001f ~\u007f)");
     EXPECT_EQ(printable("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0"), "\\u0080\\u009b\\u009f\xC2\xA0");
     EXPECT_EQ(printable("a\x9B\x31m\xC2"), "a\xEF\xBF\xBD\x31m\xEF\xBF\xBD");
-}
-
-// The neighbours of each range are shown as they are.
-TEST(Printable, EscapesWhatTurnsHidesOrBreaksText) {
+    // The neighbours of each range are shown as they are.
     for (const std::uint32_t code :
          {0x00ADu, 0x061Cu, 0x180Eu, 0x200Bu, 0x200Cu, 0x200Du, 0x200Eu,  0x200Fu,  0x2028u,
           0x2029u, 0x202Au, 0x202Bu, 0x202Cu, 0x202Du, 0x202Eu, 0x2060u,  0x2066u,  0x2067u,
@@ -100,7 +94,7 @@ TEST(Printable, EscapesWhatTurnsHidesOrBreaksText) {
 
 // In JSON files what is unprintable is escaped as JSON has it, in keys and values of any source;
 // what is read back is the same text.
-TEST(Printable, EscapesInsideJson) {
+TEST(Printable, EscapesInsideJsonAndLeavesOurLines) {
     std::string json =
         "before\xE2\x80\xAE{\"k\xE2\x80\xA8\":\n\"\xC2\x85\x7F\xC3\xA9 "
         "0123456789\xE2\x80\xAEx\xF3\xA0\x80\x81\xF0\x9F\x9A\x80\"}";
@@ -121,9 +115,6 @@ TEST(Printable, EscapesInsideJson) {
         escape_unprintable_json(text, 0);
         EXPECT_EQ(text, kept);
     }
-}
-
-TEST(Printable, LinesOfOursStay) {
     EXPECT_EQ(printable_lines("a\nb\tc\r\n"), "a\nb\\u0009c\\u000d\n");
     EXPECT_EQ(printable("a\nb"), "a\\u000ab");
     for (const char* words :
@@ -136,7 +127,7 @@ TEST(Printable, LinesOfOursStay) {
 
 // Every code point that exists is written and read back with its length; RFC 3629 section 3 gives
 // the borders between lengths.
-TEST(Utf8, WritesAndMeasuresEveryCodePoint) {
+TEST(Utf8, WritesEveryCodePointAndRefusesOtherBytes) {
     for (std::uint32_t point = 0; point <= 0x10FFFF; ++point) {
         if (point >= 0xD800 && point <= 0xDFFF) {
             continue;
@@ -148,10 +139,7 @@ TEST(Utf8, WritesAndMeasuresEveryCodePoint) {
         ASSERT_EQ(utf8_length({out, length}), length) << point;
         ASSERT_EQ(utf8_length({out, length - 1}), 0u) << point;
     }
-}
-
-// Bytes that no code point has.
-TEST(Utf8, RefusesCutsAndFixesBytes) {
+    // Bytes that no code point has.
     for (const char* bytes :
          {"\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3(", "\xE2\x82("}) {
@@ -201,7 +189,7 @@ TEST(Masked, LeavesNoSecret) {
 }
 
 // JSON, JSON within JSON, URLs, URLs within URLs, HTML, and a mix of them.
-TEST(Masked, LeavesNoSecretThatIsEscaped) {
+TEST(Masked, LeavesNoSecretThatIsEscapedAndCutsAtCodePoints) {
     const Texts secrets = {"abcd/Top\"se&cret1/ef gh=="};
     for (const std::string_view spelled : {
              R"(abcd\/Top\"se&cret1\/ef gh\u003d\u003D)",
@@ -227,9 +215,6 @@ TEST(Masked, LeavesNoSecretThatIsEscaped) {
               "*** ***");
     EXPECT_EQ(masked("a%25%2Fb%25252Fcd a%252Fb", {"a%/b/cd", "a%2Fb"}, 256), "*** ***");
     EXPECT_EQ(masked("50% of \\ & + abcx", {"abcd%\\"}, 256), "50% of \\ & + abcx");
-}
-
-TEST(Masked, CutsAtCodePoints) {
     const std::string text = std::string(255, 'x') + "\xC3\xA4";
     EXPECT_EQ(masked(text, {}, 256), std::string(255, 'x'));
     EXPECT_EQ(masked(text, {}, 257), text);

@@ -28,16 +28,13 @@ std::string explanation(std::int64_t first_off, std::int64_t second_off) {
 }
 
 // One of two servers adds 8 tokens to each prompt.
-TEST(ByUrl, NamesTheUrlWhosePromptsAreOff) {
+TEST(ByUrl, NamesTheUrlWhosePromptsAreOffUnlessAllAre) {
     const std::string text = explanation(0, 8);
     EXPECT_EQ(text.find("at http://b 3 of 3 prompts are off by up to +8 tokens, elsewhere none: "
                         "serve"),
               0u)
         << text;
-}
-
-// All servers alike: the cause is that of all of them, and --overhead is its remedy.
-TEST(ByUrl, NamesNoUrlWhereAllAreOffAlike) {
+    // All servers alike: the cause is that of all of them, and --overhead is its remedy.
     EXPECT_TRUE(says(explanation(8, 8), "--overhead"));
 }
 
@@ -108,27 +105,21 @@ TEST(SideFigures, CountEachSideAndPairRows) {
 }
 
 // Of a run that was killed: one side of a row has a record, the other has none yet.
-TEST(SideFigures, RowsOfOneSideAloneAreUnpaired) {
+TEST(SideFigures, RowsOfOneSideAreUnpairedAndWishesLeftOut) {
     BySide sides;
     sides.add(answered(5, Side::b, 1010, 500));
     EXPECT_EQ(sides.figures()->pairs.unpaired, 1u);
     EXPECT_EQ(sides.figures()->pairs.ttft.count, 0u);
     EXPECT_EQ(sides.figures()->a.requests, 0u);
-}
-
-TEST(SideFigures, OtherRunsHaveNone) {
-    BySide sides;
-    sides.add(answered(5, Side::none, 1010, 500));
-    EXPECT_FALSE(sides.figures());
-}
-
-// A drift that the user asked for is not told of.
-TEST(SideFigures, LeaveWishesOut) {
+    BySide other_sides;
+    other_sides.add(answered(5, Side::none, 1010, 500));
+    EXPECT_FALSE(other_sides.figures());
+    // A drift that the user asked for is not told of.
     Record held = answered(1, Side::a, 9'000, 500);
     held.late_cause = LateCause::inflight;
-    BySide sides;
-    sides.add(held);
-    EXPECT_EQ(sides.figures()->a.drift.count, 0u);
+    BySide third_sides;
+    third_sides.add(held);
+    EXPECT_EQ(third_sides.figures()->a.drift.count, 0u);
 }
 
 // Durations, answers and gaps of trees that are worked out by hand.
@@ -196,7 +187,7 @@ TEST(TreeFigures, OnlyFinishedOnesAreJobs) {
 }
 
 // It failed once, was sent again, and is a job all the same.
-TEST(TreeFigures, ARetryCountsByItsLastTry) {
+TEST(TreeFigures, CountTheLastTryAndTreesOfEachUser) {
     TreeFigures trees;
     Record failed = turn_of("a", 0, 0, 1);
     failed.outcome = Outcome::http_5xx;
@@ -206,21 +197,18 @@ TEST(TreeFigures, ARetryCountsByItsLastTry) {
     trees.add(again);
     EXPECT_EQ(trees.totals(second).finished, 1U);
     EXPECT_EQ(trees.totals(second).turns.max, 1);
-}
-
-// Passes and users are trees of their own; the jobs of all users are shared out among them.
-TEST(TreeFigures, UsersPlayTreesOfTheirOwn) {
-    TreeFigures trees;
+    // Passes and users are trees of their own; the jobs of all users are shared out among them.
+    TreeFigures other_trees;
     for (std::uint32_t user = 0; user < 4; ++user) {
         for (std::uint32_t pass = 0; pass < 2; ++pass) {
             Record record = turn_of("a", 0, 2 * pass, 2 * pass + 1);
             record.user = user;
             record.pass = pass;
             record.cached_tokens.reset();
-            trees.add(record);
+            other_trees.add(record);
         }
     }
-    const TreeTotals totals = trees.totals(3600 * second);
+    const TreeTotals totals = other_trees.totals(3600 * second);
     EXPECT_EQ(totals.finished, 8U);
     EXPECT_EQ(totals.users, 4U);
     EXPECT_EQ(totals.jobs_per_hour_per_user, 2);
@@ -258,15 +246,12 @@ std::string verdict_of(const MergedRun& run, Verdict of_rows = Verdict::certifie
     return name_of(judged.verdict);
 }
 
-TEST(MergedRun, AllCertified) {
+TEST(MergedRun, AllRowsBeforeTheirParts) {
     EXPECT_EQ(verdict_of(run_of(1)), "certified");
     EXPECT_EQ(verdict_of(run_of(8)), "certified");
     EXPECT_TRUE(merged_warnings(run_of(8)).empty());
-}
-
-// A shard's own verdict is told, and decides where all rows together cannot be judged; and who was
-// too slow, where somebody was: their seconds are not told apart by shard.
-TEST(MergedRun, AllRowsBeforeTheirParts) {
+    // A shard's own verdict is told, and decides where all rows together cannot be judged; and who
+    // was too slow, where somebody was: their seconds are not told apart by shard.
     MergedRun run = run_of(6);
     std::size_t place = 0;
     for (const char* const worse : {"certified-with-exclusions", "uncalibrated", "network-limited",
@@ -300,7 +285,7 @@ TEST(MergedRun, AllRowsBeforeTheirParts) {
 }
 
 // They did not put their load on the servers together.
-TEST(MergedRun, LoadThatCameLaterOrStopped) {
+TEST(MergedRun, LoadAndRowsThatWereNotThere) {
     MergedRun later = run_of(2);
     later.shards[1].rows_later = 7;
     EXPECT_EQ(verdict_of(later), "client-limited");
@@ -313,9 +298,6 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
     MergedRun alone = run_of(1);
     alone.shards[0].rows_later = 7;
     EXPECT_EQ(verdict_of(alone), "certified") << "as a run that is no shard";
-}
-
-TEST(MergedRun, MissingRows) {
     MergedRun run = run_of(12);
     for (std::size_t i = 1; i < 12; ++i) {
         lose(run, i);
@@ -327,10 +309,7 @@ TEST(MergedRun, MissingRows) {
     EXPECT_TRUE(says(merged_warnings(run)[0],
                      "shards 1, 2, 3, 4, 5, 6, 7, 8 and 3 more of 12 are missing: "
                      "1100 rows are not reported"));
-}
-
-TEST(MergedRun, AKilledShard) {
-    MergedRun run = run_of(2);
+    run = run_of(2);
     run.shards[1].ended = false;
     run.shards[1].not_reported = 1;
     EXPECT_EQ(verdict_of(run), "client-limited");
@@ -339,7 +318,7 @@ TEST(MergedRun, AKilledShard) {
     EXPECT_TRUE(run.all_left_known());
 }
 
-TEST(MergedRun, ClocksAtTheirLimit) {
+TEST(MergedRun, ClocksAtTheirLimitAndTimesZero) {
     MergedRun run = run_of(2);
     for (const auto& [error_ns, verdict] :
          {std::pair(ms - 1, "certified"), {ms, "certified"}, {ms + 1, "client-limited"}}) {
@@ -352,10 +331,7 @@ TEST(MergedRun, ClocksAtTheirLimit) {
     MergedRun one = run_of(1);
     one.shards[0].clock.reset();
     EXPECT_EQ(verdict_of(one), "certified");
-}
-
-TEST(MergedRun, TimesZero) {
-    MergedRun run = run_of(3);
+    run = run_of(3);
     lose(run, 0);
     run.shards[1].zero_utc_ns = 1'000 * ms;
     run.shards[2].zero_utc_ns = 1'000 * ms + 3 * ms;
@@ -420,7 +396,7 @@ std::uint64_t excess(const std::vector<Record>& records, std::uint64_t template_
 
 // 20 prompts, others that evict them, the same 20: the second run hits at its beginning what the
 // first hit at its end in an endless cache.
-TEST(CacheExcess, IsSeenThoughEvictionsMakeUpForIt) {
+TEST(CacheExcess, IsOfAStretchAndLeavesRoomForFewTokens) {
     std::vector<Record> cold;
     std::vector<Record> warm;
     for (std::uint32_t i = 0; i < 140; ++i) {
@@ -431,22 +407,13 @@ TEST(CacheExcess, IsSeenThoughEvictionsMakeUpForIt) {
     EXPECT_EQ(excess(cold), 0u);
     EXPECT_EQ(excess(warm), 20 * (1536 - 16u));
     EXPECT_EQ(excess({}), 0u);
-}
-
-// What was lost before a stretch does not excuse what was too much in it.
-TEST(CacheExcess, IsOfTheStretchThatHasTheMost) {
+    // What was lost before a stretch does not excuse what was too much in it.
     EXPECT_EQ(excess({row(0, 0, 4096, 0), row(1, 100, 0, 512), row(2, 200, 4096, 0)}), 512 - 16u);
-}
-
-// Two rows of one prompt: whichever the server took first, the other one hits.
-TEST(CacheExcess, IsNoneWhereRowsOvertakeEachOther) {
+    // Two rows of one prompt: whichever the server took first, the other one hits.
     EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 9, 1024, 0)}), 0u);
     EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 11, 1024, 0)}), 1024 - 16u) << "it left too late";
     EXPECT_EQ(excess({row(0, 50, 0, 1024), row(1, 9, 1024, 0)}), 0u) << "the file is not by time";
-}
-
-// At the bound and one above; without the server's blocks the trace's leave more room.
-TEST(CacheExcess, LeavesRoomForFewTokens) {
+    // At the bound and one above; without the server's blocks the trace's leave more room.
     EXPECT_EQ(excess({row(0, 0, 32, 48)}), 0u);
     EXPECT_EQ(excess({row(0, 0, 32, 49)}), 1u);
     Record record = row(0, 0, 0, 512 + 512 + 7 + 16);
@@ -454,11 +421,8 @@ TEST(CacheExcess, LeavesRoomForFewTokens) {
     record.expected_cached_tokens = 512;
     EXPECT_EQ(excess({record}, 7), 0u);
     EXPECT_EQ(excess({record}, 6), 1u);
-}
-
-// A row that was never sent left nothing; one that failed may have; one that was sent twice may
-// have hit itself.
-TEST(CacheExcess, CountsRowsThatFailed) {
+    // A row that was never sent left nothing; one that failed may have; one that was sent twice may
+    // have hit itself.
     Record unsent = row(1, 5, 1024, 0);
     unsent.fired_ns = std::nullopt;
     EXPECT_EQ(excess({row(0, 0, 0, 1024), unsent}), 1024 - 16u);
@@ -496,36 +460,27 @@ std::string json_of(const SummaryFigures& figures, const CacheProbe& seen) {
 }
 
 // The probe alone is enough, and so are the rows; a cold probe does not excuse what rows hit.
-TEST(WarmCache, IsWarmByEither) {
+TEST(WarmCache, IsToldByProbeOrRowsOrUnknown) {
     EXPECT_EQ(was_warm(rows(), probe(CacheState::cold)), std::optional(false));
     EXPECT_EQ(was_warm(rows(), probe(CacheState::warm, 1008)), std::optional(true));
     EXPECT_EQ(was_warm(rows(90'000), probe(CacheState::cold)), std::optional(true));
     EXPECT_EQ(was_warm(rows(90'000), probe(CacheState::off)), std::optional(true));
     EXPECT_EQ(was_warm(rows(), probe(CacheState::unknown)), std::optional(false));
-}
-
-// Neither tells: a server that reports nothing, or hits that smaller blocks explain, too.
-TEST(WarmCache, IsUnknownWhereNothingTells) {
+    // Neither tells: a server that reports nothing, or hits that smaller blocks explain, too.
     EXPECT_EQ(was_warm(SummaryFigures(), probe(CacheState::unknown)), std::nullopt);
     EXPECT_EQ(was_warm(rows(2560), probe(CacheState::unknown)), std::nullopt);
     EXPECT_EQ(was_warm(rows(2560), probe(CacheState::cold)), std::optional(false));
     EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()),
                      "\"probe\":\"off\",\"why\":null,\"probe_tokens\":null"));
     EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()), "\"warm\":null"));
-}
-
-// Users of several shards share prefixes that the forecast of each shard does not know of.
-TEST(WarmCache, RowsThatAreForecastApartDoNotTell) {
+    // Users of several shards share prefixes that the forecast of each shard does not know of.
     SummaryFigures merged = rows(90'000);
     merged.shard_role = {.others_send = false, .merged = true, .forecast_apart = true};
     EXPECT_EQ(was_warm(merged, probe(CacheState::cold)), std::optional(false));
     EXPECT_EQ(warm_warning(merged, probe(CacheState::cold)), "");
     const std::string told = warm_warning(merged, probe(CacheState::warm, 1008));
     EXPECT_TRUE(says(told, "repeat with another --cache-salt WORD, the same for all")) << told;
-}
-
-// Rows of one shard hit what others sent: its own probe is all that tells.
-TEST(WarmCache, RowsOfAShardDoNotTell) {
+    // Rows of one shard hit what others sent: its own probe is all that tells.
     SummaryFigures of_shard = rows(90'000);
     of_shard.shard_role.others_send = true;
     EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
@@ -536,30 +491,21 @@ TEST(WarmCache, RowsOfAShardDoNotTell) {
     EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
 }
 
-TEST(WarmCache, WarnsWithTheRemedyOnce) {
+TEST(WarmCache, WarnsOnceAndIsAReasonOfTheVerdict) {
     const std::string text = warm_warning(rows(), probe(CacheState::warm, 1008));
     EXPECT_TRUE(says(text, "1008 of 1024 tokens")) << text;
     EXPECT_TRUE(says(text, "--cache-salt random or --reset-cache")) << text;
     EXPECT_TRUE(says(warm_warning(rows(90'000), probe(CacheState::warm, 1008)), "275.8 %"));
     EXPECT_EQ(warm_warning(rows(), probe(CacheState::cold)), "");
     EXPECT_EQ(warm_warning(rows(), probe(CacheState::unknown)), "");
-}
-
-// What may be smaller blocks is, where the probe found the cache cold.
-TEST(WarmCache, AColdProbeExplainsSmallerBlocks) {
+    // What may be smaller blocks is, where the probe found the cache cold.
     EXPECT_TRUE(says(warm_warning(rows(2560), CacheProbe()), "or its cache was warm"));
     const std::string cold = warm_warning(rows(2560), probe(CacheState::cold));
     EXPECT_TRUE(says(cold, "its blocks are smaller than the trace's (a probe")) << cold;
-}
-
-// The verdict has a reason, which does not blame the client.
-TEST(WarmCache, IsAReasonOfTheVerdict) {
+    // The verdict has a reason, which does not blame the client.
     EXPECT_EQ(warm_reason(rows(), probe(CacheState::cold)), "");
     const std::string reason = warm_reason(rows(), probe(CacheState::warm, 1008));
     EXPECT_TRUE(says(reason, "the server, not the client: its prefix cache was warm")) << reason;
-}
-
-TEST(WarmCache, StatesHaveNames) {
     for (const CacheState state :
          {CacheState::off, CacheState::cold, CacheState::unknown, CacheState::warm}) {
         EXPECT_EQ(cache_state_of(name_of(state)), std::optional(state));

@@ -41,17 +41,11 @@ TEST(Thresholds, SayWhenARunFails) {
     EXPECT_TRUE(judge("completed <= 190").fails);
     EXPECT_FALSE(judge("request_throughput < 12.5").fails);
     EXPECT_TRUE(judge("failed > 9").fails);
-}
-
-// Rows that a failed row kept from being sent did not fail themselves: 8 of 198.
-TEST(Thresholds, ErrorsAreAShareOfWhatWasSent) {
+    // Rows that a failed row kept from being sent did not fail themselves: 8 of 198.
     EXPECT_DOUBLE_EQ(*judge("errors > 5 %").value, 8.0 / 198);
     EXPECT_FALSE(judge("errors > 5 %").fails);
     EXPECT_TRUE(judge("errors > 4%").fails);
     EXPECT_TRUE(judge("errors > 4 %").fails);
-}
-
-TEST(Thresholds, WhatNobodyMeasuredFails) {
     const ThresholdFinding unknown = judge("tpot:p50 > 1h");
     EXPECT_TRUE(unknown.fails);
     EXPECT_FALSE(unknown.value.has_value());
@@ -60,7 +54,7 @@ TEST(Thresholds, WhatNobodyMeasuredFails) {
     EXPECT_TRUE(judge("overtaken > 0").fails) << "no turn follows another";
 }
 
-TEST(Thresholds, AreToldInTheirUnits) {
+TEST(Thresholds, AreToldWithWhatTheClientMayHaveMoved) {
     EXPECT_EQ(value_text(judge("ttft:p99 > 2s")), "2000.000 ms");
     EXPECT_EQ(value_text(judge("errors > 5 %")), "4.04 %");
     EXPECT_EQ(value_text(judge("request_throughput < 1")), "12.5");
@@ -73,16 +67,13 @@ TEST(Thresholds, AreToldInTheirUnits) {
         R"({"thresholds":[{"fail_if":"errors > 5 %","value":0.04040404040404041,"unit":"share",)"
         R"("fails":false,"client_error":null,"sure":null},{"fail_if":"tpot:p50 > 1s","value":null,)"
         R"("unit":"ms","fails":true,"client_error":null,"sure":null}]})");
-}
-
-// The measured figure decides; whether the client could have decided otherwise is told.
-TEST(Thresholds, SayWhatTheClientMayHaveMoved) {
+    // The measured figure decides; whether the client could have decided otherwise is told.
     SummaryFigures figures = figures_of_a_run();
     figures.has_bounds = true;
     figures.ttft_bounds = {figures.ttft, figures.ttft};
     figures.ttft_bounds.lower.at[p99_index] = 1.9e9;
-    const auto text_of = [&figures](const char* text) {
-        return value_text(judge_thresholds({parse_threshold(text).value()}, figures).at(0));
+    const auto text_of = [&figures](const char* other_text) {
+        return value_text(judge_thresholds({parse_threshold(other_text).value()}, figures).at(0));
     };
     EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client at most 100.000 ms)");
     EXPECT_EQ(text_of("ttft:p99 > 1900ms"),
@@ -93,15 +84,12 @@ TEST(Thresholds, SayWhatTheClientMayHaveMoved) {
     EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client: not known)");
 }
 
-TEST(Thresholds, EveryStatisticHasItsName) {
+TEST(Thresholds, HaveNamesAndAreRefusedWhereTheyNeverHold) {
     for (const char* name : {"p25", "p50", "median", "p75", "p90", "p95", "p99", "p99.9", "mean",
                              "avg", "min", "max"}) {
         EXPECT_TRUE(parse_threshold("e2el:" + std::string(name) + " > 1s")) << name;
     }
-}
-
-// More than all: who means 1 % would never hear of a failure. A run that has it keeps it.
-TEST(Thresholds, RefuseWhatNeverHoldsWhereItIsTyped) {
+    // More than all: who means 1 % would never hear of a failure. A run that has it keeps it.
     for (const char* text : {"errors > 1", "errors > 100 %", "tainted > 1.0"}) {
         EXPECT_TRUE(parse_threshold(text)) << text;
         const Result<Threshold> typed = parse_fail_if(text);
@@ -275,7 +263,7 @@ std::pair<int, int> bars_and_misses(const std::string& text, std::uint32_t runs)
     return {bars, misses};
 }
 
-TEST(ClientError, HoldsTheTrueFigure) {
+TEST(ClientError, HoldsTheTrueFigureAndEachRow) {
     constexpr int runs = 200;
     for (const char* text : {"good < 100 %", "ttft:p50 > 1s", "e2e:p25 > 1s", "tpot:p50 > 1s"}) {
         const auto [bars, misses] = bars_and_misses(text, runs);
@@ -288,10 +276,7 @@ TEST(ClientError, HoldsTheTrueFigure) {
         EXPECT_EQ(misses, 0) << text;
         EXPECT_GE(bars, runs / 10) << text;
     }
-}
-
-// What is good by its longest times was good, and what is not by its shortest was not.
-TEST(ClientError, HoldsEachRow) {
+    // What is good by its longest times was good, and what is not by its shortest was not.
     std::mt19937 random(1);
     std::array<int, 3> rows{};  // surely good, surely not, either
     for (std::uint32_t row = 0; row < 20'000; ++row) {
@@ -355,7 +340,7 @@ Rule at_most(Measure measure, double max) {
     return {.name = "r", .measure = measure, .max = max};
 }
 
-TEST(JudgeRules, FindsEachOfAGoodRunMet) {
+TEST(JudgeRules, FindsEachOfAGoodRunMetWithinBounds) {
     const Played good;
     for (const Rule& rule :
          {at_least(Measure::duration, 900), at_least(Measure::trees, 10),
@@ -369,10 +354,7 @@ TEST(JudgeRules, FindsEachOfAGoodRunMet) {
         const RuleFinding found = judge(rule, good);
         EXPECT_EQ(found.state, RuleState::met) << found.evidence << "; " << found.bound;
     }
-}
-
-// Bounds belong to what is allowed: AgentX counts more than 1 %, InferenceX takes 10 %.
-TEST(JudgeRules, TakesItsBoundsAsAllowed) {
+    // Bounds belong to what is allowed: AgentX counts more than 1 %, InferenceX takes 10 %.
     Played played;
     played.figures.failed = 1;
     played.figures.phase.context_overflows = 1;
@@ -388,14 +370,11 @@ TEST(JudgeRules, TakesItsBoundsAsAllowed) {
     EXPECT_EQ(found.state, RuleState::violated);
     EXPECT_EQ(found.evidence, "11 of 101 requests failed (10.89 %)");
     EXPECT_EQ(found.bound, "at most 10.00 %");
-}
-
-// What was never sent did not fail.
-TEST(JudgeRules, LeavesOutWhatWasNotSent) {
-    Played played;
-    played.figures.failed = 50;
-    played.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 50;
-    EXPECT_EQ(judge(at_most(Measure::error_share, 0), played).state, RuleState::met);
+    // What was never sent did not fail.
+    Played other_played;
+    other_played.figures.failed = 50;
+    other_played.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 50;
+    EXPECT_EQ(judge(at_most(Measure::error_share, 0), other_played).state, RuleState::met);
 }
 
 TEST(JudgeRules, SeesHowFarThePhaseIsCovered) {
@@ -419,20 +398,17 @@ TEST(JudgeRules, SeesHowFarThePhaseIsCovered) {
     const RuleFinding found = judge(exempt, played);
     EXPECT_EQ(found.state, RuleState::met);
     EXPECT_EQ(found.evidence, "no last token of 899 s (0.00 %); a phase below 900 s is exempt");
-}
-
-// A run that was interrupted has lasted as long as it did, not as long as it was asked to.
-TEST(JudgeRules, CountsTheTimeOfARunThatWasCutShort) {
-    Played played;
+    // A run that was interrupted has lasted as long as it did, not as long as it was asked to.
+    Played other_played;
     for (const Ending ending : {Ending::interrupted, Ending::none}) {
-        played.facts.ending = ending;
-        EXPECT_EQ(judge(at_least(Measure::duration, 900), played).state, RuleState::violated);
-        EXPECT_EQ(judge(at_most(Measure::cut_short, 0), played).state, RuleState::violated);
+        other_played.facts.ending = ending;
+        EXPECT_EQ(judge(at_least(Measure::duration, 900), other_played).state, RuleState::violated);
+        EXPECT_EQ(judge(at_most(Measure::cut_short, 0), other_played).state, RuleState::violated);
     }
 }
 
 // Somebody else had left the prompts in the cache.
-TEST(JudgeRules, SeesAWarmCache) {
+TEST(JudgeRules, SeesAWarmCacheAndWhatElseIsWrong) {
     Played played;
     played.figures.phase.first_turns.cached_tokens = 10;
     EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
@@ -442,25 +418,22 @@ TEST(JudgeRules, SeesAWarmCache) {
     EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
     played.figures.phase.first_turns = {10, 0, 0, 0, 0};
     EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::unknown);
-}
-
-TEST(JudgeRules, SeesWhatElseIsWrong) {
-    Played played;
-    played.figures.phase.users = 3;
-    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).evidence,
+    Played other_played;
+    other_played.figures.phase.users = 3;
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), other_played).evidence,
               "3 of 4 users sent requests (75.00 %)");
-    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).state, RuleState::violated);
-    played.figures.outputs_short = 1;
-    EXPECT_EQ(judge(at_least(Measure::exact_output, 1), played).state, RuleState::violated);
-    played.figures.overtaken_turns = 1;
-    EXPECT_EQ(judge(at_most(Measure::overtaken, 0), played).state, RuleState::violated);
-    played.figures.warmup_failed = 1;
-    EXPECT_EQ(judge(at_most(Measure::warmup_failures, 0), played).state, RuleState::violated);
-    EXPECT_EQ(judge(at_least(Measure::trees, 11), played).state, RuleState::violated);
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), other_played).state, RuleState::violated);
+    other_played.figures.outputs_short = 1;
+    EXPECT_EQ(judge(at_least(Measure::exact_output, 1), other_played).state, RuleState::violated);
+    other_played.figures.overtaken_turns = 1;
+    EXPECT_EQ(judge(at_most(Measure::overtaken, 0), other_played).state, RuleState::violated);
+    other_played.figures.warmup_failed = 1;
+    EXPECT_EQ(judge(at_most(Measure::warmup_failures, 0), other_played).state, RuleState::violated);
+    EXPECT_EQ(judge(at_least(Measure::trees, 11), other_played).state, RuleState::violated);
 }
 
 // What was not measured is neither met nor violated.
-TEST(JudgeRules, SaysWhatIsUnknown) {
+TEST(JudgeRules, SaysWhatIsUnknownAndComparesTheCorpus) {
     const Played nothing{};
     Played empty;
     empty.figures = SummaryFigures();
@@ -475,9 +448,6 @@ TEST(JudgeRules, SaysWhatIsUnknown) {
     EXPECT_EQ(judge(unbound, nothing).state, RuleState::unknown);
     EXPECT_EQ(judge(unbound, nothing).evidence,
               "960 of 1000 prompt tokens can hit in an infinite cache (96.00 %)");
-}
-
-TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
     Rule rule{.measure = Measure::digest};
     EXPECT_EQ(judge(rule, Played()).state, RuleState::unknown);
     rule.equals = "00000000000000ab";
@@ -486,7 +456,7 @@ TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
     EXPECT_EQ(judge(rule, Played()).state, RuleState::violated);
 }
 
-TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
+TEST(JudgeRules, ComparesWhatTurnsWaitForAndUnseenFlags) {
     Rule rule{.measure = Measure::barrier, .equals = "tree"};
     Played played;
     EXPECT_EQ(judge(rule, played).state, RuleState::violated);
@@ -494,21 +464,19 @@ TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
     played.facts.arguments = {"t", "--barrier=tree"};
     EXPECT_EQ(judge(rule, played).state, RuleState::met);
     EXPECT_EQ(judge(rule, played).bound, "tree");
-}
-
-TEST(JudgeRules, JudgesFlagsThatLeaveNoTrace) {
     RuleSet set{"s", "1", "here", {}, {}};
     set.flags.push_back({"--gap", "end-to-start", false, false, false, OtherValue::violated, ""});
     set.flags.push_back({"--limit", {}, false, false, true, OtherValue::violated, ""});
     set.flags.push_back({"--recycle", {}, true, false, false, OtherValue::violated, ""});
     set.flags.push_back({"--for", "9s", false, false, false, OtherValue::allowed, ""});
-    Played played;
-    played.facts.arguments = {"t", "--gap=end-to-start", "--recycle"};
-    std::vector<RuleFinding> found = judge_rules({set}, played.facts, played.figures, same_text);
+    Played other_played;
+    other_played.facts.arguments = {"t", "--gap=end-to-start", "--recycle"};
+    std::vector<RuleFinding> found =
+        judge_rules({set}, other_played.facts, other_played.figures, same_text);
     ASSERT_EQ(found.size(), 3U) << "what is allowed is no rule";
     EXPECT_FALSE(any_violated(found));
-    played.facts.arguments = {"t", "--gap=none", "--limit=3"};
-    found = judge_rules({set}, played.facts, played.figures, same_text);
+    other_played.facts.arguments = {"t", "--gap=none", "--limit=3"};
+    found = judge_rules({set}, other_played.facts, other_played.figures, same_text);
     EXPECT_TRUE(any_violated(found));
     EXPECT_EQ(found[0].evidence, "none");
     EXPECT_EQ(found[0].bound, "end-to-start");

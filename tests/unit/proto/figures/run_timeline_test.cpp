@@ -44,7 +44,7 @@ TEST(PhaseMarks, KeepsTheFirstRequestOfEachTree) {
     EXPECT_EQ(turns.expected_tokens, 30U);
 }
 
-TEST(PhaseMarks, ReachesAsFarAsTheMeasurement) {
+TEST(PhaseMarks, ReachesAsFarAsTheMeasurementAndKnowsOverflows) {
     PhaseMarks marks;
     Record record = sent("a", 0, 0);
     record.first_token_ns = 50;
@@ -62,10 +62,7 @@ TEST(PhaseMarks, ReachesAsFarAsTheMeasurement) {
     EXPECT_EQ(marks.figures().last_first_token_ns, 60);
     EXPECT_EQ(marks.figures().last_token_ns, 70);
     EXPECT_EQ(marks.figures().users, 2U);
-}
-
-// The four texts that AIPerf's AgentX knows, in any case, and nothing else.
-TEST(PhaseMarks, KnowsServersWordsForAnOverflow) {
+    // The four texts that AIPerf's AgentX knows, in any case, and nothing else.
     for (const char* text :
          {"This model's Maximum Context length is 8192 tokens", "code: CONTEXT_LENGTH_EXCEEDED",
           "prompt is too long: 9 > 8", "exceeds the context length"}) {
@@ -112,14 +109,11 @@ RunTimelineFigures of(const std::vector<Record>& records) {
 }
 
 // One segment: from time 0, also where its first row left later, to the last stamp of any record.
-TEST(RunTimeline, OneSegmentLastsFromTimeZero) {
+TEST(RunTimeline, AddsUpSegmentsWithoutOverlapsAndGaps) {
     EXPECT_EQ(of({}).duration_ns, 0);
     EXPECT_EQ(of({row_of(0, 2 * s, 2 * s, 3 * s), row_of(0, s, s, 2 * s)}).duration_ns, 3 * s);
-}
-
-// A segment that was late when it was killed goes on where its held rows were due: its time and the
-// time before are added up, for they followed one another.
-TEST(RunTimeline, SegmentsThatOverlapAreAddedUp) {
+    // A segment that was late when it was killed goes on where its held rows were due: its time and
+    // the time before are added up, for they followed one another.
     const std::vector<Record> records = {
         row_of(0, 0, 0, 10 * s),
         interrupted(0, s, 9 * s),
@@ -127,52 +121,41 @@ TEST(RunTimeline, SegmentsThatOverlapAreAddedUp) {
         row_of(1, 3 * s, 3 * s, 12 * s),
     };
     EXPECT_EQ(of(records).duration_ns, 10 * s + 10 * s);
-}
-
-// What nobody did between two segments is not time of the run, and rows that never left are none.
-TEST(RunTimeline, GapsBetweenSegmentsAreLeftOut) {
+    // What nobody did between two segments is not time of the run, and rows that never left are
+    // none.
     Record unseen;  // due when the run died, and given up
     unseen.outcome = Outcome::interrupted;
     unseen.segment = 0;
     unseen.due_ns = 3 * s;
-    const std::vector<Record> records = {row_of(0, 0, 0, 2 * s), unseen,
-                                         row_of(1, 5 * s, 5 * s, 7 * s)};
-    EXPECT_EQ(of(records).duration_ns, 2 * s + 2 * s);
+    const std::vector<Record> other_records = {row_of(0, 0, 0, 2 * s), unseen,
+                                               row_of(1, 5 * s, 5 * s, 7 * s)};
+    EXPECT_EQ(of(other_records).duration_ns, 2 * s + 2 * s);
     EXPECT_EQ(of({unseen}).duration_ns, 0);
 }
 
 // An end makes room for what fires at the same instant; a nanosecond later it does not.
-TEST(RunTimeline, PeakIsExact) {
+TEST(RunTimeline, PeakIsExactAndUnsentRowsHaveNone) {
     const auto peak = [](std::int64_t end_ns) {
         return of({row_of(0, 0, 0, end_ns), row_of(0, s, s, 2 * s)}).max_concurrent_requests;
     };
     EXPECT_EQ(peak(s - 1), 1u);
     EXPECT_EQ(peak(s), 1u);
     EXPECT_EQ(peak(s + 1), 2u);
-}
-
-// What a dying segment had open is not open in the next one.
-TEST(RunTimeline, PeakIsOfOneSegment) {
+    // What a dying segment had open is not open in the next one.
     EXPECT_EQ(of({interrupted(0, 0, 0), interrupted(0, s, s), row_of(1, 2 * s, 2 * s, 3 * s)})
                   .max_concurrent_requests,
               2u);
     EXPECT_EQ(of({row_of(0, 0, 0, 5 * s), row_of(1, s, s, 3 * s), row_of(1, s, s, 4 * s)})
                   .max_concurrent_requests,
               2u);
-}
-
-// Whole answers (--no-stream) do not say when their tokens were made; no answer, no token.
-TEST(RunTimeline, BestSecondOfWholeAnswersIsNotKnown) {
+    // Whole answers (--no-stream) do not say when their tokens were made; no answer, no token.
     Record failed = row_of(0, 0, 0, s);
     failed.outcome = Outcome::http_5xx;
     EXPECT_EQ(of({failed}).max_output_tokens_per_s, 0u);
     Record whole = row_of(0, s, s, 2 * s);
     whole.output_tokens = 7;
     EXPECT_FALSE(of({failed, whole}).max_output_tokens_per_s.has_value());
-}
-
-// A row that was given up before it was sent was never open; its time counts.
-TEST(RunTimeline, RowsThatFailedBeforeTheyWereSent) {
+    // A row that was given up before it was sent was never open; its time counts.
     Record refused = row_of(0, s, 0, 4 * s);
     refused.fired_ns.reset();
     refused.outcome = Outcome::connect_failed;
@@ -182,7 +165,7 @@ TEST(RunTimeline, RowsThatFailedBeforeTheyWereSent) {
 
 // Shards go side by side: their segments are no parts of one time, and what they have open at once
 // is open at once.
-TEST(RunTimeline, ShardsGoSideBySide) {
+TEST(RunTimeline, ShardsGoSideBySideUnlessFinishedLater) {
     std::vector<Record> records = {
         row_of(0, 0, 0, 10 * s),
         row_of(0, s, s, 9 * s),
@@ -194,11 +177,8 @@ TEST(RunTimeline, ShardsGoSideBySide) {
     EXPECT_EQ(of(records).duration_ns, 12 * s);
     EXPECT_EQ(of(records).max_concurrent_requests, 3U);
     EXPECT_EQ(of(records).spans.size(), 1U);
-}
-
-// Two shards side by side, one of which was killed and finished later: that is a stretch of its
-// own.
-TEST(RunTimeline, AShardThatIsFinishedLaterIsNoPartOfTheFirst) {
+    // Two shards side by side, one of which was killed and finished later: that is a stretch of its
+    // own.
     const auto of_shard = [](std::uint32_t shard, Record record) {
         record.shard = shard;
         return record;
@@ -246,22 +226,19 @@ TEST(Phases, TheWarmUpIsInNoOtherFigure) {
     EXPECT_TRUE(figures.urls.empty());
     EXPECT_TRUE(figures.errors.empty());
     EXPECT_EQ(figures.duration_ns, 0);
-}
-
-// Rates are of the measurement, which begins with its first due.
-TEST(Phases, TheWarmUpTakesNoTime) {
-    Summary summary;
+    // Rates are of the measurement, which begins with its first due.
+    Summary other_summary;
     Record record = sent(Phase::profile, Outcome::ok);
     record.due_ns = 1'000'000'000;
     record.fired_ns = record.due_ns;
     record.ended_ns = record.done_ns = 3'000'000'000;
-    summary.add(record);
-    EXPECT_EQ(summary.figures().duration_ns, 3'000'000'000) << "from time 0";
-    summary.add(sent(Phase::warmup, Outcome::ok));
-    EXPECT_EQ(summary.figures().duration_ns, 2'000'000'000);
+    other_summary.add(record);
+    EXPECT_EQ(other_summary.figures().duration_ns, 3'000'000'000) << "from time 0";
+    other_summary.add(sent(Phase::warmup, Outcome::ok));
+    EXPECT_EQ(other_summary.figures().duration_ns, 2'000'000'000);
 }
 
-TEST(Phases, WhatWasCutOffHasNotFailed) {
+TEST(Phases, WhatWasCutOffOrRetriedIsCounted) {
     Summary summary;
     Record cut = sent(Phase::profile, Outcome::cancelled);
     summary.add(cut);  // by the user
@@ -275,15 +252,12 @@ TEST(Phases, WhatWasCutOffHasNotFailed) {
     EXPECT_EQ(figures.urls.front().failed, 1u);
     ASSERT_EQ(figures.errors.size(), 1u);
     EXPECT_EQ(figures.errors.front().rows, 1u);
-}
-
-TEST(Phases, RetriesAreCounted) {
-    Summary summary;
+    Summary other_summary;
     Record again = sent(Phase::profile, Outcome::ok);
-    summary.add(again);
+    other_summary.add(again);
     again.attempt = 2;
-    summary.add(again);
-    EXPECT_EQ(summary.figures().retries, 1u);
+    other_summary.add(again);
+    EXPECT_EQ(other_summary.figures().retries, 1u);
 }
 
 // How many values a percentile needs: the table of MLPerf Endpoints (docs/early_stopping.md).
@@ -301,7 +275,7 @@ TEST(Floors, AreThoseOfMlperf) {
 // Percentiles are nearest rank, exact from the sample and within 0.1 % from the histogram.
 
 // The textbook example of nearest rank (15, 20, 35, 40, 50): P25 is 20, P50 35, P75 40, P90 50.
-TEST(Sample, IsNearestRank) {
+TEST(Sample, IsNearestRankOfSortedNumbers) {
     Sample sample;
     for (const double value : {35.0, 20.0, 15.0, 50.0, 40.0}) {
         sample.add(value);
@@ -316,10 +290,8 @@ TEST(Sample, IsNearestRank) {
     EXPECT_DOUBLE_EQ(d.std, std::sqrt(166.0));  // of the population: numpy.std gives 12.884098
     EXPECT_EQ(d.min, 15);
     EXPECT_EQ(d.max, 50);
-}
-
-// Ranks at the borders: of 1,000 values P99.9 is the 999th, of 1,001 the 1,000th, of 1 the first.
-TEST(Sample, RanksAtTheBorders) {
+    // Ranks at the borders: of 1,000 values P99.9 is the 999th, of 1,001 the 1,000th, of 1 the
+    // first.
     EXPECT_EQ(nearest_rank(1000, 999), 999u);
     EXPECT_EQ(nearest_rank(1001, 999), 1000u);
     EXPECT_EQ(nearest_rank(100, 990), 99u);
@@ -327,31 +299,29 @@ TEST(Sample, RanksAtTheBorders) {
     EXPECT_EQ(nearest_rank(1, 250), 1u);
     EXPECT_EQ(nearest_rank(2, 500), 1u);
     EXPECT_EQ(Sample().distribution().count, 0u);
-}
-
-// Many numbers are sorted without comparing them, to the same order: of both signs, fractions, and
-// far apart; on both sides of the count from which that is done.
-TEST(Sample, SortsManyNumbers) {
+    // Many numbers are sorted without comparing them, to the same order: of both signs, fractions,
+    // and far apart; on both sides of the count from which that is done.
     Random random(7);
     for (const std::size_t count : {2047U, 2048U, 5000U}) {
-        Sample sample;
+        Sample other_sample;
         std::vector<double> values;
         for (std::size_t i = 0; i < count; ++i) {
             const double sign = random.uniform() < 0.3 ? -1 : 1;
             values.push_back(i % 9 == 0 ? 0.0 : sign * std::pow(10.0, 40 * random.uniform() - 20));
-            sample.add(values.back());
+            other_sample.add(values.back());
         }
         std::sort(values.begin(), values.end());
-        const Distribution d = sample.distribution();
-        EXPECT_EQ(d.min, values.front());
-        EXPECT_EQ(d.max, values.back());
+        const Distribution other_d = other_sample.distribution();
+        EXPECT_EQ(other_d.min, values.front());
+        EXPECT_EQ(other_d.max, values.back());
         double sum = 0;
         for (const double value : values) {
             sum += value;
         }
-        EXPECT_EQ(d.mean, sum / static_cast<double>(count));  // in the same order, to the last bit
+        EXPECT_EQ(other_d.mean,
+                  sum / static_cast<double>(count));  // in the same order, to the last bit
         for (std::size_t i = 0; i < percentiles.size(); ++i) {
-            EXPECT_EQ(d.at[i], values[nearest_rank(count, percentiles[i].per_mille) - 1]);
+            EXPECT_EQ(other_d.at[i], values[nearest_rank(count, percentiles[i].per_mille) - 1]);
         }
     }
 }
@@ -400,7 +370,7 @@ TEST(Sample, BoundsHoldWhateverIsThereOfThePossible) {
 }
 
 // A percentile of buckets is off by them, too: the bar holds that of the values.
-TEST(Histogram, BoundsHoldThePercentilesOfTheValues) {
+TEST(Histogram, BoundsHoldThePercentilesWithinTheError) {
     std::mt19937 random(7);
     for (int round = 0; round < 50; ++round) {
         BoundedHistogram histogram;
@@ -419,14 +389,11 @@ TEST(Histogram, BoundsHoldThePercentilesOfTheValues) {
             EXPECT_LE(bounds.upper.at[i] - bounds.lower.at[i], 0.002 * exact.at[i]);
         }
     }
-}
-
-TEST(Histogram, StaysWithinItsError) {
-    Random random(11);
+    Random other_random(11);
     Sample sample;
     Histogram histogram;
     for (int i = 0; i < 50000; ++i) {
-        const auto value = static_cast<std::int64_t>(std::pow(10.0, 9 * random.uniform()));
+        const auto value = static_cast<std::int64_t>(std::pow(10.0, 9 * other_random.uniform()));
         sample.add(static_cast<double>(value));
         histogram.add(value);
     }
@@ -443,7 +410,7 @@ TEST(Histogram, StaysWithinItsError) {
 }
 
 // Each value alone comes back within 0.1 %, at every border of a bucket and at both ends.
-TEST(Histogram, EveryBorderIsWithinItsError) {
+TEST(Histogram, BordersAndSumsAreWithinTheError) {
     for (int shift = 0; shift < 63; ++shift) {
         for (const std::int64_t step : {-1, 0, 1}) {
             const std::int64_t value = (std::int64_t{1} << shift) + step;
@@ -460,10 +427,7 @@ TEST(Histogram, EveryBorderIsWithinItsError) {
     Histogram histogram;
     histogram.add(-5);
     EXPECT_EQ(histogram.distribution().max, 0);
-}
-
-// Merging two is the same as adding all to one; weights are repetitions.
-TEST(Histogram, MergesAndWeighs) {
+    // Merging two is the same as adding all to one; weights are repetitions.
     Random random(5);
     Histogram all;
     Histogram left;

@@ -45,16 +45,13 @@ int unstable_of_100(double load, unsigned rows) {
     return count;
 }
 
-TEST(Stability, TellsOverloadFromLoad) {
+TEST(Stability, TellsOverloadFromLoadOfEnoughRows) {
     EXPECT_EQ(unstable_of_100(0.5, 700), 0);
     EXPECT_LE(unstable_of_100(0.8, 700), 1);
     EXPECT_LE(unstable_of_100(0.9, 700), 4);
     EXPECT_GE(unstable_of_100(1.3, 700), 95);
     EXPECT_GE(unstable_of_100(2, 700), 95);
     EXPECT_LE(unstable_of_100(0.8, 100), 4);
-}
-
-TEST(Stability, NeedsRows) {
     EXPECT_EQ(judge_stability({}).stability, Stability::unknown);
     EXPECT_EQ(judge_stability(serve(2, 8, 39, 1)).stability, Stability::unknown);
     EXPECT_NE(judge_stability(serve(0.1, 8, 200, 1)).stability, Stability::unknown);
@@ -75,7 +72,7 @@ std::vector<RowTimes> rows_of(unsigned count, const std::function<double(unsigne
 
 // One of the two alone is no overload: a closed loop whose TTFT rises, a load that rises and is
 // met.
-TEST(Stability, NeedsBothToRise) {
+TEST(Stability, NeedsBothToRiseBehindTheFilling) {
     const auto rising = [](unsigned i) { return 0.01 * (1 + i / 50.0); };
     const auto flat = [](unsigned) { return 0.2; };
     EXPECT_EQ(judge_stability(rows_of(500, rising, flat)).stability, Stability::stable);
@@ -87,17 +84,11 @@ TEST(Stability, NeedsBothToRise) {
     EXPECT_EQ(both.stability, Stability::unstable);
     EXPECT_GT(both.ttft_ratio, 2);
     EXPECT_GT(both.waiting_ratio, 2);
-}
-
-// While the first answers are on their way the server fills: that is left out.
-TEST(Stability, LeavesTheFillingOut) {
+    // While the first answers are on their way the server fills: that is left out.
     const auto filling = [](unsigned i) { return 0.01 * (1 + std::min(i, 200U) / 50.0); };
     const auto answer = [](unsigned) { return 2.0; };  // 200 rows
     EXPECT_EQ(judge_stability(rows_of(600, filling, answer)).stability, Stability::stable);
-}
-
-// A row without a token waited until it ended.
-TEST(Stability, CountsRowsWithoutATokenAsWaiting) {
+    // A row without a token waited until it ended.
     std::vector<RowTimes> rows = serve(2, 8, 700, 1);
     for (std::size_t i = 0; i < rows.size(); i += 2) {
         rows[i].first_token_ns.reset();

@@ -29,7 +29,7 @@ Record failed(std::uint32_t row, Outcome outcome, int status, const char* error)
     return record;
 }
 
-TEST(ErrorTexts, CountReasonsAndNotNumbers) {
+TEST(ErrorTexts, CountReasonsOfTheFileAndAreBounded) {
     ErrorTexts texts;
     texts.add(failed(0, Outcome::ok, 200, nullptr));
     texts.add(failed(1, Outcome::short_output, 200, nullptr));
@@ -50,30 +50,24 @@ TEST(ErrorTexts, CountReasonsAndNotNumbers) {
     EXPECT_EQ(found[2].first_row, 7u);
     EXPECT_EQ(found[3].status, 404);
     EXPECT_EQ(texts.others(), 0u);
-}
-
-// Bytes that are no UTF-8 are one character in the file: so texts that differ in them are one.
-TEST(ErrorTexts, AreThoseOfTheFile) {
-    ErrorTexts texts;
-    texts.add(failed(0, Outcome::bad_event, 200, "half \xC3."));
-    texts.add(failed(1, Outcome::bad_event, 200, "half \xE4."));
-    texts.add(failed(2, Outcome::bad_event, 200, "half \xEF\xBF\xBD."));
-    const std::vector<ErrorText> found = texts.by_rows();
-    ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].text, "half \xEF\xBF\xBD.");
-    EXPECT_EQ(found[0].rows, 3u);
-}
-
-TEST(ErrorTexts, AreBounded) {
-    ErrorTexts texts;
+    // Bytes that are no UTF-8 are one character in the file: so texts that differ in them are one.
+    ErrorTexts other_texts;
+    other_texts.add(failed(0, Outcome::bad_event, 200, "half \xC3."));
+    other_texts.add(failed(1, Outcome::bad_event, 200, "half \xE4."));
+    other_texts.add(failed(2, Outcome::bad_event, 200, "half \xEF\xBF\xBD."));
+    const std::vector<ErrorText> other_found = other_texts.by_rows();
+    ASSERT_EQ(other_found.size(), 1u);
+    EXPECT_EQ(other_found[0].text, "half \xEF\xBF\xBD.");
+    EXPECT_EQ(other_found[0].rows, 3u);
+    ErrorTexts third_texts;
     for (std::uint32_t row = 0; row < ErrorTexts::texts_max + 1; ++row) {
-        texts.add(failed(row, Outcome::http_5xx, 500, std::string(row + 1, 'x').c_str()));
+        third_texts.add(failed(row, Outcome::http_5xx, 500, std::string(row + 1, 'x').c_str()));
     }
-    EXPECT_EQ(texts.by_rows().size(), ErrorTexts::texts_max);
-    EXPECT_EQ(texts.others(), 1u);
-    texts.add(failed(99, Outcome::http_5xx, 500, "x"));
-    EXPECT_EQ(texts.others(), 1u);
-    EXPECT_EQ(texts.by_rows().front().rows, 2u);
+    EXPECT_EQ(third_texts.by_rows().size(), ErrorTexts::texts_max);
+    EXPECT_EQ(third_texts.others(), 1u);
+    third_texts.add(failed(99, Outcome::http_5xx, 500, "x"));
+    EXPECT_EQ(third_texts.others(), 1u);
+    EXPECT_EQ(third_texts.by_rows().front().rows, 2u);
 }
 
 // The summary counts every record once, leaves out what it says it leaves out, and its JSON holds
@@ -216,7 +210,7 @@ TEST(Summary, CountsOutputsByLength) {
 
 // A run that was killed while it was late goes on at an earlier second of its timeline: what came
 // there before came at another time.
-TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {
+TEST(Summary, SecondsAndItlAreOfWhatCame) {
     Summary summary;
     Record record = ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 5});
     summary.add(record);
@@ -224,18 +218,15 @@ TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {
     record.segment = 1;
     summary.add(record);
     EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 7u);
-}
-
-// A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its time
-// to the next; chunk gaps count every chunk once.
-TEST(Summary, ItlIsPerToken) {
-    Summary summary;
-    summary.add(ok_record(0, 0, {30 * ms, 4 * ms, 6 * ms}, {1, 3, 0, 1}));
+    // A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its
+    // time to the next; chunk gaps count every chunk once.
+    Summary other_summary;
+    other_summary.add(ok_record(0, 0, {30 * ms, 4 * ms, 6 * ms}, {1, 3, 0, 1}));
     Record uncounted = ok_record(1, 0, {500 * ms}, {1, 1});
     uncounted.chunk_tokens_known = false;
     uncounted.chunk_tokens.clear();
-    summary.add(uncounted);
-    const SummaryFigures f = summary.figures();
+    other_summary.add(uncounted);
+    const SummaryFigures f = other_summary.figures();
     EXPECT_EQ(f.itl.count, 4u);
     EXPECT_DOUBLE_EQ(f.itl.mean, 10.0 * ms);
     EXPECT_NEAR(f.itl.std, 0, 1e-3);
@@ -246,7 +237,7 @@ TEST(Summary, ItlIsPerToken) {
 }
 
 // A row that --max-inflight held back is counted and stays out of the drift.
-TEST(Summary, HeldRowsStayOutOfDrift) {
+TEST(Summary, HeldRowsStayOutOfDriftAndGoodputMeetsAllBounds) {
     Summary summary;
     Record held = ok_record(0, 0, {}, {1});
     held.late_cause = LateCause::inflight;
@@ -258,24 +249,23 @@ TEST(Summary, HeldRowsStayOutOfDrift) {
     EXPECT_EQ(f.sending.drift.max, 1000);
     EXPECT_EQ(f.drift_left_out, 1u);
     EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
-}
-
-// Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
-TEST(Summary, GoodputMeetsAllBounds) {
+    // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never
+    // does.
     GoodputLimits limits{.ttft_ns = 10 * ms, .tpot_ns = 20 * ms, .e2e_ns = 30 * ms};
-    Summary summary(GoodputRules{{{}, "", limits}});
-    summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
-    summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
-    summary.add(ok_record(2, 0, {}, {1}));                // no tpot
+    Summary other_summary(GoodputRules{{{}, "", limits}});
+    other_summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
+    other_summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
+    other_summary.add(ok_record(2, 0, {}, {1}));                // no tpot
     Record late = ok_record(3, 0, {}, {1});
     late.ttft_ns = 10 * ms + 1;
-    summary.add(late);
+    other_summary.add(late);
     Record failed = ok_record(4, 0, {}, {1});
     failed.outcome = Outcome::stream_error;
-    summary.add(failed);
-    const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.good, 2u);
-    EXPECT_DOUBLE_EQ(f.request_goodput.value(), 2e9 / static_cast<double>(f.duration_ns));
+    other_summary.add(failed);
+    const SummaryFigures other_f = other_summary.figures();
+    EXPECT_EQ(other_f.good, 2u);
+    EXPECT_DOUBLE_EQ(other_f.request_goodput.value(),
+                     2e9 / static_cast<double>(other_f.duration_ns));
 }
 
 // Prompts exact, off and unknown; cache hits expected and observed, compared where reported.
@@ -484,7 +474,7 @@ TEST(Summary, EachNameHasOneUnit) {
 }
 
 // Each server has its rows; the order of the records does not show.
-TEST(Summary, CountsByUrl) {
+TEST(Summary, CountsByUrlAndSurvivesTheRoundTrip) {
     Summary summary;
     const auto record_of = [](std::uint32_t row, const char* url, Outcome outcome) {
         Record record = ok_record(row, 0, {}, {1});
@@ -508,10 +498,8 @@ TEST(Summary, CountsByUrl) {
     EXPECT_EQ(f.urls[1].rows, 2u);
     EXPECT_EQ(f.urls[1].failed, 0u);
     EXPECT_EQ(f.urls[1].ttft.count, 1u);
-}
-
-// Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.
-TEST(Summary, SurvivesTheRecordsRoundTrip) {
+    // Rebuilt from its records' lines, the summary is the same to the byte: what report will rely
+    // on.
     Summary direct;
     Summary again;
     JsonDocument document;
@@ -587,7 +575,7 @@ std::string bar_of(const Summary& summary, const char* figure, const char* key) 
 
 // The server had the request up to 30 us after the fire, and 2 us more by its stamp; the first
 // token waited for up to 100 us, the last for 500; ten gaps lie between.
-TEST(ClientError, IsWhatTheClientMayHaveAdded) {
+TEST(ClientError, IsWhatTheClientMayHaveAddedWhereThatIsKnown) {
     Summary summary;
     Record record = record_of(0);
     record.wire_delay_bound_ns = 20'000;
@@ -602,35 +590,29 @@ TEST(ClientError, IsWhatTheClientMayHaveAdded) {
     EXPECT_EQ(bar_of(summary, "tpot_ms", "p50"), "50 10");
     EXPECT_EQ(bar_of(summary, "itl_ms", "mean"), "50 10");
     EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "500 100");
-}
-
-// A request that was lost on the way reached the server later than the kernel first sent it.
-TEST(ClientError, IsUnknownWhereTheNetworkLostTheRequest) {
-    Summary summary;
-    Record record = record_of(0);
+    // A request that was lost on the way reached the server later than the kernel first sent it.
+    Summary other_summary;
+    record = record_of(0);
     record.wire_delay_bound_ns = record.request_delay_ns = 0;
     record.first_late_ns = record.last_late_ns = 1000;
     record.tainted = {std::string(taint_retransmitted)};
-    summary.add(record);
-    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "null");
-    EXPECT_EQ(bar_of(summary, "e2el_ms", "mean"), "null");
-    EXPECT_EQ(bar_of(summary, "tpot_ms", "mean"), "0 0");
-}
-
-// Files before schema 17 have no bounds.
-TEST(ClientError, IsUnknownWhereNoRowHasABound) {
-    Summary summary;
-    Record record = record_of(0);
+    other_summary.add(record);
+    EXPECT_EQ(bar_of(other_summary, "ttft_ms", "p50"), "null");
+    EXPECT_EQ(bar_of(other_summary, "e2el_ms", "mean"), "null");
+    EXPECT_EQ(bar_of(other_summary, "tpot_ms", "mean"), "0 0");
+    // Files before schema 17 have no bounds.
+    Summary third_summary;
+    record = record_of(0);
     record.wire_delay_bound_ns = record.request_delay_ns = 0;
-    summary.add(record);
-    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "null");
-    EXPECT_FALSE(summary.figures().has_bounds);
+    third_summary.add(record);
+    EXPECT_EQ(bar_of(third_summary, "ttft_ms", "p50"), "null");
+    EXPECT_FALSE(third_summary.figures().has_bounds);
     record.last_late_ns = 700'000;  // of a first token that is not known
-    summary.add(record);
-    EXPECT_EQ(bar_of(summary, "e2el_ms", "p25"), "50000 0") << "one of two is not known";
-    EXPECT_EQ(bar_of(summary, "e2el_ms", "p99"), "null");
-    EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "null");
-    EXPECT_EQ(bar_of(summary, "itl_ms", "mean"), "null") << "ten tokens share one";
+    third_summary.add(record);
+    EXPECT_EQ(bar_of(third_summary, "e2el_ms", "p25"), "50000 0") << "one of two is not known";
+    EXPECT_EQ(bar_of(third_summary, "e2el_ms", "p99"), "null");
+    EXPECT_EQ(bar_of(third_summary, "chunk_gap_ms", "mean"), "null");
+    EXPECT_EQ(bar_of(third_summary, "itl_ms", "mean"), "null") << "ten tokens share one";
 }
 
 // A row of which nobody knows it may be anything; one that failed here counts as well.
@@ -693,7 +675,7 @@ TEST(ClientError, HoldsTheFiguresWithoutARowThatALimitMayHaveEnded) {
 }
 
 // What waited in this client and was cut off might have been answered.
-TEST(ClientError, HoldsTheAnswersThatLateRequestsMightHaveHad) {
+TEST(ClientError, HoldsAnswersThatMightHaveComeAndDurations) {
     for (const std::int64_t waited_ns : {10 * ms, 10 * ms + 1}) {  // 1 % of what it lasted
         Summary summary({{{}, "", {20 * ms, {}, {}}}});
         summary.add(known_record());
@@ -710,10 +692,7 @@ TEST(ClientError, HoldsTheAnswersThatLateRequestsMightHaveHad) {
         EXPECT_EQ(bar_of(summary, "ttft_ms", "p99") == "null", is_gone);
         EXPECT_EQ(f.throughput_error(f.request_throughput).has_value(), !is_gone);
     }
-}
-
-// The last bytes may have waited: the run was shorter than measured by no more than that.
-TEST(ClientError, OfThroughputIsByTheShortestDuration) {
+    // The last bytes may have waited: the run was shorter than measured by no more than that.
     Summary summary;
     Record record = known_record();
     record.receive_delay_ns = record.last_late_ns = 10 * ms;  // of the end at 50 ms
@@ -745,7 +724,7 @@ std::string goodput_bars(const Record& other) {
 }
 
 // Late reads lower a load that waits for answers or for a cap: its rate is an estimate.
-TEST(ClientError, OfARateIsUnknownWhereTheLoadWaits) {
+TEST(ClientError, IsUnknownWhereTheLoadWaitsOrRowsHaveNoRecord) {
     EXPECT_EQ(goodput_bars(known_record()), "share rate");
     Record waits = known_record();
     waits.user = 0;
@@ -761,10 +740,8 @@ TEST(ClientError, OfARateIsUnknownWhereTheLoadWaits) {
     }
     waits.late_cause = LateCause::burst;
     EXPECT_EQ(goodput_bars(waits), "share rate");
-}
-
-// Of rows that left and have no record, or did not leave for a failure of ours, nothing is known.
-TEST(ClientError, IsUnknownWhereRowsHaveNoRecord) {
+    // Of rows that left and have no record, or did not leave for a failure of ours, nothing is
+    // known.
     Summary summary({{{}, "", {.ttft_ns = 1000 * ms}}});
     summary.add(known_record());
     SummaryFigures f = summary.figures();
@@ -850,17 +827,14 @@ SummaryFigures figures_by(GoodputRules rules) {
     return summary.figures();
 }
 
-TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
+TEST(Goodput, CountsRowsOfARuleWhereTheirTokensAreKnown) {
     const SummaryFigures f = figures_by({of_tier("gold", 10 * ms - 1), of_tier("free", 10 * ms)});
     EXPECT_EQ(f.good, 1u);
     EXPECT_EQ(f.goodput().decided, 4u);
     EXPECT_EQ(f.goodput_counts[0].good, 0u);
     EXPECT_EQ(f.goodput_counts[1].good, 1u);
     EXPECT_EQ(f.goodput_counts[1].decided, 2u);
-}
-
-// The time that a cap held a row back counts from the due instant only.
-TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
+    // The time that a cap held a row back counts from the due instant only.
     GoodputLimits limits{.ttft_due_ns = 500 * ms};
     Record record{.ttft_ns = 10 * ms, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::optional(false));
@@ -868,16 +842,13 @@ TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
     EXPECT_EQ(is_good(limits, record), std::optional(true));
     record.ttft_due_ns = 500 * ms + 1;
     EXPECT_EQ(is_good(limits, record), std::optional(false));
-}
-
-// An answer whose tokens were not counted has no TPOT: nobody knows whether it is good, unless it
-// broke another limit; one token that was counted passes.
-TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
-    GoodputLimits limits{.tpot_ns = 1, .e2e_ns = 10 * ms};
-    Record record{.e2e_ns = 10 * ms,
-                  .output_tokens = 1,
-                  .tokens_source = TokensSource::chunks,
-                  .outcome = Outcome::ok};
+    // An answer whose tokens were not counted has no TPOT: nobody knows whether it is good, unless
+    // it broke another limit; one token that was counted passes.
+    limits = {.tpot_ns = 1, .e2e_ns = 10 * ms};
+    record = {.e2e_ns = 10 * ms,
+              .output_tokens = 1,
+              .tokens_source = TokensSource::chunks,
+              .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.tokens_source = TokensSource::usage;
     EXPECT_EQ(is_good(limits, record), std::optional(true));
@@ -887,7 +858,7 @@ TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
 }
 
 // Where this client lost a part of the answer, its first or its last token may be among that.
-TEST(Goodput, IsNotKnownOfAnswersThatLostAPart) {
+TEST(Goodput, IsOfTheFirstRuleThatFitsElseOfTheCommonLimits) {
     GoodputLimits limits{.ttft_ns = 10 * ms};
     Record record{.tainted = {std::string(taint_entries_dropped)}, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::nullopt);
@@ -895,28 +866,19 @@ TEST(Goodput, IsNotKnownOfAnswersThatLostAPart) {
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.outcome = Outcome::stream_error;
     EXPECT_EQ(is_good(limits, record), std::optional(false));
-}
-
-TEST(Goodput, OthersGoByTheCommonLimits) {
     const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
     const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});
     EXPECT_EQ(f.good, 3u);
     EXPECT_EQ(f.goodput().decided, 8u);
     EXPECT_EQ(f.goodput_counts[0].decided, 6u);
     EXPECT_EQ(f.goodput_counts[1].good, 0u);
-}
-
-TEST(Goodput, TheFirstGroupThatFitsDecides) {
-    const SummaryFigures f = figures_by({of_tier("gold", 10 * ms), of_tier("gold", 1)});
-    EXPECT_EQ(f.goodput_counts[0].good, 1u);
-    EXPECT_EQ(f.goodput_counts[1].decided, 0u);
-}
-
-TEST(Goodput, WithoutRulesWhatIsOkIsGood) {
-    const SummaryFigures f = figures_by({});
-    EXPECT_FALSE(f.judges_goodput());
-    EXPECT_EQ(f.good, 4u);
-    EXPECT_FALSE(f.request_goodput);
+    const SummaryFigures other_f = figures_by({of_tier("gold", 10 * ms), of_tier("gold", 1)});
+    EXPECT_EQ(other_f.goodput_counts[0].good, 1u);
+    EXPECT_EQ(other_f.goodput_counts[1].decided, 0u);
+    const SummaryFigures third_f = figures_by({});
+    EXPECT_FALSE(third_f.judges_goodput());
+    EXPECT_EQ(third_f.good, 4u);
+    EXPECT_FALSE(third_f.request_goodput);
 }
 
 // Keys that rows are told apart by: what each finds in a row, and what is refused.
@@ -926,7 +888,7 @@ std::string value_in(const char* key, const Record& record) {
     return group_value(parse_group_key(key).value(), record, document);
 }
 
-TEST(GroupKey, FindsWhatARowHas) {
+TEST(GroupKey, FindsWhatARowHasAndCutsLengths) {
     Record record{.phase = Phase::warmup, .turn = 7, .api = "openai-chat"};
     record.url = "http://a/";
     record.model = "m";
@@ -949,18 +911,12 @@ TEST(GroupKey, FindsWhatARowHas) {
     EXPECT_EQ(value_in("input:4", record), "512");
     EXPECT_EQ(value_in("turn", Record()), "-");
     EXPECT_EQ(value_in("kept.tier", Record()), "-");
-}
-
-TEST(GroupKey, RefusesOthers) {
     for (const char* text : {"", "foo", "kept.", "header.", "input", "input:", "input:1",
                              "input:21", "input:x", "Phase"}) {
         EXPECT_FALSE(parse_group_key(text)) << text;
     }
     EXPECT_TRUE(parse_group_key("input:2"));
     EXPECT_TRUE(parse_group_key("input:20"));
-}
-
-TEST(GroupKey, CutsLengthsIntoEqualParts) {
     std::vector<std::uint32_t> lengths = {8, 1, 7, 2, 6, 3, 5, 4};
     EXPECT_EQ(length_bounds(lengths, 4), (std::vector<std::uint32_t>{2, 4, 6, 8}));
     EXPECT_EQ(length_bounds(lengths, 3), (std::vector<std::uint32_t>{2, 5, 8}));

@@ -32,7 +32,7 @@ std::vector<TaintedRow> stream_that_waited(std::int64_t late_ns) {
 
 // The client was stopped for 2 s; what had come meanwhile was read in the second behind it, where
 // the last of it had waited longest.
-TEST(Blame, AStopMayLieBeforeTheSecondInWhichItsBacklogWasRead) {
+TEST(Blame, AStopMayLieBeforeItsSecondButNotFarBefore) {
     ClientTotals totals = ten_seconds();
     totals.each[4].gap_max_ns = 2 * second_ns;
     totals.each[4].receive_delay_max_ns = 2 * second_ns;
@@ -41,16 +41,13 @@ TEST(Blame, AStopMayLieBeforeTheSecondInWhichItsBacklogWasRead) {
     EXPECT_EQ(blame.host, 1u);
     EXPECT_EQ(blame.client, 0u);
     EXPECT_EQ(blame.gap_max_ns, 2 * second_ns);
-}
-
-// A wait of 300 ms that was seen in the sixth second did not begin in the fourth.
-TEST(Blame, AStopFarBeforeTheWaitExcusesNothing) {
-    ClientTotals totals = ten_seconds();
+    // A wait of 300 ms that was seen in the sixth second did not begin in the fourth.
+    totals = ten_seconds();
     totals.each[3].gap_max_ns = 400'000'000;
     totals.each[5].receive_delay_max_ns = 300'000'000;
-    const Blame blame = blame_of(stream_that_waited(300'000'000), totals);
-    EXPECT_EQ(blame.host, 0u);
-    EXPECT_EQ(blame.client, 1u);
+    const Blame other_blame = blame_of(stream_that_waited(300'000'000), totals);
+    EXPECT_EQ(other_blame.host, 0u);
+    EXPECT_EQ(other_blame.client, 1u);
 }
 
 std::string host_reason(const ClientTotals& totals) {
@@ -60,7 +57,7 @@ std::string host_reason(const ClientTotals& totals) {
 }
 
 // A stop of 2 s ends in a second of which others took a part: two figures, each with its own words.
-TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
+TEST(Blame, AStopAndItsEngineAreToldApart) {
     ClientTotals totals = ten_seconds();
     totals.each[4].gap_max_ns = 2 * second_ns;
     totals.each[4].receive_delay_max_ns = second_ns;
@@ -78,25 +75,22 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
               "a quieter CPU, "
               "--cpu N, avoids that); the engine was "
               "stopped or kept from its CPU for up to 272.988 ms without a break");
-}
-
-// Of several engines the one is named that was stopped, and that whose CPU others had.
-TEST(Blame, NamesTheEngine) {
-    ClientTotals totals;
+    // Of several engines the one is named that was stopped, and that whose CPU others had.
+    ClientTotals other_totals;
     for (std::int64_t engine = 0; engine < 3; ++engine) {
         ClientSample second{.to_ns = second_ns,
                             .engine = engine,
                             .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
                             .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
                             .run_delay_ns = engine == 2 ? second_ns / 4 : 0};
-        totals.add(second);
+        other_totals.add(second);
     }
-    EXPECT_EQ(host_reason(totals),
+    EXPECT_EQ(host_reason(other_totals),
               "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
               "a debugger, a CPU quota, or all of this host); others used the CPU of engine 2 for "
               "250.000 ms of a second (25.0 %; --realtime or a quieter CPU, --cpu N, avoids that)");
     Reasons reasons;
-    add_load_reason(totals, reasons);
+    add_load_reason(other_totals, reasons);
     EXPECT_EQ(reasons.front(),
               "engine 0 was busy for at most 50.0 % of a second, and nothing was lost; others used "
               "the CPU of engine 2 for at most 25.0 % of a second");
@@ -111,81 +105,57 @@ Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank =
     return record.tainted;
 }
 
-TEST(Taint, ADriftBeyondTheLimitOfItsRank) {
+TEST(Taint, ADriftBeyondItsLimitUnlessTheUserHeldTheRowBack) {
     Record record{.drift_ns = 120};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
     EXPECT_EQ(taints_of(record, {.drift_ns = 120}), Reasons{});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 2), Reasons{});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100, .rank_ns = 10}, 1), Reasons{"late"});
-}
-
-TEST(Taint, NoPlaceOfAnInstantIsAllowedMoreThanTheBar) {
     const TaintLimits limits{.drift_ns = 100, .rank_ns = 10, .drift_most_ns = 115};
     EXPECT_EQ(drift_limit_ns(limits, 0), 100);
     EXPECT_EQ(drift_limit_ns(limits, 1), 110);
     EXPECT_EQ(drift_limit_ns(limits, 2), 115);
     EXPECT_EQ(drift_limit_ns({.rank_ns = 10}, 5), 0);
-    Record record{.drift_ns = 115};
+    record = {.drift_ns = 115};
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{});
     record.drift_ns = 116;
     EXPECT_EQ(taints_of(record, limits, 7), Reasons{"late"});
-}
-
-TEST(Taint, NothingWithoutLimits) {
-    Record record{.drift_ns = 1'000'000'000, .receive_delay_ns = 1'000'000'000};
+    record = {.drift_ns = 1'000'000'000, .receive_delay_ns = 1'000'000'000};
     EXPECT_EQ(taints_of(record, {}), Reasons{});
-}
-
-TEST(Taint, ARowThatTheUserHeldBackIsNot) {
-    Record record{.drift_ns = 1'000'000'000,
-                  .held_ns = 1'000'000'000 - 100,
-                  .late_cause = LateCause::inflight};
+    record = {.drift_ns = 1'000'000'000,
+              .held_ns = 1'000'000'000 - 100,
+              .late_cause = LateCause::inflight};
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{});
     record.held_ns -= 1;  // later than its release by more than the limit: that was us
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"late"});
-}
-
-// Nobody asked for it: tainted by however little, and without a calibration, too.
-TEST(Taint, ARowThatALimitOfTheHostHeldBackIs) {
-    Record record{.drift_ns = 101, .held_ns = 101, .late_cause = LateCause::limit};
+    // Nobody asked for it: tainted by however little, and without a calibration, too.
+    record = {.drift_ns = 101, .held_ns = 101, .late_cause = LateCause::limit};
     EXPECT_EQ(taints_of(record, {}), Reasons{"limit"});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"limit"});
-}
-
-TEST(Taint, ARowThatFailedForOurOwnLackIs) {
-    Record record{.outcome = Outcome::client_failed};
+    record = {.outcome = Outcome::client_failed};
     EXPECT_EQ(taints_of(record, {}), Reasons{"client_failed"});
 }
 
 // Not every retransmission makes a request late, so that the count alone is no reason.
-TEST(Taint, ARequestThatWasLostOnTheWayIs) {
+TEST(Taint, ARequestThatWasLostReadLateOrOnTheWireLate) {
     Record record{.retransmits = 2};
     add_taints(record, {}, {}, 0);
     EXPECT_EQ(record.tainted, Reasons{});
     add_taints(record, {.request_lost = true}, {}, 0);
     EXPECT_EQ(record.tainted, Reasons{"retransmitted"});
-}
-
-TEST(Taint, TokensThatWereReadLate) {
-    Record record{.receive_delay_ns = 2'000};
+    record = {.receive_delay_ns = 2'000};
     EXPECT_EQ(taints_of(record, {.receive_delay_ns = 1'000}), Reasons{"read_late"});
-}
-
-// From `fired_ns` on, whatever came between it and the wire: a call that took long, or a queue.
-TEST(Taint, ARowThatWasOnTheWireLate) {
-    Record record{.fired_ns = 10'000, .submit_ns = 800, .wire_ns = 11'000};
+    // From `fired_ns` on, whatever came between it and the wire: a call that took long, or a queue.
+    record = {.fired_ns = 10'000, .submit_ns = 800, .wire_ns = 11'000};
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
     record.wire_ns = 11'001;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
     EXPECT_EQ(taints_of(record, {}), Reasons{});
-}
-
-// It had left when the call that fired it was over and its completion seen.
-TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
+    // It had left when the call that fired it was over and its completion seen.
     const auto reasons = [](std::int64_t submit_ns, std::int64_t accept_ns) {
-        Record record{.fired_ns = 10'000, .submit_ns = submit_ns, .ended_ns = 12'000};
-        add_taints(record, {.accept_ns = accept_ns}, {.wire_ns = 1'000}, 0);
-        return record.tainted;
+        Record other_record{.fired_ns = 10'000, .submit_ns = submit_ns, .ended_ns = 12'000};
+        add_taints(other_record, {.accept_ns = accept_ns}, {.wire_ns = 1'000}, 0);
+        return other_record.tainted;
     };
     EXPECT_EQ(reasons(1'000, 1'000), Reasons{});
     EXPECT_EQ(reasons(1'001, 1'000), Reasons{"wire_late"});
@@ -194,7 +164,7 @@ TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
 }
 
 // What the taints were judged by stands in the record; a row that never left has neither.
-TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
+TEST(Taint, ARowThatWaitedOrWasSentAgain) {
     Record record;
     add_taints(record, {.accept_ns = 70, .request_waited_ns = 5}, {}, 0);
     EXPECT_EQ(record.wire_delay_bound_ns, std::nullopt);
@@ -210,17 +180,11 @@ TEST(Taint, TheDelaysOfTheRequestStandInTheRecord) {
     record.wire_ns = 10'050;
     add_taints(record, {.accept_ns = 70}, {}, 0);
     EXPECT_EQ(record.wire_delay_bound_ns, 50);
-}
-
-TEST(Taint, ARowThatWasSentAgain) {
-    Record record{.fired_ns = 10'000};
+    record = {.fired_ns = 10'000};
     record.wire_ns = 1'000'000;  // of the second time
     record.stale_retries = 1;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"retried"});
-}
-
-TEST(Taint, ARequestOfWhichAPartWaited) {
-    Record record;
+    record = {};
     add_taints(record, {.request_waited_ns = 1'000}, {.receive_delay_ns = 1'000}, 0);
     EXPECT_EQ(record.tainted, Reasons{});
     add_taints(record, {.request_waited_ns = 1'001}, {.receive_delay_ns = 1'000}, 0);
@@ -265,7 +229,7 @@ TEST(Tainted, SaysWhenItHappened) {
     EXPECT_EQ(row.suspect, Suspect::work);
 }
 
-TEST(Tainted, ARowThatWasSentAgainIsTheNetworksUnlessWeLostSomething) {
+TEST(Tainted, ARowThatWasSentAgainOrHasNoStamp) {
     Record record = sent_row();
     record.tainted = {std::string(taint_retried)};
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
@@ -278,11 +242,8 @@ TEST(Tainted, ARowThatWasSentAgainIsTheNetworksUnlessWeLostSomething) {
     EXPECT_EQ(tainted_row_of(record).late_ns, 90);
     EXPECT_EQ(tainted_row_of(record).to_ns, 1'200);
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::work);
-}
-
-// Without a kernel stamp by what the client saw; a record before schema 7 has the call alone.
-TEST(Tainted, ARowWithoutAStampHasALength) {
-    Record record = sent_row();
+    // Without a kernel stamp by what the client saw; a record before schema 7 has the call alone.
+    record = sent_row();
     record.wire_ns = std::nullopt;
     record.tainted = {std::string(taint_wire_late)};
     EXPECT_EQ(tainted_row_of(record).late_ns, 10);
@@ -295,7 +256,7 @@ TEST(Tainted, ARowWithoutAStampHasALength) {
     EXPECT_EQ(figures.untainted.wire_delay_max_ns, 700);
 }
 
-TEST(Tainted, ALackOfOursGoesBeforeWhatCameOfIt) {
+TEST(Tainted, ALackOfOursGoesFirstThenTheWorst) {
     Record record = sent_row();
     record.tainted = {std::string(taint_limit), std::string(taint_wire_late)};
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
@@ -303,9 +264,6 @@ TEST(Tainted, ALackOfOursGoesBeforeWhatCameOfIt) {
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
     record.tainted = {std::string(taint_wire_late), std::string(taint_retransmitted)};
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
-}
-
-TEST(Tainted, TheWorstIsOfTheOthers) {
     TaintFigures figures;
     figures.add(sent_row());
     Record worse = sent_row();
@@ -441,7 +399,7 @@ const Distribution& of_cause(const SendingFigures& figures, LateCause cause) {
 }
 
 // From the due instant to the wire is drift and wire delay; the call's length stands beside them.
-TEST(Sending, AddsTheStagesUp) {
+TEST(Sending, AddsTheStagesUpAndCountsPlaces) {
     Sending sending;
     Record record = sent(0, 1'000, 300);
     record.submit_ns = 9'000;
@@ -458,33 +416,30 @@ TEST(Sending, AddsTheStagesUp) {
     EXPECT_EQ(figures.wire_drift.max, 5'300);
     EXPECT_EQ(figures.receive_delay.max, 70'000);
     EXPECT_EQ(figures.wire_unknown, 1u);
-}
-
-// Of five rows due at once the second and the last found no connection: the fourth left in its
-// place, to which its limit was held. An instant of which nothing left says nothing.
-TEST(Sending, CountsThePlacesOfRowsThatDidNotLeave) {
-    Sending sending;
+    // Of five rows due at once the second and the last found no connection: the fourth left in its
+    // place, to which its limit was held. An instant of which nothing left says nothing.
+    Sending other_sending;
     for (std::uint32_t row = 0; row < 5; ++row) {
-        Record record = sent(row, 1'000, 10);
+        Record other_record = sent(row, 1'000, 10);
         if (row == 1 || row == 4) {
-            record.fired_ns.reset();
+            other_record.fired_ns.reset();
         }
-        sending.add(record);
+        other_sending.add(other_record);
     }
     for (std::uint32_t row = 5; row < 15; ++row) {
-        Record record{.row = row, .due_ns = 2'000};
-        sending.add(record);
+        Record other_record{.row = row, .due_ns = 2'000};
+        other_sending.add(other_record);
     }
-    const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.drift.count, 3u);
-    EXPECT_EQ(figures.instant_rows_max, 4u);
-    ASSERT_EQ(figures.by_rank.size(), 2u);
-    EXPECT_EQ(figures.by_rank[1].first, 2u);
-    EXPECT_EQ(figures.by_rank[1].drift.count, 2u);
+    const SendingFigures other_figures = other_sending.figures();
+    EXPECT_EQ(other_figures.drift.count, 3u);
+    EXPECT_EQ(other_figures.instant_rows_max, 4u);
+    ASSERT_EQ(other_figures.by_rank.size(), 2u);
+    EXPECT_EQ(other_figures.by_rank[1].first, 2u);
+    EXPECT_EQ(other_figures.by_rank[1].drift.count, 2u);
 }
 
 // Each late cause has its own drift; what the user held back is in none.
-TEST(Sending, TellsCausesApart) {
+TEST(Sending, TellsCausesApartAndWhatCapsHeldBack) {
     Sending sending;
     Record wake = sent(0, 0, 8'000);
     wake.late_cause = LateCause::wake;
@@ -505,26 +460,24 @@ TEST(Sending, TellsCausesApart) {
     EXPECT_EQ(of_cause(figures, LateCause::inflight).count, 0u);
     EXPECT_EQ(figures.wire_delay.count, 1u);
     EXPECT_EQ(figures.wire_drift.count, 0u);
-}
-
-// What a cap held back is told, with how long and how late; the host's cap is in the drift, too.
-TEST(Sending, TellsWhatCapsHeldBack) {
-    Sending sending;
+    // What a cap held back is told, with how long and how late; the host's cap is in the drift,
+    // too.
+    Sending other_sending;
     for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::budget}) {
-        Record held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
-        held.late_cause = cause;
-        held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
-        sending.add(held);
+        Record other_held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
+        other_held.late_cause = cause;
+        other_held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
+        other_sending.add(other_held);
     }
-    const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.held_by_user.held.count, 1u);
-    EXPECT_EQ(figures.held_by_user.held.max, 4'000'000);
-    EXPECT_EQ(figures.held_by_user.drift.max, 5'000'000);
-    EXPECT_EQ(figures.held_by_budget.held.max, 4'000'000);
-    EXPECT_EQ(figures.held_by_budget.drift.count, 1u);
-    EXPECT_EQ(figures.held_by_host.held.max, 3'000'000);
-    EXPECT_EQ(figures.held_by_host.drift.count, 1u);
-    EXPECT_EQ(figures.drift.count, 1u);
+    const SendingFigures other_figures = other_sending.figures();
+    EXPECT_EQ(other_figures.held_by_user.held.count, 1u);
+    EXPECT_EQ(other_figures.held_by_user.held.max, 4'000'000);
+    EXPECT_EQ(other_figures.held_by_user.drift.max, 5'000'000);
+    EXPECT_EQ(other_figures.held_by_budget.held.max, 4'000'000);
+    EXPECT_EQ(other_figures.held_by_budget.drift.count, 1u);
+    EXPECT_EQ(other_figures.held_by_host.held.max, 3'000'000);
+    EXPECT_EQ(other_figures.held_by_host.drift.count, 1u);
+    EXPECT_EQ(other_figures.drift.count, 1u);
 }
 
 // The place among the rows of one instant, in file order whatever the order of the records; a row
@@ -554,9 +507,6 @@ TEST(Sending, RanksTheRowsOfAnInstant) {
     EXPECT_EQ(ranks[2].last, 3u);
     EXPECT_EQ(ranks[2].drift.count, 2u);
     EXPECT_EQ(ranks[2].drift.max, 5'000);
-}
-
-TEST(Sending, NothingSentIsNothing) {
     const SendingFigures figures = Sending().figures();
     EXPECT_EQ(figures.drift.count, 0u);
     EXPECT_TRUE(figures.by_rank.empty());
@@ -579,7 +529,7 @@ PromptFigures counted_as(Count count, Overhead overhead = template_tokens) {
 }
 
 // Nothing is off: nothing is said. Rows without a count are unknown, not exact.
-TEST(PromptCounts, ExactRowsNeedNoWords) {
+TEST(PromptCounts, ExactRowsNeedNoWordsOthersHaveACause) {
     PromptCounts counts(template_tokens);
     counts.add(600, 600);
     counts.add(600, std::nullopt);
@@ -589,10 +539,7 @@ TEST(PromptCounts, ExactRowsNeedNoWords) {
     EXPECT_EQ(figures.off, 0u);
     EXPECT_EQ(figures.cause, PromptCause::none);
     EXPECT_EQ(figures.explanation, "");
-}
-
-// The same difference everywhere is the template; the flag that is named fixes it.
-TEST(PromptCounts, AConstantIsTheOverhead) {
+    // The same difference everywhere is the template; the flag that is named fixes it.
     const auto by = [](std::int64_t off) {
         return counted_as([off](std::uint32_t length, std::uint32_t) { return length + off; });
     };
@@ -605,18 +552,15 @@ TEST(PromptCounts, AConstantIsTheOverhead) {
     EXPECT_TRUE(says(by(-8).explanation, "--overhead 0,0 "));
     EXPECT_EQ(by(-9).cause, PromptCause::words) << "no template is shorter than nothing";
     EXPECT_TRUE(says(by(-9).explanation, "counts 9 tokens fewer than were sent"));
-}
-
-// One word in ten costs two tokens: the difference grows, and the words are to blame; so they are
-// where a wrong template comes on top, and where words merge.
-TEST(PromptCounts, GrowthIsTheWords) {
+    // One word in ten costs two tokens: the difference grows, and the words are to blame; so they
+    // are where a wrong template comes on top, and where words merge.
     const auto splits = [](std::uint32_t length, std::uint32_t) {
         return std::int64_t{length} + length / 10;
     };
-    const PromptFigures figures = counted_as(splits);
-    EXPECT_EQ(figures.cause, PromptCause::words);
-    EXPECT_TRUE(says(figures.explanation, "+100 tokens per 1,000"));
-    EXPECT_TRUE(says(figures.explanation, "--tokenizer"));
+    const PromptFigures other_figures = counted_as(splits);
+    EXPECT_EQ(other_figures.cause, PromptCause::words);
+    EXPECT_TRUE(says(other_figures.explanation, "+100 tokens per 1,000"));
+    EXPECT_TRUE(says(other_figures.explanation, "--tokenizer"));
     const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
     EXPECT_EQ(
         made_up.explanation,
@@ -629,7 +573,7 @@ TEST(PromptCounts, GrowthIsTheWords) {
 }
 
 // Rows that are recorded shorter than the template cannot be exact, and blame nothing else.
-TEST(PromptCounts, ShortRowsAreToldApart) {
+TEST(PromptCounts, ShortRowsAreToldApartFromAMix) {
     PromptCounts counts(template_tokens);
     counts.add(8, 9);
     counts.add(3, 9);
@@ -647,24 +591,18 @@ TEST(PromptCounts, ShortRowsAreToldApart) {
     figures = counts.figures();
     EXPECT_EQ(figures.short_off, 2u);
     EXPECT_NE(figures.cause, PromptCause::short_rows);
-}
-
-// A template that changes from row to row, and a server that cuts long prompts, are neither.
-TEST(PromptCounts, TheRestIsMixed) {
+    // A template that changes from row to row, and a server that cuts long prompts, are neither.
     const auto changing = [](std::uint32_t length, std::uint32_t i) {
         return std::int64_t{length} + (i * 7 % 5);
     };
-    const PromptFigures figures = counted_as(changing);
-    EXPECT_EQ(figures.cause, PromptCause::mixed);
-    EXPECT_TRUE(says(figures.explanation, "+0 to +4"));
+    const PromptFigures other_figures = counted_as(changing);
+    EXPECT_EQ(other_figures.cause, PromptCause::mixed);
+    EXPECT_TRUE(says(other_figures.explanation, "+0 to +4"));
     PromptCounts equal_lengths(template_tokens);
     equal_lengths.add(600, 601);
     equal_lengths.add(600, 602);
     EXPECT_EQ(equal_lengths.figures().cause, PromptCause::mixed);
-}
-
-// The order of rows does not change what is said.
-TEST(PromptCounts, OrderDoesNotMatter) {
+    // The order of rows does not change what is said.
     PromptCounts up;
     PromptCounts down;
     for (std::uint32_t i = 0; i < 100; ++i) {

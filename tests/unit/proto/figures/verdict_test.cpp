@@ -62,7 +62,7 @@ Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
     return judge_calibrated(figures, client, {.drift_ns = 500'000}).verdict;
 }
 
-TEST(Verdict, ARunWithoutTaintsIsCertified) {
+TEST(Verdict, TheSentenceIsTrueInBurstsToo) {
     const Judgement judged =
         judge_calibrated(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
@@ -70,10 +70,8 @@ TEST(Verdict, ARunWithoutTaintsIsCertified) {
     EXPECT_EQ(judged.reasons[0], "all rows were sent at most 0.000 ms late; limit 0.500 ms");
     EXPECT_EQ(judged.reasons[1],
               "the engine was busy for at most 30.0 % of a second, and nothing was lost");
-}
-
-// Of both figures: what the first row of an instant was allowed, and the last of the largest one.
-TEST(Verdict, TheSentenceIsTrueInBursts) {
+    // Of both figures: what the first row of an instant was allowed, and the last of the largest
+    // one.
     SummaryFigures figures = figures_of(1000);
     figures.sending.instant_rows_max = 100;
     figures.taints.untainted.drift_max_ns = 4'600'000;
@@ -84,17 +82,17 @@ TEST(Verdict, TheSentenceIsTrueInBursts) {
                              .drift_most_ns = 5'000'000,
                              .receive_delay_ns = 900'000,
                              .wire_ns = 400'000};
-    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
+    const Judgement other_judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
     EXPECT_EQ(
-        judged.reasons[0],
+        other_judged.reasons[0],
         "all rows were sent at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
         "rows at one instant)");
-    EXPECT_EQ(judged.reasons[1],
+    EXPECT_EQ(other_judged.reasons[1],
               "all rows reached the wire at most 0.003 ms later; limit 0.400 ms");
-    EXPECT_EQ(judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
+    EXPECT_EQ(other_judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
 }
 
-TEST(Verdict, SaysWhatTheUserHeldBack) {
+TEST(Verdict, CountsRowsThatWereSentAndExclusions) {
     SummaryFigures figures = figures_of(1000);
     Sample drift;
     for (int row = 0; row < 12; ++row) {
@@ -106,18 +104,12 @@ TEST(Verdict, SaysWhatTheUserHeldBack) {
     EXPECT_EQ(judged.reasons[1],
               "12 rows that --max-inflight held back are judged from their release: they were sent "
               "up to 2031.000 ms late (median 2031.000 ms)");
-}
-
-// 14 of 14 rows that were sent are all of them, however many were not.
-TEST(Verdict, SharesAreOfRowsThatWereSent) {
-    SummaryFigures figures = figures_of(14);
+    // 14 of 14 rows that were sent are all of them, however many were not.
+    figures = figures_of(14);
     figures.rows = 2000;
     taint_late_rows(figures, LateCause::prepare, 14);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
-}
-
-TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
-    SummaryFigures figures = figures_of(1000);
+    figures = figures_of(1000);
     taint_late_rows(figures, LateCause::wake, 10);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
     taint_late_rows(figures, LateCause::wake, 1);
@@ -131,7 +123,7 @@ Judgement judge(const SummaryFigures& figures, double taken) {
 
 // Rows that were only read late, by a known bound, are in the client's error of the figures: where
 // that is small they are no reason to leave anything out, be they ever so many.
-TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
+TEST(Verdict, AFigureMayBeMovedByAHundredth) {
     SummaryFigures figures = figures_of(1000);
     taint_rows(figures, Suspect::reading, 850);
     figures.tainted_read_late = 850;
@@ -146,10 +138,7 @@ TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
     EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::certified_with_exclusions);
     taint_late_rows(figures, LateCause::wake, 1);
     EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::host_noisy);
-}
-
-// A hundredth, at least a millisecond (of TPOT a tenth of that), at most 50.
-TEST(Verdict, AFigureMayBeMovedByAHundredth) {
+    // A hundredth, at least a millisecond (of TPOT a tenth of that), at most 50.
     TaintLimits limits;
     EXPECT_EQ((MovedFigure{"TTFT p99", 20e6, 0}).allowed_ns(limits), 1e6);
     EXPECT_EQ((MovedFigure{"TTFT p99", 2e9, 0}).allowed_ns(limits), 20e6);
@@ -157,11 +146,8 @@ TEST(Verdict, AFigureMayBeMovedByAHundredth) {
     EXPECT_EQ((MovedFigure{"TPOT mean", 5e6, 0, 0.1}).allowed_ns(limits), 1e5);
     limits.error_ns = 3'000'000;
     EXPECT_EQ((MovedFigure{"TTFT p99", 20e6, 0}).allowed_ns(limits), 3e6);
-}
-
-// A figure that may be off by too much is certified by no limit that its rows have kept.
-TEST(Verdict, AFigureThatMayBeOffIsNotCertified) {
-    SummaryFigures figures = figures_of(1000);
+    // A figure that may be off by too much is certified by no limit that its rows have kept.
+    figures = figures_of(1000);
     figures.moved = {{"TTFT mean", 1e9, 5e6}, {"E2E p99", 20e6, 1e6}};
     EXPECT_EQ(judge(figures, 0.2).verdict, Verdict::certified);
     figures.moved[1].by_ns = 1e6 + 1;
@@ -211,7 +197,7 @@ TEST(Verdict, NamesTheWritersRateNearIt) {
 }
 
 // What rows in flight measured is lost when a run dies: never certified, and ours beyond 1 %.
-TEST(Verdict, InterruptedRowsAreExclusions) {
+TEST(Verdict, InterruptedRowsAndWorkOfOthers) {
     SummaryFigures figures = figures_of(1000);
     const auto interrupt = [&figures](std::uint64_t rows) {
         figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)] = rows;
@@ -225,24 +211,18 @@ TEST(Verdict, InterruptedRowsAreExclusions) {
     EXPECT_TRUE(says(judged.reasons[1], "1 row was in flight when"));
     EXPECT_EQ(interrupt(10).verdict, Verdict::certified_with_exclusions);
     EXPECT_EQ(interrupt(11).verdict, Verdict::client_limited);
-}
-
-TEST(Verdict, SlowPreparationIsTheClients) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     taint_late_rows(figures, LateCause::prepare, 40);
     taint_late_rows(figures, LateCause::wake, 3);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
-}
-
-TEST(Verdict, WorkThatWasInterruptedByOthersIsTheHosts) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     taint_late_rows(figures, LateCause::guard, 40);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
 }
 
 // A queue behind us is the network's, unless others had the CPU that empties it.
-TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
+TEST(Verdict, RowsThatWaitedForTheWireOrALaneAreTheNetworks) {
     SummaryFigures figures = figures_of(100);
     taint_rows(figures, Suspect::wire, 40);
     figures.tainted_wire_late = 40;
@@ -260,10 +240,7 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     EXPECT_FALSE(says(judged.reasons.back(), "clock was set"));
     EXPECT_TRUE(says(judge_calibrated(figures, stepped, {.wire_ns = 200'000}).reasons[2],
                      "this host's clock was set during the run"));
-}
-
-TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     taint_late_rows(figures, LateCause::lane, 40);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
     ClientTotals totals;
@@ -296,11 +273,8 @@ TEST(Verdict, BlameIsWhatCoincides) {
     const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
     EXPECT_TRUE(says(there.reasons[1],
                      "others used the CPU for 200.000 ms of a second (20.0 %; --realtime or"));
-}
-
-// A turn of others that was as long as the row was late explains it, however short.
-TEST(Verdict, ASingleGapIsEvidence) {
-    SummaryFigures figures = figures_of(100);
+    // A turn of others that was as long as the row was late explains it, however short.
+    figures = figures_of(100);
     taint_rows(figures, Suspect::work, 40, second_ns / 2);
     ClientTotals totals;
     ClientSample second = second_of(0.1, 0);
@@ -310,14 +284,11 @@ TEST(Verdict, ASingleGapIsEvidence) {
     second.spin_gap_max_ns = 1'000'000;
     totals.add(second);
     EXPECT_EQ(verdict_of(figures, totals), Verdict::host_noisy);
-}
-
-// A long stream meets many seconds; the one in which bytes waited as long as its own is meant.
-TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
-    SummaryFigures figures = figures_of(100);
+    // A long stream meets many seconds; the one in which bytes waited as long as its own is meant.
+    figures = figures_of(100);
     figures.tainted_rows = figures.tainted_read_late = 40;
     figures.taints.rows.assign(40, {0, 10 * second_ns, 300'000'000, Suspect::reading});
-    ClientTotals totals = ten_seconds(7, 0.4);
+    totals = ten_seconds(7, 0.4);
     totals.each[2].receive_delay_max_ns = 300'000'000;
     EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
     totals.each[2].receive_delay_max_ns = 0;
@@ -326,7 +297,7 @@ TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
 }
 
 // Others may have the CPU as long as no row was late for it, and what is left is enough.
-TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
+TEST(Verdict, TakenCpusAndRowsWithoutARecordCount) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
     SummaryFigures late = figures_of(100);
@@ -340,10 +311,7 @@ TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     const Judgement judged =
         judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_TRUE(says(judged.reasons.back(), "others used its CPU for at most 34.0 % of a second"));
-}
-
-// What left and has no record was measured by nobody: as lost as an interrupted row.
-TEST(Verdict, RowsWithoutARecordAreLost) {
+    // What left and has no record was measured by nobody: as lost as an interrupted row.
     SummaryFigures figures = figures_of(1000);
     figures.taints.sent = 1000;
     figures.unrecorded = 5;
@@ -356,14 +324,11 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     figures.unrecorded = 900;
     const Judgement many = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(many.verdict, Verdict::client_limited);
-}
-
-TEST(Verdict, NothingSentIsNothingToCertify) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     figures.fired = 0;
-    const Judgement judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
-    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
-    EXPECT_EQ(judged.reasons[0], "no row was sent, so there is nothing to certify");
+    const Judgement other_judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(other_judged.verdict, Verdict::uncalibrated);
+    EXPECT_EQ(other_judged.reasons[0], "no row was sent, so there is nothing to certify");
 }
 
 TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
@@ -384,7 +349,7 @@ TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     EXPECT_EQ(lost.reasons[2], "the completion queue overflowed 2 times");
 }
 
-TEST(Verdict, OneLossOfOursIsEnough) {
+TEST(Verdict, OneLossIsEnoughAndNamed) {
     SummaryFigures lost = figures_of(100'000);
     lost.tainted_rows = 1;
     lost.tainted_lost = 1;
@@ -395,17 +360,11 @@ TEST(Verdict, OneLossOfOursIsEnough) {
     ClientTotals overflowed = totals_of(0.3, 0);
     overflowed.overflows = 1;
     EXPECT_EQ(verdict_of(figures_of(100), overflowed), Verdict::client_limited);
-}
-
-// One row is enough: it says nothing about the server, and more may have been on the brink.
-TEST(Verdict, ARowThatFailedForOurOwnLackIsTheClients) {
+    // One row is enough: it says nothing about the server, and more may have been on the brink.
     SummaryFigures figures = figures_of(100'000);
     figures.tainted_rows = figures.tainted_client_failed = 1;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
-}
-
-TEST(Verdict, RowsThatALimitOfTheHostHeldBackAreTheClients) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     taint_rows(figures, Suspect::ours, 40);
     figures.tainted_limit = 40;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
@@ -413,10 +372,7 @@ TEST(Verdict, RowsThatALimitOfTheHostHeldBackAreTheClients) {
     taint_rows(figures, Suspect::ours, 1);
     figures.tainted_limit = 1;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
-}
-
-TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
-    SummaryFigures figures = figures_of(100);
+    figures = figures_of(100);
     taint_rows(figures, Suspect::network, 40);
     figures.tainted_retransmitted = 40;
     figures.retransmitted_rows = 41;
@@ -433,9 +389,6 @@ TEST(Verdict, ASecondAboveSixtyPercentIsNotCertified) {
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.59, 0)), Verdict::certified);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0)), Verdict::client_limited);
     EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0.3)), Verdict::host_noisy);
-}
-
-TEST(Verdict, TheEndOfARunIsNoSecond) {
     ClientTotals totals = totals_of(0.3, 0);
     ClientSample end = second_of(1, 0);
     end.from_ns = second_ns;
@@ -445,7 +398,7 @@ TEST(Verdict, TheEndOfARunIsNoSecond) {
     EXPECT_EQ(verdict_of(figures_of(100), totals), Verdict::certified);
 }
 
-TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
+TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloorBelowTheBar) {
     Calibration calibration;
     calibration.wake_sleep.p99_ns = 50'000;
     calibration.fire_large.p99_ns = 20'000;
@@ -468,14 +421,11 @@ TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
     EXPECT_EQ(strict.drift_ns, 699'999);
     EXPECT_EQ(strict.drift_most_ns, 699'999);
     EXPECT_EQ(strict.receive_delay_ns, 1'399'999);
-}
-
-// What was measured on a noisy host permits no more than the bar, at no place of an instant.
-TEST(Verdict, ANoisyCalibrationPermitsNoMoreThanTheBar) {
-    Calibration calibration;
-    calibration.wake_sleep.p99_ns = 10'100'000;
-    calibration.fire_large.p99_ns = 2'200'000;
-    const TaintLimits limits = taint_limits(calibration, 0, {});
+    // What was measured on a noisy host permits no more than the bar, at no place of an instant.
+    Calibration other_calibration;
+    other_calibration.wake_sleep.p99_ns = 10'100'000;
+    other_calibration.fire_large.p99_ns = 2'200'000;
+    const TaintLimits limits = taint_limits(other_calibration, 0, {});
     EXPECT_EQ(limits.drift_ns, 5'000'000);
     EXPECT_EQ(drift_limit_ns(limits, 1000), 5'000'000);
     EXPECT_EQ(limits.wire_ns, 5'000'000);
@@ -504,52 +454,40 @@ bool warns(const SummaryFigures& f, const char* part) {
 
 // As many hits as an empty cache can have, and 16 words that are alike by accident in each row
 // above its forecast, at -1, 0 and +1.
-TEST(Warnings, BeginAboveWhatAnEmptyCacheCanHit) {
+TEST(Warnings, NameAWarmCacheAndTheRemedy) {
     EXPECT_TRUE(warnings_of(cache(51200, 51200, 0)).empty());
     EXPECT_TRUE(warnings_of(cache(51200, 51215, 1)).empty());
     EXPECT_TRUE(warnings_of(cache(51200, 51216, 1)).empty());
     EXPECT_FALSE(warnings_of(cache(51200, 51217, 1)).empty());
     EXPECT_TRUE(warnings_of(SummaryFigures()).empty());
-}
-
-// The second of two identical runs: every row hits all of its blocks.
-TEST(Warnings, NameAWarmCacheAndTheRemedy) {
+    // The second of two identical runs: every row hits all of its blocks.
     const SummaryFigures f = cache(51200, 996'659, 98);
     EXPECT_TRUE(warns(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
     EXPECT_TRUE(warns(f, "1946.6 % of what an empty cache can hit"));
     EXPECT_TRUE(warns(f, "--cache-salt random"));
     EXPECT_TRUE(warns(cache(0, 99'000, 90), "an empty cache can hit none"));
-}
-
-// Evictions hide in the sum what the first rows hit; the stretch shows it.
-TEST(Warnings, NameAWarmCacheThatTheSumHides) {
-    SummaryFigures f = cache(51200, 51200, 20);
-    f.cache_excess = 30'720;
+    // Evictions hide in the sum what the first rows hit; the stretch shows it.
+    SummaryFigures other_f = cache(51200, 51200, 20);
+    other_f.cache_excess = 30'720;
     EXPECT_TRUE(
-        warns(f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
-    EXPECT_TRUE(warns(f, "--cache-salt random"));
-}
-
-// A server with blocks of 16 shares up to a block of the trace more: it may be that.
-TEST(Warnings, SmallExcessMayBeSmallerBlocks) {
+        warns(other_f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
+    EXPECT_TRUE(warns(other_f, "--cache-salt random"));
+    // A server with blocks of 16 shares up to a block of the trace more: it may be that.
     EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 256, 100), "its blocks are smaller"));
     EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 511, 100), "its blocks are smaller"));
     EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 512, 100), "was warm from an earlier run, so"));
 }
 
 // Where the server's blocks are known, hits in them are no sign of a warm cache, and one more is.
-TEST(Warnings, HitsInTheServersBlocksAreExpected) {
+TEST(Warnings, HitsInTheServersBlocksAndTemplatesAreExpected) {
     SummaryFigures f = cache(51200, 51200 + 100 * 256, 100);
     f.server_cache_rows = 100;
     f.server_cache_expected = f.cached_tokens - 1600;
     EXPECT_TRUE(warnings_of(f).empty());
     --f.server_cache_expected;
     EXPECT_TRUE(warns(f, "was warm from an earlier run, so"));
-}
-
-// Every row shares the template's first tokens.
-TEST(Warnings, TemplateTokensAreShared) {
-    SummaryFigures f = cache(51200, 51200 + 100 * 19, 100);
+    // Every row shares the template's first tokens.
+    f = cache(51200, 51200 + 100 * 19, 100);
     f.template_pre = 19;
     f.cached_tokens += 1600;
     EXPECT_TRUE(warnings_of(f).empty());
@@ -601,7 +539,7 @@ struct Counted {
 };
 
 // 5 requests and 2 % are what counters may be early or late.
-TEST(Warnings, OthersUsedTheServer) {
+TEST(Warnings, OthersUsedTheServerOrTokensDiffer) {
     EXPECT_EQ(Counted(1000).warning(), "");
     EXPECT_EQ(Counted(1025).warning(), "");
     EXPECT_TRUE(
@@ -609,16 +547,10 @@ TEST(Warnings, OthersUsedTheServer) {
     Counted more(1200);
     more.add(Outcome::ok, 200);
     EXPECT_EQ(more.warning(), "");
-}
-
-TEST(Warnings, ThePageIsNotOfAllServers) {
     EXPECT_EQ(Counted(975).warning(), "");
     EXPECT_TRUE(Counted(974).says("--metrics URL"));
     EXPECT_EQ(Counted(700, 700).warning(), "");
-}
-
-// Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
-TEST(Warnings, TokensAreHeldAgainstTheRecords) {
+    // Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
     Counted fits(1000);
     fits.tokens(102'500, 10'250);
     EXPECT_EQ(fits.warning(), "");
@@ -644,7 +576,7 @@ TEST(Warnings, TokensAreHeldAgainstTheRecords) {
 }
 
 // What failed may have been counted whole, in part, or not at all.
-TEST(Warnings, TokensOfFailedRowsMayBeCounted) {
+TEST(Warnings, TokensMayBeCountedTwiceOrNotAtAll) {
     Counted part(1000, 500);
     for (const double share : {0.5, 0.75, 1.0}) {
         part.tokens(100'000 * share, 10'000 * share);
@@ -653,10 +585,7 @@ TEST(Warnings, TokensOfFailedRowsMayBeCounted) {
     }
     part.tokens(102'501, 10'000);
     EXPECT_NE(part.warning(), "");
-}
-
-// Twice as much of everything: the page of a gateway beside those of its servers.
-TEST(Warnings, AGatewayCountsTwice) {
+    // Twice as much of everything: the page of a gateway beside those of its servers.
     Counted twice(2000);
     twice.tokens(200'000, 20'000);
     EXPECT_TRUE(
@@ -665,10 +594,7 @@ TEST(Warnings, AGatewayCountsTwice) {
     EXPECT_TRUE(twice.says("count the same requests twice, like a gateway's page"));
     twice.tokens(200'000, 23'000);
     EXPECT_TRUE(twice.says("others used them at the same time"));
-}
-
-// A server whose usage is missing: nobody can tell.
-TEST(Warnings, TokensThatNobodyKnowsAreNotHeldAgainstAnything) {
+    // A server whose usage is missing: nobody can tell.
     Counted silent(1000);
     Record row = sent_row(Outcome::ok);
     row.prompt_tokens.reset();
@@ -679,7 +605,7 @@ TEST(Warnings, TokensThatNobodyKnowsAreNotHeldAgainstAnything) {
 }
 
 // Where it cannot be said soundly, nothing is said.
-TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
+TEST(Warnings, NothingIsSaidOfPartsTurnsAndProbes) {
     Counted elsewhere(500);
     elsewhere.info.server->urls[0].url = "http://b:1/metrics";
     EXPECT_EQ(elsewhere.warning(), "");
@@ -695,11 +621,8 @@ TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
     Counted one_of_two(500);
     one_of_two.info.run.urls.push_back("http://b:1/v1/chat/completions");
     EXPECT_EQ(one_of_two.warning(), "");
-}
-
-// Pages of several servers in turn look like restarts: what is counted is held against what was
-// sent all the same, and where it is sure, nothing but that is said.
-TEST(Warnings, ServersThatAnswerInTurnAreTold) {
+    // Pages of several servers in turn look like restarts: what is counted is held against what was
+    // sent all the same, and where it is sure, nothing but that is said.
     Counted restarted(2000);
     restarted.info.server->urls[0].restarts = 1;
     EXPECT_TRUE(restarted.says("give --metrics the page of each (URL,URL)"));
@@ -708,10 +631,7 @@ TEST(Warnings, ServersThatAnswerInTurnAreTold) {
     EXPECT_EQ(few.warning(), "");
     few.info.server->urls[0].several = true;
     EXPECT_TRUE(few.says("was answered by several servers in turn"));
-}
-
-// Probes of the other shards behind one shard's first page are no strangers.
-TEST(Warnings, ProbesOfOtherShardsAreExplained) {
+    // Probes of the other shards behind one shard's first page are no strangers.
     Counted merged(1100);
     merged.tokens(100'000, 10'000);
     EXPECT_NE(merged.warning(), "");

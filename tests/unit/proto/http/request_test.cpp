@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(All, UrlForms,
                                          Case{"[fe80::1]", "fe80::1", 80, ""},
                                          Case{"http://h:65535", "h", 65535, ""}));
 
-TEST(Url, TakesUnixSocketsWhole) {
+TEST(Url, TakesUnixSocketsAndHttps) {
     const Url url = parse_url("unix:/run/server.sock").value();
     EXPECT_TRUE(url.unix_socket);
     EXPECT_EQ(url.host, "/run/server.sock");
@@ -62,10 +62,7 @@ TEST(Url, TakesUnixSocketsWhole) {
                              "http://h/#a", "http://u:p@h", "http://h h", "h\r\n"}) {
         EXPECT_FALSE(parse_url(text)) << text;
     }
-}
-
-// The scheme decides on TLS and on the port that goes without saying (RFC 9110, 4.2).
-TEST(Url, ReadsHttps) {
+    // The scheme decides on TLS and on the port that goes without saying (RFC 9110, 4.2).
     const Url plain = parse_url("HTTPS://host/v1").value();
     EXPECT_TRUE(plain.tls);
     EXPECT_EQ(plain.port, 443);
@@ -84,7 +81,7 @@ TEST(Url, ReadsHttps) {
 }
 
 // What both sides share is written once, by whole segments; slashes are never doubled.
-TEST(Url, JoinsPaths) {
+TEST(Url, JoinsPathsAndReadsPlaces) {
     constexpr const char* chat = "/v1/chat/completions";
     EXPECT_EQ(join_path("", chat), chat);
     EXPECT_EQ(join_path("/", chat), chat);
@@ -102,10 +99,7 @@ TEST(Url, JoinsPaths) {
     EXPECT_EQ(root_path("/v1", api), "");
     EXPECT_EQ(root_path("/proxy/v1/api/completions", api), "/proxy");
     EXPECT_EQ(root_path("/proxy", api), "/proxy");
-}
-
-// A place has a port, and nothing that a URL would say beside it.
-TEST(Url, ReadsPlacesToConnectTo) {
+    // A place has a port, and nothing that a URL would say beside it.
     const auto place = [](const char* text) {
         const Result<Url> url = parse_place(text);
         return url ? place_text(url.value()) : "refused";
@@ -144,7 +138,7 @@ std::string taken_apart(std::string_view value) {
     return text;
 }
 
-TEST(FieldTemplate, FindsItsPlaceholders) {
+TEST(FieldTemplate, FindsItsPlaceholdersAndNamesOthers) {
     EXPECT_EQ(taken_apart("{session}"), "<session>");
     EXPECT_EQ(taken_apart("a{row}b{turn}"), "a|<row>|b|<turn>");
     EXPECT_EQ(taken_apart("{row}{row}"), "<row>|<row>");
@@ -161,9 +155,6 @@ TEST(FieldTemplate, FindsItsPlaceholders) {
     EXPECT_EQ(taken_apart("{{rwo}}"), "{rwo}");
     EXPECT_EQ(taken_apart("{{row}"), "{|<row>");
     EXPECT_EQ(taken_apart("{row}}"), "<row>|}");
-}
-
-TEST(FieldTemplate, NamesWhatItDoesNotKnow) {
     EXPECT_EQ(taken_apart("{rwo}"), "? rwo");
     EXPECT_EQ(taken_apart("{row}{Session}{x}"), "? Session");
     EXPECT_EQ(taken_apart("{kept}"), "? kept");
@@ -187,7 +178,7 @@ std::string head_of(const RequestHeadSpec& spec, std::string_view id, std::uint6
 }
 
 // A post has a length and a type, its id stands among its fields.
-TEST(RequestHead, WritesPostsAndGets) {
+TEST(RequestHead, WritesPostsGetsAndFieldsWithinABound) {
     const RequestHeadSpec spec{
         "POST", "/v1/chat/completions", "127.0.0.1:8000", {{"Authorization", "Bearer EMPTY"}}};
     EXPECT_EQ(head_of(spec, "r-000017", 137),
@@ -205,10 +196,7 @@ TEST(RequestHead, WritesPostsAndGets) {
     EXPECT_EQ(head_of(own, "ours", 1),
               "POST / HTTP/1.1\r\nhost: b\r\ncontent-type: text/json\r\nx-request-id: mine\r\n"
               "Content-Length: 1\r\n\r\n");
-}
-
-// Fields of one request stand among the others.
-TEST(RequestHead, TakesFieldsOfOneRequest) {
+    // Fields of one request stand among the others.
     const RequestHead head({"POST", "/", "a", {{"X-All", "1"}}});
     const std::string_view fields = "X-One: 2\r\nX-Two: 3\r\n";
     std::string out(head.bytes_max(2, fields.size()), '?');
@@ -216,13 +204,11 @@ TEST(RequestHead, TakesFieldsOfOneRequest) {
     EXPECT_EQ(out,
               "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-All: 1\r\n"
               "X-One: 2\r\nX-Two: 3\r\nX-Request-Id: id\r\nContent-Length: 7\r\n\r\n");
-}
-
-// The bound holds for the longest length there is.
-TEST(RequestHead, BoundsItsSize) {
-    const RequestHead head({"POST", "/", "a", {}});
-    std::string out(head.bytes_max(3), '?');
-    EXPECT_EQ(head.write(out.data(), "abc", std::numeric_limits<std::uint64_t>::max()), out.size());
+    // The bound holds for the longest length there is.
+    const RequestHead other_head({"POST", "/", "a", {}});
+    std::string other_out(other_head.bytes_max(3), '?');
+    EXPECT_EQ(other_head.write(other_out.data(), "abc", std::numeric_limits<std::uint64_t>::max()),
+              other_out.size());
 }
 
 // Both spellings of other tools; whichever of ':' and '=' comes first divides.

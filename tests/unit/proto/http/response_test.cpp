@@ -178,7 +178,7 @@ Reading read(ResponseParser& parser, std::string_view bytes) {
 }
 
 // Head bytes come as received, whole or in the smallest pieces, without interim heads.
-TEST(ResponseParser, ReportsTheHeadAsReceived) {
+TEST(ResponseParser, ReportsHeadsEndsAndOtherVersions) {
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     const std::string head = "HTTP/1.1 200 OK\r\nserver:  a \r\nContent-Length: 0\r\n\r\n";
     ResponseParser parser;
@@ -189,37 +189,31 @@ TEST(ResponseParser, ReportsTheHeadAsReceived) {
         collected += read(parser, {&byte, 1}).head;
     }
     EXPECT_EQ(collected, head);
-}
-
-// RFC 9112, 6.3: without a length and chunks a body ends with its connection, and only then.
-// Nothing fed is nothing read, also where there is no memory behind it.
-TEST(ResponseParser, TellsHowABodyEnds) {
-    ResponseParser parser;
-    EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\n\r\nab").body, "ab");
-    EXPECT_TRUE(parser.close_delimited());
-    EXPECT_TRUE(parser.finish());
-    parser.reset();
-    EXPECT_EQ(read(parser, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab").body, "ab");
-    EXPECT_FALSE(parser.close_delimited());
-    EXPECT_FALSE(parser.finish());
+    // RFC 9112, 6.3: without a length and chunks a body ends with its connection, and only then.
+    // Nothing fed is nothing read, also where there is no memory behind it.
+    ResponseParser other_parser;
+    EXPECT_EQ(read(other_parser, "HTTP/1.1 200 OK\r\n\r\nab").body, "ab");
+    EXPECT_TRUE(other_parser.close_delimited());
+    EXPECT_TRUE(other_parser.finish());
+    other_parser.reset();
+    EXPECT_EQ(read(other_parser, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab").body, "ab");
+    EXPECT_FALSE(other_parser.close_delimited());
+    EXPECT_FALSE(other_parser.finish());
     ResponseParser fresh;
     EXPECT_EQ(fresh.feed({}).piece, ResponsePiece::need_more);
     EXPECT_FALSE(fresh.finish());
-}
-
-// Other protocols and versions are errors with words.
-TEST(ResponseParser, RefusesOtherVersions) {
+    // Other protocols and versions are errors with words.
     for (const char* begin :
          {"HTTP/2.0 200 OK\r\n\r\n", "SSH-2.0-x\r\n", "HTTP/1.1 99 Low\r\n\r\n"}) {
-        ResponseParser parser;
-        EXPECT_EQ(read(parser, begin).last, ResponsePiece::error) << begin;
-        EXPECT_STRNE(parser.error_text(), "");
+        ResponseParser third_parser;
+        EXPECT_EQ(read(third_parser, begin).last, ResponsePiece::error) << begin;
+        EXPECT_STRNE(third_parser.error_text(), "");
     }
 }
 
 // Bytes behind the message belong to nobody: they are not consumed, and it is done once and for
 // all.
-TEST(ResponseParser, LeavesWhatFollows) {
+TEST(ResponseParser, LeavesWhatFollowsAndBoundsTheHead) {
     ResponseParser parser;
     const std::string message = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     const Reading reading = read(parser, message + "HTTP/1.1 500");
@@ -231,27 +225,22 @@ TEST(ResponseParser, LeavesWhatFollows) {
         parser.reset();
         EXPECT_EQ(read(parser, message).body, "ok");
     }
-}
-
-// Head bytes at limit - 1, limit, limit + 1, interim heads included.
-TEST(ResponseParser, BoundsTheHead) {
+    // Head bytes at limit - 1, limit, limit + 1, interim heads included.
     const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
     const std::string begin = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ";
     for (const std::string& before : {std::string(), interim}) {
         for (const std::size_t size :
              {response_head_bytes_max - 1, response_head_bytes_max, response_head_bytes_max + 1}) {
-            ResponseParser parser;
+            ResponseParser other_parser;
             const std::string fill(size - before.size() - begin.size() - 4, 'x');
-            const Reading reading = read(parser, before + begin + fill + "\r\n\r\n");
+            const Reading other_reading = read(other_parser, before + begin + fill + "\r\n\r\n");
             const bool fits = size <= response_head_bytes_max;
-            EXPECT_EQ(reading.last, fits ? ResponsePiece::done : ResponsePiece::error) << size;
-            EXPECT_EQ(parser.head_too_large(), !fits);
+            EXPECT_EQ(other_reading.last, fits ? ResponsePiece::done : ResponsePiece::error)
+                << size;
+            EXPECT_EQ(other_parser.head_too_large(), !fits);
         }
     }
-}
-
-// Header fields at limit and limit + 1; trailers count, too.
-TEST(ResponseParser, BoundsTheNumberOfFields) {
+    // Header fields at limit and limit + 1; trailers count, too.
     for (const unsigned trailers : {0u, 3u}) {
         for (const unsigned over : {0u, 1u}) {
             std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n";
@@ -262,8 +251,8 @@ TEST(ResponseParser, BoundsTheNumberOfFields) {
             for (unsigned i = 0; i < trailers; ++i) {
                 bytes += "C: d\r\n";
             }
-            ResponseParser parser;
-            EXPECT_EQ(read(parser, bytes + "\r\n").last,
+            ResponseParser other_parser;
+            EXPECT_EQ(read(other_parser, bytes + "\r\n").last,
                       over == 0 ? ResponsePiece::done : ResponsePiece::error);
         }
     }
@@ -354,18 +343,15 @@ KeepAliveLimits scan(const std::vector<std::string_view>& pieces) {
     return scanner.limits();
 }
 
-TEST(KeepAlive, IsReadWholeByteByByteAndAtEverySplit) {
+TEST(KeepAlive, IsReadAtEverySplitWithinABoundOfOneHead) {
     for (const Case& wanted : cases) {
         const std::string head = head_of(wanted);
         each_cut(head, [&](const std::vector<std::string_view>& pieces) {
             EXPECT_EQ(scan(pieces), wanted.limits) << head << pieces[0].size();
         });
     }
-}
-
-// A value is kept up to a limit (limit - 1, limit, limit + 1); no number is read in part, and what
-// stands before the limit holds.
-TEST(KeepAlive, BoundsItsValue) {
+    // A value is kept up to a limit (limit - 1, limit, limit + 1); no number is read in part, and
+    // what stands before the limit holds.
     for (const std::string tail : {"timeout=5", "timeout=50", "timeout=5000", "timeout=50 "}) {
         for (const int more : {-1, 0, 1, 2, 20}) {
             for (const std::string end : {"\n", "\r\n"}) {
@@ -385,10 +371,7 @@ TEST(KeepAlive, BoundsItsValue) {
             }
         }
     }
-}
-
-// Through the parser: those of the final head alone, and of this message alone.
-TEST(KeepAlive, BelongsToOneFinalHead) {
+    // Through the parser: those of the final head alone, and of this message alone.
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nKeep-Alive: timeout=1\r\n\r\n";
     const std::string head = interim + head_of({"Keep-Alive: timeout=5, max=9\r\n", {}});
     each_parsed(head, [](ResponseParser& parser) {
@@ -478,7 +461,7 @@ TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
 }
 
 // The status line is not a field, and the next head begins anew.
-TEST(RetryAfter, BelongsToOneFinalHead) {
+TEST(RetryAfter, BelongsToOneFinalHeadWithinABound) {
     EXPECT_EQ(scan_retry({"Retry-After: 3\r\n\r\n"}), std::nullopt);
     RetryAfterScanner scanner;
     scanner.feed(head_of("Retry-After: 3\r\n"));
@@ -499,10 +482,7 @@ TEST(RetryAfter, BelongsToOneFinalHead) {
             EXPECT_EQ(parser.retry_after_ns(), std::nullopt);
         });
     }
-}
-
-// A value is kept up to a limit (limit - 1, limit, limit + 1), and no number is read in part.
-TEST(RetryAfter, BoundsItsValue) {
+    // A value is kept up to a limit (limit - 1, limit, limit + 1), and no number is read in part.
     for (const int more : {-1, 0, 1, 2, 20}) {
         const std::size_t bytes = FieldScanner::value_bytes_max + static_cast<std::size_t>(more);
         const std::string zeros(bytes - 1, '0');
@@ -547,7 +527,7 @@ TEST(SseEvents, FollowTheStandard) {
 }
 
 // Blanks alone are no data, in any framing.
-TEST(SseEvents, TakesBlanksForNoDataAndCopiesNoSingleLine) {
+TEST(SseEvents, TakesBlanksForNoDataAndKnowsHowAStreamBegins) {
     std::string joined;
     for (const char* const block :
          {"data:\n\n", "data: \n\n", "data:  \r\n", "data: \t\ndata:\n"}) {
@@ -561,10 +541,7 @@ TEST(SseEvents, TakesBlanksForNoDataAndCopiesNoSingleLine) {
     std::string untouched = "untouched";
     EXPECT_EQ(read_sse_event(block, untouched).data.data(), block.data() + 6);
     EXPECT_EQ(untouched, "untouched");
-}
-
-// The first bytes tell an event stream from a page or a JSON text, at every split.
-TEST(SseEvents, KnowsHowAStreamBegins) {
+    // The first bytes tell an event stream from a page or a JSON text, at every split.
     for (const std::string stream : {"data: a", "\r\n\ndata:{}", ": ping", "event: x", "id:1",
                                      "retry: 3", "\xEF\xBB\xBF\ndata: a"}) {
         EXPECT_EQ(begins_event_stream(stream), true) << stream;

@@ -34,7 +34,7 @@ TEST(JsonDocument, AcceptsEveryKindOfValue) {
 }
 
 // None of these is JSON; each is refused with its place.
-TEST(JsonDocument, RefusesWhatIsNoJson) {
+TEST(JsonDocument, RefusesWhatIsNoJsonWithItsPlace) {
     JsonDocument document;
     std::vector<std::string> texts = words_of(
         R"(nul nulll True [ ] { } [1 [1, [1,] [,1] [1]] {"a"} {"a":} {"a":1,} {a:1} {1:1} {,} )"
@@ -54,14 +54,11 @@ TEST(JsonDocument, RefusesWhatIsNoJson) {
     ASSERT_FALSE(document.parse("\"a\0b\""s)) << "NUL inside a string";
     ASSERT_FALSE(document.parse("[1,\0 2]"s)) << "NUL between tokens";
     ASSERT_FALSE(document.parse("1\0"s)) << "NUL after the root";
-}
-
-// The place of an error is where a person would point.
-TEST(JsonDocument, SaysWhereTheErrorIs) {
-    JsonDocument document;
-    const auto offset_of = [&document](std::string_view text) {
-        EXPECT_FALSE(document.parse(text));
-        return document.error_offset();
+    // The place of an error is where a person would point.
+    JsonDocument other_document;
+    const auto offset_of = [&other_document](std::string_view text) {
+        EXPECT_FALSE(other_document.parse(text));
+        return other_document.error_offset();
     };
     EXPECT_EQ(offset_of(R"({"a":1,"b":x})"), 11u);
     EXPECT_EQ(offset_of("[1,2"), 4u);
@@ -72,7 +69,7 @@ TEST(JsonDocument, SaysWhereTheErrorIs) {
 
 // Integers are read exactly up to the ends of 64 bits; what does not fit, or is no integer, gives
 // nothing, and its text is kept.
-TEST(JsonDocument, ReadsIntegersExactly) {
+TEST(JsonDocument, ReadsNumbersExactly) {
     JsonDocument document;
     const auto read = [&document](std::string_view text) { return document.parse(text).value(); };
     EXPECT_EQ(read("18446744073709551615").as_u64(), UINT64_MAX);
@@ -88,16 +85,14 @@ TEST(JsonDocument, ReadsIntegersExactly) {
     EXPECT_EQ(read("1.0").as_u64(), std::nullopt);
     EXPECT_EQ(read("1e3").as_i64(), std::nullopt);
     EXPECT_EQ(read("\"1\"").as_u64(), std::nullopt);
-}
-
-// Doubles are the nearest ones; decimals keep every digit in raw().
-TEST(JsonDocument, ReadsDoubles) {
-    JsonDocument document;
-    EXPECT_EQ(document.parse("0.1").value().as_double(), 0.1);
-    EXPECT_EQ(document.parse("-2.5E-3").value().as_double(), -0.0025);
-    EXPECT_EQ(document.parse("18446744073709551616").value().as_double(), 18446744073709551616.0);
-    EXPECT_EQ(document.parse("1e999").value().as_double(), std::nullopt);
-    EXPECT_EQ(document.parse("0.100000000000000000000000001").value().raw(),
+    // Doubles are the nearest ones; decimals keep every digit in raw().
+    JsonDocument other_document;
+    EXPECT_EQ(other_document.parse("0.1").value().as_double(), 0.1);
+    EXPECT_EQ(other_document.parse("-2.5E-3").value().as_double(), -0.0025);
+    EXPECT_EQ(other_document.parse("18446744073709551616").value().as_double(),
+              18446744073709551616.0);
+    EXPECT_EQ(other_document.parse("1e999").value().as_double(), std::nullopt);
+    EXPECT_EQ(other_document.parse("0.100000000000000000000000001").value().raw(),
               "0.100000000000000000000000001");
 }
 
@@ -126,7 +121,7 @@ TEST(JsonDocument, UnescapesStrings) {
 
 // Members by name in any order and any number of times; of equal names the first; names with
 // escapes are compared unescaped.
-TEST(JsonDocument, FindsMembers) {
+TEST(JsonDocument, FindsMembersInOrder) {
     JsonDocument document;
     const JsonValue root =
         document.parse(R"({"z":1,"a":{"b":[true]},"z":2,"":3,"\u006b\n":4})").value();
@@ -141,20 +136,15 @@ TEST(JsonDocument, FindsMembers) {
     EXPECT_FALSE(root.at(0).present());
     EXPECT_EQ(root.find("x").as_string(), std::nullopt);
     EXPECT_EQ(root.find("x").raw(), "");
-}
-
-// A document for traces gives the last of equal names, as the field's tools read them.
-TEST(JsonDocument, FindsTheLastOfEqualNamesInTraces) {
-    JsonDocument document(JsonArrays::packed);
-    const JsonValue root = document.parse(R"({"z":1,"a":[1,2],"z":{"b":2},"b":3})").value();
-    EXPECT_EQ(root.find("z").find("b").as_u64(), 2u);
-    EXPECT_EQ(root.find("b").as_u64(), 3u);
-    EXPECT_EQ(root.find("a").integers()->size(), 2u);
-    EXPECT_FALSE(root.find("x").present());
-}
-
-// Iteration gives elements and members in document order, nested ones stay inside.
-TEST(JsonDocument, IteratesInOrder) {
+    // A document for traces gives the last of equal names, as the field's tools read them.
+    JsonDocument other_document(JsonArrays::packed);
+    const JsonValue other_root =
+        other_document.parse(R"({"z":1,"a":[1,2],"z":{"b":2},"b":3})").value();
+    EXPECT_EQ(other_root.find("z").find("b").as_u64(), 2u);
+    EXPECT_EQ(other_root.find("b").as_u64(), 3u);
+    EXPECT_EQ(other_root.find("a").integers()->size(), 2u);
+    EXPECT_FALSE(other_root.find("x").present());
+    // Iteration gives elements and members in document order, nested ones stay inside.
     const JsonText json(R"([ [1,[2]], {"a":[],"b":{}} , "x" ])");
     std::string seen;
     for (JsonValue v = json.root.first(); v.present(); v = v.next()) {
@@ -191,7 +181,7 @@ TEST(JsonDocument, BoundsTheDepth) {
 }
 
 // A document grows with its texts, is reused for small and large ones alike, and may be moved.
-TEST(JsonDocument, IsReused) {
+TEST(JsonDocument, IsReusedAndReadsARealTrace) {
     JsonDocument document;
     for (const std::size_t elements : {3u, 100'000u, 1u}) {
         std::string text = "[\"\\n\"";
@@ -206,28 +196,22 @@ TEST(JsonDocument, IsReused) {
     const JsonValue before = document.parse("[7]").value();
     JsonDocument moved = std::move(document);
     EXPECT_EQ(before.at(0).as_u64(), 7u);
-}
-
-// Bytes that are no UTF-8 are refused: overlong forms, surrogates, cut sequences.
-TEST(JsonDocument, RefusesInvalidUtf8) {
-    JsonDocument document;
+    // Bytes that are no UTF-8 are refused: overlong forms, surrogates, cut sequences.
+    JsonDocument other_document;
     for (const char* bytes : {"\xFF", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80",
                               "\xF4\x90\x80\x80", "\xE2\x82", "\x80"}) {
-        EXPECT_FALSE(document.parse("\"" + std::string(bytes) + "\"")) << bytes;
+        EXPECT_FALSE(other_document.parse("\"" + std::string(bytes) + "\"")) << bytes;
     }
-}
-
-// Every line of a real trace reads, with the members that its format names.
-TEST(JsonDocument, ReadsARealTrace) {
+    // Every line of a real trace reads, with the members that its format names.
     std::ifstream file(SHARED_DATA "/traces/mooncake_conversation.jsonl");
     if (!file) {
         GTEST_SKIP() << "no shared trace here";
     }
-    JsonDocument document;
+    JsonDocument third_document;
     std::uint64_t rows = 0;
     std::uint64_t input = 0;
     for (std::string line; std::getline(file, line); ++rows) {
-        const JsonValue root = document.parse(line).value();
+        const JsonValue root = third_document.parse(line).value();
         const std::uint64_t length = root.find("input_length").as_u64().value();
         input += length;
         ASSERT_EQ(root.find("hash_ids").size(), (length + 511) / 512);
@@ -250,7 +234,7 @@ std::string found(std::string_view text, std::string_view pointer) {
 }
 
 // RFC 6901, section 5, with the document that stands there.
-TEST(JsonPointer, LeadsWhereTheStandardSays) {
+TEST(JsonPointer, LeadsWhereTheStandardSaysOrNowhere) {
     const std::string text = R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,)"
                              R"("i\\j":5,"k\"l":6," ":7,"m~n":8})";
     EXPECT_EQ(found(text, ""), text);
@@ -265,16 +249,13 @@ TEST(JsonPointer, LeadsWhereTheStandardSays) {
     EXPECT_EQ(found(text, "/k\"l"), "6");
     EXPECT_EQ(found(text, "/ "), "7");
     EXPECT_EQ(found(text, "/m~0n"), "8");
-}
-
-TEST(JsonPointer, LeadsNowhereWhereNothingIs) {
-    const std::string text = R"({"a":[1,{"0":2}],"b":"x","01":3})";
+    const std::string other_text = R"({"a":[1,{"0":2}],"b":"x","01":3})";
     for (const char* pointer : {"/c", "/a/2", "/a/-", "/a/01", "/a/0/0", "/b/0", "/a/x", "/a/",
                                 "/a/99999999999999999999"}) {
-        EXPECT_EQ(found(text, pointer), "absent") << pointer;
+        EXPECT_EQ(found(other_text, pointer), "absent") << pointer;
     }
-    EXPECT_EQ(found(text, "/a/1/0"), "2") << "a member may be named like an index";
-    EXPECT_EQ(found(text, "/01"), "3");
+    EXPECT_EQ(found(other_text, "/a/1/0"), "2") << "a member may be named like an index";
+    EXPECT_EQ(found(other_text, "/01"), "3");
     EXPECT_FALSE(JsonPointer().find({}).present());
     for (const char* pointer : {"a", "a/b", "#/a", "/~", "/~2", "/a~", "/a/b~/c"}) {
         EXPECT_EQ(found("{}", pointer), "invalid") << pointer;
@@ -364,7 +345,7 @@ std::vector<std::uint64_t> packed(const std::string& array) {
 }
 
 // Every number of digits, blanks of all kinds, and the ends of the range.
-TEST(PackedIntegers, AreReadAndAreNothingElse) {
+TEST(PackedIntegers, AreReadWhereTheyAreAskedFor) {
     EXPECT_EQ(packed("[0]"), (std::vector<std::uint64_t>{0}));
     EXPECT_EQ(packed("[ 1 ,\t22,\n333\r]"), (std::vector<std::uint64_t>{1, 22, 333}));
     EXPECT_EQ(packed("[4444,55555,666666,7777777,88888888,999999999]"),
@@ -384,10 +365,7 @@ TEST(PackedIntegers, AreReadAndAreNothingElse) {
         EXPECT_TRUE(document.parse("[1,2,3,4,5,6,7,8,9]")) << "leaves bytes behind the next text";
         EXPECT_FALSE(document.parse(broken)) << broken;
     }
-}
-
-// The elements of a packed array are numbers only; without the option they are values.
-TEST(PackedIntegers, AreAskedFor) {
+    // The elements of a packed array are numbers only; without the option they are values.
     JsonDocument document(JsonArrays::packed);
     const JsonValue list = document.parse("[1,2]").value();
     EXPECT_FALSE(list.first().present());
@@ -395,12 +373,9 @@ TEST(PackedIntegers, AreAskedFor) {
     const JsonText values("[1,2]");
     EXPECT_FALSE(values.root.integers());
     EXPECT_EQ(values.root.at(1).as_u64(), 2U);
-}
-
-// Lists in lists, and two lists one behind the other, keep their own numbers.
-TEST(PackedIntegers, StandBesideEachOtherInTheirRoom) {
-    JsonDocument document(JsonArrays::packed);
-    const JsonValue root = document.parse(R"([[1,2],{"x":[3]},[4,"a"],[5]])").value();
+    // Lists in lists, and two lists one behind the other, keep their own numbers.
+    JsonDocument other_document(JsonArrays::packed);
+    const JsonValue root = other_document.parse(R"([[1,2],{"x":[3]},[4,"a"],[5]])").value();
     ASSERT_EQ(root.size(), 4U);
     EXPECT_EQ((*root.at(0).integers())[1], 2U);
     EXPECT_EQ((*root.at(1).find("x").integers())[0], 3U);
@@ -463,7 +438,7 @@ TEST(JsonTexts, EndBehindTheClosingBracket) {
 using namespace std::string_literals;
 
 // Nesting and commas, spelled out.
-TEST(JsonWriter, PlacesCommasBehindWhatIsThere) {
+TEST(JsonWriter, PlacesCommasAndEscapes) {
     std::string out;
     JsonWriter json(out);
     json.begin_object().key("a").begin_array().integer(1).null().begin_array().end_array();
@@ -478,14 +453,12 @@ TEST(JsonWriter, PlacesCommasBehindWhatIsThere) {
     std::string more = "{}\n";
     JsonWriter(more).begin_array().end_array();
     EXPECT_EQ(more, "{}\n[]");
-}
-
-// Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by one.
-TEST(JsonWriter, WritesStringsAndNumbers) {
+    // Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by
+    // one.
     const auto escaped = [](std::string_view text) {
-        std::string out;
-        append_json_escaped(out, text);
-        return out;
+        std::string other_out;
+        append_json_escaped(other_out, text);
+        return other_out;
     };
     EXPECT_EQ(escaped("\"\\/\b\f\n\r\t"), R"(\"\\/\b\f\n\r\t)");
     EXPECT_EQ(escaped("\0\x1F\x7F"s), "\\u0000\\u001f\x7F");
@@ -493,12 +466,12 @@ TEST(JsonWriter, WritesStringsAndNumbers) {
               "h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
     EXPECT_EQ(escaped("a\xFF\xE2\x82z"), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
     // Ends of the ranges; no number that JSON cannot say.
-    std::string out;
-    JsonWriter json(out);
-    json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);
-    json.number(0.1).number(1e21).number(-0.0).number(std::nan(""));
-    json.number(std::numeric_limits<double>::infinity()).end_array();
-    EXPECT_EQ(out,
+    std::string other_out;
+    JsonWriter other_json(other_out);
+    other_json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);
+    other_json.number(0.1).number(1e21).number(-0.0).number(std::nan(""));
+    other_json.number(std::numeric_limits<double>::infinity()).end_array();
+    EXPECT_EQ(other_out,
               "[-9223372036854775808,9223372036854775807,18446744073709551615,0.1,1e+21,-0,"
               "null,null]");
 }

@@ -69,7 +69,7 @@ rpc_duration_seconds_sum 1.7560473e+07
     EXPECT_TRUE(out.is_counter(out.samples[10]));
 }
 
-TEST(ExpositionReader, ReadsOpenMetricsWithRenamedSamples) {
+TEST(ExpositionReader, ReadsOpenMetricsByTypes) {
     constexpr std::string_view page =
         "# TYPE sglang:hits counter\n# UNIT sglang:hits tokens\n"
         "sglang_hits_total{a=\"b\"} 17.0 1520879607.789 # {trace=\"KOO\"} 0.67 1520879606.5\n"
@@ -88,21 +88,18 @@ TEST(ExpositionReader, ReadsOpenMetricsWithRenamedSamples) {
     EXPECT_EQ(out.exemplars[0].time_ns, 1520879606500000000);
     EXPECT_EQ(out.labels[out.exemplars[0].labels_begin].value, "KOO");
     EXPECT_TRUE(std::isnan(out.samples[2].value));
-}
-
-// Names of vLLM, SGLang and llama.cpp that look like what they are not.
-TEST(ExpositionReader, GoesByTypesAndNotByNames) {
-    constexpr std::string_view page =
+    // Names of vLLM, SGLang and llama.cpp that look like what they are not.
+    constexpr std::string_view other_page =
         "# TYPE vllm:iteration_tokens_total histogram\nvllm:iteration_tokens_total_sum 5\n"
         "# TYPE k_req histogram\n# TYPE k_req_count gauge\nk_req_count{le=\"1\"} 2\nk_req_sum 1\n"
         "# TYPE vllm:hits counter\nvllm:hits 3\nvllm:hits_created 1\n# TYPE vllm:hits gauge\n";
-    ExpositionReader reader;
-    ASSERT_TRUE(reader.read(page)) << reader.problem();
-    const Exposition& out = reader.page();
-    EXPECT_TRUE(out.is_counter(out.samples[0]));
-    EXPECT_EQ(out.families[out.samples[1].family].type, MetricType::gauge);
-    EXPECT_TRUE(out.is_counter(out.samples[3]));
-    EXPECT_FALSE(out.is_counter(out.samples[4]));
+    ExpositionReader other_reader;
+    ASSERT_TRUE(other_reader.read(other_page)) << other_reader.problem();
+    const Exposition& other_out = other_reader.page();
+    EXPECT_TRUE(other_out.is_counter(other_out.samples[0]));
+    EXPECT_EQ(other_out.families[other_out.samples[1].family].type, MetricType::gauge);
+    EXPECT_TRUE(other_out.is_counter(other_out.samples[3]));
+    EXPECT_FALSE(other_out.is_counter(other_out.samples[4]));
     EXPECT_TRUE(same_metric_name("vllm:a_b", "vllm_a:b"));
     EXPECT_FALSE(same_metric_name("vllm:a", "vllm:ab"));
     EXPECT_TRUE(has_metric_prefix("vllm_hits", "vllm:"));
@@ -130,7 +127,7 @@ TEST(ExpositionReader, ReadsTheLatestIterationOfTensorRtLlm) {
     EXPECT_EQ(problem_of("[{]"), "the page is not complete JSON");
 }
 
-TEST(ExpositionReader, SaysLineAndReason) {
+TEST(ExpositionReader, SaysLineAndReasonWithinItsLimits) {
     EXPECT_EQ(problem_of("a 1\nb 1.2.3\n"), "line 2: the value is not a number: \"1.2.3\"");
     EXPECT_EQ(problem_of("a 0x10\n"), "line 1: the value is not a number: \"0x10\"");
     EXPECT_EQ(problem_of("a{b=\"c} 1\n"), "line 1: a label's value has no closing quote: \"c} 1\"");
@@ -151,9 +148,6 @@ TEST(ExpositionReader, SaysLineAndReason) {
                     .starts_with("the answer is an HTML page, not metrics: \"<!DOCTYPE"));
     EXPECT_EQ(problem_of("Not Found", "text/html; charset=utf-8"),
               "the answer is an HTML page, not metrics: \"Not Found\"");
-}
-
-TEST(ExpositionReader, HoldsItsLimits) {
     ExpositionLimits limits{.bytes_max = 40, .series_max = 2, .families_max = 2, .line = {}};
     limits.line = {.name_bytes_max = 3, .label_bytes_max = 4, .labels_max = 2, .all_labels_max = 3};
     ExpositionReader reader(limits);
@@ -279,7 +273,7 @@ TEST(EndpointFigures, AreTheClientsSumsOfTheSameRuns) {
     }
 }
 
-TEST(EndpointFigures, TakeUsagesAndQueuesOfABusyServer) {
+TEST(EndpointFigures, OfBusyServersAndOtherForms) {
     const std::string folder = SHARED_DATA "/metrics/";
     if (!std::filesystem::exists(folder)) {
         GTEST_SKIP() << "no pages in " << folder;
@@ -292,11 +286,7 @@ TEST(EndpointFigures, TakeUsagesAndQueuesOfABusyServer) {
         EXPECT_GE(got.of(running), 1) << name;
         EXPECT_LE(got.of(running) + got.of(waiting), 60) << name;
     }
-}
-
-// Two pages with families twice; a page of OpenMetrics whose samples say `_` for `:`.
-TEST(EndpointFigures, OfOtherFormsOfAPageAreTheSame) {
-    const std::string folder = SHARED_DATA "/metrics/";
+    // Two pages with families twice; a page of OpenMetrics whose samples say `_` for `:`.
     if (!std::filesystem::exists(folder)) {
         GTEST_SKIP() << "no pages in " << folder;
     }
@@ -409,7 +399,7 @@ TEST(EndpointFigures, CountersAndSumsOfNothingAreUnknown) {
 }
 
 // Of a series that a page has twice the higher value holds, in whatever order they stand.
-TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
+TEST(EndpointFigures, OfRepeatedSeriesRanksAndAddresses) {
     const std::string type = "# TYPE vllm:request_success_total counter\n";
     const std::string line = "vllm:request_success_total{finish_reason=\"length\"} ";
     for (const bool higher_first : {false, true}) {
@@ -423,9 +413,6 @@ TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
         EXPECT_EQ(got.of(requests), 2000);
         EXPECT_EQ(got.figures.restarts(), 0U);
     }
-}
-
-TEST(EndpointFigures, RanksSayTheSameAndDataParallelOnesAddUp) {
     Scraped got;
     for (const char* count : {"10", "15"}) {
         std::string page = "# TYPE sglang:realtime_tokens counter\n";
@@ -440,9 +427,6 @@ TEST(EndpointFigures, RanksSayTheSameAndDataParallelOnesAddUp) {
     }
     EXPECT_EQ(got.of(prefix_hit_tokens), 10);
     EXPECT_EQ(got.of(kv_usage), 0.15);
-}
-
-TEST(EndpointFigures, OfSeveralAddresses) {
     Scraped a;
     Scraped b;
     a.page("vllm:kv_cache_usage_perc 0.25\nvllm:num_requests_running 3\n");

@@ -56,7 +56,7 @@ Record full_record() {
 // clang-format on
 
 // The line of a record with nothing unknown, written out by hand from the contract.
-TEST(RecordJsonl, WritesEveryKeyInOrder) {
+TEST(RecordJsonl, WritesEveryKeyInOrderAndUnknownAsNull) {
     EXPECT_EQ(
         jsonl_of(full_record()),
         R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,"session":"chat \"7\"",)"
@@ -83,10 +83,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000,"retransmits":2,)"
         R"("wire_delay_bound_ns":2250,"request_delay_ns":800})"
         "\n");
-}
-
-// A row that was never sent: what is unknown is null and never 0.
-TEST(RecordJsonl, UnknownIsNull) {
+    // A row that was never sent: what is unknown is null and never 0.
     Record record{.api = "openai-chat", .has_chunks = false};
     const JsonText json(jsonl_of(record));
     for (const std::string& key : words_of(
@@ -147,7 +144,7 @@ TEST(RecordJsonl, RoundTripIsExact) {
 }
 
 // What would move or turn text on a terminal is escaped, also in JSON that others wrote.
-TEST(RecordJsonl, PrintsSafely) {
+TEST(RecordJsonl, PrintsSafelyAndRefusesWhatIsNoRecord) {
     Record record = full_record();
     record.kept = "{\"k\":\"\xE2\x80\xAE\"}";
     record.error = "a\xC2\x9B\xE2\x80\xA8";
@@ -155,15 +152,12 @@ TEST(RecordJsonl, PrintsSafely) {
     EXPECT_TRUE(says(line, R"("kept":{"k":"\u202e"})"));
     EXPECT_TRUE(says(line, R"("error":"a\u009b\u2028")"));
     EXPECT_EQ(read_alone(read_record, line).value().error, record.error);
-}
-
-// A key that is missing, of another type, or out of range is an error that names it.
-TEST(RecordJsonl, RefusesWhatIsNoRecord) {
-    const std::string line = jsonl_of(full_record());
+    // A key that is missing, of another type, or out of range is an error that names it.
+    const std::string other_line = jsonl_of(full_record());
     const auto error_with = [&](const std::string& from, const std::string& to) {
-        const Result<Record> record = read_alone(read_record, replaced(line, from, to));
-        EXPECT_FALSE(record) << to;
-        return record ? Error{} : record.error();
+        const Result<Record> other_record = read_alone(read_record, replaced(other_line, from, to));
+        EXPECT_FALSE(other_record) << to;
+        return other_record ? Error{} : other_record.error();
     };
     EXPECT_EQ(error_with("\"row\":17,", "").code, ErrorCode::missing);
     EXPECT_STREQ(error_with("\"row\":17", "\"row\":-1").doing, "row");
@@ -188,15 +182,12 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
 }
 
 // A line of a later schema, with a key more, is read all the same.
-TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
+TEST(RecordJsonl, ReadsLinesOfOtherSchemas) {
     std::string line = jsonl_of(full_record());
     line.insert(1, R"("invented_later":{"row":1},)");
     EXPECT_EQ(jsonl_of(read_alone(read_record, line).value()), jsonl_of(full_record()));
-}
-
-// A line of schema 1 is read; what it did not say is null.
-TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
-    std::string line = jsonl_of(full_record());
+    // A line of schema 1 is read; what it did not say is null.
+    line = jsonl_of(full_record());
     for (const char* const later :
          {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
           R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
@@ -242,7 +233,7 @@ TEST(RecordJsonl, HoldsAgainstItsSchema) {
 // The keys of a record may stand in any order: each is looked for where the one before it ended,
 // and then among all of them.
 
-TEST(RecordKeys, InAnyOrder) {
+TEST(RecordKeys, InAnyOrderAndOfAShard) {
     Record record{.row = 17,
                   .session = "a",
                   .shard = 3,
@@ -266,15 +257,13 @@ TEST(RecordKeys, InAnyOrder) {
         }
         EXPECT_EQ(line_of(read_alone(read_record, shuffled + "}").value()), line);
     }
-}
-
-// A line of a merged run has one key more, behind all others, and is read back with it.
-TEST(RecordKeys, OfAShard) {
-    Record record{.shard = 4'294'967'295};
-    const std::string line = line_of(record);
-    EXPECT_TRUE(line.ends_with(",\"shard\":4294967295}"));
-    EXPECT_EQ(read_alone(read_record, line).value().shard, record.shard);
-    EXPECT_EQ(schema_errors("proto/run/record.schema.json", line), std::vector<std::string>());
+    // A line of a merged run has one key more, behind all others, and is read back with it.
+    record = {.shard = 4'294'967'295};
+    const std::string other_line = line_of(record);
+    EXPECT_TRUE(other_line.ends_with(",\"shard\":4294967295}"));
+    EXPECT_EQ(read_alone(read_record, other_line).value().shard, record.shard);
+    EXPECT_EQ(schema_errors("proto/run/record.schema.json", other_line),
+              std::vector<std::string>());
 }
 
 // A line that its own keys contradict was not written by a run, and is refused by the key.
@@ -333,7 +322,7 @@ RecordOrder order_of(std::string_view line) {
     return read ? read.value() : RecordOrder();
 }
 
-TEST(RecordOrders, TheOrderOfAWrittenLine) {
+TEST(RecordOrders, OfThisAndOlderSchemas) {
     Record record{.row = 4'294'967'295,
                   .pass = 3,
                   .attempt = 2,
@@ -348,30 +337,27 @@ TEST(RecordOrders, TheOrderOfAWrittenLine) {
     EXPECT_EQ(order.attempt, 2U);
     EXPECT_EQ(order.side, Side::b);
     EXPECT_EQ(order.due_ns, -7);
-}
-
-TEST(RecordOrders, OfOlderSchemasAndOtherWriters) {
-    const RecordOrder order = order_of(R"( { "due_ns" : 5 , "x":{"row":2}, "row" : 1 } )");
-    EXPECT_EQ(order.row, 1U);
-    EXPECT_EQ(order.due_ns, 5);
-    EXPECT_EQ(order.pass, 0U);
-    EXPECT_EQ(order.side, Side::none);
+    const RecordOrder other_order = order_of(R"( { "due_ns" : 5 , "x":{"row":2}, "row" : 1 } )");
+    EXPECT_EQ(other_order.row, 1U);
+    EXPECT_EQ(other_order.due_ns, 5);
+    EXPECT_EQ(other_order.pass, 0U);
+    EXPECT_EQ(other_order.side, Side::none);
     // Of equal names the first.
     EXPECT_EQ(order_of(R"({"row":1,"row":2,"due_ns":3})").row, 1U);
-    for (const std::string_view line :
+    for (const std::string_view other_line :
          {"", "x", "[]", "{", "{}", R"({"row":1})", R"({"due_ns":1})", R"({"row":1,"due_ns":1.5})",
           R"({"row":-1,"due_ns":1})", R"({"row":4294967296,"due_ns":1})",
           R"({"row":"1","due_ns":1})", R"({"row":1,"side":"c","due_ns":1})", R"({"row":1,"due_ns)",
           R"({"kept":"\",row":1,"due_ns":1})", R"({"row":null,"due_ns":1})"}) {
-        EXPECT_FALSE(read_order(line)) << line;
+        EXPECT_FALSE(read_order(other_line)) << other_line;
     }
     // Cut anywhere, a line is never read beyond its end (the sanitizers look).
-    const std::string line = R"({"row":1,"kept":{"a":"\\\"","b":[1,{}]},"due_ns":12})";
-    for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
-        const std::string part = line.substr(0, bytes);
+    const std::string other_line = R"({"row":1,"kept":{"a":"\\\"","b":[1,{}]},"due_ns":12})";
+    for (std::size_t bytes = 0; bytes < other_line.size(); ++bytes) {
+        const std::string part = other_line.substr(0, bytes);
         EXPECT_FALSE(read_order(part)) << part;
     }
-    EXPECT_TRUE(read_order(line));
+    EXPECT_TRUE(read_order(other_line));
 }
 
 // A line as a run writes it is not looked at behind its instant; one that is written otherwise is
@@ -444,7 +430,7 @@ Record rich_record() {
     return record;
 }
 
-TEST(WrittenFields, TakesWhatIsWritten) {
+TEST(WrittenFields, TakesWhatIsWrittenAndUsesMemoryAgain) {
     std::vector<Record> records{Record(), ok_record(), rich_record()};
     records.push_back(ok_record());
     records.back().has_chunks = false;
@@ -459,10 +445,7 @@ TEST(WrittenFields, TakesWhatIsWritten) {
         EXPECT_TRUE(is_taken(line_of(record))) << line_of(record);
         EXPECT_EQ(outcome_of(line_of(record)), line_of(record));
     }
-}
-
-// Into a record that held another one: nothing of that stays.
-TEST(WrittenFields, UsesMemoryAgain) {
+    // Into a record that held another one: nothing of that stays.
     JsonDocument document;
     Record record;
     for (const Record& next : {rich_record(), Record(), ok_record(), rich_record(), Record()}) {

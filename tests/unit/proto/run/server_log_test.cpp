@@ -31,9 +31,6 @@ TEST(Growth, IsExactAndShort) {
     EXPECT_EQ(growth(5, nan), std::nullopt);
     EXPECT_EQ(growth(-std::numeric_limits<double>::max(), std::numeric_limits<double>::max()),
               std::nullopt);
-}
-
-TEST(Growth, OfRandomSumsIsExact) {
     std::mt19937_64 random(7);
     std::lognormal_distribution<double> size(3, 8);
     std::size_t told = 0;
@@ -185,7 +182,7 @@ TEST(SeriesLog, HoldsNoSecret) {
     EXPECT_EQ(got.followed.latest.t_ns, 1);
 }
 
-TEST(SeriesLog, RefusesLinesThatAreNone) {
+TEST(SeriesLog, LinesKeepToTheSchemas) {
     EXPECT_EQ(read_alone(read_server_line, "{").error().code, ErrorCode::bad_json);
     EXPECT_EQ(read_alone(read_server_line, "[]").error().code, ErrorCode::bad_json);
     EXPECT_STREQ(read_alone(read_server_line, "{\"name\":\"a\"}").error().doing, "segment");
@@ -203,9 +200,6 @@ TEST(SeriesLog, RefusesLinesThatAreNone) {
         EXPECT_EQ(read_alone(read_server_line, head + rest).error().code, ErrorCode::invalid)
             << rest;
     }
-}
-
-TEST(SeriesLog, LinesKeepToTheSchemas) {
     Logged got;
     got.page("# TYPE a_total counter\na_total{x=\"1\"} 5\nb NaN\n");
     std::string text = got.lines;
@@ -313,7 +307,7 @@ std::size_t hour_of(Page page) {
 }
 
 // All of 1,000 series change each second: none of a real server's pages changes so much.
-TEST(SeriesLog, StaysSmall) {
+TEST(SeriesLog, StaysSmallAndReadsOlderVersions) {
     BusyPages busy;
     const std::size_t bytes = hour_of([&busy](int) { return busy.next(); });
     EXPECT_LT(bytes, 50'000'000U);
@@ -329,11 +323,8 @@ TEST(SeriesLog, StaysSmall) {
     });
     EXPECT_LT(long_bytes, 50'000'000U);
     RecordProperty("bytes", static_cast<int>(long_bytes));
-}
-
-// As they were before counters were written as what they grew by: each number of a series stands by
-// itself, and nothing grows.
-TEST(SeriesLog, LinesOfOlderVersionsAreRead) {
+    // As they were before counters were written as what they grew by: each number of a series
+    // stands by itself, and nothing grows.
     JsonDocument document;
     const ServerLine line =
         read_server_line(document,
@@ -385,7 +376,7 @@ void begin(Told& told, std::uint32_t segment, const char* url, std::uint32_t fir
     told.series(segment, first + 1, url, "vllm:num_requests_running", false);
 }
 
-TEST(ServerSums, CountersGrowFromTheFirstPageToTheLast) {
+TEST(ServerSums, CountersGrowOverSegmentsAndServers) {
     Told told({{0, 0, 10 * second}});
     begin(told, 0, "a", 0);
     told.scrape(0, -0.5, "a", {{0, 100}, {1, 0}});
@@ -396,23 +387,20 @@ TEST(ServerSums, CountersGrowFromTheFirstPageToTheLast) {
     EXPECT_EQ(told.counter(ServerFigure::preemptions), std::nullopt);
     EXPECT_EQ(told.sums.totals().scrapes, 4U);
     EXPECT_EQ(told.sums.totals().urls[0].engine, "vllm");
-}
-
-// Two servers; one of them was restarted in the second segment.
-TEST(ServerSums, SegmentsAndServersAreAddedUp) {
-    Told told({{0, 0, second}, {1, 5 * second, 6 * second}});
-    begin(told, 0, "a", 0);
-    told.scrape(0, -1, "a", {{0, 10}, {1, 0}});
-    begin(told, 0, "b", 2);
-    told.scrape(0, -1, "b", {{2, 0}, {3, 0}});
-    told.scrape(0, 1, "a", {{0, 15}});
-    told.scrape(0, 1, "b", {{2, 1}});
-    begin(told, 1, "a", 0);
-    told.scrape(1, 4, "a", {{0, 1000}, {1, 0}});
-    told.scrape(1, 5, "a", {{0, 1100}});
-    told.scrape(1, 6, "a", {{0, 30}});
-    EXPECT_EQ(told.counter(ServerFigure::prompt_tokens), 5 + 1 + 100 + 30);
-    const ServerTotals totals = told.sums.totals();
+    // Two servers; one of them was restarted in the second segment.
+    Told other_told({{0, 0, second}, {1, 5 * second, 6 * second}});
+    begin(other_told, 0, "a", 0);
+    other_told.scrape(0, -1, "a", {{0, 10}, {1, 0}});
+    begin(other_told, 0, "b", 2);
+    other_told.scrape(0, -1, "b", {{2, 0}, {3, 0}});
+    other_told.scrape(0, 1, "a", {{0, 15}});
+    other_told.scrape(0, 1, "b", {{2, 1}});
+    begin(other_told, 1, "a", 0);
+    other_told.scrape(1, 4, "a", {{0, 1000}, {1, 0}});
+    other_told.scrape(1, 5, "a", {{0, 1100}});
+    other_told.scrape(1, 6, "a", {{0, 30}});
+    EXPECT_EQ(other_told.counter(ServerFigure::prompt_tokens), 5 + 1 + 100 + 30);
+    const ServerTotals totals = other_told.sums.totals();
     ASSERT_EQ(totals.urls.size(), 2U);
     EXPECT_EQ(totals.urls[0].restarts, 1U);
     EXPECT_EQ(totals.urls[0].scrapes, 5U);
@@ -420,7 +408,7 @@ TEST(ServerSums, SegmentsAndServersAreAddedUp) {
 }
 
 // 0 until 2 s, from there to 10 at 4 s, 10 until 8 s: of 1 s to 8 s that is 50 / 7 requests.
-TEST(ServerSums, GaugesAreMeansOverTheMeasuredTime) {
+TEST(ServerSums, GaugesAreMeansOverTheMeasuredTimeWithGaps) {
     Told told({{0, second, 8 * second}});
     begin(told, 0, "a", 0);
     told.scrape(0, -1, "a", {{0, 0}, {1, 0}});
@@ -432,23 +420,20 @@ TEST(ServerSums, GaugesAreMeansOverTheMeasuredTime) {
     ASSERT_TRUE(totals.gauge(ServerFigure::running));
     EXPECT_NEAR(totals.gauge(ServerFigure::running)->mean, 50.0 / 7, 1e-9);
     EXPECT_EQ(totals.gauge(ServerFigure::running)->max, 10);
+    Told other_told({{0, 0, 10 * second}});
+    begin(other_told, 0, "a", 0);
+    other_told.scrape(0, 0, "a", {{0, 0}, {1, 4}});
+    other_told.scrape(0, 1, "a", {});
+    other_told.scrape(0, 2, "a", {}, "answered 503");
+    other_told.scrape(0, 3, "a", {{1, 100}});
+    other_told.scrape(0, 4, "a", {{1, 8}});
+    const ServerTotals other_totals = other_told.sums.totals();
+    EXPECT_NEAR(other_totals.gauge(ServerFigure::running)->mean, (4 + 54) / 2.0, 1e-9);
+    EXPECT_EQ(other_totals.failures, 1U);
+    EXPECT_EQ(other_totals.urls[0].first_failure, "answered 503");
 }
 
-TEST(ServerSums, WhatCouldNotBeReadIsAGapAndNotAValue) {
-    Told told({{0, 0, 10 * second}});
-    begin(told, 0, "a", 0);
-    told.scrape(0, 0, "a", {{0, 0}, {1, 4}});
-    told.scrape(0, 1, "a", {});
-    told.scrape(0, 2, "a", {}, "answered 503");
-    told.scrape(0, 3, "a", {{1, 100}});
-    told.scrape(0, 4, "a", {{1, 8}});
-    const ServerTotals totals = told.sums.totals();
-    EXPECT_NEAR(totals.gauge(ServerFigure::running)->mean, (4 + 54) / 2.0, 1e-9);
-    EXPECT_EQ(totals.failures, 1U);
-    EXPECT_EQ(totals.urls[0].first_failure, "answered 503");
-}
-
-TEST(ServerSums, UsagesTakeTheFullestServerAndLoadsAreAddedUp) {
+TEST(ServerSums, UsagesLoadsAndEnergyAreAddedUp) {
     Told told({{0, 0, 10 * second}});
     for (std::uint32_t i = 0; i < 2; ++i) {
         const char* url = i == 0 ? "a" : "b";
@@ -463,16 +448,13 @@ TEST(ServerSums, UsagesTakeTheFullestServerAndLoadsAreAddedUp) {
     EXPECT_NEAR(totals.gauge(ServerFigure::kv_usage)->max, 0.5, 1e-9);
     EXPECT_NEAR(totals.gauge(ServerFigure::running)->mean, 6, 1e-9);
     EXPECT_NEAR(totals.gauge(ServerFigure::running)->max, 6, 1e-9);
-}
-
-// 300 W for 10 s, but only the 4 s that are measured.
-TEST(ServerSums, EnergyIsPowerOverTheMeasuredTime) {
-    Told told({{0, 3 * second, 7 * second}});
-    told.series(0, 0, "gpu", "DCGM_FI_DEV_POWER_USAGE", false);
-    told.scrape(0, 0, "gpu", {{0, 300}});
-    told.scrape(0, 5, "gpu", {});
-    told.scrape(0, 10, "gpu", {});
-    EXPECT_NEAR(told.sums.totals().joules.value_or(0), 1200, 1e-6);
+    // 300 W for 10 s, but only the 4 s that are measured.
+    Told other_told({{0, 3 * second, 7 * second}});
+    other_told.series(0, 0, "gpu", "DCGM_FI_DEV_POWER_USAGE", false);
+    other_told.scrape(0, 0, "gpu", {{0, 300}});
+    other_told.scrape(0, 5, "gpu", {});
+    other_told.scrape(0, 10, "gpu", {});
+    EXPECT_NEAR(other_told.sums.totals().joules.value_or(0), 1200, 1e-6);
     Told unknown({{0, 0, second}});
     unknown.series(0, 7, "a", "vllm:prompt_tokens_total", true);
     unknown.scrape(0, 0, "a", {{0, 1}, {4'000'000'000U, 1}});

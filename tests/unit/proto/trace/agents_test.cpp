@@ -183,7 +183,7 @@ struct Work {
     std::int64_t at_ns = 0;  ///< of the request before
 };
 
-TEST(Branches, FollowOneAnotherForkAndJoin) {
+TEST(Branches, FollowForkAndJoinWithPauses) {
     Work work;
     work.branches.find({})->pause(5);
     EXPECT_EQ(work.ask({}), Waits());
@@ -202,28 +202,25 @@ TEST(Branches, FollowOneAnotherForkAndJoin) {
     EXPECT_EQ(forked.ask({1}), (Waits{{2, 0}}));
     ASSERT_TRUE(forked.branches.join({}));
     EXPECT_EQ(forked.ask({}), (Waits{{1, 0}, {3, 0}})) << "not for row 0, which both waited for";
+    // Tools side by side: the longest counts. Branches that did nothing count for nothing.
+    Work other_work;
+    other_work.ask({});
+    ASSERT_TRUE(other_work.branches.fork({}, 2));
+    other_work.branches.find({0})->pause(4);
+    other_work.branches.find({1})->pause(6);
+    ASSERT_TRUE(other_work.branches.join({}));
+    EXPECT_EQ(other_work.ask({}), (Waits{{0, 6}}));
+    ASSERT_TRUE(other_work.branches.fork({}, 2));
+    ASSERT_TRUE(other_work.branches.join({}));
+    EXPECT_EQ(other_work.ask({}), (Waits{{1, 0}}));
+    ASSERT_TRUE(other_work.branches.fork({}, 0));
+    other_work.ask({});  // the parent goes on beside its children
+    other_work.ask({7});
+    ASSERT_TRUE(other_work.branches.join({}));
+    EXPECT_EQ(other_work.ask({}), (Waits{{4, 0}, {3, 0}}));
 }
 
-// Tools side by side: the longest counts. Branches that did nothing count for nothing.
-TEST(Branches, JoinPauses) {
-    Work work;
-    work.ask({});
-    ASSERT_TRUE(work.branches.fork({}, 2));
-    work.branches.find({0})->pause(4);
-    work.branches.find({1})->pause(6);
-    ASSERT_TRUE(work.branches.join({}));
-    EXPECT_EQ(work.ask({}), (Waits{{0, 6}}));
-    ASSERT_TRUE(work.branches.fork({}, 2));
-    ASSERT_TRUE(work.branches.join({}));
-    EXPECT_EQ(work.ask({}), (Waits{{1, 0}}));
-    ASSERT_TRUE(work.branches.fork({}, 0));
-    work.ask({});  // the parent goes on beside its children
-    work.ask({7});
-    ASSERT_TRUE(work.branches.join({}));
-    EXPECT_EQ(work.ask({}), (Waits{{4, 0}, {3, 0}}));
-}
-
-TEST(Branches, Nest) {
+TEST(Branches, NestAndAreOpenedByForks) {
     Work work;
     work.ask({});
     ASSERT_TRUE(work.branches.fork({}, 2));
@@ -237,9 +234,6 @@ TEST(Branches, Nest) {
     ASSERT_TRUE(work.branches.join({})) << "which ends the fork inside, too";
     EXPECT_EQ(work.ask({}), (Waits{{2, 0}, {3, 0}, {4, 0}}));
     EXPECT_FALSE(work.branches.join({0}));
-}
-
-TEST(Branches, AreOpenedByForks) {
     Branches branches;
     EXPECT_EQ(branches.find({0}), nullptr);
     EXPECT_FALSE(branches.fork({0}, 1));
@@ -354,7 +348,7 @@ Threads random_thread(std::uint64_t seed) {
     return flat;
 }
 
-TEST(FlatAgents, AreThoseOfThePlainRules) {
+TEST(FlatAgents, AreThoseOfThePlainRulesAndHoldTheirLaws) {
     std::uint32_t split = 0;
     std::uint32_t seams = 0;
     for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
@@ -369,11 +363,8 @@ TEST(FlatAgents, AreThoseOfThePlainRules) {
     }
     EXPECT_GT(split, 1'000U);
     EXPECT_GT(seams, 1'000U);
-}
-
-// Whatever was recorded: two requests of one chain never overlap, but where there are no ids to go
-// by; and chains are numbered by their first requests.
-TEST(FlatAgents, HoldTheirLaws) {
+    // Whatever was recorded: two requests of one chain never overlap, but where there are no ids to
+    // go by; and chains are numbered by their first requests.
     for (std::uint64_t seed = 3'000; seed < 6'000; ++seed) {
         const Threads flat = random_thread(seed);
         const AgentChains found = flat.find();

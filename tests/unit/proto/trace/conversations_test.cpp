@@ -54,7 +54,7 @@ TEST(AiperfTurns, AreRowsOfNewMessages) {
 }
 
 // A fixed schedule needs no closed sessions.
-TEST(AiperfTurns, HaveTimesOrDelays) {
+TEST(AiperfTurns, HaveTimesOrDelaysBehindASystemPrompt) {
     const Trace timed =
         read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")})
             .sound();
@@ -64,10 +64,7 @@ TEST(AiperfTurns, HaveTimesOrDelays) {
     EXPECT_FALSE(delayed.usable);
     EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
     EXPECT_TRUE(says(delayed.first_error(), "--sessions closed"));
-}
-
-// A first turn of a system that is text alone asks nothing; one with a time is a turn.
-TEST(AiperfTurns, BeginWithASystemPromptAndCountWhatIsNotSent) {
+    // A first turn of a system that is text alone asks nothing; one with a time is a turn.
     const Trace trace =
         read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
                            R"({"role":"system","text":"now be short"})"),
@@ -261,7 +258,7 @@ ReadTrace closed(const std::vector<std::string>& lines, std::uint32_t default_ou
     return read(lines, options);
 }
 
-TEST(MlPerf, AsksWithAllThatWasSaid) {
+TEST(MlPerf, AsksWithAllThatWasSaidOrADefault) {
     const Trace trace =
         closed(
             {R"({"_type":"dataset_metadata","x":1})",
@@ -293,14 +290,11 @@ TEST(MlPerf, AsksWithAllThatWasSaid) {
               R"("extra":{"max_completion_tokens":9,"top_p":0.5}})");
     EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"messages":[{"role":"user","content":"q"}]})");
     EXPECT_EQ(canonical_round_trip(trace), "");
-}
-
-// The format records no lengths; the user may give one.
-TEST(MlPerf, TakesADefaultOutput) {
-    const Trace trace = closed({message(1, "user", ask)}, 40).sound();
-    EXPECT_EQ(trace.rows[0].output_length, 40U);
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(std::string(trace.remarks[0].one), "row without an output length");
+    // The format records no lengths; the user may give one.
+    const Trace other_trace = closed({message(1, "user", ask)}, 40).sound();
+    EXPECT_EQ(other_trace.rows[0].output_length, 40U);
+    ASSERT_EQ(other_trace.remarks.size(), 1U);
+    EXPECT_EQ(std::string(other_trace.remarks[0].one), "row without an output length");
     EXPECT_TRUE(says(read({message(1, "user", ask)}).first_error(), "--sessions closed"));
 }
 
@@ -363,16 +357,13 @@ TEST(MlPerf, NamesWhatIsWrong) {
 }
 
 // One error a conversation: what comes behind it means nothing. Other conversations are read.
-TEST(MlPerf, GoesOnWithTheNextConversation) {
+TEST(MlPerf, GoesOnWithTheNextConversationAndFile) {
     const ReadTrace got =
         closed({message(1, "user", ask), message(5, "assistant", ask), message(6, "user", ask),
                 message(1, "user", "\"content\":5", "d"), message(1, "user", ask, "e")});
     EXPECT_EQ(got.errors.count, 2U);
     EXPECT_EQ(got.trace.rows.size(), 2U);
-}
-
-// The same names in another file are other conversations.
-TEST(MlPerf, BeginsAnewWithEachFile) {
+    // The same names in another file are other conversations.
     ReadOptions options = closed_sessions();
     Trace trace;
     InputErrors errors;
@@ -444,7 +435,7 @@ TEST(Deltas, AreReadFromMooncakeRows) {
 }
 
 // History is what rows hold without the key, and by its own words.
-TEST(Deltas, AreSaidByTheRow) {
+TEST(Deltas, AreSaidByTheRowAndInheritTools) {
     for (const std::string mode :
          {R"("assistant_responses":"recorded")", R"("assistant_responses":"Recorded")",
           R"("message_mode":"history")", R"("message_mode":null)"}) {
@@ -462,10 +453,7 @@ TEST(Deltas, AreSaidByTheRow) {
                            .sound();
     EXPECT_EQ(with.rows[1].at_ns, 20'000'000);
     EXPECT_EQ(with.dependencies_of(with.rows[1])[0].delay_ns, 5'000'000);
-}
-
-// Tools hold inside their session until others come.
-TEST(Deltas, InheritTools) {
+    // Tools hold inside their session until others come.
     const auto tools = [](const std::string& name) {
         return R"("tools":[{"type":"function","function":{"name":")" + name + R"("}}])";
     };
@@ -491,7 +479,7 @@ TEST(Deltas, InheritTools) {
 }
 
 // Rows of a session are of one kind, and so are all messages of a trace.
-TEST(Deltas, DoNotMix) {
+TEST(Deltas, DoNotMixAndRefuseOthers) {
     const std::string delta = row_of("a", {"user:q"}, live);
     const auto refused = [&](const std::vector<std::string>& lines, const std::string& what) {
         const ReadTrace got = read(lines, closed_sessions());
@@ -511,26 +499,23 @@ TEST(Deltas, DoNotMix) {
          R"({"messages":[{"role":"user","content":"q"}],"timestamp":0,"message_mode":"delta"})"},
         closed_sessions());
     EXPECT_TRUE(beside.usable) << beside.first_error();
-}
-
-TEST(Deltas, RefuseWhatCannotBePutTogether) {
-    const auto refused = [&](const std::string& line, const std::string& field,
-                             const std::string& what) {
+    const auto other_refused = [&](const std::string& line, const std::string& field,
+                                   const std::string& what) {
         expect_refused(read_closed({line}), field, what);
     };
-    refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
-            "has messages, instead of the conversation");
-    refused(row_of("a", {"user:q"}, live + R"(,"extra":{"input":""})"), "extra", "has input");
-    refused(R"({"session_id":"a","text_input":"x",)" + live + "}", "assistant_responses",
-            "a row without messages");
-    refused(R"({"session_id":"a","payload":{"prompt":"x"},"message_mode":"delta"})", "message_mode",
-            "a row without messages");
-    refused(R"({"session_id":"a","input_length":1,"output_length":1,"message_mode":"delta"})",
-            "message_mode", "a row without messages");
-    refused(row_of("a", {"user:q"}, R"("message_mode":"deltas")"), "message_mode",
-            "assistant_responses recorded");
-    refused(row_of("a", {"user:q"}, R"("assistant_responses":5)"), "assistant_responses",
-            "older traces message_mode");
+    other_refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
+                  "has messages, instead of the conversation");
+    other_refused(row_of("a", {"user:q"}, live + R"(,"extra":{"input":""})"), "extra", "has input");
+    other_refused(R"({"session_id":"a","text_input":"x",)" + live + "}", "assistant_responses",
+                  "a row without messages");
+    other_refused(R"({"session_id":"a","payload":{"prompt":"x"},"message_mode":"delta"})",
+                  "message_mode", "a row without messages");
+    other_refused(R"({"session_id":"a","input_length":1,"output_length":1,"message_mode":"delta"})",
+                  "message_mode", "a row without messages");
+    other_refused(row_of("a", {"user:q"}, R"("message_mode":"deltas")"), "message_mode",
+                  "assistant_responses recorded");
+    other_refused(row_of("a", {"user:q"}, R"("assistant_responses":5)"), "assistant_responses",
+                  "older traces message_mode");
 }
 
 // A session that does not say so and looks like it is counted once, and sent as it stands.
@@ -628,7 +613,7 @@ std::string call(const std::string& session, const std::string& rest) {
 }
 
 // The gap is from the answer before: laid out open, answers take no time.
-TEST(LmCache, ReadsCallsOfSessions) {
+TEST(LmCache, ReadsCallsThatItCanPlace) {
     const Trace trace = read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
                               call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
                               call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
@@ -646,9 +631,6 @@ TEST(LmCache, ReadsCallsOfSessions) {
     EXPECT_EQ(trace.rows_laid_out, 1U) << "the second call of session a";
     EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[{"role":"user","content":"q"}]})");
     EXPECT_EQ(canonical_round_trip(trace), "");
-}
-
-TEST(LmCache, RefusesWhatItCannotPlace) {
     EXPECT_TRUE(says(read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error(),
                      "--sessions open"));
     const ReadTrace got =
@@ -670,7 +652,7 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
 }
 
 // Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
-TEST(WorkloadLog, ReadsBodiesAndLinesOfABatch) {
+TEST(WorkloadLog, ReadsBodiesAndLinesOrRefuses) {
     const Trace trace =
         read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
               R"("completion_tokens":3})",
@@ -696,14 +678,12 @@ TEST(WorkloadLog, ReadsBodiesAndLinesOfABatch) {
     EXPECT_EQ(batch.body_of(batch.rows[1]), R"({"payload":)" + body + "}");
     EXPECT_EQ(batch.unknown_keys, 0U);
     EXPECT_TRUE(says(read({line}).first_error(), "use replay --rate R"));
-}
-
-TEST(WorkloadLog, RefusesWhatIsNoBody) {
     const std::string good = R"({"body":{"prompt":"c"},"timestamp":1})";
-    for (const char* body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {
-        const ReadTrace got = read({good, R"({"timestamp":2,"body":)" + std::string(body) + "}"});
-        EXPECT_EQ(got.errors.count, 1U) << body;
-        EXPECT_EQ(got.errors.list[0].line, 2U) << body;
+    for (const char* other_body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {
+        const ReadTrace got =
+            read({good, R"({"timestamp":2,"body":)" + std::string(other_body) + "}"});
+        EXPECT_EQ(got.errors.count, 1U) << other_body;
+        EXPECT_EQ(got.errors.list[0].line, 2U) << other_body;
     }
     EXPECT_EQ(read({good, R"({"body":{"prompt":"c"}})"}).errors.count, 1U) << "no time";
     EXPECT_EQ(read({good, R"({"timestamp":2})"}).first_error(),

@@ -44,7 +44,7 @@ TEST(Azure, ReadsAllThreeReleases) {
     EXPECT_STREQ(images.trace.remarks[0].one, "row with images, which are not sent");
 }
 
-TEST(Azure, ListsAllErrors) {
+TEST(Azure, ListsAllErrorsAndKeepsColumns) {
     const ReadTrace got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", "18:17:03,4808,10",
                                 "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
                                 "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
@@ -56,10 +56,7 @@ TEST(Azure, ListsAllErrors) {
     EXPECT_EQ(got.errors.list[2].problem, "has 2 cells, the header 3");
     EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");
     EXPECT_EQ(got.errors.list[4].problem, "has a misplaced quote");
-}
-
-// --keep works on CSV: numbers stay numbers, empty cells are null.
-TEST(Azure, KeepsColumns) {
+    // --keep works on CSV: numbers stay numbers, empty cells are null.
     ReadOptions options{.keep = {"pool", "rank"}};
     const Trace trace =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens,pool,rank",
@@ -68,20 +65,17 @@ TEST(Azure, KeepsColumns) {
             .sound();
     EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"pool":"a \"b\"","rank":7})");
     EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"pool":null,"rank":"007"})");
-}
-
-// The header spells as it likes: a kept column is found in any case of letters, and keeps the
-// spelling of --keep. One that is missing is refused with the names that there are.
-TEST(Azure, KeepsColumnsInAnyCase) {
-    ReadOptions options;
+    // The header spells as it likes: a kept column is found in any case of letters, and keeps the
+    // spelling of --keep. One that is missing is refused with the names that there are.
+    options = {};
     const std::vector<std::string> lines = {
         "timestamp,numimages,contexttokens,generatedtokens,Pool",
         "2024-10-15T12:00:00.269Z,3,770,491,x"};
     options.keep = {"NUMIMAGES", "pool"};
-    const Trace trace = read(lines, options).sound();
-    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
-    EXPECT_EQ(trace.unknown_keys, 0U);
-    ASSERT_EQ(trace.remarks.size(), 1U) << "the format still finds its column";
+    const Trace other_trace = read(lines, options).sound();
+    EXPECT_EQ(other_trace.kept_of(other_trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
+    EXPECT_EQ(other_trace.unknown_keys, 0U);
+    ASSERT_EQ(other_trace.remarks.size(), 1U) << "the format still finds its column";
     options.keep = {"numimages"};
     EXPECT_EQ(read(lines, options).trace.unknown_keys, 1U) << "Pool";
     options.keep = {"images"};
@@ -126,7 +120,7 @@ TEST(BurstGpt, ReadsSixColumnsAndEight) {
 }
 
 // A quoted cell may go over lines; one that never ends is an error where it begins.
-TEST(CsvFormats, ReadRecordsOverLines) {
+TEST(CsvFormats, ReadRecordsOverLinesAndSpreadsheets) {
     const std::string header = "Timestamp,Model,Request tokens,Response tokens";
     const Trace trace = read({header, "5,\"a", "b\",472,18", "6,c,1,2"}).sound();
     EXPECT_EQ(trace.rows[0].line, 2U);
@@ -135,14 +129,12 @@ TEST(CsvFormats, ReadRecordsOverLines) {
     EXPECT_FALSE(open.usable);
     EXPECT_EQ(open.errors.list[0].line, 3U);
     EXPECT_EQ(open.errors.list[0].problem, "has a quote that is never closed");
-}
-
-// What pandas and Excel add to a file: a column of indices without a name, commas at the end of
-// lines, rows without a value. Only values of unknown columns count as unknown.
-TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
-    const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+    // What pandas and Excel add to a file: a column of indices without a name, commas at the end of
+    // lines, rows without a value. Only values of unknown columns count as unknown.
+    const std::string other_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
     const Trace index =
-        read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"}).sound();
+        read({"," + other_header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"})
+            .sound();
     EXPECT_EQ(index.format, "azure");
     EXPECT_EQ(index.rows[1].input_length, 7U);
     EXPECT_EQ(index.unknown_keys, 2U);
@@ -150,7 +142,7 @@ TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
                              "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"})
                            .sound();
     EXPECT_EQ(tabs.rows[1].output_length, 8U);
-    const Trace commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
+    const Trace commas = read({other_header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
                                "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"})
                              .sound();
     EXPECT_EQ(commas.rows.size(), 3U);
@@ -215,7 +207,7 @@ Cells split(std::string_view record, char separator = ',') {
     return all;
 }
 
-TEST(Csv, SplitsRecords) {
+TEST(Csv, SplitsRecordsAndFindsColumns) {
     EXPECT_EQ(split("a,b,c"), (Cells{"a", "b", "c"}));
     EXPECT_EQ(split("a,,c,"), (Cells{"a", "", "c", ""}));
     EXPECT_EQ(split(" a , b c "), (Cells{"a", "b c"}));
@@ -231,14 +223,11 @@ TEST(Csv, SplitsRecords) {
     EXPECT_EQ(cells.split(R"(a,"b)", ',').error().code, ErrorCode::truncated);
     EXPECT_EQ(cells.split(R"(a,"b"")", ',').error().code, ErrorCode::truncated);
     EXPECT_EQ(cells.split(R"("a"b,c)", ',').error().code, ErrorCode::invalid);
-}
-
-TEST(Csv, FindsColumnsByName) {
     CsvHeader header;
     ASSERT_TRUE(header.read("Timestamp,Request tokens,\"Log Type\""));
-    CsvCells cells;
-    ASSERT_TRUE(cells.split("5,472,API log", header.separator()));
-    const CsvRow row(header, cells);
+    CsvCells other_cells;
+    ASSERT_TRUE(other_cells.split("5,472,API log", header.separator()));
+    const CsvRow row(header, other_cells);
     EXPECT_EQ(row.find("Log Type"), "API log");
     EXPECT_EQ(row.find("Model"), std::nullopt);
     ASSERT_TRUE(header.read("a\tb"));
@@ -266,7 +255,7 @@ CsvHeader header_of(std::string_view line) {
 }
 
 // Names that leave no doubt give a flag that can be copied, in the spelling of the header.
-TEST(MapHint, FillsInObviousNames) {
+TEST(MapHint, FillsInObviousNamesOfAHeader) {
     EXPECT_EQ(map_remedy(map_names(header_of("time,prompt_tokens,completion_tokens")), "s"),
               "use --map time=time,in=prompt_tokens,out=completion_tokens");
     EXPECT_EQ(map_remedy(map_names(header_of("user,TS,Output_Length,input_length")), ""),
@@ -277,10 +266,7 @@ TEST(MapHint, FillsInObviousNames) {
               "input_tokens, out");
     EXPECT_EQ(map_remedy(map_names(header_of("a,b")), "s"),
               "name the columns with --map time=COLUMN,in=COLUMN,out=COLUMN; there are a, b");
-}
-
-// A file that begins with a row has no header, whatever the map says: the row would be lost.
-TEST(MapHint, RefusesARowAsHeader) {
+    // A file that begins with a row has no header, whatever the map says: the row would be lost.
     EXPECT_TRUE(is_row_of_numbers(header_of("0.018,114,21")));
     EXPECT_TRUE(is_row_of_numbers(header_of("2023-11-16 18:15:46.68,374,4,9")));
     EXPECT_TRUE(is_row_of_numbers(header_of("1,2,")));
@@ -306,7 +292,7 @@ const std::vector<MappedColumn> serve_gen = {
     {"time", "timestamp"}, {"in", "input_tokens"}, {"out", "output_tokens"}};
 
 // The output of ServeGen, which people ask how to run: relative seconds, so the unit must be said.
-TEST(Generic, ReadsCsvByMap) {
+TEST(Generic, ReadsCsvByMapInAnyCase) {
     const std::vector<std::string> lines = {"request_id,timestamp,input_tokens,output_tokens",
                                             "0,0.25,100,20", "1,1.75,200,30"};
     const ReadTrace unsaid = read(lines, mapped(serve_gen));
@@ -321,20 +307,17 @@ TEST(Generic, ReadsCsvByMap) {
     EXPECT_EQ(trace.rows[1].input_length, 200U);
     EXPECT_EQ(trace.block_size, 0U);
     EXPECT_EQ(trace.unknown_keys, 2U) << "request_id";
-}
-
-// A map goes by the spelling of the file, also where the columns are those of a known format but
-// for upper and lower case.
-TEST(Generic, FindsColumnsInAnyCaseAndKeepsTheirSpelling) {
-    const std::vector<std::string> lines = {"timestamp,contexttokens,generatedtokens,numimages",
-                                            "0.25,100,20,3"};
+    // A map goes by the spelling of the file, also where the columns are those of a known format
+    // but for upper and lower case.
+    const std::vector<std::string> other_lines = {
+        "timestamp,contexttokens,generatedtokens,numimages", "0.25,100,20,3"};
     ReadOptions options =
         mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
     options.keep = {"numimages"};
-    const Trace trace = read(lines, options).sound();
-    EXPECT_EQ(trace.format, "generic");
-    EXPECT_EQ(trace.rows[0].input_length, 100U);
-    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"numimages":3})");
+    const Trace other_trace = read(other_lines, options).sound();
+    EXPECT_EQ(other_trace.format, "generic");
+    EXPECT_EQ(other_trace.rows[0].input_length, 100U);
+    EXPECT_EQ(other_trace.kept_of(other_trace.rows[0]), R"({"numimages":3})");
     // Where no column is spelled as the map has it, one that differs in upper and lower case is
     // meant.
     const std::vector<std::string> odd = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
@@ -351,7 +334,7 @@ TEST(Generic, FindsColumnsInAnyCaseAndKeepsTheirSpelling) {
 }
 
 // Wall clocks and epochs show their unit; every row is held to the first one's.
-TEST(Generic, GuessesUnitsThatShow) {
+TEST(Generic, GuessesUnitsAndReadsJsonByMap) {
     const auto unit_of = [](const std::string& time) {
         const ReadTrace got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
         return got.usable ? got.trace.time_unit : got.first_error();
@@ -366,10 +349,7 @@ TEST(Generic, GuessesUnitsThatShow) {
     EXPECT_EQ(with("1732060800123", "1732060800124").trace.rows[1].at_ns, 1'000'000);
     EXPECT_EQ(with("2024-01-01 00:00:00", "2024-01-01 00:00:01").trace.time_unit, "iso");
     EXPECT_FALSE(with("1732060800", "2024-01-01 00:00:01").usable);
-}
-
-// JSON lines: a column may be a path; sessions, turns and delays come along.
-TEST(Generic, ReadsJsonByMap) {
+    // JSON lines: a column may be a path; sessions, turns and delays come along.
     const std::vector<MappedColumn> map = {{"time", "at"},         {"in", "usage.prompt_tokens"},
                                            {"out", "usage.out"},   {"session", "user"},
                                            {"turn", "n"},          {"delay", "think"},
@@ -462,7 +442,7 @@ TEST(Generic, FindsBlockSizeAndRule) {
 
 // Turns of a file that counts them from 0 are counted from 1, also those of a session whose first
 // turn is not in it; another file counts for itself.
-TEST(Generic, TurnsFrom0) {
+TEST(Generic, TurnsFrom0ColumnsWithDotsAndTheMap) {
     const ReadOptions options = mapped({{"time", "at"}, {"session", "s"}, {"turn", "n"}}, "s");
     const std::string head = "at,in,out,s,n";
     const std::vector<std::string> from_0{head,        "0,1,1,a,3", "1,1,1,b,0",
@@ -477,17 +457,11 @@ TEST(Generic, TurnsFrom0) {
     EXPECT_EQ(turns_of(from_0), (std::vector<std::uint32_t>{4, 1, 2, 3, 1}));
     EXPECT_EQ(turns_of({head, "0,1,1,a,3", "1,1,1,b,1", "2,1,1,b,"}),
               (std::vector<std::uint32_t>{3, 1, 2}));
-}
-
-// A mapped column may have a dot in its name.
-TEST(Generic, KnowsColumnsWithDots) {
+    // A mapped column may have a dot in its name.
     const ReadOptions map = mapped({{"time", "a.b"}}, "s");
     EXPECT_EQ(read({"a.b,in,out", "1,1,1"}, map).sound().unknown_keys, 0U);
     EXPECT_EQ(read({R"({"a.b":1,"in":1,"out":1})"}, map).sound().unknown_keys, 0U);
-}
-
-// A map that names what is not there is one error, not one a row.
-TEST(Generic, ChecksTheMap) {
+    // A map that names what is not there is one error, not one a row.
     const std::vector<std::string> lines = {"when,in,out,user", "1,1,1,a", "2,1,1,a"};
     const ReadTrace got = read(lines, mapped({{"time", "wen"}}, "s"));
     EXPECT_EQ(got.errors.count, 1U);

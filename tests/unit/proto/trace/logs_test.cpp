@@ -64,7 +64,7 @@ TEST(LogMessages, HoldTheTextOfEveryPart) {
     EXPECT_NE(image, marks_of(R"([{"type":"image","data":"Qg=="}])"));
 }
 
-TEST(LogMessages, HoldInstructionsAndTools) {
+TEST(LogMessages, HoldInstructionsToolsAndOneAnswer) {
     EXPECT_EQ(prompt_of(R"({"tools":[{"name":"f"}],"system":[{"type":"text","text":"s"}],)"
                         R"("messages":[{"role":"user","content":"q"}]})"),
               "tools:[{\"name\":\"f\"}]|system:s|user:q|");
@@ -82,9 +82,6 @@ TEST(LogMessages, HoldInstructionsAndTools) {
     EXPECT_EQ(answer_of(R"({"output":[{"type":"message","content":[{"type":"output_text",)"
                         R"("text":"a"}]},{"type":"function_call","name":"g","arguments":"{}"}]})"),
               "a\ng\n{}");
-}
-
-TEST(LogMessages, HoldTheFirstOfSeveralAnswers) {
     EXPECT_EQ(answer_of(R"("bare")"), "bare");
     EXPECT_EQ(answer_of(R"({"choices":[]})"), "-");
     EXPECT_EQ(answer_of(R"([{"message":{"content":"a"}},{"message":{"content":"b"}}])"), "a");
@@ -106,7 +103,7 @@ std::string litellm(const std::string& more) {
            "}\n";
 }
 
-TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
+TEST(LiteLlm, LeavesOutWhatNoServerSawAndNeedsItsTime) {
     const LogReading got =
         read_log(litellm(R"(,"cache_hit":true,"messages":"x")") +
                  litellm(R"(,"cache_hit":"True","messages":"x")") +
@@ -132,22 +129,19 @@ TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
         "\n");
     ASSERT_EQ(spent.calls.size(), 1U) << spent.first_error();
     EXPECT_EQ(as_text(spent), "1767607200500000000..1767607201250000000|user:hi|=ho|12+1|s\n");
+    const LogReading other_got = read_log(R"({"call_type":"completion","startTime":"soon"})"
+                                          "\n" +
+                                          litellm("") +
+                                          R"({"call_type":"completion"})"
+                                          "\n");
+    EXPECT_EQ(other_got.calls.size(), 1U);
+    EXPECT_EQ(other_got.errors.count, 2U);
+    EXPECT_TRUE(says(to_text(other_got.errors.list[0]), "log:1: startTime"));
+    EXPECT_FALSE(says(to_text(other_got.errors.list[0]), "soon"));
+    EXPECT_TRUE(says(to_text(other_got.errors.list[1]), "log:3: startTime is missing"));
 }
 
-TEST(LiteLlm, NeedsItsTime) {
-    const LogReading got = read_log(R"({"call_type":"completion","startTime":"soon"})"
-                                    "\n" +
-                                    litellm("") +
-                                    R"({"call_type":"completion"})"
-                                    "\n");
-    EXPECT_EQ(got.calls.size(), 1U);
-    EXPECT_EQ(got.errors.count, 2U);
-    EXPECT_TRUE(says(to_text(got.errors.list[0]), "log:1: startTime"));
-    EXPECT_FALSE(says(to_text(got.errors.list[0]), "soon"));
-    EXPECT_TRUE(says(to_text(got.errors.list[1]), "log:3: startTime is missing"));
-}
-
-TEST(Langfuse, TakesApiPagesAndTraces) {
+TEST(Langfuse, TakesApiPagesTracesAndNamedArguments) {
     const std::string one =
         R"({"type":"GENERATION","traceId":"t","startTime":"2026-01-05T10:00:00.500Z",)"
         R"("input":{"messages":[{"role":"user","content":"hi"}]},"output":"ho",)"
@@ -164,10 +158,8 @@ TEST(Langfuse, TakesApiPagesAndTraces) {
     ASSERT_EQ(trace.calls.size(), 1U) << trace.first_error();
     EXPECT_EQ(trace.calls[0].session, "whole");
     EXPECT_EQ(trace.calls[0].prompt[0].text, "hi");
-}
-
-// Its decorators log the arguments of a call: the prompt may be a named one. As JSON and as text.
-TEST(Langfuse, TakesNamedArguments) {
+    // Its decorators log the arguments of a call: the prompt may be a named one. As JSON and as
+    // text.
     const std::string messages = R"({"messages":[{"role":"user","content":"q"}]})";
     const auto prompt = [](const std::string& input) {
         const auto got = read_log(R"({"type":"GENERATION","traceId":"t","startTime":1767607200,)"
@@ -215,7 +207,7 @@ TEST(Langfuse, AddsUpUsageAndTakesThatOfOpenAi) {
 }
 
 // A call without its instant has no place in a trace: its line is refused, the others are read.
-TEST(Importers, NeedTheirTimes) {
+TEST(Importers, NeedTheirTimesAndMayBeNamed) {
     for (const std::string& call :
          {std::string(R"({"type":"GENERATION","traceId":"t","input":"x")"),
           std::string(R"({"name":"chat m","attributes":{"gen_ai.prompt":"x"})")}) {
@@ -225,10 +217,7 @@ TEST(Importers, NeedTheirTimes) {
         EXPECT_EQ(got.errors.count, 1U);
         EXPECT_TRUE(says(got.first_error(), "log:2: start_time is missing"));
     }
-}
-
-// The format may be named; an array of objects that are of no log is refused once.
-TEST(Importers, TakeTheNamedFormatAlone) {
+    // The format may be named; an array of objects that are of no log is refused once.
     const std::string langfuse =
         R"([{"type":"GENERATION","traceId":"t","startTime":"2026-01-05T10:00:00Z","input":"x"},7])";
     const LogReading named = read_log(langfuse, "langfuse");
@@ -243,7 +232,7 @@ TEST(Importers, TakeTheNamedFormatAlone) {
     EXPECT_TRUE(says(foreign.first_error(), "this version reads otel, langfuse, litellm, plain"));
 }
 
-TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
+TEST(OpenTelemetry, TakesMessagesAndLeavesOutOtherSpans) {
     const LogReading numbered =
         read_log(R"({"name":"openai.chat","context":{"trace_id":"t","span_id":"s"},)"
                  R"("start_time":"2026-01-05T10:00:00Z","attributes":{"llm.request.type":"chat",)"
@@ -265,9 +254,6 @@ TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
     EXPECT_EQ(as_text(system),
               "1767607200000000000..-1|tools:[{\"name\":\"f\"}]|system:be brief|user:hi|"
               "assistant:f\n{\"x\":1}|tool:2|=-|0+0|\n");
-}
-
-TEST(OpenTelemetry, LeavesOutOtherSpans) {
     const LogReading got = read_log(
         R"({"spans":[{"name":"execute_tool f","start_time":1767607200,"attributes":{)"
         R"("gen_ai.operation.name":"execute_tool"}},{"name":"chat m","start_time":1767607200,)"
@@ -311,7 +297,7 @@ TEST(Plain, TakesEveryApi) {
               "|user:u");
 }
 
-TEST(Plain, CountsWhatIsNoText) {
+TEST(Plain, CountsWhatIsNoTextAndReadsUsage) {
     const auto image = [](const char* url) {
         return plain(R"("messages":[{"role":"user","content":[{"type":"text","text":"see"},)"
                      R"({"type":"image_url","image_url":{"url":")" +
@@ -319,20 +305,18 @@ TEST(Plain, CountsWhatIsNoText) {
                      R"("}}]}],"n":2,"response":{"choices":[{"text":"a"},)"
                      R"({"text":"b"}]})");
     };
-    const LogReading got = read_log(image("data:one") + image("data:two") + image("data:one"));
-    ASSERT_EQ(got.calls.size(), 3U) << got.first_error();
-    EXPECT_EQ(got.count("is not text"), 3U);
-    EXPECT_EQ(got.count("has several answers"), 3U);
-    EXPECT_EQ(got.count("asks for several answers"), 3U);
-    const auto text = [&](std::size_t i) { return got.calls[i].prompt[0].text; };
+    const LogReading other_got =
+        read_log(image("data:one") + image("data:two") + image("data:one"));
+    ASSERT_EQ(other_got.calls.size(), 3U) << other_got.first_error();
+    EXPECT_EQ(other_got.count("is not text"), 3U);
+    EXPECT_EQ(other_got.count("has several answers"), 3U);
+    EXPECT_EQ(other_got.count("asks for several answers"), 3U);
+    const auto text = [&](std::size_t i) { return other_got.calls[i].prompt[0].text; };
     EXPECT_TRUE(text(0).starts_with("see\n[part "));
     EXPECT_FALSE(says(text(0), "data:"));
     EXPECT_EQ(text(0), text(2));
     EXPECT_NE(text(0), text(1));
-    EXPECT_EQ(got.calls[0].answer, "a");
-}
-
-TEST(Plain, ReadsUsageOfEveryApi) {
+    EXPECT_EQ(other_got.calls[0].answer, "a");
     const auto usage = [](const std::string& json) {
         const LogReading got =
             read_log(plain(R"("prompt":"x","response":{"text":"y","usage":)" + json + "}"));
@@ -348,7 +332,7 @@ TEST(Plain, ReadsUsageOfEveryApi) {
     EXPECT_EQ(usage(R"({"prompt_tokens":134217728,"completion_tokens":134217729})"), "134217728+0");
 }
 
-TEST(Plain, TakesTimesOfEveryUnit) {
+TEST(Plain, TakesTimesOfEveryUnitAndFailures) {
     const auto start = [](const std::string& time) {
         const LogReading got = read_log(R"({"prompt":"x","time":)" + time + "}\n");
         return got.calls.empty() ? -1 : got.calls[0].start_ns;
@@ -368,9 +352,6 @@ TEST(Plain, TakesTimesOfEveryUnit) {
     EXPECT_FALSE(got.calls[0].end_ns);
     EXPECT_TRUE(got.calls[1].end_ns);
     EXPECT_EQ(got.count("end is not after"), 1U);
-}
-
-TEST(Plain, KnowsFailures) {
     const auto failed = [](const std::string& more) {
         return read_log(plain(R"("prompt":"x",)" + more)).calls[0].failed;
     };
@@ -431,7 +412,7 @@ TEST(LogFormats, HoldTheSameCalls) {
 }
 
 // Expectations by hand, not by another importer.
-TEST(LogFormats, SayWhatTheScriptWrote) {
+TEST(LogFormats, SayWhatTheScriptWroteHoweverItIsCut) {
     const LogReading got = read_log(file("plain.jsonl"));
     ASSERT_EQ(got.calls.size(), 4U);
     EXPECT_EQ(got.calls[1].start_ns, 1'767'607'200'000'000'000);
@@ -444,9 +425,6 @@ TEST(LogFormats, SayWhatTheScriptWrote) {
     EXPECT_EQ(got.calls[3].answer, "Yes, until Friday noon.");
     EXPECT_EQ(got.calls[3].session, "conversation-alpha");
     EXPECT_EQ(got.calls[3].streamed, true);
-}
-
-TEST(LogFormats, DoNotDependOnCuts) {
     for (const Export& one : exports) {
         const std::string text = file(one.name);
         const std::string whole = as_text(read_log(text));
@@ -455,23 +433,21 @@ TEST(LogFormats, DoNotDependOnCuts) {
             ASSERT_EQ(as_text(read_log(text, "", {}, piece)), whole) << one.name << " by " << piece;
         }
     }
-}
-
-// Cut anywhere, a log gives the calls whose lines are whole, and a complaint that quotes no text.
-TEST(LogFormats, NameALineThatBreaksOff) {
+    // Cut anywhere, a log gives the calls whose lines are whole, and a complaint that quotes no
+    // text.
     const std::string text = file("litellm.jsonl");
     for (std::size_t size = 1; size < text.size(); ++size) {
-        const LogReading got = read_log(std::string_view(text).substr(0, size));
+        const LogReading other_got = read_log(std::string_view(text).substr(0, size));
         const auto lines = static_cast<std::size_t>(
             std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
         const bool at_end = text[size - 1] == '\n' || text[size] == '\n';
-        EXPECT_EQ(got.errors.count, at_end ? 0U : 1U) << size << got.first_error();
-        EXPECT_EQ(got.calls.size(), lines + (at_end && text[size] == '\n' ? 1 : 0)) << size;
-        EXPECT_FALSE(says(got.first_error(), "Marzipan"));
+        EXPECT_EQ(other_got.errors.count, at_end ? 0U : 1U) << size << other_got.first_error();
+        EXPECT_EQ(other_got.calls.size(), lines + (at_end && text[size] == '\n' ? 1 : 0)) << size;
+        EXPECT_FALSE(says(other_got.first_error(), "Marzipan"));
     }
 }
 
-TEST(LogFormats, AreFoundOrNamed) {
+TEST(LogFormats, AreFoundOverSeveralLinesOrNamed) {
     EXPECT_TRUE(says(read_log("{\"a\":1}\n").first_error(), "keys of a known log"));
     EXPECT_TRUE(says(read_log("{}\n", "csv").first_error(), "litellm"));
     EXPECT_TRUE(says(read_log("time,prompt\n1,2\n").first_error(), "is not a JSON object"));
@@ -485,20 +461,17 @@ TEST(LogFormats, AreFoundOrNamed) {
     ASSERT_EQ(spans.calls.size(), 4U);
     EXPECT_EQ(spans.calls[0].kept, R"({"gen_ai.request.model":"harbour-7b"})");
     EXPECT_TRUE(says(read_log(file("plain.jsonl"), "", {"modle"}).first_error(), "modle"));
-}
-
-// As jq writes them: objects over several lines, one behind the other.
-TEST(LogFormats, MayStandOverSeveralLines) {
+    // As jq writes them: objects over several lines, one behind the other.
     const std::string lines = file("litellm.jsonl");
     std::string spread;
     for (const char c : lines) {
         spread += c;
         spread += c == '{' || c == '}' ? "\n" : "";  // the log has none of them in its strings
     }
-    const LogReading got = read_log(spread);
+    const LogReading other_got = read_log(spread);
     const LogReading plain = read_log(lines);
-    EXPECT_EQ(got.first_error(), "");
-    EXPECT_EQ(as_text(got), as_text(plain));
+    EXPECT_EQ(other_got.first_error(), "");
+    EXPECT_EQ(as_text(other_got), as_text(plain));
     const LogReading broken = read_log("{\n\"id\": 1,}\n" + spread);
     EXPECT_EQ(broken.errors.count, 1U) << as_text(broken);
 }

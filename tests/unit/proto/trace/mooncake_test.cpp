@@ -36,7 +36,7 @@ TEST(Mooncake, ReadsTailsAndExactMultiples) {
 }
 
 // Without times nothing says when a row is due; the remedy is a command that works.
-TEST(Mooncake, RefusesRowsWithoutTimes) {
+TEST(Mooncake, RefusesRowsWithoutTimesAndWrongCounts) {
     const ReadTrace got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
@@ -50,10 +50,7 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
               "t.jsonl:1: timestamp is missing; the row has \"Timestamp\": rename it, or name all "
               "columns with --map time=KEY,in=KEY,out=KEY");
     EXPECT_TRUE(says(spelled.errors.list[1].remedy, "\"Input-Length\""));
-}
-
-// Fixture 2: a count that contradicts the length is refused, with what would fix it.
-TEST(Mooncake, RefusesACountThatContradictsTheLength) {
+    // Fixture 2: a count that contradicts the length is refused, with what would fix it.
     const ReadTrace few = read({row("0", 1025, 5, "0, 1")});
     EXPECT_FALSE(few.usable);
     EXPECT_EQ(
@@ -73,7 +70,7 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
 }
 
 // --lenient: surplus ids go, missing ones are left to private tokens; both are counted.
-TEST(Mooncake, LenientFixesCounts) {
+TEST(Mooncake, LenientFixesCountsAndIdsHave64Bits) {
     ReadOptions options{.lenient = true};
     const Trace trace = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
                               R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
@@ -85,12 +82,11 @@ TEST(Mooncake, LenientFixesCounts) {
     EXPECT_EQ(trace.rows[0].ids_count, 1U);
     EXPECT_EQ(trace.rows[1].ids_begin, 1U);
     EXPECT_EQ(trace.rows[2].ids_count, 0U);
-}
-
-// Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are refused.
-TEST(Mooncake, ReadsIdsOf64Bits) {
-    const Trace trace = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")}).sound();
-    EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
+    // Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are
+    // refused.
+    const Trace other_trace = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")}).sound();
+    EXPECT_EQ(plain_ids(other_trace.ids),
+              (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
     for (const std::string id : {"-1", "18446744073709551616", "1.5", "\"a\"", "null", "[1]"}) {
         const ReadTrace bad = read({row("0", 512, 5, id)});
         ASSERT_FALSE(bad.usable) << id;
@@ -101,7 +97,7 @@ TEST(Mooncake, ReadsIdsOf64Bits) {
 }
 
 // Fixture 10: unsorted rows are sorted stably and counted; the index stays that of the file.
-TEST(Mooncake, SortsStably) {
+TEST(Mooncake, SortsStablyByTimesOfEveryDigit) {
     const Trace trace = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
                               row("10", 4, 1, "3"), row("20", 5, 1, "4")})
                             .sound();
@@ -114,10 +110,7 @@ TEST(Mooncake, SortsStably) {
     EXPECT_EQ(trace.rows_unsorted, 2U);
     EXPECT_EQ(trace.rows[0].at_ns, 0) << "rebased to the earliest";
     EXPECT_EQ(trace.rows[4].at_ns, 20'000'000);
-}
-
-// Fixture 10: negative times and what is no number are refused.
-TEST(Mooncake, RefusesTimesThatAreNone) {
+    // Fixture 10: negative times and what is no number are refused.
     EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
               "t.jsonl:1: timestamp \"-1\" is negative; use times and delays of 0 or more");
     EXPECT_TRUE(says(read({row("\"NaN\"", 1, 1, "0")}).first_error(), "is not a decimal number"));
@@ -126,19 +119,16 @@ TEST(Mooncake, RefusesTimesThatAreNone) {
                      "is not a decimal number; for dates use --time-unit iso"));
     EXPECT_TRUE(says(read({row("true", 1, 1, "0")}).first_error(), "is not a decimal number"));
     EXPECT_TRUE(says(read({row("1e40", 1, 1, "0")}).first_error(), "--time-unit"));
-}
-
-// Fixture 11: epoch nanoseconds that lose digits in a double keep them here.
-TEST(Mooncake, KeepsEveryDigitOfATime) {
+    // Fixture 11: epoch nanoseconds that lose digits in a double keep them here.
     ReadOptions options{.time_unit = "ns"};
-    const Trace trace =
+    const Trace other_trace =
         read({row("1732060800123456789", 1, 1, "0"), row("1732060800123456790", 1, 1, "1"),
               row("\"1732060800123456791\"", 1, 1, "2")},
              options)
             .sound();
-    EXPECT_EQ(trace.rows[1].at_ns, 1);
-    EXPECT_EQ(trace.rows[2].at_ns, 2);
-    EXPECT_EQ(trace.time_unit, "ns");
+    EXPECT_EQ(other_trace.rows[1].at_ns, 1);
+    EXPECT_EQ(other_trace.rows[2].at_ns, 2);
+    EXPECT_EQ(other_trace.time_unit, "ns");
     options.time_unit = "ms";
     const ReadTrace floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
     EXPECT_EQ(floats.trace.rows[1].at_ns, 1'499'999);
@@ -167,7 +157,7 @@ TEST(Mooncake, ReadsAliasesAndTheLastOfEqualKeys) {
 }
 
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
-TEST(Mooncake, BoundsLengths) {
+TEST(Mooncake, BoundsLengthsAndListsAllErrors) {
     const Trace zero = read({row("0", 1, 0, "0")}).sound();
     EXPECT_EQ(zero.rows[0].output_length, 1U);
     EXPECT_EQ(zero.zero_outputs, 1U);
@@ -182,10 +172,7 @@ TEST(Mooncake, BoundsLengths) {
     EXPECT_FALSE(output_of("1.5").usable);
     EXPECT_FALSE(output_of("\"7\"").usable);
     EXPECT_FALSE(output_of("99999999999999999999999").usable);
-}
-
-// Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
-TEST(Mooncake, ListsAllErrors) {
+    // Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
     std::vector<std::string> lines = {R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]",
                                       row("0", 1, 1, "0")};
     const ReadTrace got = read(lines);
@@ -206,17 +193,14 @@ TEST(Mooncake, ListsAllErrors) {
 }
 
 // The line that explains all others stands first, also where there are more than are listed.
-TEST(Mooncake, SuggestsTheBlockSizeFirst) {
+TEST(Mooncake, SuggestsTheBlockSizeFirstAndReadsRequests) {
     for (const std::size_t count : {2U, 99U, 100U, 101U}) {
         const ReadTrace bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
         EXPECT_EQ(bad.errors.count, count + 1);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count + 1, 100));
         EXPECT_TRUE(says(bad.first_error(), "use --block-size"));
     }
-}
-
-// Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
-TEST(Mooncake, ReadsRecordedRequests) {
+    // Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
     const Trace trace =
         read({R"({"session_id":"a","messages":[{"role":"user","content":"q"}],"output_length":5,)"
               R"("tools":null,"timestamp":0})",
@@ -267,7 +251,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
 
 // Messages that end with an answer are a conversation, whose questions are asked; so are named ones
 // with an answer anywhere. A row that has more is a request, and what it ends with is said.
-TEST(Mooncake, TellsConversationsFromRequests) {
+TEST(Mooncake, TellsConversationsFromRequestsAndToolsFromNone) {
     const std::string talk = R"("messages":[{"role":"user","content":"hi"},)"
                              R"({"role":"assistant","content":"yes?"}])";
     ReadOptions at_a_rate{.times_free = true};
@@ -279,10 +263,7 @@ TEST(Mooncake, TellsConversationsFromRequests) {
     EXPECT_EQ(
         read({R"({"id":1,"messages":[{"role":"user","content":"hi"}]})"}, at_a_rate).trace.format,
         "mooncake");
-}
-
-// `tools: []` takes back those that a delta row inherits.
-TEST(Mooncake, AnEmptyListOfToolsMeansNone) {
+    // `tools: []` takes back those that a delta row inherits.
     const std::string end = R"("assistant_responses":"live","output_length":1,)"
                             R"("messages":[{"role":"user","content":"q"}]})";
     const std::string first = R"({"session_id":"s","timestamp":0,"tools":[{"type":"f"}],)" + end;
@@ -350,7 +331,7 @@ TEST(Mooncake, ReadsSessions) {
 }
 
 // A row that has a delay instead of a time is refused until --sessions open lays it out.
-TEST(Mooncake, LaysSessionsOutWhenAsked) {
+TEST(Mooncake, LaysSessionsOutAndRefusesRowsWithoutIds) {
     const std::vector<std::string> lines = {
         R"({"session_id":"s","timestamp":100,"input_length":100,"output_length":50})",
         R"({"session_id":"s","delay":2000,"input_length":300,"output_length":40})"};
@@ -358,10 +339,7 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
     const Trace trace = read(lines, ReadOptions{.sessions = Sessions::open}).sound();
     EXPECT_EQ(trace.rows[1].at_ns, 2'000'000'000);
     EXPECT_EQ(trace.block_size, 0U) << "no ids, no blocks";
-}
-
-// Block ids are for all rows or for none.
-TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
+    // Block ids are for all rows or for none.
     const std::string without = R"({"timestamp": 0, "input_length": 9, "output_length": 1})";
     EXPECT_TRUE(read({without, without}).usable);
     EXPECT_EQ(read({row("0", 1, 1, "0"), without, without}).first_error(),
@@ -386,7 +364,7 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
 }
 
 // Members for the body of one row stand beside its length, and --keep reads what is inside.
-TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
+TEST(Mooncake, ARowsOwnMembersAndAnEmptySession) {
     ReadOptions options{.keep = {"m.k", "m"}};
     const Trace trace =
         read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":{"n":{"p":9}}})",
@@ -405,15 +383,12 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     EXPECT_TRUE(says(bad.first_error(), "extra \"[1]\" is not an object"));
     options.keep = {"m.z"};
     EXPECT_FALSE(read({row("0", 5, 1, "")}, options).usable);
-}
-
-// An empty name is no session: the rows do not wait for each other.
-TEST(Mooncake, AnEmptySessionIsNone) {
+    // An empty name is no session: the rows do not wait for each other.
     const std::string line =
         R"({"timestamp":0,"input_length":10,"output_length":5,"session_id":""})";
-    const Trace trace = read({line, line}).sound();
-    EXPECT_TRUE(trace.sessions.empty());
-    EXPECT_TRUE(trace.dependencies.empty());
+    const Trace other_trace = read({line, line}).sound();
+    EXPECT_TRUE(other_trace.sessions.empty());
+    EXPECT_TRUE(other_trace.dependencies.empty());
     // Parameters of a window without requests are no trace either, and name what they are.
     EXPECT_TRUE(says(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error(), "ServeGen's parameters"));
     EXPECT_TRUE(
@@ -435,7 +410,7 @@ std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0)
 
 // Fractions are milliseconds where, as seconds, rows would come less than once a minute for more
 // than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
-TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
+TEST(Mooncake, TakesFractionsAndAsksAboutEpochs) {
     const Trace sure = read(tenths(5001, 200)).sound();
     EXPECT_EQ(sure.time_unit, "ms");
     EXPECT_EQ(sure.rows[1].at_ns, 200'000'000);
@@ -448,10 +423,7 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
               "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be in milliseconds, as "
               "in Mooncake traces, or in seconds; choose --time-unit s or --time-unit ms");
     EXPECT_EQ(epoch_s.errors.count, 1U);
-}
-
-// Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
-TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
+    // Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
     const auto reads = [](std::int64_t first, const std::string& unit = "") {
         ReadOptions options{.time_unit = unit};
         return read(
@@ -503,7 +475,7 @@ TEST(Mooncake, SaysThatTimesAreDense) {
 
 // A file with blocks of 32 tokens is not read as one with blocks of 512, --lenient or not, once
 // more than one id in a hundred would be lost: the size that fits is named.
-TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
+TEST(Mooncake, LenientKeepsTheSharingAndLengthsMayLack) {
     const auto lines = [](int rows_of_32, int rows_of_512) {
         std::vector<std::string> all(static_cast<std::size_t>(rows_of_32), row("0", 64, 5, "1, 2"));
         all.insert(all.end(), static_cast<std::size_t>(rows_of_512), row("0", 600, 5, "1, 2"));
@@ -518,20 +490,17 @@ TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
     options.block_size = 0;
     EXPECT_TRUE(read(lines(1, 49), options).usable) << "1 of 100";
     EXPECT_TRUE(read(lines(1, 48), options).usable) << "1 of 98, where 512 fits best";
-}
-
-// Rows without an output length: refused with both ways out, filled, or sent without a limit.
-TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
-    const std::vector<std::string> lines = {
+    // Rows without an output length: refused with both ways out, filled, or sent without a limit.
+    const std::vector<std::string> other_lines = {
         R"({"timestamp": 0, "input_length": 9, "hash_ids": [1]})",
         R"({"timestamp": 1, "input_length": 9, "output_length": 3, "hash_ids": [1]})"};
-    EXPECT_EQ(read(lines).first_error(),
+    EXPECT_EQ(read(other_lines).first_error(),
               "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
               "tokens, or replay --output free for no limit");
     ReadOptions filled{.default_output = 64};
-    EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);
-    EXPECT_EQ(read(lines, filled).trace.rows[1].output_length, 3U);
-    EXPECT_EQ(read(lines, ReadOptions{.output_free = true}).trace.rows[0].output_length, 0U);
+    EXPECT_EQ(read(other_lines, filled).trace.rows[0].output_length, 64U);
+    EXPECT_EQ(read(other_lines, filled).trace.rows[1].output_length, 3U);
+    EXPECT_EQ(read(other_lines, ReadOptions{.output_free = true}).trace.rows[0].output_length, 0U);
 }
 
 // Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
@@ -545,7 +514,7 @@ std::string qwen_row(int chat, int parent, const std::string& time, int input, i
 }
 
 // Fixture 3: an id at two positions; a child that shares all but its parent's last block.
-TEST(Qwen, ReadsContentIdsAndParents) {
+TEST(Qwen, ReadsContentIdsAndKeepsOrphans) {
     const Trace trace =
         read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
               qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")})
@@ -563,13 +532,10 @@ TEST(Qwen, ReadsContentIdsAndParents) {
     ASSERT_EQ(trace.dependencies_of(child).size(), 1U);
     EXPECT_EQ(trace.dependencies_of(child)[0].on, 0U);
     EXPECT_EQ(trace.unknown_keys, 0U);
-}
-
-// A parent that is not in the file is counted; the row is kept.
-TEST(Qwen, KeepsOrphans) {
-    const Trace trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.remarks[0].count, 1U);
+    // A parent that is not in the file is counted; the row is kept.
+    const Trace other_trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
+    ASSERT_EQ(other_trace.remarks.size(), 1U);
+    EXPECT_EQ(other_trace.remarks[0].count, 1U);
     EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
     ReadOptions options{.format = "bailian"};
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
@@ -597,7 +563,7 @@ std::string ended(const std::string& id, std::int64_t received_ms, int input,
 }
 
 // Fixture 7: hashes above 2^63. Rows come in the order of completion and are sorted by arrival.
-TEST(Dynamo, ReadsRequestTraces) {
+TEST(Dynamo, ReadsRequestTracesAndJoinsSegments) {
     const Trace trace =
         read({R"({"timestamp":0,"event":{"marker":"start"}})",
               ended("b", 1732060800500, 130, "18446744073709551615, 5", R"(,"total_time_ms":100)"),
@@ -615,21 +581,18 @@ TEST(Dynamo, ReadsRequestTraces) {
     EXPECT_EQ(trace.rows_unsorted, 0U) << "that is how the log is written";
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"t"}));
     ASSERT_EQ(trace.remarks.size(), 1U);
-}
-
-// Segments of one log are one namespace.
-TEST(Dynamo, JoinsSegments) {
-    Trace trace;
+    // Segments of one log are one namespace.
+    Trace other_trace;
     InputErrors errors;
-    TraceReader reader({}, trace, errors);
+    TraceReader reader({}, other_trace, errors);
     reader.begin_file("log.000000.jsonl");
     EXPECT_TRUE(reader.add_line(1, ended("a", 1732060800000, 100, "7")));
     reader.begin_file("log.000001.jsonl");
     EXPECT_TRUE(reader.add_line(1, ended("b", 1732060801000, 100, "7")));
     ASSERT_TRUE(reader.finish());
-    EXPECT_EQ(trace.rows[0].name_space, trace.rows[1].name_space);
-    EXPECT_EQ(trace.rows[0].session, trace.rows[1].session);
-    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(other_trace.rows[0].name_space, other_trace.rows[1].name_space);
+    EXPECT_EQ(other_trace.rows[0].session, other_trace.rows[1].session);
+    EXPECT_EQ(other_trace.rows[1].turn, 2U);
 }
 
 const std::string header =
@@ -642,7 +605,7 @@ std::string agentic(const std::string& id, const std::string& play, const std::s
 }
 
 // Plays have ids of their own; an edge moves a row behind the one that it names.
-TEST(AgenticMooncake, ReadsDependencies) {
+TEST(AgenticMooncake, ReadsDependenciesThatItCanFollow) {
     const std::vector<std::string> lines = {
         header, agentic("a", "p", R"(,"not_before_ms":100)"),
         agentic("b", "p",
@@ -666,9 +629,6 @@ TEST(AgenticMooncake, ReadsDependencies) {
     const auto edges = trace.dependencies_of(trace.rows[2]);
     ASSERT_EQ(edges.size(), 1U);
     EXPECT_EQ(edges[0].trigger, Trigger::dispatch);
-}
-
-TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
     ReadOptions options{.sessions = Sessions::open};
     const ReadTrace dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},

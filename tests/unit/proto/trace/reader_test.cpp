@@ -77,7 +77,7 @@ TEST(Reader, NamesForeignFormats) {
 }
 
 // A NUL byte is named as what it is, with its line and byte, wherever it stands.
-TEST(Reader, NamesNulBytes) {
+TEST(Reader, NamesNulBytesAndAmbiguityAndGathersTexts) {
     const std::string one = row("0", 1, 1, "0");
     const std::string nul(1, '\0');
     const auto refuses = [&nul](const std::vector<std::string>& lines, const std::string& where,
@@ -93,17 +93,11 @@ TEST(Reader, NamesNulBytes) {
     refuses({"{\"time" + nul + "stamp\": 0}"}, "1", 7);
     refuses({"{", one.substr(1) + nul}, "2", one.size());
     EXPECT_TRUE(says(read({nul + nul}).first_error(), "looks like a binary file"));
-}
-
-// A first row that would suit two formats is refused until choose one with --format.
-TEST(Reader, RefusesAmbiguity) {
+    // A first row that would suit two formats is refused until choose one with --format.
     const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
     EXPECT_TRUE(says(read({both}).first_error(),
                      "has the keys of weka and of dynamo; choose one with --format"));
-}
-
-// A JSON text over several lines is gathered, and an array is its rows.
-TEST(Reader, GathersJsonTexts) {
+    // A JSON text over several lines is gathered, and an array is its rows.
     const std::string first = row("0", 1, 1, "0");
     const Trace array = read({"[", first + ",", row("7", 2, 1, "1"), "]"}).sound();
     ASSERT_EQ(array.rows.size(), 2U);
@@ -146,15 +140,12 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
 }
 
 // A JSON text that no memory should hold is refused as a whole; one of no known format once.
-TEST(Reader, BoundsJsonTexts) {
+TEST(Reader, BoundsJsonTextsAndRefusesMixedFormats) {
     std::vector<std::string> lines(66, std::string(1 << 20, ' '));
     lines.front() = "[";
     EXPECT_TRUE(says(read(lines).first_error(), "t.jsonl:1: is one JSON text of more than 64 MiB"));
     EXPECT_EQ(read({R"([{"zzz":1},{"zzz":2}])"}).errors.count, 1U);
-}
-
-// Files of one trace are of one format.
-TEST(Reader, RefusesMixedFormats) {
+    // Files of one trace are of one format.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -196,15 +187,12 @@ TEST(Reader, TakesOptions) {
 }
 
 // Blank lines are no rows and no errors; a trace without rows is refused.
-TEST(Reader, SkipsBlankLines) {
+TEST(Reader, SkipsBlankLinesJoinsFilesAndCountsErrors) {
     const Trace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")}).sound();
     EXPECT_EQ(got.rows[1].line, 4U);
     EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
-}
-
-// Several files are one trace; each is a namespace, and time may restart without counting as
-// disorder.
-TEST(Reader, JoinsFiles) {
+    // Several files are one trace; each is a namespace, and time may restart without counting as
+    // disorder.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -220,10 +208,7 @@ TEST(Reader, JoinsFiles) {
     EXPECT_EQ(trace.rows[1].line, 1U);
     EXPECT_EQ(trace.rows[2].at_ns, 10'000'000);
     EXPECT_EQ(trace.rows_unsorted, 0U);
-}
-
-// A file of one mistake says so three times and counts the rest; every kind has its turn.
-TEST(Reader, CountsErrorsOfOneKind) {
+    // A file of one mistake says so three times and counts the rest; every kind has its turn.
     std::vector<std::string> lines(150, R"({"input_length":5,"output_length":2,"hash_ids":[1]})");
     lines[1] = row("0", 0, 1, "0");
     const std::vector<std::string> said = to_lines(read(lines).errors);
@@ -315,7 +300,7 @@ TEST(BlockIds, KeepsIdsAroundTheLimit) {
 }
 
 // Random lists, appended in pieces, cut, settled and copied in between.
-TEST(BlockIds, IsAVector) {
+TEST(BlockIds, IsAVectorWithRanges) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         Random random(seed);
         const unsigned shift = static_cast<unsigned>(random.below(60));
@@ -342,10 +327,7 @@ TEST(BlockIds, IsAVector) {
         }
         expect_same(list, ids);
     }
-}
-
-// A span is a range of values with the numbers beside them.
-TEST(BlockIds, SpansAreRanges) {
+    // A span is a range of values with the numbers beside them.
     BlockIds list;
     list.append(Ids{5, std::uint64_t{1} << 40, 5, 6});
     const BlockIdSpan middle = list.span(1, 3);
@@ -399,16 +381,13 @@ TEST(TraceDraft, GivesARowTheIdsSinceTheyBegan) {
     draft.ids().add(9);
     draft.finish();
     EXPECT_EQ(trace.ids.size(), 2u);
-}
-
-// The line of the first row without a list is the one that an error names.
-TEST(TraceDraft, NotesRowsWithoutIds) {
-    Trace trace;
-    TraceDraft draft(trace);
-    draft.ids().note_missing(4);
-    draft.ids().note_missing(9);
-    EXPECT_EQ(draft.ids().rows_missing(), 2u);
-    EXPECT_EQ(draft.ids().first_line_missing(), 4u);
+    // The line of the first row without a list is the one that an error names.
+    Trace other_trace;
+    TraceDraft other_draft(other_trace);
+    other_draft.ids().note_missing(4);
+    other_draft.ids().note_missing(9);
+    EXPECT_EQ(other_draft.ids().rows_missing(), 2u);
+    EXPECT_EQ(other_draft.ids().first_line_missing(), 4u);
 }
 
 // What a format says of namespaces holds unless the user says where equal ids are equal.
@@ -437,7 +416,7 @@ TEST(TraceDraft, PutsRowsIntoNamespacesByScope) {
 }
 
 // Segments of one log share a namespace, sessions and names of requests; other files do not.
-TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
+TEST(TraceDraft, SharesNamesAndMakesTurnsWait) {
     for (const bool one_log : {false, true}) {
         Trace trace;
         TraceDraft draft(trace);
@@ -457,10 +436,7 @@ TEST(TraceDraft, SharesNamesAcrossSegmentsOnly) {
         EXPECT_EQ(trace.remarks.size(), one_log ? 0U : 1U)
             << "people may take them for one session";
     }
-}
-
-// A turn waits for the one before it; the first one waits for nothing.
-TEST(TraceDraft, MakesTurnsWaitForEachOther) {
+    // A turn waits for the one before it; the first one waits for nothing.
     Trace trace;
     TraceDraft draft(trace);
     draft.begin_file("a");
@@ -504,7 +480,7 @@ TEST(DecimalTime, IsExact) {
 }
 
 // A time that stands alone shows its unit by its shape or its magnitude, or not at all.
-TEST(DecimalTime, GuessesTheUnit) {
+TEST(DecimalTime, GuessesTheUnitAndIsWrittenAsItIsRead) {
     EXPECT_EQ(guess_time_unit("1732060800"), TimeUnit::s);
     EXPECT_EQ(guess_time_unit("1732060800.5"), TimeUnit::s);
     EXPECT_EQ(guess_time_unit("1732060800123"), TimeUnit::ms);
@@ -525,10 +501,7 @@ TEST(DecimalTime, GuessesTheUnit) {
     }
     EXPECT_FALSE(time_unit_from_name("sec").has_value());
     EXPECT_FALSE(time_unit_from_name("").has_value());
-}
-
-// Written times are as short as they read back to the same nanosecond.
-TEST(DecimalTime, IsWrittenAsItIsRead) {
+    // Written times are as short as they read back to the same nanosecond.
     EXPECT_EQ(time_text(0, TimeUnit::ms), "0");
     EXPECT_EQ(time_text(27'482'000'000, TimeUnit::ms), "27482");
     EXPECT_EQ(time_text(1'500'001, TimeUnit::ms), "1.500001");
@@ -552,7 +525,7 @@ std::int64_t ns_of(std::string_view text) {
 }
 
 // Every spelling that the Azure traces have.
-TEST(IsoTime, ReadsZonesAndFractions) {
+TEST(IsoTime, ReadsZonesAndFractionsOrRefuses) {
     EXPECT_EQ(ns_of("2023-11-16 18:17:03.9799600"), 1700158623 * ns_per_s + 979'960'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00.001163+00:00"), 1715472000 * ns_per_s + 1'163'000);
     EXPECT_EQ(ns_of("2024-05-12 00:00:00+00:00"), 1715472000 * ns_per_s);
@@ -570,9 +543,6 @@ TEST(IsoTime, ReadsZonesAndFractions) {
     const auto comma = parse_iso_time("2023-11-16 18:15:46,680");
     ASSERT_TRUE(point && comma);
     EXPECT_EQ(point.value(), comma.value());
-}
-
-TEST(IsoTime, RefusesTheRest) {
     for (const std::string& text :
          words_of("2024 2024-01-01 2024-13-01T00:00:00 2023-02-29T00:00:00 1900-02-29T00:00:00 "
                   "2024-00-01T00:00:00 2024-01-00T00:00:00 2024-01-32T00:00:00 "
@@ -622,7 +592,7 @@ std::string some_without_ids(int line) {
 
 const char* const one_size = "a trace has one block size; make --block-size agree with it";
 
-TEST(Refusals, OfCanonicalHeaders) {
+TEST(Refusals, OfCanonicalHeadersAndUnits) {
     ReadOptions sized = open();
     sized.block_size = 32;
     refuses({header(R"(,"block_size":16)")}, sized,
@@ -638,10 +608,7 @@ TEST(Refusals, OfCanonicalHeaders) {
             open(),
             "t.jsonl:2: body_api \"openai-completions\" differs from that of the files before; "
             "replay files of one API at a time");
-}
-
-// A unit that the column has in its name is not another one.
-TEST(Refusals, OfUnitsInNames) {
+    // A unit that the column has in its name is not another one.
     const Lines lines{header(""), canonical_row("")};
     ReadOptions unit = open();
     unit.time_unit = "ms";
@@ -713,7 +680,7 @@ TEST(Refusals, OfAgenticMooncake) {
     EXPECT_EQ(filled.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
 }
 
-TEST(Refusals, OfConversations) {
+TEST(Refusals, OfConversationsAndMappedColumns) {
     const auto of_size = [](const std::string& size, const std::string& requests) {
         return R"({"id":"c","block_size":)" + size + R"(,"requests":[)" + requests + "]}";
     };
@@ -732,9 +699,6 @@ TEST(Refusals, OfConversations) {
         open(),
         "t.jsonl:1: requests[0].requests[0].requests \"4\" is not a list of objects; correct "
         "the row");
-}
-
-TEST(Refusals, OfMappedColumns) {
     ReadOptions mapped{
         .time_unit = "s",
         .map = {{"time", "t"}, {"in", "i"}, {"out", "o"}, {"hashes", "h"}, {"turn", "n"}}};
@@ -753,7 +717,7 @@ TEST(Refusals, OfMappedColumns) {
     EXPECT_EQ(numbers.ids_of(numbers.rows[0])[1], 18446744073709551615U);
 }
 
-TEST(Refusals, OfDynamo) {
+TEST(Refusals, OfDynamoAndOthers) {
     const auto event = [](const std::string& request) {
         return R"({"event":{"schema":"dynamo.request.trace.v1","event_type":"request_end",)"
                R"("request":{"request_received_ms":1,)" +
@@ -777,9 +741,6 @@ TEST(Refusals, OfDynamo) {
     EXPECT_STREQ(dropped.trace.remarks[0].one, "request without output tokens dropped");
     refuses({event(replay("16")), event(R"("output_tokens":1,"input_tokens":3)")}, open(),
             some_without_ids(2));
-}
-
-TEST(Refusals, OfAIBrix) {
     refuses({R"({"timestamp":0})"}, open("aibrix"),
             "t.jsonl:1: requests is missing; give every row its list of requests");
     for (const char* const wrong : {"7", "null", "[7]"}) {
@@ -787,10 +748,7 @@ TEST(Refusals, OfAIBrix) {
                 "t.jsonl:1: requests \"" + std::string(wrong) +
                     "\" is not a list of objects; correct the row");
     }
-}
-
-// A text that is none of the format that was named, and a time far outside of the clock.
-TEST(Refusals, OfTheWrongKindOfFile) {
+    // A text that is none of the format that was named, and a time far outside of the clock.
     const ReadTrace json = read({R"({"timestamp":1})"}, open("burstgpt"));
     EXPECT_FALSE(json.usable);
     EXPECT_TRUE(says(json.first_error(),

@@ -37,7 +37,7 @@ const std::string with_agent = conversation(
         request(R"("t":4.0,"in":128,"out":3,"hash_ids":[7,8],"api_time":1)") + "]}," +
         request(R"("t":20.0,"in":200,"out":9,"hash_ids":[1,2,3])"));
 
-TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
+TEST(Weka, LaysSubAgentsOutAndKnowsWhoWaits) {
     const Trace trace = open({with_agent}).sound();
     EXPECT_EQ(trace.format, "weka");
     EXPECT_EQ(trace.block_size, 64U);
@@ -55,11 +55,7 @@ TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
     EXPECT_EQ(trace.rows[2].session, 1U);
     EXPECT_EQ(trace.rows[2].turn, 2U);
     EXPECT_EQ(trace.rows[3].turn, 2U);
-}
-
-// Who waits for whom, by recorded answers: spawn, sequence, join.
-TEST(Weka, KnowsWhoWaitsForWhom) {
-    const Trace trace = open({with_agent}).sound();
+    // Who waits for whom, by recorded answers: spawn, sequence, join.
     const auto spawned = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(spawned.size(), 1U);
     EXPECT_EQ(spawned[0].on, 0U);
@@ -80,7 +76,7 @@ TEST(Weka, KnowsWhoWaitsForWhom) {
 }
 
 // A sub-agent that ran on beside the next request of its parent is joined by the one after.
-TEST(Weka, JoinsASubAgentWhenItHasEnded) {
+TEST(Weka, JoinsSubAgentsAndReckonsEnds) {
     const std::string agent =
         R"({"t":1,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
         request(R"("t":0,"in":64,"out":3,"hash_ids":[7],"api_time":8)") + "]}";
@@ -99,25 +95,22 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
         }
     }
     EXPECT_EQ(joins, std::vector<std::uint32_t>{3U});
-}
-
-// An answer without a recorded end took as long for its tokens as the conversation's others: 0.5 s
-// each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
-TEST(Weka, ReckonsEndsThatAreNotRecorded) {
-    const Trace trace =
+    // An answer without a recorded end took as long for its tokens as the conversation's others:
+    // 0.5 s each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
+    const Trace other_trace =
         open({conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],"api_time":2)") +
                                     "," + request(R"("t":10,"in":64,"out":6,"hash_ids":[1])") +
                                     "," + request(R"("t":20,"in":64,"out":60,"hash_ids":[1])") +
                                     "," + request(R"("t":30,"in":64,"out":1,"hash_ids":[1])"))})
             .sound();
     const std::int64_t gaps_s[] = {8, 7, 0};
-    ASSERT_EQ(trace.dependencies.size(), 3U);
+    ASSERT_EQ(other_trace.dependencies.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(trace.dependencies[i].trigger, Trigger::completion);
-        EXPECT_EQ(trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
+        EXPECT_EQ(other_trace.dependencies[i].trigger, Trigger::completion);
+        EXPECT_EQ(other_trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
     }
-    ASSERT_EQ(trace.remarks.size(), 1U);
-    EXPECT_EQ(trace.remarks[0].count, 3U);
+    ASSERT_EQ(other_trace.remarks.size(), 1U);
+    EXPECT_EQ(other_trace.remarks[0].count, 3U);
 }
 
 // Not all that is not a time is one that was not recorded; and a gap that counts from the start of
@@ -144,7 +137,7 @@ TEST(Weka, RefusesTimesThatAreNone) {
     EXPECT_TRUE(of(R"("api_time":0)").trace.remarks.empty());
 }
 
-TEST(Weka, KnowsTheTypesOfRequests) {
+TEST(Weka, KnowsTheTypesOfRequestsAndTheirClock) {
     const auto of = [](const std::string& type) {
         return open({conversation("a", R"({"t":0,"in":64,"out":4,"hash_ids":[1],"api_time":1)" +
                                            (type.empty() ? "" : ",\"type\":" + type) + "}")});
@@ -162,10 +155,7 @@ TEST(Weka, KnowsTheTypesOfRequests) {
     const Trace other = of("\"zzz\"").sound();
     ASSERT_EQ(other.remarks.size(), 1U);
     EXPECT_EQ(other.remarks[0].count, 1U);
-}
-
-// Inner times that begin at or after the spawn count from the conversation's start.
-TEST(Weka, KnowsTheClockOfASubAgent) {
+    // Inner times that begin at or after the spawn count from the conversation's start.
     const Trace trace =
         open({conversation(
                  "a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1])") + "," +
@@ -178,7 +168,7 @@ TEST(Weka, KnowsTheClockOfASubAgent) {
 
 // Fixture 4: the derivative names partial blocks too, from id 0, a conversation a line. Equal ids
 // of two conversations share nothing, in one file or in two.
-TEST(Weka, ReadsDerivatives) {
+TEST(Weka, ReadsDerivativesAndRefusesCountsOfNoRule) {
     const std::string one =
         conversation("a", request(R"("t":5,"in":418,"out":1,"hash_ids":[0,1,2,3,4,5,6])") + "," +
                               request(R"("t":7,"in":402,"out":1,"hash_ids":[0,1,2,3,4,5,7])"));
@@ -189,10 +179,7 @@ TEST(Weka, ReadsDerivatives) {
     EXPECT_EQ(trace.rows[1].at_ns, 0);
     EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
     EXPECT_EQ(trace.rows_unsorted, 0U);
-}
-
-// One conversation follows one rule; a count that follows neither names its request.
-TEST(Weka, RefusesCountsOfNoRule) {
+    // One conversation follows one rule; a count that follows neither names its request.
     const ReadTrace mixed =
         open({conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1])") + "," +
                                     request(R"("t":1,"in":100,"out":1,"hash_ids":[1,2])"))});
@@ -209,14 +196,14 @@ TEST(Weka, RefusesCountsOfNoRule) {
               "start each at time 0 with turns waiting for answers, or --sessions open to send "
               "turns by the recorded gaps");
     // A file over several lines is one conversation, too.
-    const Trace trace = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
-                              request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"})
-                            .sound();
-    EXPECT_EQ(trace.rows.size(), 1U);
+    const Trace other_trace = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
+                                    request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"})
+                                  .sound();
+    EXPECT_EQ(other_trace.rows.size(), 1U);
 }
 
 // Rows of a table have every member, mostly as nulls; sums of decimals are a little off.
-TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
+TEST(Weka, TakesNullsAndRoundedTimesInOrder) {
     const Trace trace =
         open(
             {conversation(
@@ -233,9 +220,6 @@ TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
     EXPECT_EQ(trace.rows[1].at_ns, 22'400'000'000) << "from the conversation's start";
     EXPECT_EQ(trace.unknown_keys, 0U);
     EXPECT_EQ(trace.rows[2].ids_count, 0U);
-}
-
-TEST(Weka, RefusesASubAgentBeforeItsConversation) {
     const ReadTrace got =
         open({conversation("a", request(R"("t":10,"in":65,"out":1,"hash_ids":[1])") + "," +
                                     R"({"t":9,"type":"subagent","requests":[]})")});
@@ -284,7 +268,7 @@ const std::vector<std::string> fan_out = {
     request(9, 1, "1,2,3,4,5"),     request(10, 4, "1,2,50,51,52"), request(12, 1, "1,2,3,4,5,6"),
     request(20, 1, "1,2,3,4,5,6,7")};
 
-TEST(WekaAgents, WaitForTheirOwnAnswersOrStayInLine) {
+TEST(WekaAgents, WaitForTheirOwnAnswersInsideSubAgentsToo) {
     const Trace trace = closed(fan_out).sound();
     EXPECT_EQ(sessions_of(trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
     EXPECT_EQ(edges_of(trace), "1:0+1 2:0+2 3:0+8 3:2+0 4:1+3 5:3+2 6:5+7 6:4+0");
@@ -299,21 +283,18 @@ TEST(WekaAgents, WaitForTheirOwnAnswersOrStayInLine) {
     EXPECT_EQ(read({conversation(fan_out)}, ReadOptions{.sessions = Sessions::open})
                   .trace.sessions.size(),
               1U);
-}
-
-// Those inside a sub-agent hang on its main chain; the parent waits for all that nobody joined.
-TEST(WekaAgents, AreFoundInsideSubAgents) {
+    // Those inside a sub-agent hang on its main chain; the parent waits for all that nobody joined.
     const std::string agent =
         R"({"t":2,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
         request(0, 1, "7,8") + "," + request(2, 5, "7,8,9") + "," + request(3, 9, "7,8,20") + "]}";
-    const Trace trace =
+    const Trace other_trace =
         closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")}).sound();
-    EXPECT_EQ(sessions_of(trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
-    EXPECT_EQ(edges_of(trace), "1:0+1 2:1+1 3:2>1 4:0+12 5:4+0 5:2+0 5:3+0");
+    EXPECT_EQ(sessions_of(other_trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
+    EXPECT_EQ(edges_of(other_trace), "1:0+1 2:1+1 3:2>1 4:0+12 5:4+0 5:2+0 5:3+0");
 }
 
 // A sub-agent's sub-agents are joined by it, or by nobody; one that sends nothing hands on its own.
-TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
+TEST(WekaAgents, SpawnSubAgentsAndNeverWaitForLaterRows) {
     const auto agent = [](int t, const std::string& id, const std::string& status,
                           const std::string& requests) {
         return R"({"t":)" + std::to_string(t) + R"(,"type":"subagent","agent_id":")" + id +
@@ -333,14 +314,12 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
     }
     EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
     EXPECT_EQ(edges_of(trace), "1:0+1 2:1+3 3:1+2 4:1+8 4:2+0 5:0+19 5:4+0");
-}
-
-// A file that is not in the order of its times has no row that waits for a later one.
-TEST(WekaAgents, NeverWaitForLaterRows) {
-    const Trace trace = closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
-                                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")})
-                            .sound();
-    for (const Dependency& one : trace.dependencies) {
+    // A file that is not in the order of its times has no row that waits for a later one.
+    const Trace other_trace =
+        closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
+                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")})
+            .sound();
+    for (const Dependency& one : other_trace.dependencies) {
         EXPECT_LT(one.on, one.row);
     }
 }
@@ -388,7 +367,7 @@ TEST(Isb1, ReadsSessions) {
 }
 
 // Offsets are recorded starts: what stands between two of them is the wait.
-TEST(Isb1, ReadsEvents) {
+TEST(Isb1, ReadsEventsOfAConversationOnce) {
     const auto event = [](const std::string& ms) {
         return R"({"arrival_time_offset_ms":)" + ms + R"(,"input_messages":[)" + hello +
                R"(],"target_output_tokens":16})";
@@ -407,21 +386,18 @@ TEST(Isb1, ReadsEvents) {
     EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 0);
     EXPECT_EQ(trace.rows_laid_out, 0U);
     EXPECT_EQ(trace.rows[2].output_length, 16U);
-}
-
-// One cell a stack and GPU: the first is read, also where cells stand in lines of their own.
-TEST(Isb1, ReadsAConversationOnce) {
+    // One cell a stack and GPU: the first is read, also where cells stand in lines of their own.
     const std::string one = cell("t1", R"("s1")", {hello});
     const std::string other = cell("t1", R"("s1")", {hello, hello});
-    const Trace trace = read({bundle("multiturn", one + "," + one + "," + other),
-                              bundle("multiturn", one), bundle("multiturn", other)},
-                             closed_sessions())
-                            .sound();
-    EXPECT_EQ(trace.rows.size(), 1U);
-    ASSERT_EQ(trace.remarks.size(), 2U);
-    EXPECT_EQ(trace.remarks[0].count, 2U);
-    EXPECT_EQ(trace.remarks[1].count, 2U);
-    EXPECT_TRUE(says(std::string(trace.remarks[1].many), "other versions"));
+    const Trace other_trace = read({bundle("multiturn", one + "," + one + "," + other),
+                                    bundle("multiturn", one), bundle("multiturn", other)},
+                                   closed_sessions())
+                                  .sound();
+    EXPECT_EQ(other_trace.rows.size(), 1U);
+    ASSERT_EQ(other_trace.remarks.size(), 2U);
+    EXPECT_EQ(other_trace.remarks[0].count, 2U);
+    EXPECT_EQ(other_trace.remarks[1].count, 2U);
+    EXPECT_TRUE(says(std::string(other_trace.remarks[1].many), "other versions"));
 }
 
 TEST(Isb1, SendsBlocksAsItsClientDoes) {
@@ -585,7 +561,7 @@ TEST(TensorRt, ReadsRequestsAndTools) {
 }
 
 // Older runs: other names, no places, the branches of a fork inside it.
-TEST(TensorRt, ReadsOlderRuns) {
+TEST(TensorRt, ReadsOlderRunsAndToolsWithoutTimes) {
     const Trace trace =
         closed_events({run({message("user", R"(,"tokenize_count":10)"),
                             event("parallel_start",
@@ -597,23 +573,20 @@ TEST(TensorRt, ReadsOlderRuns) {
     ASSERT_EQ(trace.dependencies.size(), 1U);
     EXPECT_EQ(trace.dependencies[0].on, 0U);
     EXPECT_TRUE(trace.remarks.empty());
-}
-
-// A tool that took no recorded time is no tool that took none.
-TEST(TensorRt, CountsToolsWithoutTimes) {
+    // A tool that took no recorded time is no tool that took none.
     const Trace tools = closed_events({run({message("user", R"(,"tokenize_count":10)"),
                                             answer(10, 5), event("tool_call", ""), answer(20, 1)})})
                             .sound();
     ASSERT_EQ(tools.remarks.size(), 1U);
     EXPECT_EQ(tools.remarks[0].count, 1U);
     // Without a server's count a prompt is as long as its messages; without any, it is refused.
-    const Trace trace =
+    const Trace other_trace =
         closed_events({run({message("user", R"(,"tokens":10)"),
                             message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})})
             .sound();
-    EXPECT_EQ(trace.rows[0].input_length, 10U);
-    EXPECT_EQ(trace.rows[1].input_length, 15U);
-    EXPECT_EQ(trace.remarks[0].count, 2U);
+    EXPECT_EQ(other_trace.rows[0].input_length, 10U);
+    EXPECT_EQ(other_trace.rows[1].input_length, 15U);
+    EXPECT_EQ(other_trace.remarks[0].count, 2U);
     EXPECT_TRUE(says(closed_events({run({answer(0, 2)})}).first_error(),
                      "prompt_tokens \"0\" is not a whole"));
 }

@@ -74,7 +74,7 @@ TEST(Canonical, ReadsEveryField) {
 }
 
 // A header that is missing or of another version, counts, rows that wait for later ones, triggers.
-TEST(Canonical, RefusesWhatContradictsItself) {
+TEST(Canonical, RefusesContradictionsAndCountsRowsByFile) {
     const auto problem = [](const std::vector<std::string>& lines) {
         return read(lines, ReadOptions{.format = "canonical"}).first_error();
     };
@@ -93,10 +93,7 @@ TEST(Canonical, RefusesWhatContradictsItself) {
                               row + R"([1,2,3],"after":[{"row":0,"trigger":"never"}]})"}),
                      "trigger"));
     EXPECT_TRUE(says(problem({header, row + R"([1,2,3],"turn":4294967295})"}), "turn"));
-}
-
-// Several files are one trace: rows, sessions and namespaces of each are its own.
-TEST(Canonical, CountsRowsByFile) {
+    // Several files are one trace: rows, sessions and namespaces of each are its own.
     Trace trace;
     InputErrors errors;
     TraceReader reader({}, trace, errors);
@@ -128,7 +125,7 @@ std::vector<std::string> mooncake(const Trace& trace, std::vector<WrittenRow> ro
 using Lines = std::vector<std::string>;
 
 // A Mooncake trace comes out as it went in: ids by first use, whole milliseconds.
-TEST(Write, MooncakeIsItself) {
+TEST(Write, MooncakeIsItselfInOneNumbering) {
     const Trace trace = read({row("0", 1000, 5, "0, 1"), row("27482", 513, 52, "0, 2")}).sound();
     Lines losses;
     EXPECT_EQ(
@@ -136,12 +133,9 @@ TEST(Write, MooncakeIsItself) {
         (Lines{R"({"timestamp":0,"input_length":1000,"output_length":5,"hash_ids":[0,1]})",
                R"({"timestamp":27482,"input_length":513,"output_length":52,"hash_ids":[0,2]})"}));
     EXPECT_EQ(losses, Lines{});
-}
-
-// Ids of two namespaces and of 64 bits become one numbering; a floor rule's tails get ids that
-// nothing shares.
-TEST(Write, MooncakeHasOneNumbering) {
-    const Trace trace =
+    // Ids of two namespaces and of 64 bits become one numbering; a floor rule's tails get ids that
+    // nothing shares.
+    const Trace other_trace =
         read(
             {
                 R"({"schema":"driftless.trace","version":1,"block_size":16,"tail_rule":"floor"})",
@@ -153,22 +147,22 @@ TEST(Write, MooncakeHasOneNumbering) {
                 R"({"at_ns":2000000,"input_length":17,"output_length":1})",
             })
             .sound();
-    Lines losses;
-    const Lines lines = mooncake(trace, all_rows(trace), &losses);
+    Lines other_losses;
+    const Lines lines = mooncake(other_trace, all_rows(other_trace), &other_losses);
     const auto ids = [&](std::size_t i) { return lines[i].substr(lines[i].find("\"hash_ids\"")); };
     EXPECT_EQ(ids(0), R"("hash_ids":[0,1,2]})");
     EXPECT_EQ(ids(1), R"("hash_ids":[3,4,5]})");
     EXPECT_EQ(ids(2), R"("hash_ids":[0,6,7]})");
     EXPECT_EQ(ids(3), R"("hash_ids":[8,9]})");
     EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,)"));
-    ASSERT_EQ(losses.size(), 2U);
-    EXPECT_TRUE(says(losses[0], "--block-size 16"));
-    EXPECT_TRUE(says(losses[1], "1 time with a fraction"));
+    ASSERT_EQ(other_losses.size(), 2U);
+    EXPECT_TRUE(says(other_losses[0], "--block-size 16"));
+    EXPECT_TRUE(says(other_losses[1], "1 time with a fraction"));
 }
 
 // What --spread and --replicate make of times reads back: whole milliseconds, the nearest ones, in
 // the same order.
-TEST(Write, MooncakeRoundsToWholeMilliseconds) {
+TEST(Write, MooncakeRoundsTimesAndHoldsTurnsOnly) {
     const Trace trace =
         read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")}).sound();
     Lines losses;
@@ -179,11 +173,8 @@ TEST(Write, MooncakeRoundsToWholeMilliseconds) {
     EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,"input_length":3,)"));
     ASSERT_EQ(losses.size(), 1U);
     EXPECT_TRUE(losses[0].starts_with("3 times with fractions of a ms, rounded"));
-}
-
-// Turns of a session keep their order and their pauses; other waits are lost, and counted.
-TEST(Write, MooncakeHoldsTurnsOnly) {
-    const Trace trace =
+    // Turns of a session keep their order and their pauses; other waits are lost, and counted.
+    const Trace other_trace =
         read(
             {
                 R"({"schema":"driftless.trace","version":1,"block_size":0})",
@@ -193,31 +184,28 @@ TEST(Write, MooncakeHoldsTurnsOnly) {
                 R"({"at_ns":9,"input_length":1,"output_length":1,"after":[{"row":2}]})",
             })
             .sound();
-    Lines losses;
-    const Lines lines = mooncake(trace, all_rows(trace), &losses);
-    EXPECT_TRUE(says(lines[1], R"("session_id":"a","delay":2.5})"));
-    EXPECT_FALSE(says(lines[2], "delay"));
+    Lines other_losses;
+    const Lines other_lines = mooncake(other_trace, all_rows(other_trace), &other_losses);
+    EXPECT_TRUE(says(other_lines[1], R"("session_id":"a","delay":2.5})"));
+    EXPECT_FALSE(says(other_lines[2], "delay"));
     const auto has = [&](const char* text) {
-        return std::any_of(losses.begin(), losses.end(),
+        return std::any_of(other_losses.begin(), other_losses.end(),
                            [&](const std::string& one) { return one.starts_with(text); });
     };
     EXPECT_TRUE(has("1 row that waits for something other"));
     EXPECT_TRUE(has("1 row that waits for others and has no session"));
-}
-
-// Two sessions of one name are told apart where their format knows them by name alone.
-TEST(Write, MooncakeTellsNamesakesApart) {
+    // Two sessions of one name are told apart where their format knows them by name alone.
     ReadTrace got = read({row("0", 1, 1, "0"), row("1", 1, 1, "0")});
     got.trace.sessions = {"a", "a"};
     got.trace.rows[0].session = 0;
     got.trace.rows[1].session = 1;
-    const Lines lines = mooncake(got.trace, all_rows(got.trace));
-    EXPECT_TRUE(says(lines[0], R"("session_id":"a#0")"));
-    EXPECT_TRUE(says(lines[1], R"("session_id":"a#1")"));
+    const Lines third_lines = mooncake(got.trace, all_rows(got.trace));
+    EXPECT_TRUE(says(third_lines[0], R"("session_id":"a#0")"));
+    EXPECT_TRUE(says(third_lines[1], R"("session_id":"a#1")"));
 }
 
 // Kept columns go along, but for nulls and for names that the format has itself.
-TEST(Write, CarriesKeptColumns) {
+TEST(Write, CarriesKeptColumnsOfAPartToo) {
     ReadOptions options{.keep = {"id", "model", "turn"}};
     const Trace trace =
         read({R"({"timestamp":0,"input_length":1,"output_length":1,"id":"x","turn":7})",
@@ -230,11 +218,8 @@ TEST(Write, CarriesKeptColumns) {
     TraceWriter writer(trace, canonical_target, all_rows(trace));
     EXPECT_TRUE(lines_of(writer)[1].ends_with(R"("id":"x"})"));
     EXPECT_EQ(writer.losses(), Lines{"1 kept column with a name that the format uses itself"});
-}
-
-// A part of a trace: rows are numbered anew, and waits for rows that are not there are counted.
-TEST(Write, NumbersAPartAnew) {
-    const Trace trace =
+    // A part of a trace: rows are numbered anew, and waits for rows that are not there are counted.
+    const Trace other_trace =
         read({
                  R"({"schema":"driftless.trace","version":1,"block_size":0})",
                  R"({"at_ns":5,"input_length":1,"output_length":1})",
@@ -243,17 +228,17 @@ TEST(Write, NumbersAPartAnew) {
              })
             .sound();
     // By time: index 1, 0, 2. Without index 0.
-    TraceWriter writer(trace, canonical_target, {{0, 0}, {2, 70}});
-    const Lines lines = lines_of(writer);
-    ASSERT_EQ(lines.size(), 3U);
-    EXPECT_TRUE(lines[1].starts_with(R"({"at_ns":0,"input_length":2)"));
-    EXPECT_EQ(lines[2], R"({"at_ns":70,"input_length":3,"output_length":1,)"
-                        R"("after":[{"row":0,"trigger":"completion","delay_ns":0}]})");
-    EXPECT_EQ(writer.losses(), Lines{"2 dependencies on rows that are not written"});
+    TraceWriter other_writer(other_trace, canonical_target, {{0, 0}, {2, 70}});
+    const Lines other_lines = lines_of(other_writer);
+    ASSERT_EQ(other_lines.size(), 3U);
+    EXPECT_TRUE(other_lines[1].starts_with(R"({"at_ns":0,"input_length":2)"));
+    EXPECT_EQ(other_lines[2], R"({"at_ns":70,"input_length":3,"output_length":1,)"
+                              R"("after":[{"row":0,"trigger":"completion","delay_ns":0}]})");
+    EXPECT_EQ(other_writer.losses(), Lines{"2 dependencies on rows that are not written"});
 }
 
 // Bodies that stand in for the trace's own: everything else of a row stays.
-TEST(Write, TakesOtherBodies) {
+TEST(Write, TakesOtherBodiesInTheOrderOfTheTarget) {
     const Trace trace =
         read(
             {
@@ -278,15 +263,12 @@ TEST(Write, TakesOtherBodies) {
                     R"("after":[{"row":0,"trigger":"completion","delay_ns":0}],)"
                     R"("body":{"prompt":"c"}})"
                     "\n");
-}
-
-// The canonical format keeps the order of the file, Mooncake goes by time.
-TEST(Write, OrdersAsTheTargetWants) {
-    const Trace trace = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")}).sound();
-    EXPECT_TRUE(
-        mooncake(trace, all_rows(trace))[0].starts_with(R"({"timestamp":0,"input_length":2)"));
-    TraceWriter writer(trace, canonical_target, all_rows(trace));
-    EXPECT_TRUE(lines_of(writer)[1].starts_with(R"({"at_ns":6000000,"input_length":1)"));
+    // The canonical format keeps the order of the file, Mooncake goes by time.
+    const Trace other_trace = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")}).sound();
+    EXPECT_TRUE(mooncake(other_trace, all_rows(other_trace))[0].starts_with(
+        R"({"timestamp":0,"input_length":2)"));
+    TraceWriter other_writer(other_trace, canonical_target, all_rows(other_trace));
+    EXPECT_TRUE(lines_of(other_writer)[1].starts_with(R"({"at_ns":6000000,"input_length":1)"));
 }
 
 // Prompts of messages whose lengths alone are known: block ids that share what the messages share.
@@ -362,13 +344,10 @@ TEST(Segments, ReplaceAndSettleMessages) {
     EXPECT_EQ(shared(ids_of(uncounted, 1), ids_of(talk_of({{{1, 20}}, {{2, 15}}, {{3, 6}}}), 1)),
               41U)
         << "it is counted now";
-}
-
-TEST(Segments, SettleFromTheEndOn) {
-    auto talk = talk_of({{{1, 20}}, {{2, 10}}, {{3, 4}}});
-    talk.settle(25);
-    EXPECT_EQ(talk.tokens(), 25U);
-    EXPECT_EQ(shared(ids_of(talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 5}}}), 1)), 25U);
+    auto other_talk = talk_of({{{1, 20}}, {{2, 10}}, {{3, 4}}});
+    other_talk.settle(25);
+    EXPECT_EQ(other_talk.tokens(), 25U);
+    EXPECT_EQ(shared(ids_of(other_talk, 1), ids_of(talk_of({{{1, 20}}, {{2, 5}}}), 1)), 25U);
     SegmentedConversation small;
     small.begin_with_system();
     small.store(behind, {{1, 3}});
@@ -407,7 +386,7 @@ std::size_t shared_blocks(const Trace& trace, std::size_t a, std::size_t b) {
 }
 
 // Dynamo's pull request 11060: 4190 tokens, an answer of 592, 592 new ones: the prompt has 5374.
-TEST(SessionPieces, PromptsAreAllTurnsBefore) {
+TEST(SessionPieces, PromptsAreAllTurnsBeforeInEqualTokens) {
     const Trace trace = read({turn("s", 4190, 592, "0,1,2,3,4,5,6,7,8"), turn("s", 592, 16, "9,10"),
                               turn("s", 100, 5, "11")})
                             .sound();
@@ -422,17 +401,14 @@ TEST(SessionPieces, PromptsAreAllTurnsBefore) {
     EXPECT_EQ(canonical_round_trip(trace), "");
     ASSERT_FALSE(trace.remarks.empty());
     EXPECT_EQ(trace.remarks.back().count, 2U);
-}
-
-// Blocks that sessions and single rows have in common are the same wherever a piece begins so.
-TEST(SessionPieces, EqualIdsAreEqualTokens) {
-    const Trace trace =
+    // Blocks that sessions and single rows have in common are the same wherever a piece begins so.
+    const Trace other_trace =
         read({turn("a", 1024, 8, "1,2"), turn("a", 8, 8, "3"), turn("b", 1030, 8, "1,2,4"),
               row("0", 512, 1, "1"), turn("b", 20, 8, "5")})
             .sound();
-    EXPECT_EQ(shared_blocks(trace, 0, 2), 64U);
-    EXPECT_EQ(shared_blocks(trace, 0, 3), 32U);
-    EXPECT_EQ(shared_blocks(trace, 1, 4), 64U) << "answers of two rows are two texts";
+    EXPECT_EQ(shared_blocks(other_trace, 0, 2), 64U);
+    EXPECT_EQ(shared_blocks(other_trace, 0, 3), 32U);
+    EXPECT_EQ(shared_blocks(other_trace, 1, 4), 64U) << "answers of two rows are two texts";
     // The second piece begins inside a block: sizes around the border of one.
     for (const int first : {15, 16, 17, 511, 512, 513}) {
         const std::string ids = first > 512 ? "0,1" : "0";
@@ -473,7 +449,7 @@ TEST(SessionPieces, LengthsAloneAndWholePromptsStayAsTheyAre) {
     EXPECT_EQ(alone.trace.format, "mooncake");
 }
 
-TEST(SessionPieces, AsksWhereTheFileDoesNotDecide) {
+TEST(SessionPieces, AsksOrRefusesWhereTheFileDoesNotDecide) {
     const std::vector<std::string> equal = {turn("s", 20, 5, "1"), turn("s", 20, 5, "2")};
     EXPECT_FALSE(read(equal).usable) << "they share nothing, and none is shorter";
     EXPECT_FALSE(read({turn("s", 20, 5, ""), turn("s", 22, 5, "")}).usable)
@@ -487,9 +463,6 @@ TEST(SessionPieces, AsksWhereTheFileDoesNotDecide) {
     EXPECT_TRUE(says(got.first_error(),
                      "choose --format mooncake if they are whole prompts, or "
                      "--format mooncake-delta"));
-}
-
-TEST(SessionPieces, RefusesWhatHasNoPrompt) {
     ReadOptions options{.format = "mooncake-delta", .output_free = true};
     const std::string unknown = R"({"session_id":"s","timestamp":0,"input_length":9})";
     EXPECT_TRUE(says(read({unknown, unknown}, options).first_error(), "--default-output N"));
@@ -512,7 +485,7 @@ std::string said(const char* session, const std::string& text) {
 
 // AIPerf sends a session's texts as new messages, with the answers between; a text that repeats the
 // one before is a whole prompt, and stays a request of its own.
-TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
+TEST(SessionPieces, TextsAreNewMessagesElseSaid) {
     const std::vector<std::string> lines = {said("s", R"(a \"b\")"), said("s", "c"), said("t", "d"),
                                             row("0", 5, 1, "")};
     const Trace trace = read({lines[0], lines[1], lines[2]}, closed_sessions()).sound();
@@ -538,10 +511,7 @@ TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
     const ReadTrace mixed = read({said("s", "a"), said("s", "c"),
                                   R"({"session_id":"t","timestamp":0,"payload":{"prompt":"q"}})"});
     EXPECT_EQ(mixed.errors.list[0].line, 3U) << "a whole request";
-}
-
-// Other formats say that rows may be pieces, and how they are read as such.
-TEST(SessionPieces, OtherFormatsSayWhatTheyDoNotRead) {
+    // Other formats say that rows may be pieces, and how they are read as such.
     const auto aibrix = [](int at, int tokens) {
         return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt_length":)" +
                std::to_string(tokens) + R"(,"output_length":4,"session_id":0}]})";
