@@ -27,37 +27,35 @@ PeriodPercentiles percentiles(JsonValue line, const std::string& name) {
 }
 
 Period period_of(JsonValue line) {
-    Period period;
-    period.period = count(line, "period");
-    period.segment = static_cast<std::uint32_t>(count(line, "segment"));
-    period.begin_ns = number(line, "begin_ns").value_or(-1);
-    period.end_ns = number(line, "end_ns").value_or(-1);
-    period.phase = phase_from_name(line.find("phase").as_string().value_or("")).value();
-    period.released = count(line, "released");
-    period.ended = count(line, "ended");
-    period.unsent = count(line, "unsent");
-    period.failed = count(line, "failed");
-    period.abandoned = count(line, "abandoned");
-    period.censored = count(line, "censored");
-    period.in_flight = count(line, "in_flight");
-    period.live_trees = count_or_null(line, "live_trees");
-    period.users_added = count_or_null(line, "users_added");
-    period.first_tokens = count(line, "first_tokens");
-    period.input_tokens = number(line, "input_tokens").value_or(0);
-    period.input_tokens_corrected = number(line, "input_tokens_corrected").value_or(0);
-    period.output_tokens = number(line, "output_tokens").value_or(0);
-    period.output_tokens_corrected = number(line, "output_tokens_corrected");
-    period.ttft = percentiles(line, "ttft");
-    period.ttft_due = percentiles(line, "ttft_due");
-    period.tpot = percentiles(line, "tpot");
-    period.good = count_or_null(line, "good");
-    period.good_least = count_or_null(line, "good_least");
-    period.good_most = count_or_null(line, "good_most");
-    period.goodput = line.find("goodput").as_double();
-    period.expected_cached_tokens = number(line, "expected_cached_tokens");
-    period.expected_cached_tokens_reported = number(line, "expected_cached_tokens_reported");
-    period.cached_tokens = number(line, "cached_tokens");
-    return period;
+    return {.period = count(line, "period"),
+            .segment = static_cast<std::uint32_t>(count(line, "segment")),
+            .begin_ns = number(line, "begin_ns").value_or(-1),
+            .end_ns = number(line, "end_ns").value_or(-1),
+            .phase = phase_from_name(line.find("phase").as_string().value_or("")).value(),
+            .released = count(line, "released"),
+            .ended = count(line, "ended"),
+            .unsent = count(line, "unsent"),
+            .failed = count(line, "failed"),
+            .abandoned = count(line, "abandoned"),
+            .censored = count(line, "censored"),
+            .in_flight = count(line, "in_flight"),
+            .live_trees = count_or_null(line, "live_trees"),
+            .users_added = count_or_null(line, "users_added"),
+            .first_tokens = count(line, "first_tokens"),
+            .input_tokens = number(line, "input_tokens").value_or(0),
+            .input_tokens_corrected = number(line, "input_tokens_corrected").value_or(0),
+            .output_tokens = number(line, "output_tokens").value_or(0),
+            .output_tokens_corrected = number(line, "output_tokens_corrected"),
+            .ttft = percentiles(line, "ttft"),
+            .ttft_due = percentiles(line, "ttft_due"),
+            .tpot = percentiles(line, "tpot"),
+            .good = count_or_null(line, "good"),
+            .good_least = count_or_null(line, "good_least"),
+            .good_most = count_or_null(line, "good_most"),
+            .goodput = line.find("goodput").as_double(),
+            .expected_cached_tokens = number(line, "expected_cached_tokens"),
+            .expected_cached_tokens_reported = number(line, "expected_cached_tokens_reported"),
+            .cached_tokens = number(line, "cached_tokens")};
 }
 
 /// Empty where the law does not bind the run; it cannot be read: a breach of its own.
