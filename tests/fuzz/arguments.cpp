@@ -5,7 +5,6 @@
 #include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

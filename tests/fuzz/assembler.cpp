@@ -3,10 +3,8 @@
 // no piece of a key in any of them.
 #include "engine/record/assembler.hpp"
 
-#include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace driftless {
 namespace {

@@ -2,9 +2,7 @@
 // themselves, and floors that can be asked for.
 #include "engine/host/calibration.hpp"
 
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 void driftless::fuzz(std::string_view text) {
     JsonDocument document;

@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <string>
-#include <string_view>
-
 #include "engine/plan/files.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"

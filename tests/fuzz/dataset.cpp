@@ -3,7 +3,6 @@
 #include "engine/prompt/corpus.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

@@ -1,10 +1,7 @@
 // Any text as a time: what is accepted is inside its bounds, agrees with 128-bit arithmetic where
 // the text is plain digits, and keeps its value behind leading zeros.
-#include <string>
-#include <string_view>
 
 #include "engine/plan/plan.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/trace/times.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"

@@ -1,11 +1,8 @@
 // Any lines as --event texts and as a file of them: refused with what is wrong, or events that,
 // typed anew, are the same; and whatever stands in the URL of one is masked where a password is.
 #include "cmd/base/secrets.hpp"
-#include "cmd/base/values.hpp"
 #include "cmd/flags/replay_values.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

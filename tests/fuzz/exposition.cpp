@@ -5,7 +5,6 @@
 #include "proto/core/text.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
-#include "tests/std.hpp"
 
 namespace driftless {
 namespace {

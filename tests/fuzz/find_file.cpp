@@ -1,9 +1,7 @@
 // Any bytes as a find.json: refused in words, or a search whose command parses or is refused, and
 // whose probes, written anew, are read as the same.
-#include <string>
 
 #include "cmd/runs/find.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 
 void driftless::fuzz(std::string_view bytes) {

@@ -1,9 +1,7 @@
 // Any bytes as a histogram file of synth, once as tokens and once as milliseconds: refused with the
 // number of a line that is there, or bins between the bounds, from which every draw comes.
 #include "engine/plan/synth_spec.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

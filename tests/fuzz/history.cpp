@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "engine/history/past.hpp"
-#include "proto/core/errors.hpp"
 
 using namespace driftless;
 

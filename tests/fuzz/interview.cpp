@@ -1,8 +1,6 @@
 // A whole preflight with a server that says anything: it ends, either it knows enough or it says
 // why not, and what it tells people holds neither a secret nor a byte that a terminal obeys.
 // An input is the API, the kind of prompt, then one answer after the other, split at byte 0x1e.
-#include <string>
-#include <vector>
 
 #include "engine/server/preflight.hpp"
 #include "proto/core/errors.hpp"

@@ -3,9 +3,6 @@
 // what JSON is.
 #include <simdjson.h>
 
-#include <string>
-#include <vector>
-
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"

@@ -1,9 +1,7 @@
 // Any line of who meets: refused whole, or a message that is written and read back as itself. Any
 // text as the reason of a refusal makes a line that the other side can read.
 #include "engine/machines/meet.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

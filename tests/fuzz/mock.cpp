@@ -1,5 +1,4 @@
 // Any bytes give the same answers from the mock, however they arrive, and no slot is ever lost.
-#include <string>
 
 #include "cmd/mock/core.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"

@@ -1,11 +1,8 @@
 // Whatever a server answers to the preflight's questions is read without harm; a template's text is
 // JSON text again.
-#include <cstdint>
-#include <string>
 
 #include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 
 void driftless::fuzz(std::string_view bytes) {

@@ -4,11 +4,6 @@
 // line, its order is the record's.
 #include "proto/run/record.hpp"
 
-#include <string>
-#include <vector>
-
-#include "proto/core/errors.hpp"
-#include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 

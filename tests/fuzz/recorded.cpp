@@ -1,10 +1,7 @@
 // Any bytes as a recorded request: what is made of it is one JSON object, on one line, for every
 // dialect and rule.
 #include "proto/api/request_body.hpp"
-#include "proto/core/errors.hpp"
-#include "proto/json/document.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 void driftless::fuzz(std::string_view text) {
     for (const char* api : {"openai-chat", "openai-completions"}) {

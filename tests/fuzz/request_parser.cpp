@@ -1,5 +1,4 @@
 // Any bytes give the same requests, or the same error, however they arrive.
-#include <string>
 
 #include "proto/http/parsers.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"

@@ -2,9 +2,6 @@
 // the row is refused. Sessions and kept columns are the fuzzer's bytes, and so is the template.
 #include "engine/prompt/row_fields.hpp"
 
-#include <algorithm>
-#include <string>
-
 #include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"

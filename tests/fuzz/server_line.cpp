@@ -1,5 +1,4 @@
 // Any bytes are a line of server.jsonl or are not; what is one, written anew, means the same.
-#include <string>
 #include <variant>
 
 #include "proto/core/errors.hpp"

@@ -2,9 +2,7 @@
 // count of arrivals: its instants do not fall, and as many arrivals are expected by each of them.
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/replay_values.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

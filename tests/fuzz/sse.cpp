@@ -2,8 +2,6 @@
 // an event reads the same whether line ends are LF, CR or CRLF.
 #include "proto/http/sse.hpp"
 
-#include <string>
-
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 

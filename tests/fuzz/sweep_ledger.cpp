@@ -1,5 +1,4 @@
 // Any bytes as a sweep.json: refused in words, or a ledger that, written anew, is read as the same.
-#include <string>
 
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"

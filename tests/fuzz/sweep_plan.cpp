@@ -4,7 +4,6 @@
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

@@ -3,9 +3,7 @@
 // where the --fail-if that is made of it does not.
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/find.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

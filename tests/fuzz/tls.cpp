@@ -2,9 +2,6 @@
 // open, however they arrive.
 #include "engine/io/tls.hpp"
 
-#include <string>
-
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 

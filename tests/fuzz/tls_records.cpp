@@ -7,7 +7,6 @@
 #include <string>
 
 #include "engine/io/tls.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/tls/certificates.hpp"
 

@@ -5,10 +5,8 @@
 // decoding gives the text.
 #include "engine/prompt/tokenizer.hpp"
 
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

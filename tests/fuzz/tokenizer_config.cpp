@@ -1,9 +1,7 @@
 // Any bytes as the tokenizer_config.json beside a rank file of all single bytes: refused in words,
 // or a tokenizer that takes any text apart and puts it together again.
 #include "engine/prompt/tokenizer.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/any_bytes.hpp"
-#include "tests/std.hpp"
 
 namespace {
 

@@ -2,8 +2,6 @@
 /// test owns its own. No time passes but what the test lets pass.
 #pragma once
 
-#include "engine/record/ring.hpp"
-#include "engine/replay/lanes.hpp"
 #include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"

@@ -47,8 +47,7 @@ Connects::Options in(const Weather& weather) {
 }
 
 void expect_failed(Connects& connects) {
-    EXPECT_EQ(connects.target.connecting, 0u);
-    EXPECT_EQ(connects.target.open, 0u);
+    EXPECT_EQ(std::tuple(connects.target.connecting, connects.target.open), std::tuple(0u, 0u));
     EXPECT_EQ(connects.target.failures, 1u);
     EXPECT_EQ(connects.counts.connect_failures, 1u);
     EXPECT_EQ(connects.lanes.pool.in_use(), 0u);
@@ -171,7 +170,7 @@ TEST(Connecting, AHandshakeWaitsForItsSteps) {
     EXPECT_GT(lane.idle_since, wanted) << "it stands since its handshake is over";
 }
 
-TEST(Connecting, TheHandshakeThatHasWaitedLongestGoesFirst) {
+TEST(Connecting, HandshakesGoInOrderWithinTheirLimit) {
     Secure secure;
     Connects connects(secure.options());
     std::vector<int> said;
@@ -192,26 +191,23 @@ TEST(Connecting, TheHandshakeThatHasWaitedLongestGoesFirst) {
         ASSERT_EQ(said.size(), lanes);
         EXPECT_EQ(said.back(), static_cast<int>(lanes));
     }
-}
-
-// The limit is of both, the connect and the handshake.
-TEST(Connecting, AHandshakeEndsAtTheTimeLimitOfTheConnect) {
+    // The limit is of both, the connect and the handshake.
     TlsWeather weather{.deaf = 1};
-    Secure secure(weather);
-    Connects connects(secure.options());
-    connects.begin();
-    const Instant limit = connects.loop.timers().next();
+    Secure other_secure(weather);
+    Connects other_connects(other_secure.options());
+    other_connects.begin();
+    const Instant limit = other_connects.loop.timers().next();
     for (int i = 0; i < 100; ++i) {
-        connects.turn();
+        other_connects.turn();
     }
-    EXPECT_EQ(connects.target.connecting, 1u);
-    const Instant moved = connects.loop.timers().next();
+    EXPECT_EQ(other_connects.target.connecting, 1u);
+    const Instant moved = other_connects.loop.timers().next();
     EXPECT_GE(moved, limit);
     EXPECT_LT(moved - limit, milliseconds(5)) << "what it waited for us";
-    EXPECT_EQ(connects.loop.timers().expire(moved, 32), 1u);
-    connects.turn_until_empty();
-    expect_failed(connects);
-    EXPECT_TRUE(connects.target.failure_timed_out);
+    EXPECT_EQ(other_connects.loop.timers().expire(moved, 32), 1u);
+    other_connects.turn_until_empty();
+    expect_failed(other_connects);
+    EXPECT_TRUE(other_connects.target.failure_timed_out);
 }
 
 // What waits for a step of ours does not: it gets that step, and as much longer.
@@ -420,10 +416,7 @@ Trace rows_apart(Duration apart) {
 }
 
 SimOptions server_with(Duration timeout, bool says_so) {
-    SimOptions options{.seed = 4};
-    options.server.keep_alive_timeout = timeout;
-    options.server.announce_keep_alive = says_so;
-    return options;
+    return {.seed = 4, .server = {.keep_alive_timeout = timeout, .announce_keep_alive = says_so}};
 }
 
 std::uint32_t rows_without_lane(const SimResult& result) {
@@ -482,5 +475,4 @@ TEST(KeepAliveLimits, CrossedClosesAndGapsCostNothing) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

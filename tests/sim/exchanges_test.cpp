@@ -50,8 +50,7 @@ void expect_end(Over& over, Outcome outcome) {
     over.lane.exchange.outcome = outcome;
     EXPECT_FALSE(over.exchanges.settle(over.lane));
     EXPECT_EQ(over.ends(), Outcomes{outcome});
-    EXPECT_EQ(over.in_flight.count(), 0u);
-    EXPECT_EQ(over.in_flight.ended().count, 1u);
+    EXPECT_EQ(std::tuple(over.in_flight.count(), over.in_flight.ended().count), std::tuple(0u, 1u));
     EXPECT_TRUE(over.parts.again.empty());
     EXPECT_EQ(over.parts.counts.stale_retries, 0u);
     EXPECT_EQ(over.lane.exchange.row, nullptr);
@@ -60,8 +59,7 @@ void expect_end(Over& over, Outcome outcome) {
 void expect_retry(Over& over) {
     EXPECT_FALSE(over.exchanges.settle(over.lane));
     EXPECT_EQ(over.parts.again.pop_front(), over.row);
-    EXPECT_EQ(over.row->stage, RowStage::again);
-    EXPECT_EQ(over.row->tries, 1u);
+    EXPECT_EQ(std::tuple(over.row->stage, over.row->tries), std::tuple(RowStage::again, 1u));
     EXPECT_EQ(over.in_flight.count(), 1u) << "it is still in flight";
     EXPECT_EQ(over.parts.counts.stale_retries, 1u);
     EXPECT_TRUE(over.ends().empty());
@@ -452,9 +450,7 @@ Trace two_rows() {
 
 SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {},
                   double lose_end = 0) {
-    SimOptions options{.seed = seed, .tls = tls};
-    options.weather.cut_at = cut;
-    options.weather.lose_end = lose_end;
+    SimOptions options{.seed = seed, .weather = {.cut_at = cut, .lose_end = lose_end}, .tls = tls};
     options.body_bytes = 256 << 10;  // what is mapped is cleared, thousands of times
     options.ring_bytes = 64 << 10;
     return run(two_rows(), options);
@@ -536,5 +532,4 @@ TEST(Cuts, OfCiphertextLoseNoRow) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -125,8 +125,8 @@ TEST(Killed, WhereRunJsonCannotBeWrittenOrWhileItDrains) {
         const KilledRun begun =
             lawful(run_killed(make_trace(8, rows), SimOptions(), {refused, Fate()}));
         ASSERT_EQ(begun.lives.size(), 2u);
-        EXPECT_EQ(begun.lives[1].number, 0u);
-        EXPECT_EQ(begun.lives[1].found_fired, "");
+        EXPECT_EQ(std::tuple(begun.lives[1].number, begun.lives[1].found_fired),
+                  std::tuple(0u, ""));
     }
     // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a
     // record, or is still sent, as far as the writer had come.
@@ -337,13 +337,10 @@ const OutputBug output_bugs[] = {
      [](KilledRun& run) { record_of(run, followed_over(run)[0]).overtaken.reset(); }},
 };
 
-TEST(KilledLaws, CatchBugsOfTheWorld) {
+TEST(KilledLaws, CatchBugsOfTheWorldAndTheOutput) {
     for (const WorldBug& planted : world_bugs) {
         EXPECT_EQ(unnamed(broken_laws(run_with(planted.bug, planted.closed)), planted.law), "");
     }
-}
-
-TEST(KilledLaws, CatchBugsOfTheOutput) {
     const KilledRun open_loop = run_with(Bug::none, false);
     const KilledRun closed = run_with(Bug::none, true);
     for (const OutputBug& planted : output_bugs) {
@@ -452,13 +449,10 @@ const UsersOutputBug users_output_bugs[] = {
     {"figures are of the lines", [](KilledUsers& run) { run.figures.ttft.at[0] += 1; }},
 };
 
-TEST(KilledUsersLaws, CatchBugsOfTheWorld) {
+TEST(KilledUsersLaws, CatchBugsOfTheWorldAndTheOutput) {
     for (const UsersWorldBug& planted : users_world_bugs) {
         EXPECT_EQ(unnamed(broken_laws(run_users_with(planted.bug)), planted.law), "");
     }
-}
-
-TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
     const KilledUsers sound = run_users_with(Bug::none);
     for (const UsersOutputBug& planted : users_output_bugs) {
         KilledUsers run = sound;
@@ -496,17 +490,14 @@ TEST(KilledUsersSwarm, WhatIsLeftIsSound) {
 
 constexpr std::uint64_t seeds_for_all = 300;
 
-TEST(KilledSwarm, SameSeedSameBytes) {
+TEST(KilledSwarm, SameSeedSameBytesAndGivesMemoryBack) {
     for (std::uint64_t seed = 1; seed <= repeats(20); ++seed) {
         const KilledRun first = run_killed_swarm(seed, rows);
         const KilledRun again = run_killed_swarm(seed, rows);
         ASSERT_FALSE(first.jsonl.empty());
         ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
     }
-}
-
-// Late rows over TLS came back from their connections while a killed run was taken down.
-TEST(KilledSwarm, GivesMemoryBackAndSeesAFullDisk) {
+    // Late rows over TLS came back from their connections while a killed run was taken down.
     EXPECT_EQ(broken_laws(run_killed_swarm(1996, rows)), "");
     // fired.jsonl met a full disk, and requests.jsonl was written further until the next flush.
     const KilledRun run = lawful(run_killed_swarm(1345, rows));
@@ -562,5 +553,4 @@ TEST(KilledSwarm, ClosedSessionsGoOn) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

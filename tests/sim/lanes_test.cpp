@@ -121,8 +121,7 @@ TEST(LanePool, OpensNoMoreThanThereMayBe) {
     EXPECT_TRUE(lanes.pool.open_one(0));
     EXPECT_TRUE(lanes.pool.full());
     EXPECT_FALSE(lanes.pool.open_one(0));
-    EXPECT_EQ(lanes.pool.in_use(), 2u);
-    EXPECT_EQ(lanes.parts.counts.connects, 2u);
+    EXPECT_EQ(std::tuple(lanes.pool.in_use(), lanes.parts.counts.connects), std::tuple(2u, 2u));
     Pool other_lanes;
     EXPECT_TRUE(other_lanes.pool.open_one(0));
     EXPECT_EQ(other_lanes.parts.targets[0].connecting, 1u);
@@ -221,8 +220,7 @@ TEST(LanePool, RetiresWhatIsClosed) {
     lanes.open();
     lanes.pass(milliseconds(2100));
     lanes.turn_until_empty();
-    EXPECT_EQ(lanes.pool.in_use(), 0u);
-    EXPECT_EQ(lanes.lanes.shelf.count(), 0u);
+    EXPECT_EQ(std::tuple(lanes.pool.in_use(), lanes.lanes.shelf.count()), std::tuple(0u, 0u));
     EXPECT_EQ(lanes.parts.counts.closed_idle, 1u);
     EXPECT_EQ(lanes.parts.counts.retired_idle, 0u);
     EXPECT_EQ(lanes.parts.targets[0].open, 0u);
@@ -689,5 +687,4 @@ TEST_F(Causes, ACauseThatIsKnownStands) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

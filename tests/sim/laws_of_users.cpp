@@ -1,5 +1,4 @@
 #include "engine/plan/plan.hpp"
-#include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/laws.hpp"

@@ -323,7 +323,7 @@ TEST(Laws, HoldWhereRowsComeFastOrWait) {
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], planted_rows - 3);
 }
 
-TEST(Laws, CatchBugsOfTheWorldAndTheOutput) {
+TEST(Laws, CatchBugsOfAllKindsAndOtherDice) {
     for (const WorldBug& planted : world_bugs) {
         EXPECT_EQ(unnamed(broken_laws(run_with(planted.bug)), planted.law), "");
     }
@@ -339,10 +339,7 @@ TEST(Laws, CatchBugsOfTheWorldAndTheOutput) {
         planted.plant(result);
         EXPECT_EQ(unnamed(broken_laws(result), planted.law), "");
     }
-}
-
-// Every pair of stamps that the law of causes speaks of is looked at.
-TEST(Laws, CatchEveryStampBeforeItsCauseAndOtherDice) {
+    // Every pair of stamps that the law of causes speaks of is looked at.
     const SimResult sound = run_with(Bug::none);
     for (const StampOrder& order : stamp_orders()) {
         SimResult result = sound;
@@ -442,17 +439,14 @@ TEST(Swarm, LawsHoldUnderClosedSessions) {
     EXPECT_GT(dropped, 0u);
 }
 
-TEST(Swarm, UsersOfTheSameSeedAreTheSame) {
+TEST(Swarm, LawsHoldUnderUsersOfTheSameSeed) {
     for (std::uint64_t seed = 1; seed <= repeats(20); ++seed) {
         const SimResult first = run_users_swarm(seed, rows);
         const SimResult again = run_users_swarm(seed, rows);
         ASSERT_TRUE(first.jsonl == again.jsonl) << "seed " << seed;
         ASSERT_TRUE(first.periods_jsonl == again.periods_jsonl) << "seed " << seed;
     }
-}
-
-// Trees that users play, one behind the other, to their ends or until the time is up.
-TEST(Swarm, LawsHoldUnderUsers) {
+    // Trees that users play, one behind the other, to their ends or until the time is up.
     constexpr std::uint64_t seeds_of_users = 200;
     std::uint64_t whole = 0;
     std::uint64_t cut = 0;
@@ -491,5 +485,4 @@ TEST(Swarm, SameSeedSameTalks) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -67,9 +67,9 @@ TEST(Limits, ACapNoRoomAndWhatWasLost) {
 
 // A pause in which an answer came behind its limit: a client that runs would have cut it off.
 TEST(Limits, WhatAPauseOrALossHidesIsTainted) {
-    SimOptions options{.seed = 7, .weather = {.pause = 0.05}};
-    options.timeouts.total = milliseconds(60);
-    options.timeouts.idle = milliseconds(40);
+    SimOptions options{.seed = 7,
+                       .weather = {.pause = 0.05},
+                       .timeouts = {.idle = milliseconds(40), .total = milliseconds(60)}};
     const SimResult paused = lawful(run(make_trace(7, 400), options));
     const auto of = [&](Outcome outcome) {
         return std::count_if(
@@ -171,7 +171,7 @@ TEST(Budgets, SayWhatTheyNeverLetGo) {
 }
 
 // Half of the tokens are in the cache.
-TEST(Budgets, MayCountWhatNoCacheHoldsBesideACap) {
+TEST(Budgets, MayCountBesideACapAndSayWhenTheyOpen) {
     SimOptions options{.budgets = {.input = {20'000, milliseconds(100)}}};
     const Trace trace = make_trace(8, 100);
     const std::int64_t all_ns = *by_fire(run(trace, options)).back().fired_ns;
@@ -193,13 +193,10 @@ TEST(Budgets, MayCountWhatNoCacheHoldsBesideACap) {
     for (const Record& record : result.records) {
         EXPECT_TRUE(record.tainted.empty()) << record.row;
     }
-}
-
-// The loop sleeps until the tokens are there: nobody else would wake it.
-TEST(Budgets, SayWhenTheyOpen) {
-    Pacing::Options options;
-    options.settings.budgets.output = {1, milliseconds(10)};
-    Pacing pacing(std::vector<SmallRow>(2), options);
+    // The loop sleeps until the tokens are there: nobody else would wake it.
+    Pacing::Options other_options;
+    other_options.settings.budgets.output = {1, milliseconds(10)};
+    Pacing pacing(std::vector<SmallRow>(2), other_options);
     pacing.arm();
     pacing.open();
     pacing.open();
@@ -332,11 +329,10 @@ TEST(InFlight, EndsRowsWithoutALaneAndSaysWhatWasSentAgain) {
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].request, retry.due.request);
     EXPECT_EQ(events[0].end.outcome, Outcome::connect_failed);
-    EXPECT_EQ(events[0].end.sys_errno, 111);
-    EXPECT_EQ(events[0].end.stale_retries, 1u);
+    EXPECT_EQ(std::tuple(events[0].end.sys_errno, events[0].end.stale_retries),
+              std::tuple(111, 1u));
     EXPECT_EQ(events[0].waited_ns, Event::no_wait);
-    EXPECT_EQ(flying.rows.count(), 0u);
-    EXPECT_EQ(flying.rows.ended().count, 2u);
+    EXPECT_EQ(std::tuple(flying.rows.count(), flying.rows.ended().count), std::tuple(0u, 2u));
     // At most 65,534 segments fit; the number above says that nobody knows.
     RowUnderway row;
     EXPECT_EQ(end_info(row, Outcome::ok, 0).retransmits, retransmits_unknown);
@@ -490,5 +486,4 @@ TEST(Idling, WarmsThePathOnceForARowThatComesAlone) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

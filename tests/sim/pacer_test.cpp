@@ -436,8 +436,7 @@ TEST(Preparing, OpensBeforeItReplacesInAGap) {
     prepares.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
     prepares.pass(milliseconds(3000));
     EXPECT_TRUE(prepares.slice());
-    EXPECT_EQ(prepares.connects(), 2u);
-    EXPECT_EQ(prepares.lanes.shelf.ageing(0), 0u);
+    EXPECT_EQ(std::tuple(prepares.connects(), prepares.lanes.shelf.ageing(0)), std::tuple(2u, 0u));
     EXPECT_TRUE(prepares.slice());
     EXPECT_EQ(prepares.lanes.shelf.ageing(0), 1u);
     // At the limit on connections an old one goes where nothing is due for 50 ms.
@@ -614,5 +613,4 @@ TEST(Preparing, OpensConnectionsASecondAheadUntilAStop) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

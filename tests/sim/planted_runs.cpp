@@ -22,19 +22,18 @@ SimResult run_of_users(Bug bug) {
 }
 
 SimResult run_of_single_rows(Bug bug) {
-    SimOptions options{.closed = true};
-    options.users.users = 3;
-    options.users.single_rows = true;
-    options.bug = bug;
+    SimOptions options{.closed = true, .users = {.users = 3, .single_rows = true}, .bug = bug};
     return run(trace_with_a_gap(0), options);
 }
 
 SimResult run_of_sides(Bug bug) {
-    SimOptions options{.seed = 3, .own_fields = true, .targets = 2, .dual = true, .spared = 1};
-    options.weather.hang_connect = 0.3;
-    options.weather.refuse_connect = 0.3;
-    options.weather.cut = 0.3;
-    options.bug = bug;
+    SimOptions options{.seed = 3,
+                       .weather = {.refuse_connect = 0.3, .hang_connect = 0.3, .cut = 0.3},
+                       .own_fields = true,
+                       .targets = 2,
+                       .dual = true,
+                       .spared = 1,
+                       .bug = bug};
     return run(trace_with_a_gap(0), options);
 }
 

@@ -34,10 +34,8 @@ TEST(Preflight, LearnsTheOverheadOrSaysWhyNot) {
     mock::CoreOptions server{.overhead = {5, 3}};
     const PreflightFindings found = Asked(server).sound();
     EXPECT_EQ(found.overhead, (Overhead{5, 3}));
-    EXPECT_EQ(found.overhead_source, "tokenize");
-    EXPECT_EQ(found.words_asked, 512);
-    EXPECT_EQ(found.words_counted, 512);
-    EXPECT_EQ(found.words, WordVerdict::exact);
+    EXPECT_EQ(std::tuple(found.overhead_source, found.words_asked), std::tuple("tokenize", 512));
+    EXPECT_EQ(std::tuple(found.words_counted, found.words), std::tuple(512, WordVerdict::exact));
     EXPECT_FALSE(found.model.empty());
     EXPECT_TRUE(found.has_cached_tokens);
     // What the server says of its connections is known before one is opened for a row.
@@ -69,8 +67,7 @@ TEST(Preflight, CountsTokenIdsAndFindsEveryTokenize) {
                                           PromptKind::ids, WordTable::token_ids(1000))
                                         .sound();
     EXPECT_EQ(found.overhead.pre, 0u);
-    EXPECT_EQ(found.words_counted, 4096);
-    EXPECT_EQ(found.words, WordVerdict::exact);
+    EXPECT_EQ(std::tuple(found.words_counted, found.words), std::tuple(4096, WordVerdict::exact));
     // Each server's way of tokenising is found by trying. The template is seen by two of them; the
     // others count the text alone, usage gives the overhead, and cached tokens its split.
     struct Case {
@@ -154,8 +151,7 @@ TEST(Preflight, DropsBadWordsOrSaysThatNoneIsGood) {
         server.words.split(bad.back());
     }
     const PreflightFindings found = Asked(server).sound();
-    EXPECT_EQ(found.words, WordVerdict::reduced);
-    EXPECT_EQ(found.dropped_words, bad);
+    EXPECT_EQ(std::tuple(found.words, found.dropped_words), std::tuple(WordVerdict::reduced, bad));
     EXPECT_LT(found.requests, 700u);
     EXPECT_EQ(Asked(server).found.dropped, found.dropped);
     // A server that knows none of the words, by either way of counting, as text; token ids it
@@ -581,8 +577,7 @@ TEST(Preflight, FindsTheSplitOfCompletionsOrClaimsNone) {
     server.cache_block_tokens = 0;
     const PreflightFindings uncached = Asked(server).sound();
     EXPECT_FALSE(uncached.split_known);
-    EXPECT_EQ(uncached.split_source, "none");
-    EXPECT_EQ(uncached.overhead.pre, 19u);
+    EXPECT_EQ(std::tuple(uncached.split_source, uncached.overhead.pre), std::tuple("none", 19u));
     server.cache_block_tokens = 16;
     server.model.context_tokens = 59;
     EXPECT_FALSE(Asked(server).found.split_known);
@@ -597,8 +592,7 @@ TEST(Preflight, FindsTheLengthThatIsObeyed) {
     EXPECT_EQ(Asked(server).found.length_made, 8);
     server.model.knows_new_length = false;
     const PreflightFindings found = Asked(server).sound();
-    EXPECT_EQ(found.length_member, "max_tokens");
-    EXPECT_EQ(found.length_made, 8);
+    EXPECT_EQ(std::tuple(found.length_member, found.length_made), std::tuple("max_tokens", 8));
     EXPECT_TRUE(says(notes_of(found), "obeys max_tokens"));
     PreflightPlan plan = chat_plan();
     plan.body.length_member = "max_completion_tokens";
@@ -634,8 +628,7 @@ TEST(Preflight, WaitsWhereRequestsAreLimited) {
     plan.wait_ready = seconds(60);
     const Asked asked(answers, plan);
     EXPECT_FALSE(asked.ok);
-    EXPECT_EQ(asked.found.requests, 8u);
-    EXPECT_EQ(asked.failure.status, 404);
+    EXPECT_EQ(std::tuple(asked.found.requests, asked.failure.status), std::tuple(8u, 404));
 }
 
 // Without --model the first of the list names the run, also where requests name none.
@@ -668,5 +661,4 @@ TEST(Preflight, TakesTheListedModelAndWaitsForIt) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

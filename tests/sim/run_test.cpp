@@ -421,10 +421,9 @@ TEST(NoSocket, RowsWithoutMemoryFailForOurOwnLack) {
     EXPECT_GT(failed_for_our_lack(records, "ENOBUFS"), 0u);
     // Its place is free from then on, not since its fire: what the cap held back meanwhile is not
     // late.
-    SimOptions options{.seed = 17, .inflight_max = 2};
-    options.weather.no_memory = 0.2;
-    options.weather.block_send = 0.3;
-    options.weather.short_send = 0.5;
+    SimOptions options{.seed = 17,
+                       .weather = {.short_send = 0.5, .block_send = 0.3, .no_memory = 0.2},
+                       .inflight_max = 2};
     const SimResult result = lawful(run(make_trace(17, 200), options));
     EXPECT_GT(failed_for_our_lack(result.records, "ENOBUFS"), 0u);
     constexpr std::int64_t loop_ns = 5'000'000;
@@ -457,5 +456,4 @@ TEST(Calibration, SaysThatItCannotConnect) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "cmd/mock/faults.hpp"
-#include "engine/record/ring.hpp"
 #include "engine/replay/lane.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/golden/cases.hpp"

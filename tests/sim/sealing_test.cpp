@@ -94,8 +94,7 @@ TEST(Sealing, ARowThatIsDroppedOrLostIsBuiltAgain) {
     Lane& lane = bound.bind(false);
     const char* const storage = lane.tls->row->storage;
     RowUnderway& row = bound.sealing.drop(lane);
-    EXPECT_EQ(row.stage, RowStage::again);
-    EXPECT_EQ(row.storage, storage);
+    EXPECT_EQ(std::tuple(row.stage, row.storage), std::tuple(RowStage::again, storage));
     EXPECT_TRUE(row.bytes.empty());
     // A row whose connection ends is built again; those that ended young are counted.
     for (const bool late : {false, true}) {
@@ -172,8 +171,8 @@ TEST(Sealing, ARowWithoutAPlaceIsTriedAgainOrGivenUp) {
     EXPECT_EQ(bound.parts.again.pop_front(), &late_row);
     EXPECT_TRUE(bound.parts.again.empty());
     EXPECT_NE(late_row.storage, nullptr);
-    EXPECT_EQ(early_row.stage, RowStage::wanted);
-    EXPECT_EQ(early_row.storage, nullptr);
+    EXPECT_EQ(std::tuple(early_row.stage, early_row.storage),
+              std::tuple(RowStage::wanted, nullptr));
     EXPECT_TRUE(early_row.bytes.empty());
     EXPECT_TRUE(bound.ends().empty());
 }
@@ -275,8 +274,7 @@ TEST(Settling, ATurnIsLateForItsBytesOnly) {
         const std::vector<Event> events = settling.fired();
         ASSERT_EQ(events.size(), 1u);
         EXPECT_EQ(events[0].fired.late_cause, LateCause::none);
-        EXPECT_EQ(events[0].fired.held_ns, 0);
-        EXPECT_EQ(events[0].fired.inflight, 0u);
+        EXPECT_EQ(std::tuple(events[0].fired.held_ns, events[0].fired.inflight), std::tuple(0, 0u));
     }
     // The turn's bytes are not there: it does not wait for the lane first, or nobody would know why
     // it was late.
@@ -397,9 +395,10 @@ struct Stamped : ByHand {
     }
     /// The packet that ends in this byte of the lane's request left at `kernel`.
     void stamp(Lane& lane, std::uint32_t byte, Instant kernel) {
-        Completion done{.more = true, .key = lane.exchange.first_key + byte};
-        done.kernel_ns = kernel.ns;
-        done.stamp = driver.now();
+        Completion done{.more = true,
+                        .stamp = driver.now(),
+                        .kernel_ns = kernel.ns,
+                        .key = lane.exchange.first_key + byte};
         seen = done.stamp;
         lanes.stamps.take(lane, done);
     }
@@ -448,8 +447,7 @@ TEST(WireStamps, SayWhenARequestLeft) {
     EXPECT_EQ(other_stamped.wires().size(), 1u);
     Stamped lost(in(Weather{.lose_stamp = 1}));
     lost.answer(lost.fire());
-    EXPECT_EQ(lost.counts.wire_stamps, 0u);
-    EXPECT_EQ(lost.counts.wire_missing, 1u);
+    EXPECT_EQ(std::tuple(lost.counts.wire_stamps, lost.counts.wire_missing), std::tuple(0u, 1u));
     Stamped without(in(Weather{.stamps = false}));
     EXPECT_EQ(without.counts.lanes_without_stamps, 1u);
     EXPECT_FALSE(without.lanes.shelf.oldest(0)->stamps.in_flight());
@@ -526,5 +524,4 @@ TEST(WireStamps, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -785,9 +785,11 @@ void SimDriver::hand_over(const Stamp& stamp) {
     const auto found = ops_.find(stamp.op);
     CHECK(found != ops_.end());
     Op& op = *found->second.op;
-    Completion done{.result = stamp.result, .more = stamp.more, .key = stamp.key};
-    done.kernel_ns = to_monotonic_ns(stamp.realtime_ns);
-    done.stamp = now_;
+    Completion done{.result = stamp.result,
+                    .more = stamp.more,
+                    .stamp = now_,
+                    .kernel_ns = to_monotonic_ns(stamp.realtime_ns),
+                    .key = stamp.key};
     if (!done.more) {
         ops_.erase(found);
         set_slot(op, no_slot);

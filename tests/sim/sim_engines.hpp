@@ -5,12 +5,8 @@
 
 #include <atomic>
 
-#include "engine/history/fired_marks.hpp"
-#include "engine/plan/schedule.hpp"
-#include "engine/prompt/arm.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/rows_underway.hpp"
-#include "engine/replay/run.hpp"
 #include "engine/replay/run_steps.hpp"
 #include "tests/sim/sim_run.hpp"
 

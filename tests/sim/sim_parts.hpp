@@ -4,7 +4,6 @@
 
 #include "cmd/mock/core.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/builder.hpp"
 #include "engine/record/writer.hpp"
 #include "tests/sim/sim_run.hpp"
 

@@ -558,9 +558,7 @@ void draw_abandonment(std::uint64_t seed, SimOptions& options) {
 }
 
 StopRule stop_rule(const char* figure, double bound, std::int64_t for_ns) {
-    StopRule rule;
-    rule.threshold.figure = find_figure(figure);
-    rule.threshold.bound = bound;
+    StopRule rule{.threshold = {.figure = find_figure(figure), .bound = bound}};
     rule.figure = rule.threshold.figure->stop.value_or(StopFigure::errors);
     rule.for_ns = for_ns;
     rule.text = std::string(figure) + " > " + std::to_string(bound);

@@ -424,8 +424,7 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     RowUnderway& late = *lanes_.sealing.late_front()->tls->row;
     Lane& lane = *lanes_.pool.take_ready(late);
     EXPECT_EQ(late.due.request, 1u);
-    EXPECT_EQ(late.cause, LateCause::prepare);
-    EXPECT_EQ(late.held_ns, 7);
+    EXPECT_EQ(std::tuple(late.cause, late.held_ns), std::tuple(LateCause::prepare, 7));
     EXPECT_EQ(lanes_.sealing.late_count(), 0u);
     fire(lane, late);
     EXPECT_EQ(lanes_.pool.take_ready(other), nullptr);
@@ -528,5 +527,4 @@ TEST_F(SecureLane, NothingIsLeftBoundAfterAStop) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -4,8 +4,6 @@
 /// time: randomness is the process's own.
 #pragma once
 
-#include "engine/io/sockets.hpp"
-#include "engine/io/tls.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/weather.hpp"

@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"

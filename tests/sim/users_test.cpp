@@ -62,8 +62,7 @@ TEST(UsersRun, APassSharesNothingWithAnother) {
             EXPECT_TRUE(sent_in[pass] < rows || hits[pass] == 0) << users << ", pass " << pass;
         }
         EXPECT_EQ(*numbers.rbegin() + 1, result.records.size());
-        EXPECT_EQ(result.body_bytes_held, 0u);
-        EXPECT_EQ(result.sockets_open, 0u);
+        EXPECT_EQ(std::tuple(result.body_bytes_held, result.sockets_open), std::tuple(0u, 0u));
     }
 }
 
@@ -151,17 +150,15 @@ constexpr double bytes_of_a_request = 161;
 constexpr double bytes_of_a_minute = 12 << 10;
 
 SimOptions an_hour() {
-    SimOptions options{.seed = 11, .closed = true};
-    options.users.users = 64;
-    options.users.recycle = true;
-    options.users.for_ns = 61 * minute_ns;
-    options.drain_ns = minute_ns;
-    options.period_ns = minute_ns / 6;
-    options.inflight_max = 64;
-    options.server.cache_blocks_max = 1000;
-    options.unwatched = true;
-    options.weighed_at_ns = {10 * minute_ns, 30 * minute_ns, 60 * minute_ns};
-    return options;
+    return {.seed = 11,
+            .server = {.cache_blocks_max = 1000},
+            .inflight_max = 64,
+            .closed = true,
+            .users = {.users = 64, .recycle = true, .for_ns = 61 * minute_ns},
+            .drain_ns = minute_ns,
+            .period_ns = minute_ns / 6,
+            .unwatched = true,
+            .weighed_at_ns = {10 * minute_ns, 30 * minute_ns, 60 * minute_ns}};
 }
 
 Trace sessions() {
@@ -273,8 +270,7 @@ TEST(Turns, LeaveBeforeOrOnTheLaneOfTheAnswer) {
     Turned::Options options = chain();
     options.settings.connections_fixed = 1;
     const Told other_told = play(options);
-    EXPECT_EQ(other_told.before_the_end, 0u);
-    EXPECT_EQ(other_told.connects, 1u);
+    EXPECT_EQ(std::tuple(other_told.before_the_end, other_told.connects), std::tuple(0u, 1u));
     for (std::uint32_t turn = 1; turn < turns; ++turn) {
         EXPECT_LT(other_told.fired_ns[turn] - other_told.ended_ns[turn - 1], microseconds(10).ns);
     }
@@ -440,5 +436,4 @@ TEST(SimGaps, BetweenStartsKeepTheLawsAndGoOn) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -35,16 +35,13 @@ struct Bench {
     }
 
     VerifyPlan plan_with(PromptBuilder& prompts) const {
-        VerifyPlan verify;
-        verify.server.host = "simulated";
-        verify.server.run_id = "sim";
-        verify.model = "mock-model";
-        verify.trace = &trace;
-        verify.plan = &plan;
-        verify.words = &WordTable::built_in();
-        verify.prompts = &prompts;
-        verify.rows_max = 40;
-        return verify;
+        return {.server = {.host = "simulated", .run_id = "sim"},
+                .model = "mock-model",
+                .trace = &trace,
+                .plan = &plan,
+                .words = &WordTable::built_in(),
+                .prompts = &prompts,
+                .rows_max = 40};
     }
 
     /// The words of a row's prompt.
@@ -156,8 +153,7 @@ TEST(Verification, NamesAWrongCountUntilTheUserStops) {
     other_bench.stop = &stop;
     const VerifyFindings found =
         other_bench.verify(server_with(mock::TokenizeForm::vllm), TokenizeForm::messages, {5, 3});
-    EXPECT_EQ(found.wrong, "interrupted");
-    EXPECT_EQ(found.requests, 0U);
+    EXPECT_EQ(std::tuple(found.wrong, found.requests), std::tuple("interrupted", 0U));
 }
 
 // Prompts of the right lengths that share nothing, since each block was built from an id of its
@@ -292,8 +288,7 @@ TEST(WarmProbe, NotesWhatItMetAndEmptiesTheCache) {
             }
             CacheProbe seen;
             EXPECT_EQ(third_world.reset(seen), "");
-            EXPECT_EQ(seen.state, CacheState::cold);
-            EXPECT_EQ(seen.reset, path);
+            EXPECT_EQ(std::tuple(seen.state, seen.reset), std::tuple(CacheState::cold, path));
             EXPECT_EQ(third_world.look().state, CacheState::warm);
         }
     }
@@ -394,7 +389,7 @@ TlsWeather fair(bool old = false) {
 
 // Bytes in any pieces, sends in parts, tickets and new keys in front of answers: it learns the
 // same.
-TEST(TlsPreflight, LearnsTheSameInAnyWeather) {
+TEST(TlsPreflight, LearnsTheSameOrNamesAHandshakeThatFails) {
     for (std::uint64_t seed = 1; seed <= (in_short() ? 6u : 12u); ++seed) {
         Weather weather{.short_send = seed % 3 == 0 ? 0.7 : 0,
                         .split = 0.1 * static_cast<double>(seed % 10),
@@ -409,10 +404,7 @@ TEST(TlsPreflight, LearnsTheSameInAnyWeather) {
         EXPECT_EQ(asked.found.overhead, (Overhead{5, 3}));
         EXPECT_EQ(asked.found.words, WordVerdict::exact);
     }
-}
-
-// What is wrong with the server's TLS is said in its words.
-TEST(TlsPreflight, NamesAHandshakeThatFails) {
+    // What is wrong with the server's TLS is said in its words.
     struct Failure {
         double TlsWeather::* what;
         ErrorCode code;
@@ -476,5 +468,4 @@ TEST(TlsPreflight, TakesAnEndThatIsSaidWhereverItBreaksOff) {
 }
 
 }  // namespace
-
 }  // namespace driftless::sim

@@ -192,8 +192,7 @@ TEST(WaitingRows, HaveAConnectionOpenedAgain) {
     const RowUnderway& second = other_waiting.add();
     other_waiting.fail_connect();
     EXPECT_TRUE(other_waiting.rows.answer_failures());
-    EXPECT_EQ(first.stage, RowStage::ended);
-    EXPECT_EQ(first.storage, nullptr);
+    EXPECT_EQ(std::tuple(first.stage, first.storage), std::tuple(RowStage::ended, nullptr));
     EXPECT_EQ(second.stage, RowStage::waiting);
     EXPECT_EQ(other_waiting.lanes.parts.targets[0].failures, 0u);
     EXPECT_EQ(other_waiting.lanes.parts.targets[0].connecting, 1u);

@@ -1,7 +1,6 @@
 /// What many tests make by hand: rows of a trace, lines of records, a list of one member of each.
 #pragma once
 
-#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"

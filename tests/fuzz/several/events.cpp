@@ -2,8 +2,6 @@
 // holds together. The first byte chooses the event's name and the kind of body; the payload is
 // tried as an error body and as extra members of a request, too. A target for each dialect.
 #include "proto/api/api_template.hpp"
-#include "proto/api/dialect.hpp"
-#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/target.hpp"
 #include "tests/std.hpp"
 

@@ -1,12 +1,9 @@
 // Any bytes as a log: the calls are the same however the bytes are cut, and what they say is
 // within its limits. A target for each importer.
-#include <cstdint>
-#include <string_view>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/times.hpp"
 #include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 

@@ -1,14 +1,10 @@
 // Any bytes as a trace file: lines are split the same however they are cut, and what is usable is
 // sorted, rebased, consistent, plans without a fault, and is equal after it was written and read
 // back. A target for each reader.
-#include <cstdint>
-#include <string_view>
 
 #include "engine/plan/files.hpp"
 #include "engine/plan/plan.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/json/write.hpp"
-#include "proto/trace/reader.hpp"
 #include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"

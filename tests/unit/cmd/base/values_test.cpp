@@ -216,5 +216,4 @@ TEST(MappingFile, ReadsRefusesAndCoversTheEngines) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -192,8 +192,7 @@ TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
     ASSERT_TRUE(post);
     EXPECT_EQ(post.value().at_ns, 90'000'000'000);
     EXPECT_EQ(post.value().kind, TimedEventKind::post);
-    EXPECT_EQ(post.value().url.host, "a");
-    EXPECT_EQ(post.value().url.port, 8000);
+    EXPECT_EQ(std::tuple(post.value().url.host, post.value().url.port), std::tuple("a", 8000));
     EXPECT_EQ(post.value().url.path, "/start_profile");
     const Result<TypedEvent> run = parse_event("  +1.5m   run  ./kill-pod.sh  a  b ");
     ASSERT_TRUE(run);
@@ -202,8 +201,7 @@ TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
     EXPECT_EQ(run.value().what, "./kill-pod.sh  a  b");
     const Result<TypedEvent> label = parse_event("+0 label phase=degraded");
     ASSERT_TRUE(label);
-    EXPECT_EQ(label.value().at_ns, 0);
-    EXPECT_EQ(label.value().what, "phase=degraded");
+    EXPECT_EQ(std::tuple(label.value().at_ns, label.value().what), std::tuple(0, "phase=degraded"));
     for (const char* text :
          {"", "90s run x", "+90s", "+90s run", "+90s run  ", "+ run x", "+-1s run x", "+1x run x",
           "+1s jump x", "+1s post", "+1s post http://", "+1s post http://u:word@h/x",
@@ -371,7 +369,7 @@ Words times(std::size_t count) {
     return words;
 }
 
-TEST(HeaderOptions, NameWhatIsRecordedOrAsked) {
+TEST(HeaderOptions, NameWhatIsRecordedAndTakeValuesFromTheRow) {
     EXPECT_EQ(recorded({}), Words{});
     EXPECT_EQ(recorded({"--record-header", "X-Pod", "--record-header=x-worker"}),
               (Words{"X-Pod", "x-worker"}));
@@ -388,10 +386,7 @@ TEST(HeaderOptions, NameWhatIsRecordedOrAsked) {
     EXPECT_TRUE(options_with({"--traceparent"}).request.traceparent);
     EXPECT_TRUE(
         refused({"--traceparent", "--header", "Traceparent: 00-1-2-00"}, "cannot be combined"));
-}
-
-// Values with placeholders are kept apart from those that are the same for all rows.
-TEST(HeaderOptions, TakeValuesFromTheRowIfItHasThem) {
+    // Values with placeholders are kept apart from those that are the same for all rows.
     const ReplayCommandLine line =
         parse_flags({"--header", "X-Team: a", "--header", "X-Session: s-{session}/{turn}",
                      "--header", R"(X-Json: {"a":{"b":1}})", "--header", "X-Text: {{row}}",
@@ -469,8 +464,7 @@ TEST(SynthOptions, HaveDefaultsAndHelp) {
     EXPECT_EQ(line.options.target, &canonical_target);
     EXPECT_EQ(line.options.spec.arrivals.per_second, 1);
     const RandomSpec& spec = *std::get_if<RandomSpec>(&line.options.spec.kind);
-    EXPECT_EQ(spec.rows, 1000U);
-    EXPECT_EQ(spec.input.low, 1024);
+    EXPECT_EQ(std::tuple(spec.rows, spec.input.low), std::tuple(1000U, 1024));
     EXPECT_EQ(parsed("prefix --to mooncake").options.spec.block_size, 512U);
     EXPECT_EQ(parsed("prefix").options.spec.block_size, 16U);
     EXPECT_TRUE(says(parsed("--help").text, "stress reactivation"));
@@ -564,5 +558,4 @@ TEST(SynthOptions, NameAHistogramThatCannotBeRead) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -26,16 +26,14 @@ TEST(RateOptions, AreNoneReadOrRamps) {
         EXPECT_EQ(rules_with({"--rate", text}).curve.last_rate(), rate) << text;
     }
     const ArrivalRules plain = rules_with({"--rate", "10", "--seed", "4", "--duration", "9s"});
-    EXPECT_EQ(plain.law, ArrivalLaw::poisson);
-    EXPECT_EQ(plain.seed, 4u);
+    EXPECT_EQ(std::tuple(plain.law, plain.seed), std::tuple(ArrivalLaw::poisson, 4u));
     EXPECT_EQ(plain.duration_ns, 9'000'000'000);
     EXPECT_FALSE(plain.by_trees);
     EXPECT_FALSE(plain.scaled);
     EXPECT_TRUE(rules_with({"--rate", "inf"}).all_at_once);
     EXPECT_TRUE(rules_with({"--rate", "1", "--sessions", "closed"}).by_trees);
     const ArrivalRules gamma = rules_with({"--rate", "1", "--arrivals", "gamma:0.5:scaled"});
-    EXPECT_EQ(gamma.law, ArrivalLaw::gamma);
-    EXPECT_EQ(gamma.shape, 0.5);
+    EXPECT_EQ(std::tuple(gamma.law, gamma.shape), std::tuple(ArrivalLaw::gamma, 0.5));
     EXPECT_TRUE(gamma.scaled);
     EXPECT_TRUE(options_with({"--rate", "1"}).workload.files.times_free);
     EXPECT_FALSE(options_with({"--rate", "1", "--arrivals", "recorded"}).workload.files.times_free);
@@ -129,8 +127,7 @@ TEST(AbandonOption, IsReadOrRefused) {
     EXPECT_FALSE(options_with({}).sending.abandon);
     const auto rules = options_with({"--abandon", "10%:2s..10s"}).sending.abandon;
     ASSERT_TRUE(rules);
-    EXPECT_EQ(rules->share, 0.1);
-    EXPECT_EQ(rules->from_ns, 2'000'000'000);
+    EXPECT_EQ(std::tuple(rules->share, rules->from_ns), std::tuple(0.1, 2'000'000'000));
     EXPECT_EQ(rules->to_ns, 10'000'000'000);
     EXPECT_EQ(options_with({"--abandon", "1:0..500ms"}).sending.abandon->share, 1);
     for (const char* const wrong : {"10%", "10%:2s", "0:1s..2s", "101%:1s..2s", "10%:2s..1s",
@@ -173,8 +170,8 @@ TEST(ReplayOptions, HaveTheDefaultsOfTheContract) {
     EXPECT_EQ(options.workload.files.paths, Words{"trace.jsonl"});
     EXPECT_STREQ(options.request.dialect->name, "openai-chat");
     EXPECT_EQ(options.request.prompt, PromptKind::text);
-    EXPECT_EQ(options.prompts.ids_from, 1000U);
-    EXPECT_EQ(options.prompts.tokenizer, "");
+    EXPECT_EQ(std::tuple(options.prompts.ids_from, options.prompts.tokenizer),
+              std::tuple(1000U, ""));
     EXPECT_EQ(options.prompts.block_cache_bytes, 1U << 20);
     EXPECT_EQ(options.prompts.cache_salt, "");
     EXPECT_EQ(options.request.output, OutputRule::exact);
@@ -261,8 +258,7 @@ TEST(ReplayOptions, TakeTheSpellingOfOtherToolsAndAnyUrl) {
             .options;
     EXPECT_EQ(to_text(options.server.targets.at(0).url), "http://h:9");
     EXPECT_EQ(options.server.targets[0].api_path, "/v1/completions");
-    EXPECT_EQ(options.request.model, "m");
-    EXPECT_EQ(options.workload.plan.limit, 5U);
+    EXPECT_EQ(std::tuple(options.request.model, options.workload.plan.limit), std::tuple("m", 5U));
     EXPECT_EQ(options.workload.plan.duration_ns, 60'000'000'000);
     EXPECT_EQ(options.results.out, "d");
     EXPECT_EQ(options.results.goodput.at(0).limits.e2e_ns, 1'000'000);
@@ -415,14 +411,13 @@ std::string refusal_of_users(Words flags) {
     return refusal_with(flags);
 }
 
-TEST(UserOptions, HaveTheirDefaults) {
+TEST(UserOptions, HaveTheirDefaultsAndAreRead) {
     EXPECT_EQ(options_with({}).workload.users.users, 0u);
     const WorkloadFlags workload = users_with({});
     const UserRules& users = workload.users;
     EXPECT_EQ(users.users, 4u);
     EXPECT_EQ(workload.files.sessions, Sessions::closed);
-    EXPECT_EQ(users.ramp_ns, 0);
-    EXPECT_EQ(users.order, TreeRule::file);
+    EXPECT_EQ(std::tuple(users.ramp_ns, users.order), std::tuple(0, TreeRule::file));
     EXPECT_FALSE(users.recycle);
     EXPECT_FALSE(users.for_ns);
     EXPECT_EQ(users.drain(), 60'000'000'000);
@@ -431,34 +426,30 @@ TEST(UserOptions, HaveTheirDefaults) {
     EXPECT_FALSE(users.idle.any());
     EXPECT_FALSE(users.start.warms_up());
     EXPECT_FALSE(users.start.gap_cap_ns);
-}
-
-TEST(UserOptions, AreRead) {
-    const UserRules users =
+    const UserRules other_users =
         users_with(
             words_of("--session-order shuffle --recycle --recycle-share system --barrier tree "
                      "--for 10m --drain 0s --on-failure retry:3 --on-429 wait --tree-idle-cap 5m "
                      "--system-idle-cap 10s --start-within 0.25:75% --start-by turns --prime "
                      "one-token --warmup-requests 10 --gap-cap 1m --seed 9"))
             .users;
-    EXPECT_EQ(users.order, TreeRule::shuffle);
-    EXPECT_TRUE(users.recycle);
-    EXPECT_TRUE(users.shares_system);
-    EXPECT_TRUE(users.tree_barrier);
-    EXPECT_EQ(users.for_ns, 600'000'000'000);
-    EXPECT_EQ(users.drain(), 0);
-    EXPECT_EQ(users.failures.rule, FailureRule::retry);
-    EXPECT_EQ(users.failures.retries_max, 3u);
-    EXPECT_TRUE(users.failures.waits_for_429);
-    EXPECT_EQ(users.idle.tree_ns, 300'000'000'000);
-    EXPECT_EQ(users.idle.system_ns, 10'000'000'000);
-    EXPECT_EQ(users.start.from, 0.25);
-    EXPECT_EQ(users.start.to, 0.75);
-    EXPECT_TRUE(users.start.by_turns);
-    EXPECT_TRUE(users.start.prime_one_token);
-    EXPECT_EQ(users.start.warmup_requests, 10u);
-    EXPECT_EQ(users.start.gap_cap_ns, 60'000'000'000);
-    EXPECT_EQ(users.seed, 9u);
+    EXPECT_EQ(other_users.order, TreeRule::shuffle);
+    EXPECT_TRUE(other_users.recycle);
+    EXPECT_TRUE(other_users.shares_system);
+    EXPECT_TRUE(other_users.tree_barrier);
+    EXPECT_EQ(other_users.for_ns, 600'000'000'000);
+    EXPECT_EQ(other_users.drain(), 0);
+    EXPECT_EQ(other_users.failures.rule, FailureRule::retry);
+    EXPECT_EQ(other_users.failures.retries_max, 3u);
+    EXPECT_TRUE(other_users.failures.waits_for_429);
+    EXPECT_EQ(other_users.idle.tree_ns, 300'000'000'000);
+    EXPECT_EQ(other_users.idle.system_ns, 10'000'000'000);
+    EXPECT_EQ(std::tuple(other_users.start.from, other_users.start.to), std::tuple(0.25, 0.75));
+    EXPECT_TRUE(other_users.start.by_turns);
+    EXPECT_TRUE(other_users.start.prime_one_token);
+    EXPECT_EQ(other_users.start.warmup_requests, 10u);
+    EXPECT_EQ(other_users.start.gap_cap_ns, 60'000'000'000);
+    EXPECT_EQ(other_users.seed, 9u);
     EXPECT_EQ(users_with({"--user-ramp", "30s"}).users.ramp_ns, 30'000'000'000);
 }
 
@@ -504,11 +495,9 @@ TEST(UserOptions, HoldBesideEachOtherOrAreNothing) {
 TEST(UserOptions, MayBecomeMore) {
     const WorkloadFlags workload =
         options_with({"--users", "2..9", "--grow", "ttft:p95:2s"}).workload;
-    EXPECT_EQ(workload.users.users, 9u);
-    EXPECT_EQ(workload.users.first(), 2u);
+    EXPECT_EQ(std::tuple(workload.users.users, workload.users.first()), std::tuple(9u, 2u));
     ASSERT_TRUE(workload.grow);
-    EXPECT_EQ(workload.grow->users_first, 2u);
-    EXPECT_EQ(workload.grow->users_max, 9u);
+    EXPECT_EQ(std::tuple(workload.grow->users_first, workload.grow->users_max), std::tuple(2u, 9u));
     EXPECT_EQ(users_with({}).users.first(), 4u);
     EXPECT_TRUE(refused({"--users", "2..9"}, "needs --grow METRIC:LIMIT; add it"));
     EXPECT_TRUE(says(refusal_of_users({"--grow", "ttft:2s"}), "as in --users 2..64"));
@@ -621,7 +610,7 @@ TEST(GapOptions, AreReadOfClosedSessionsInAnySpelling) {
 // Flags of what is shown and written: limits with units, the table, the file of the records.
 
 // Limits with units, as people write them.
-TEST(ReplayOptions, GoodputTakesUnitsAndHasGroups) {
+TEST(ReplayOptions, GoodputHasGroupsAndTablesAreChosen) {
     const ReplayOptions options = options_with({"--goodput", "ttft:2s", "tpot:50ms", "e2e:1m30s"});
     ASSERT_EQ(options.results.goodput.size(), 1U);
     EXPECT_EQ(options.results.goodput[0].limits.ttft_ns, 2'000'000'000);
@@ -634,8 +623,7 @@ TEST(ReplayOptions, GoodputTakesUnitsAndHasGroups) {
     const GoodputRules& rules = other_options.results.goodput;
     ASSERT_EQ(rules.size(), 3U);
     EXPECT_FALSE(rules[0].key);
-    EXPECT_EQ(rules[1].key->text, "kept.tier");
-    EXPECT_EQ(rules[1].value, "gold");
+    EXPECT_EQ(std::tuple(rules[1].key->text, rules[1].value), std::tuple("kept.tier", "gold"));
     EXPECT_EQ(rules[1].limits.tpot_ns, 50'000'000);
     EXPECT_EQ(rules[2].value, "http://a:1/v1");
     EXPECT_EQ(rules[2].limits.e2e_ns, 3'000'000'000);
@@ -644,10 +632,7 @@ TEST(ReplayOptions, GoodputTakesUnitsAndHasGroups) {
     EXPECT_TRUE(refused({"--goodput", "input:4=512 ttft:1"}, "has no single value"));
     EXPECT_TRUE(
         refused({"--goodput", "ttft:1", "--goodput", "tpot:1"}, "is given 2 times for all rows"));
-}
-
-// What is on the screen, and how much of it.
-TEST(ReplayOptions, ChooseTableEndAndFiles) {
+    // What is on the screen, and how much of it.
     EXPECT_EQ(options_with({}).results.table, TableKind::compact);
     EXPECT_EQ(options_with({"--table", "full"}).results.table, TableKind::full);
     EXPECT_TRUE(refused({"--table", "long"}, "is not one of short, full"));
@@ -691,13 +676,11 @@ TEST(CertificateOptions, SayWhatACertificateMayAllow) {
     EXPECT_EQ(options_with({}).calibration.certify_within.sent_ns, 5'000'000);
     EXPECT_EQ(options_with({}).calibration.certify_within.read_ns, 5'000'000);
     const CertifyWithin both = options_with({"--certify-within", "2ms"}).calibration.certify_within;
-    EXPECT_EQ(both.sent_ns, 2'000'000);
-    EXPECT_EQ(both.read_ns, 2'000'000);
+    EXPECT_EQ(std::tuple(both.sent_ns, both.read_ns), std::tuple(2'000'000, 2'000'000));
     EXPECT_EQ(both.error_ns, 400'000);
     const CertifyWithin each =
         options_with({"--certify-within", "sent:1ns, read:20ms"}).calibration.certify_within;
-    EXPECT_EQ(each.sent_ns, 1);
-    EXPECT_EQ(each.read_ns, 20'000'000);
+    EXPECT_EQ(std::tuple(each.sent_ns, each.read_ns), std::tuple(1, 20'000'000));
     EXPECT_EQ(each.error_ns, 1'000'000);
     EXPECT_EQ(options_with({"--certify-within", "error:3ms"}).calibration.certify_within.error_ns,
               3'000'000);
@@ -711,5 +694,4 @@ TEST(CertificateOptions, SayWhatACertificateMayAllow) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -550,5 +550,4 @@ TEST(KvCacheTester, AddsUsersAndFlagsSaySomethingTogether) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -502,7 +502,7 @@ TEST(Synthetic, Vllm) {
               "");
 }
 
-TEST(Synthetic, Sglang) {
+TEST(Synthetic, SglangAndAiperf) {
     const std::string tool = "python3 -m sglang.bench_serving --dataset-name ";
     // A ratio of 0, the default, means from 1 on; 1 means fixed.
     EXPECT_EQ(workload(tool + "random --num-prompts 50 --random-input-len 512"),
@@ -518,9 +518,6 @@ TEST(Synthetic, Sglang) {
               "synth:prefix --rows 20 --groups 4 --prefix 2048 --suffix 128 --out-tokens 256 "
               "--popularity zipf:1.2 --rate inf");
     EXPECT_TRUE(says(refusal(tool + "generated-shared-prefix --gsp-num-turns 3"), "synth chat"));
-}
-
-TEST(Synthetic, Aiperf) {
     const std::string line =
         "aiperf profile --model M --synthetic-input-tokens-mean 550 "
         "--synthetic-input-tokens-stddev "
@@ -622,5 +619,4 @@ TEST(Spelling, ReplacesAliasesAndLeavesTheRestAlone) {
 }
 
 }  // namespace
-
 }  // namespace driftless

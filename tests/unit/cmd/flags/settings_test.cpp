@@ -4,7 +4,6 @@
 
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/checks.hpp"
-#include "cmd/flags/help_flags.hpp"
 #include "cmd/help/help.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
@@ -169,8 +168,7 @@ TEST(RuleFlags, SetsWhatTheUserLeftOutWithinItsLocks) {
     EXPECT_TRUE(users.recycle);
     EXPECT_TRUE(users.tree_barrier);
     EXPECT_EQ(users.for_ns, 3'600'000'000'000);
-    EXPECT_EQ(users.start.from, 0.25);
-    EXPECT_EQ(users.start.to, 0.75);
+    EXPECT_EQ(std::tuple(users.start.from, users.start.to), std::tuple(0.25, 0.75));
     EXPECT_EQ(users.start.warmup_requests, 10U);
     EXPECT_EQ(users.idle.tree_ns, 300'000'000'000);
     EXPECT_EQ(users.idle.system_ns, 10'000'000'000);
@@ -209,8 +207,7 @@ TEST(RuleFlags, RefusesSetsThatContradictAndAddsFlagsInFront) {
     Words notes;
     RuleSets sets;
     EXPECT_EQ(apply_rules(arguments, notes, sets), "");
-    EXPECT_EQ(arguments.back(), "-trace");
-    EXPECT_EQ(arguments.front(), "--gap");
+    EXPECT_EQ(std::tuple(arguments.back(), arguments.front()), std::tuple("-trace", "--gap"));
     EXPECT_EQ(notes.size(), 1U);
     // An earlier run has flags of its own: rules are applied when they are known.
     const ReplayCommandLine line = parse_replay_options({"--from", "r", "--rules", "agentx"}, "");
@@ -301,8 +298,7 @@ TEST(RuleSets, SaysWhatIsWrongWithAFileOrFindsIt) {
               "mlperf-agentic, or a file (FILE.toml); did you mean agentx?");
     EXPECT_TRUE(
         add_rule_set("nowhere.toml", sets).starts_with("--rules nowhere.toml cannot be read: "));
-    EXPECT_EQ(sets.sets.size(), 1U);
-    EXPECT_EQ(sets.texts.size(), 1U);
+    EXPECT_EQ(std::tuple(sets.sets.size(), sets.texts.size()), std::tuple(1U, 1U));
     EXPECT_EQ(parts_of("a,b.toml"), (std::vector<std::string>{"a", "b.toml"}));
     EXPECT_TRUE(same_value("60", "1m"));
     EXPECT_TRUE(same_value("0:0.7", "0.0:0.70"));
@@ -426,8 +422,7 @@ TEST(NewFlag, IsWhereverFlagsAre) {
 
 TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {
     const Flag flag = make_flag({"--wait"}, "HOW", "spin or sleep [auto (spin)]", "Host");
-    EXPECT_EQ(flag.help, "spin or sleep");
-    EXPECT_EQ(flag.standard, "auto (spin)");
+    EXPECT_EQ(std::tuple(flag.help, flag.standard), std::tuple("spin or sleep", "auto (spin)"));
     EXPECT_EQ(make_flag({"--x"}, "N", "from [0, 1] on", "").standard, "");
     EXPECT_EQ(make_flag({"--x"}, "N", "one; repeatable", "").is_repeatable(), true);
     for (const char* unit : {"FILE", "FILE|DIR", "NAME|FILE", "auto|none|FILE", "RUN", "DIR"}) {
@@ -444,5 +439,4 @@ TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -14,16 +14,16 @@ namespace {
 
 /// A host at which nothing is wrong.
 HostReadings good_host() {
-    HostReadings host;
-    host.facts.kernel = "Linux 7.0.0-amd64";
-    host.ring.features = {{"registered_ring", "yes"}, {"transmit_stamps", "io_uring"}};
-    host.settings.cpus_allowed = 3;
-    host.settings.file_limit = 4096;
-    host.settings.backlog_max = 1024;
-    host.settings.ports = 28'232;
-    host.settings.power = {"performance", "C1", 2, true};
-    host.engine_cpu = {2, "isolated from the scheduler"};
-    host.clock = {"tsc", 20};
+    HostReadings host{
+        .facts = {.kernel = "Linux 7.0.0-amd64"},
+        .ring = {.features = {{"registered_ring", "yes"}, {"transmit_stamps", "io_uring"}}},
+        .settings = {.power = {"performance", "C1", 2, true},
+                     .cpus_allowed = 3,
+                     .file_limit = 4096,
+                     .backlog_max = 1024,
+                     .ports = 28'232},
+        .engine_cpu = {2, "isolated from the scheduler"},
+        .clock = {"tsc", 20}};
     host.receive_bytes_max = host.send_bytes_max = 6 << 20;
     host.memory_available = std::uint64_t{8} << 30;
     host.folder = "runs";
@@ -161,7 +161,7 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
     EXPECT_EQ(finding_of(host, "engine's CPU").remedy, "name another with --cpu, one of 0-2");
 }
 
-TEST(Doctor, WarnsOfRanksAndHeldPackets) {
+TEST(Doctor, WarnsAndGivesTheAdviceOfCalibrate) {
     expect_grades<SchedulingClass>(
         "scheduling", [](HostReadings& host, SchedulingClass of) { host.scheduling = of; },
         {{{SCHED_OTHER, 0}, Grade::ok},
@@ -189,10 +189,7 @@ TEST(Doctor, WarnsOfRanksAndHeldPackets) {
     const HostFinding folder = finding_of(full, "folder of runs");
     EXPECT_EQ(folder.grade, Grade::fault);
     EXPECT_EQ(folder.found, "/data/runs cannot be created: Read-only file system");
-}
-
-TEST(Doctor, GivesTheAdviceOfCalibrate) {
-    HostReadings host = good_host();
+    host = good_host();
     host.settings.power.governor = "powersave";
     host.settings.file_limit = 1024;
     std::vector<std::string> of_doctor;
@@ -227,5 +224,4 @@ TEST(Capacity, IsWhereRehearsalsReachTheLimit) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -79,9 +79,7 @@ TEST(MockCore, SendsOnItsSchedule) {
     EXPECT_EQ(log.end_ns, player.sends[3].at_ns);
     EXPECT_EQ(log.token_ns, (std::vector<std::int64_t>{player.sends[1].at_ns, player.sends[2].at_ns,
                                                        player.sends[3].at_ns}));
-    EXPECT_EQ(log.row, 7u);
-    EXPECT_EQ(log.prompt_tokens, 9u);
-    EXPECT_EQ(log.output_tokens, 3u);
+    EXPECT_EQ(std::tuple(log.row, log.prompt_tokens, log.output_tokens), std::tuple(7u, 9u, 3u));
     EXPECT_EQ(log.ending, Ending::complete);
 }
 
@@ -240,8 +238,7 @@ TEST(MockCore, QueuesBeyondItsSlots) {
         connection->produce(now, head);
         EXPECT_EQ(status_of(head), 200) << "headers leave before a slot is free";
     }
-    EXPECT_EQ(core.metrics().running, 1u);
-    EXPECT_EQ(core.metrics().waiting, 3u);
+    EXPECT_EQ(std::tuple(core.metrics().running, core.metrics().waiting), std::tuple(1u, 3u));
     EXPECT_EQ(second.next_deadline(), never);
     core.close(second, now);  // gives up while it waits
     now = first.next_deadline() + milliseconds(10);
@@ -295,13 +292,9 @@ constexpr std::int64_t ms = 1'000'000;
 
 /// A step takes 10 ms, 5 ms more for each further answer, and 1 ms for each token of a prompt.
 CoreOptions in_steps() {
-    CoreOptions options;
-    options.pace.first = {0};
-    options.pace.batch_slowdown = 0.5;
-    options.pace.prefill_tokens_per_s = 1000;
-    options.cache_block_tokens = 4;
-    options.keep_log = true;
-    return options;
+    return {.pace = {.first = {0}, .batch_slowdown = 0.5, .prefill_tokens_per_s = 1000},
+            .cache_block_tokens = 4,
+            .keep_log = true};
 }
 
 struct Call {
@@ -485,8 +478,7 @@ TEST(MockSteps, AStalledAnswerIsMadeToItsEnd) {
     const std::vector<RequestLog> logs = crowd.logs();
     ASSERT_EQ(logs.size(), 2u);
     EXPECT_EQ(logs[0].begin_ns, 11 * ms + 30 * ms);
-    EXPECT_EQ(logs[1].ending, Ending::faulted);
-    EXPECT_EQ(logs[1].output_tokens, 2u);
+    EXPECT_EQ(std::tuple(logs[1].ending, logs[1].output_tokens), std::tuple(Ending::faulted, 2u));
     EXPECT_EQ(logs[1].due_ns, 11 * ms);
     // One who gives up before its first step has neither begin nor first token.
     options = in_steps();
@@ -496,8 +488,7 @@ TEST(MockSteps, AStalledAnswerIsMadeToItsEnd) {
     other_crowd.core.close(*other_crowd.connections[1], other_crowd.now);
     const std::vector<RequestLog> other_logs = other_crowd.logs();
     ASSERT_EQ(other_logs.size(), 1u);
-    EXPECT_EQ(other_logs[0].begin_ns, 0);
-    EXPECT_EQ(other_logs[0].due_ns, 0);
+    EXPECT_EQ(std::tuple(other_logs[0].begin_ns, other_logs[0].due_ns), std::tuple(0, 0));
     EXPECT_EQ(other_crowd.core.metrics().waiting, 0u);
 }
 
@@ -725,5 +716,4 @@ TEST(MockLog, WritesOneObjectPerRequest) {
 }
 
 }  // namespace
-
 }  // namespace driftless::mock

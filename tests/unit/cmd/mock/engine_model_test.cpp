@@ -484,8 +484,7 @@ TEST(PrefixCache, AgreesWithANaiveLruAndKeepsHeads) {
     PrefixCache cache(3);
     std::vector<std::uint64_t> blocks = {mix64(1), mix64(2), mix64(3), mix64(4), mix64(5)};
     cache.enter(blocks);
-    EXPECT_EQ(cache.size(), 3u);
-    EXPECT_EQ(cache.longest_prefix(blocks), 3u);
+    EXPECT_EQ(std::tuple(cache.size(), cache.longest_prefix(blocks)), std::tuple(3u, 3u));
     // The largest capacity that a flag can give.
     PrefixCache largest(UINT32_MAX);
     const std::vector<std::uint64_t> two{1, 2};
@@ -494,5 +493,4 @@ TEST(PrefixCache, AgreesWithANaiveLruAndKeepsHeads) {
 }
 
 }  // namespace
-
 }  // namespace driftless::mock

@@ -102,8 +102,7 @@ TEST(MockFaults, StrikeTheirRowAndEndConnections) {
                   fault == Fault::reset ? Action::reset : Action::close);
         EXPECT_EQ(third_player.core.metrics().running, 0u);
         const RequestLog log = third_player.take_log();
-        EXPECT_EQ(log.ending, Ending::faulted);
-        EXPECT_EQ(log.output_tokens, 4u);
+        EXPECT_EQ(std::tuple(log.ending, log.output_tokens), std::tuple(Ending::faulted, 4u));
         EXPECT_EQ(log.token_ns.size(), 4u);
     }
 }
@@ -192,5 +191,4 @@ TEST(MockFaults, ChangeStatusPaceAndLengthWithoutStreamsToo) {
 }
 
 }  // namespace
-
 }  // namespace driftless::mock

@@ -385,5 +385,4 @@ TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
 }
 
 }  // namespace
-
 }  // namespace driftless::mock

@@ -77,14 +77,11 @@ int read_until(int number, const std::string& end, std::string& got) {
 }
 
 CoreOptions fast() {
-    CoreOptions options;
-    options.pace.first = microseconds(50);
-    options.pace.between = microseconds(20);
-    return options;
+    return {.pace = {.first = microseconds(50), .between = microseconds(20)}};
 }
 
 // Over real sockets: two streams on one connection, a prompt larger than any buffer among them.
-TEST(MockServer, StreamsOverSockets) {
+TEST(MockServer, StreamsOverSocketsAndEndsThemAsFaultsSay) {
     RunningServer server(fast(), 2);
     if (!server.up()) {
         GTEST_SKIP() << "io_uring cannot be set up here";
@@ -100,21 +97,18 @@ TEST(MockServer, StreamsOverSockets) {
         EXPECT_TRUE(says(events[31], usage));
     }
     ::close(number);
-}
-
-// The ways in which a connection may end: a reset, an early end in good order, a refusal.
-TEST(MockServer, EndsConnectionsAsTheFaultsSay) {
+    // The ways in which a connection may end: a reset, an early end in good order, a refusal.
     CoreOptions options = fast();
     options.faults = {{Fault::reset, 0, 1}, {Fault::truncate, 0, 2}, {Fault::refuse, 0, 3}};
-    RunningServer server(options, 3);
-    if (!server.up()) {
+    RunningServer other_server(options, 3);
+    if (!other_server.up()) {
         GTEST_SKIP() << "io_uring cannot be set up here";
     }
     const auto ask = [&](const char* id, std::string& response) {
-        const int number = server.connect();
-        send_all(number, chat(3, 30, "X-Request-Id: " + std::string(id) + "\r\n"));
-        const int ended = read_until(number, "", response);
-        ::close(number);
+        const int other_number = other_server.connect();
+        send_all(other_number, chat(3, 30, "X-Request-Id: " + std::string(id) + "\r\n"));
+        const int ended = read_until(other_number, "", response);
+        ::close(other_number);
         return ended;
     };
     std::string reset;
@@ -236,18 +230,16 @@ TEST(MockOptions, HasSafeDefaultsAndReadsItsFlags) {
         "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
     ASSERT_EQ(other_parsed.kind, CommandLine::Kind::run) << other_parsed.text;
     const MockOptions& options = other_parsed.options;
-    EXPECT_EQ(options.listen.host, "::1");
-    EXPECT_EQ(options.listen.port, 81);
+    EXPECT_EQ(std::tuple(options.listen.host, options.listen.port), std::tuple("::1", 81));
     EXPECT_EQ(options.core.pace.first, milliseconds(20));
     EXPECT_EQ(options.core.pace.between, microseconds(1500));
     EXPECT_EQ(options.core.pace.per_uncached_token.ns, 250);
-    EXPECT_EQ(options.core.overhead.pre, 3u);
-    EXPECT_EQ(options.core.overhead.post, 5u);
+    EXPECT_EQ(std::tuple(options.core.overhead.pre, options.core.overhead.post),
+              std::tuple(3u, 5u));
     EXPECT_FALSE(options.core.early_headers);
     EXPECT_FALSE(options.core.usage);
     EXPECT_TRUE(options.core.keep_log);
-    EXPECT_EQ(options.core.slots, 3u);
-    EXPECT_EQ(options.core.pace.step_tokens, 2048u);
+    EXPECT_EQ(std::tuple(options.core.slots, options.core.pace.step_tokens), std::tuple(3u, 2048u));
     EXPECT_EQ(options.server.wait, WaitMode::sleep);
     ASSERT_EQ(options.core.faults.size(), 3u);
     EXPECT_EQ(options.core.faults[1].fault, Fault::slow);
@@ -323,5 +315,4 @@ TEST(MockOptions, RefusesNonsense) {
 }
 
 }  // namespace
-
 }  // namespace driftless::mock

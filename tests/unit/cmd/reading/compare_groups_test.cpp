@@ -3,7 +3,6 @@
 #include "cmd/reading/compare_groups.hpp"
 
 #include "cmd/reading/compare_spread.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/comparison/made_runs.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -182,12 +181,11 @@ void expect_no_interval(const MetricComparison& found, Doubt doubt) {
     EXPECT_TRUE(std::isnan(found.low));
     EXPECT_TRUE(std::isnan(found.high));
     EXPECT_TRUE(std::isnan(found.smallest));
-    EXPECT_EQ(found.in_these_runs, Shown::unsure);
-    EXPECT_EQ(found.word, Word::unsure);
+    EXPECT_EQ(std::tuple(found.in_these_runs, found.word), std::tuple(Shown::unsure, Word::unsure));
     EXPECT_EQ(found.doubt, doubt);
 }
 
-TEST(CompareGroups, EqualValuesAreTheSame) {
+TEST(CompareGroups, EqualValuesAreTheSameAndTooFewTellNothing) {
     const ComparedRun equal = make_run(100, [](std::size_t) { return 5e6; });
     for (const char* name : {"ttft:mean", "ttft:p50", "ttft:p90"}) {
         const MetricComparison found = compare_one(equal, equal, name);
@@ -201,14 +199,9 @@ TEST(CompareGroups, EqualValuesAreTheSame) {
     const GroupComparison compared = compare(run, run, {"ttft:mean", "ttft:p99", "throughput"});
     for (const MetricComparison& found : compared.metrics) {
         EXPECT_EQ(found.in_these_runs, Shown::same) << found.metric.name();
-        EXPECT_EQ(found.low, 1);
-        EXPECT_EQ(found.high, 1);
+        EXPECT_EQ(std::tuple(found.low, found.high), std::tuple(1, 1));
     }
-    EXPECT_EQ(compared.evidence, Evidence::one_each);
-    EXPECT_EQ(compared.keys, 700U);
-}
-
-TEST(CompareGroups, TooFewRowsHaveNoInterval) {
+    EXPECT_EQ(std::tuple(compared.evidence, compared.keys), std::tuple(Evidence::one_each, 700U));
     const GroupComparison empty = compare(ComparedRun{}, ComparedRun{}, {"ttft:p50", "throughput"});
     ASSERT_EQ(empty.metrics.size(), 2U);
     expect_no_interval(empty.metrics[0], Doubt::no_values);
@@ -267,15 +260,13 @@ TEST(CompareGroups, DirectionsMarginsAndASideThatFailed) {
     }
     const GroupComparison compared = compare(third_a, b, {"ttft:mean", "errors", "throughput"});
     expect_no_interval(compared.metrics[0], Doubt::no_values);
-    EXPECT_EQ(compared.metrics[1].a, 0);
-    EXPECT_EQ(compared.metrics[1].b, 1);
+    EXPECT_EQ(std::tuple(compared.metrics[1].a, compared.metrics[1].b), std::tuple(0, 1));
     EXPECT_TRUE(std::isinf(compared.metrics[1].ratio));
     EXPECT_EQ(compared.metrics[1].in_these_runs, Shown::higher);
     EXPECT_LE(compared.metrics[1].high, 1);
     expect_no_interval(compared.metrics[2], Doubt::undefined);
     EXPECT_EQ(compared.metrics[2].ratio, 0);
-    EXPECT_EQ(compared.only_a_ok, 200U);
-    EXPECT_EQ(compared.only_b_ok, 0U);
+    EXPECT_EQ(std::tuple(compared.only_a_ok, compared.only_b_ok), std::tuple(200U, 0U));
 }
 
 // B fails its slow half. Over its own answers B would look twice as fast; over the rows that both
@@ -291,11 +282,10 @@ TEST(CompareGroups, TimesAreOfRowsThatBothAnswered) {
     ComparedRun c = a;
     c.requests[0].values[ttft] = unknown_value;
     const GroupComparison compared = compare(a, b, {"ttft:mean", "errors"});
-    EXPECT_EQ(compared.metrics[0].pairs, 100U);
-    EXPECT_EQ(compared.metrics[0].ratio, 1);
+    EXPECT_EQ(std::tuple(compared.metrics[0].pairs, compared.metrics[0].ratio),
+              std::tuple(100U, 1));
     EXPECT_EQ(compared.metrics[0].in_these_runs, Shown::same);
-    EXPECT_EQ(compared.only_a_ok, 100U);
-    EXPECT_EQ(compared.metrics[1].change, 0.5);
+    EXPECT_EQ(std::tuple(compared.only_a_ok, compared.metrics[1].change), std::tuple(100U, 0.5));
     EXPECT_EQ(compare_one(a, c, "ttft:mean").pairs, 199U);
     EXPECT_EQ(compare_one(c, a, "ttft:mean").pairs, 199U);
 }
@@ -364,8 +354,7 @@ TEST(CompareGroups, TreesCountForLessThanTheirRows) {
         }
     }
     const GroupComparison compared = compare(a, b, {"ttft:mean"});
-    EXPECT_EQ(compared.trees, 1U);
-    EXPECT_EQ(compared.metrics[0].units, 101U);
+    EXPECT_EQ(std::tuple(compared.trees, compared.metrics[0].units), std::tuple(1U, 101U));
     expect_no_interval(compared.metrics[0], Doubt::few_units);
     MadeLaw law{.law = Law::trees, .rows = 3000};
     MadeGroups made = make_groups(law, 1, 1, 3);
@@ -391,15 +380,10 @@ TEST(CompareGroups, CountsWhatDoesNotMatchInAnyOrder) {
     a.requests.back().values[ttft] = 5e9;
     fail(a.requests[4]);  // key 4
     const GroupComparison compared = compare(a, b, {"ttft:mean", "errors"});
-    EXPECT_EQ(compared.keys, 8U);
-    EXPECT_EQ(compared.only_a, 1U);
-    EXPECT_EQ(compared.only_b, 1U);
-    EXPECT_EQ(compared.twice, 1U);
-    EXPECT_EQ(compared.dues_differ, 1U);
-    EXPECT_EQ(compared.only_a_ok, 0U);
-    EXPECT_EQ(compared.only_b_ok, 1U);
-    EXPECT_EQ(compared.metrics[0].pairs, 7U);
-    EXPECT_EQ(compared.metrics[0].a, 1e6);
+    EXPECT_EQ(std::tuple(compared.keys, compared.only_a, compared.only_b), std::tuple(8U, 1U, 1U));
+    EXPECT_EQ(std::tuple(compared.twice, compared.dues_differ), std::tuple(1U, 1U));
+    EXPECT_EQ(std::tuple(compared.only_a_ok, compared.only_b_ok), std::tuple(0U, 1U));
+    EXPECT_EQ(std::tuple(compared.metrics[0].pairs, compared.metrics[0].a), std::tuple(7U, 1e6));
     EXPECT_NEAR(compared.metrics[1].a, 1.0 / 9, 1e-12);
     const MadeGroups made = make_groups({}, 1, 1, 5);
     ComparedRun turned = made.b[0];
@@ -450,8 +434,7 @@ void expect_no_word(const GroupComparison& found, Doubt doubt, Shown shown) {
 TEST(Evidence, WordsAreOfDualRunsUnlessCapsTakeThem) {
     const Dual dual(1.1, 1.1);
     const GroupComparison paired = dual.compared();
-    EXPECT_EQ(paired.evidence, Evidence::paired);
-    EXPECT_EQ(paired.doubt, Doubt::none);
+    EXPECT_EQ(std::tuple(paired.evidence, paired.doubt), std::tuple(Evidence::paired, Doubt::none));
     EXPECT_EQ(paired.metrics[0].word, Word::worse);
     EXPECT_EQ(paired.metrics[0].in_these_runs, Shown::higher);
     EXPECT_EQ(paired.metrics[0].doubt, Doubt::none);
@@ -471,8 +454,7 @@ TEST(Evidence, WordsAreOfDualRunsUnlessCapsTakeThem) {
     // A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order
     // that matters by a few percent takes nothing from a change of 40 %.
     const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
-    EXPECT_EQ(one.word, Word::worse);
-    EXPECT_EQ(one.doubt, Doubt::none);
+    EXPECT_EQ(std::tuple(one.word, one.doubt), std::tuple(Word::worse, Doubt::none));
     const MetricComparison equal = Dual(1.4, 1.4).compared().metrics[0];
     EXPECT_LT(equal.high - equal.low, 0.02);
     EXPECT_GT(one.high - one.low, 0.028);  // of both changes
@@ -729,8 +711,7 @@ TEST_F(GoldenComparison, WholeTrees) {
     const std::vector<ComparedRun> b{run_of(numbers_of(trees.find("b")), names)};
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
-    EXPECT_EQ(found.units, 150U);
-    EXPECT_EQ(found.block, 1U);
+    EXPECT_EQ(std::tuple(found.units, found.block), std::tuple(150U, 1U));
     EXPECT_NEAR(found.error / number(trees, "error"), 1, 0.08);
     const double width = number(trees, "high") - number(trees, "low");
     EXPECT_NEAR(found.low, number(trees, "low"), 0.1 * width);
@@ -784,7 +765,7 @@ MadeLaw of(Law law, std::size_t rows, double ratio) {
     return {.law = law, .rows = rows, .ratio = ratio};
 }
 
-TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeries) {
+TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeriesAndRepeats) {
     EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
     EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
     EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
@@ -815,11 +796,8 @@ TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeries) {
         EXPECT_LE(called[0], 12) << rows;
         EXPECT_LE(called[1], 12) << rows;
     }
-}
-
-// The noise of rows is in what runs differ by, too, and counts once: counted twice the error would
-// be 1.7 times as large.
-TEST(ComparisonTruth, RepeatsWithoutAnEffectOfTheirOwn) {
+    // The noise of rows is in what runs differ by, too, and counts once: counted twice the error
+    // would be 1.7 times as large.
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     ComparisonOptions options{.resamples = 200};
     double whole = 0;
@@ -834,5 +812,4 @@ TEST(ComparisonTruth, RepeatsWithoutAnEffectOfTheirOwn) {
 }
 
 }  // namespace
-
 }  // namespace driftless

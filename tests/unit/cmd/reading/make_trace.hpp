@@ -40,9 +40,8 @@ inline Trace random_trace(std::uint64_t seed, TailRule rule, std::size_t rows) {
     Random random(seed);
     std::vector<RowSpec> specs;
     for (std::size_t i = 0; i < rows; ++i) {
-        RowSpec spec;
-        spec.at_ms = static_cast<std::int64_t>(i);
-        spec.name_space = static_cast<std::uint32_t>(random.below(2) * (seed % 2));
+        RowSpec spec{.at_ms = static_cast<std::int64_t>(i),
+                     .name_space = static_cast<std::uint32_t>(random.below(2) * (seed % 2))};
         if (i > 0 && random.below(4) > 0) {  // as an earlier one begins
             const RowSpec& earlier = specs[random.below(i)];
             spec.ids = earlier.ids;

@@ -124,10 +124,8 @@ TEST(CacheCapacity, IsWhatCachesOfThatSizeHit) {
     ASSERT_EQ(figures.curve.size(), 3U);
     EXPECT_EQ(figures.curve[0].hit_blocks, 1U);
     EXPECT_EQ(figures.curve[1].hit_blocks, 2U);
-    EXPECT_EQ(figures.curve[2].blocks, 3U);
-    EXPECT_EQ(figures.curve[2].hit_blocks, 3U);
-    EXPECT_EQ(figures.references, 6U);
-    EXPECT_EQ(figures.distinct, 3U);
+    EXPECT_EQ(std::tuple(figures.curve[2].blocks, figures.curve[2].hit_blocks), std::tuple(3U, 3U));
+    EXPECT_EQ(std::tuple(figures.references, figures.distinct), std::tuple(6U, 3U));
     // Equal ids hit nothing behind different beginnings, nor in another namespace; nor does a block
     // whose beginning was evicted.
     EXPECT_EQ(
@@ -136,8 +134,7 @@ TEST(CacheCapacity, IsWhatCachesOfThatSizeHit) {
                   .hit_blocks,
               0U);
     const CapacityFigures none = counted(make_trace(4, TailRule::ceil, {{0, 9, {}}}), 1);
-    EXPECT_EQ(none.references, 0U);
-    EXPECT_EQ(none.input_tokens, 9U);
+    EXPECT_EQ(std::tuple(none.references, none.input_tokens), std::tuple(0U, 9U));
     EXPECT_TRUE(none.curve.empty());
     EXPECT_EQ(none.blocks_for[3], 0U);
 }
@@ -148,8 +145,7 @@ TEST(CacheCapacity, CountsTokensOfPartialBlocksAlone) {
                                    {{0, 9, {1, 2, 3}}, {1, 9, {1, 2, 3}}, {2, 16, {1, 2, 4, 5}}});
     EXPECT_EQ(counted(trace, 1).hit_tokens, 9U + 8U);
     const CapacityFigures pairs = counted(trace, 2);
-    EXPECT_EQ(pairs.block_size, 8U);
-    EXPECT_EQ(pairs.references, 6U);
+    EXPECT_EQ(std::tuple(pairs.block_size, pairs.references), std::tuple(8U, 6U));
     EXPECT_EQ(pairs.distinct, 3U);  // 1 2, then 3 alone or 4 5
     EXPECT_EQ(pairs.hit_blocks, 3U);
     EXPECT_EQ(pairs.hit_tokens, 9U + 8U);
@@ -181,23 +177,15 @@ TEST(BlockIds, OfPrefixesAreChainedAndContentsJoin) {
     const BlockFigures f =
         counted_rows({{0, 10, {1, 2, 3}}, {1, 12, {1, 2, 4}}, {2, 10, {1, 2, 3}}, {3, 4, {9}}});
     EXPECT_TRUE(f.chained());
-    EXPECT_EQ(f.references, 10U);
-    EXPECT_EQ(f.ids, 5U);
-    EXPECT_EQ(f.prefixes, 5U);
-    EXPECT_EQ(f.ids_partial, 1U);
-    EXPECT_EQ(f.ids_partial_shared, 1U);
-    EXPECT_EQ(f.rows_new, 2U);
-    EXPECT_EQ(f.rows_in_part, 1U);
-    EXPECT_EQ(f.rows_complete, 1U);
+    EXPECT_EQ(std::tuple(f.references, f.ids, f.prefixes), std::tuple(10U, 5U, 5U));
+    EXPECT_EQ(std::tuple(f.ids_partial, f.ids_partial_shared, f.rows_new), std::tuple(1U, 1U, 2U));
+    EXPECT_EQ(std::tuple(f.rows_in_part, f.rows_complete), std::tuple(1U, 1U));
     const BlockFigures moved = counted_rows({{0, 8, {1, 2}}, {1, 8, {2, 1}}});
     EXPECT_FALSE(moved.chained());
-    EXPECT_EQ(moved.ids_moving, 2U);
-    EXPECT_EQ(moved.ids_joining, 2U);
+    EXPECT_EQ(std::tuple(moved.ids_moving, moved.ids_joining), std::tuple(2U, 2U));
     const BlockFigures joined = counted_rows({{0, 8, {1, 3}}, {1, 8, {2, 3}}});
-    EXPECT_EQ(joined.ids_moving, 0U);
-    EXPECT_EQ(joined.ids_joining, 1U);
-    EXPECT_EQ(joined.ids, 3U);
-    EXPECT_EQ(joined.prefixes, 4U);
+    EXPECT_EQ(std::tuple(joined.ids_moving, joined.ids_joining), std::tuple(0U, 1U));
+    EXPECT_EQ(std::tuple(joined.ids, joined.prefixes), std::tuple(3U, 4U));
     // Positions that differ by what the small part of a position is counted by.
     RowSpec longest{0, 4 * 4096, {}};
     for (std::uint64_t id = 0; id < 4096; ++id) {
@@ -220,8 +208,7 @@ TEST(BlockIds, OfNamespacesAreDifferentAndCountAsMaps) {
     EXPECT_EQ(counted_rows({{0, 7, {1, 2}}, {1, 6, {1, 2}}}).ids_of_two_lengths, 1U);
     EXPECT_EQ(counted_rows({{0, 8, {1, 2}}, {1, 5, {3, 2}}}).ids_of_two_lengths, 1U);
     const BlockFigures missing = counted_rows({{0, 7, {}}, {1, 4, {1}}});
-    EXPECT_EQ(missing.rows_without_ids, 1U);
-    EXPECT_EQ(missing.rows_new, 1U);
+    EXPECT_EQ(std::tuple(missing.rows_without_ids, missing.rows_new), std::tuple(1U, 1U));
     EXPECT_TRUE(missing.chained());
     // Counted anew from maps of everything.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -348,36 +335,30 @@ HitLossTokens tokens_of(const std::vector<Record>& records) {
     return loss.tokens();
 }
 
-TEST(HitLoss, OfTheSameServerIsCapacityOfAnotherRouting) {
+TEST(HitLoss, NamesTheServerTheRowsAndTheCause) {
     const HitLossTokens tokens =
         tokens_of({turn_of("s", 0, 10, 20, 0, 0), turn_of("s", 30, 40, 50, 100, 30)});
-    EXPECT_EQ(tokens.rows, 2U);
-    EXPECT_EQ(tokens.expected, 100U);
-    EXPECT_EQ(tokens.lost, 70U);
+    EXPECT_EQ(std::tuple(tokens.rows, tokens.expected, tokens.lost), std::tuple(2U, 100U, 70U));
     EXPECT_EQ(tokens.capacity, 70U);
     Record second = turn_of("s", 30, 40, 50, 100, 0);
     second.url = "http://b/";
     const HitLossTokens routed = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
-    EXPECT_EQ(routed.routing, 100U);
-    EXPECT_EQ(routed.servers, 2U);
+    EXPECT_EQ(std::tuple(routed.routing, routed.servers), std::tuple(100U, 2U));
     Record pod = turn_of("s", 30, 40, 50, 100, 0);
     pod.headers = {{"target-pod", "two"}};
     Record first = turn_of("s", 0, 10, 20, 0, 0);
     first.headers = {{"target-pod", "one"}};
     EXPECT_EQ(tokens_of({first, pod}).routing, 100U);
-}
-
-// Each row has the cause that cost it most, by the place of its record, and the text names it.
-TEST(HitLoss, NamesTheRowsAndTheCause) {
+    // Each row has the cause that cost it most, by the place of its record, and the text names it.
     Record unsent;
-    const HitLossTokens tokens =
+    const HitLossTokens third_tokens =
         tokens_of({turn_of("s", 0, 10, 20, 0, 0), unsent, turn_of("s", 30, 40, 50, 100, 30)});
-    ASSERT_EQ(tokens.rows_lost.size(), 3U);
-    EXPECT_EQ(tokens.rows_lost[0], nullptr);
-    EXPECT_EQ(tokens.rows_lost[1], nullptr);
-    ASSERT_NE(tokens.rows_lost[2], nullptr);
-    EXPECT_STREQ(tokens.rows_lost[2]->key, "capacity");
-    EXPECT_EQ(hit_loss_text(tokens),
+    ASSERT_EQ(third_tokens.rows_lost.size(), 3U);
+    EXPECT_EQ(third_tokens.rows_lost[0], nullptr);
+    EXPECT_EQ(third_tokens.rows_lost[1], nullptr);
+    ASSERT_NE(third_tokens.rows_lost[2], nullptr);
+    EXPECT_STREQ(third_tokens.rows_lost[2]->key, "capacity");
+    EXPECT_EQ(hit_loss_text(third_tokens),
               "70 of 100 expected tokens (70.00 %); 100.0 % to capacity: evicted");
     EXPECT_EQ(
         tokens_of({turn_of("s", 0, 31, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).in_flight,
@@ -385,18 +366,16 @@ TEST(HitLoss, NamesTheRowsAndTheCause) {
     // At its first token the prompt is in the cache.
     EXPECT_EQ(tokens_of({turn_of("s", 0, 30, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).capacity,
               100U);
-    Record second = turn_of("s", 30, 40, 50, 100, 60);
+    second = turn_of("s", 30, 40, 50, 100, 60);
     second.expected_cached_server = 80;
     const HitLossTokens other_tokens = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
-    EXPECT_EQ(other_tokens.blocks, 20U);
-    EXPECT_EQ(other_tokens.capacity, 20U);
+    EXPECT_EQ(std::tuple(other_tokens.blocks, other_tokens.capacity), std::tuple(20U, 20U));
     // Its blocks are the smaller ones and hold more: nothing is lost to them, or gained.
     second.expected_cached_server = 120;
     EXPECT_EQ(tokens_of({turn_of("s", 0, 10, 20, 0, 0), second}).capacity, 60U);
     second.cached_tokens = 110;
     const HitLossTokens smaller = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
-    EXPECT_EQ(smaller.capacity, 10U);
-    EXPECT_EQ(smaller.gained, 0U);
+    EXPECT_EQ(std::tuple(smaller.capacity, smaller.gained), std::tuple(10U, 0U));
 }
 
 TEST(HitLoss, CountsRowsThatReportAlone) {
@@ -414,12 +393,9 @@ TEST(HitLoss, CountsRowsThatReportAlone) {
     silent.cached_tokens.reset();
     Record more = turn_of("t", 30, 40, 50, 100, 120);
     const HitLossTokens tokens = tokens_of({silent, more});
-    EXPECT_EQ(tokens.rows, 1U);
-    EXPECT_EQ(tokens.lost, 0U);
-    EXPECT_EQ(tokens.gained, 20U);
+    EXPECT_EQ(std::tuple(tokens.rows, tokens.lost, tokens.gained), std::tuple(1U, 0U, 20U));
     EXPECT_EQ(tokens_of({}).rows, 0U);
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -46,8 +46,7 @@ TEST(Arrivals, DispersionTellsBurstsFromClocks) {
     const ArrivalFigures even = Made(clock).figures();
     EXPECT_EQ(even.span_ns, 10 * second);
     EXPECT_DOUBLE_EQ(even.rows_per_s, 10.1);
-    EXPECT_EQ(even.instants, 101U);
-    EXPECT_EQ(even.dispersion[0].windows, 100U);
+    EXPECT_EQ(std::tuple(even.instants, even.dispersion[0].windows), std::tuple(101U, 100U));
     EXPECT_DOUBLE_EQ(even.dispersion[0].recorded, 0);
     EXPECT_DOUBLE_EQ(even.dispersion[1].recorded, 0);
     EXPECT_TRUE(std::isnan(even.dispersion[2].recorded));  // one window says nothing
@@ -55,10 +54,9 @@ TEST(Arrivals, DispersionTellsBurstsFromClocks) {
 
     const Made made(bursts);
     const ArrivalFigures uneven = made.figures();
-    EXPECT_EQ(uneven.instants, 11U);
-    EXPECT_EQ(uneven.most_rows.rows, 10U);
-    EXPECT_EQ(uneven.most_rows.input_tokens, 100U);
-    EXPECT_EQ(uneven.most_rows.at_ns, 0);
+    EXPECT_EQ(std::tuple(uneven.instants, uneven.most_rows.rows), std::tuple(11U, 10U));
+    EXPECT_EQ(std::tuple(uneven.most_rows.input_tokens, uneven.most_rows.at_ns),
+              std::tuple(100U, 0));
     EXPECT_DOUBLE_EQ(uneven.dispersion[0].recorded, 9);
     EXPECT_DOUBLE_EQ(uneven.dispersion[1].recorded, 0);
     EXPECT_LT(uneven.dispersion[0].spread, 2);  // uniform inside each second: 0.9 or so
@@ -86,8 +84,7 @@ TEST(Arrivals, PeaksAreTakenAnywhereAndOneInstantHasNoRate) {
     EXPECT_EQ(other_figures.most_rows.rows, 3U);
     EXPECT_EQ(other_figures.peaks[0].rows, 3U);
     const ArrivalFigures none = arrivals_of(Trace(), {}, {});
-    EXPECT_EQ(none.span_ns, 0);
-    EXPECT_EQ(none.most_rows.rows, 0U);
+    EXPECT_EQ(std::tuple(none.span_ns, none.most_rows.rows), std::tuple(0, 0U));
 }
 
 TEST(Timeline, CutsTimeIntoRoundBuckets) {
@@ -102,11 +99,8 @@ TEST(Timeline, CutsTimeIntoRoundBuckets) {
     const Timeline line = timeline_of(made.trace, made.rows);
     EXPECT_EQ(line.bucket_ns, second);
     ASSERT_EQ(line.rows.size(), 60U);
-    EXPECT_EQ(line.rows[0], 2U);
-    EXPECT_EQ(line.rows[1], 1U);
-    EXPECT_EQ(line.rows[59], 1U);
-    EXPECT_EQ(line.input_tokens[0], 20U);
-    EXPECT_EQ(line.output_tokens[0], 14U);
+    EXPECT_EQ(std::tuple(line.rows[0], line.rows[1], line.rows[59]), std::tuple(2U, 1U, 1U));
+    EXPECT_EQ(std::tuple(line.input_tokens[0], line.output_tokens[0]), std::tuple(20U, 14U));
 }
 
 // The figures of real traces are those that others counted, and the JSON is what its schema says.
@@ -130,39 +124,28 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     InspectOptions options{.max_model_len = 131'072};
     const Trace trace = read_or_die(path);
     const InspectFigures f = inspected(trace, options);
-    EXPECT_EQ(f.rows, 12'031U);
-    EXPECT_EQ(f.arrivals.span_ns, 3'536'999'000'000);
+    EXPECT_EQ(std::tuple(f.rows, f.arrivals.span_ns), std::tuple(12'031U, 3'536'999'000'000));
     EXPECT_NEAR(f.arrivals.rows_per_s, 3.40, 0.005);
-    EXPECT_EQ(f.arrivals.instants, 1'180U);
-    EXPECT_EQ(f.arrivals.most_rows.rows, 28U);
+    EXPECT_EQ(std::tuple(f.arrivals.instants, f.arrivals.most_rows.rows), std::tuple(1'180U, 28U));
     EXPECT_EQ(f.arrivals.most_rows.at_ns, 3'447'000'000'000);
     EXPECT_EQ(f.arrivals.most_tokens.input_tokens, 528'068U);
-    EXPECT_EQ(f.arrivals.peaks[1].rows, 28U);
-    EXPECT_EQ(f.arrivals.peaks[2].rows, 67U);
+    EXPECT_EQ(std::tuple(f.arrivals.peaks[1].rows, f.arrivals.peaks[2].rows), std::tuple(28U, 67U));
     EXPECT_EQ(f.arrivals.peaks[3].rows, 247U);
     const Distribution& input = f.input.distribution;
-    EXPECT_EQ(input.min, 891);
-    EXPECT_EQ(input.at[1], 6'909);
-    EXPECT_EQ(input.at[3], 27'367);
-    EXPECT_EQ(input.at[5], 85'401);
-    EXPECT_EQ(input.max, 126'195);
+    EXPECT_EQ(std::tuple(input.min, input.at[1], input.at[3]), std::tuple(891, 6'909, 27'367));
+    EXPECT_EQ(std::tuple(input.at[5], input.max), std::tuple(85'401, 126'195));
     EXPECT_NEAR(input.mean, 12'035.06, 0.005);
     EXPECT_EQ(f.input.sum, 144'793'823U);
     const Distribution& output = f.output.distribution;
-    EXPECT_EQ(output.min, 1);
-    EXPECT_EQ(output.at[1], 350);
-    EXPECT_EQ(output.at[3], 597);
-    EXPECT_EQ(output.at[5], 1'120);
-    EXPECT_EQ(output.max, 2'000);
+    EXPECT_EQ(std::tuple(output.min, output.at[1], output.at[3]), std::tuple(1, 350, 597));
+    EXPECT_EQ(std::tuple(output.at[5], output.max), std::tuple(1'120, 2'000));
     EXPECT_NEAR(output.mean, 342.6, 0.05);
-    EXPECT_EQ(f.blocks.ids, 182'790U);
-    EXPECT_EQ(f.blocks.references, 288'500U);
+    EXPECT_EQ(std::tuple(f.blocks.ids, f.blocks.references), std::tuple(182'790U, 288'500U));
     EXPECT_EQ(f.blocks.ids_partial, 11'891U);
     EXPECT_EQ(f.blocks.ids_partial_shared, 88U);
     EXPECT_EQ(f.blocks.ids_of_two_lengths, 0U);
     EXPECT_TRUE(f.blocks.chained());
-    EXPECT_EQ(f.blocks.rows_new, 1U);
-    EXPECT_EQ(f.blocks.rows_complete, 118U);
+    EXPECT_EQ(std::tuple(f.blocks.rows_new, f.blocks.rows_complete), std::tuple(1U, 118U));
     const CapacityFigures& own = f.capacity.front();
     EXPECT_NEAR(percent(own.hit_blocks, own.references), 36.64, 0.005);
     EXPECT_NEAR(percent(own.hit_tokens, own.input_tokens), 37.36, 0.005);
@@ -184,10 +167,8 @@ TEST(InspectFigures, OfTheAzureCodeTrace) {
     EXPECT_EQ(f.rows, 8'819U);
     EXPECT_NEAR(static_cast<double>(f.arrivals.span_ns) / 1e9, 3'435.95, 0.005);
     EXPECT_NEAR(f.arrivals.rows_per_s, 2.57, 0.005);
-    EXPECT_EQ(f.arrivals.instants, 8'819U);
-    EXPECT_EQ(f.arrivals.peaks[0].rows, 13U);
-    EXPECT_EQ(f.arrivals.peaks[1].rows, 67U);
-    EXPECT_EQ(f.input.distribution.min, 3);
+    EXPECT_EQ(std::tuple(f.arrivals.instants, f.arrivals.peaks[0].rows), std::tuple(8'819U, 13U));
+    EXPECT_EQ(std::tuple(f.arrivals.peaks[1].rows, f.input.distribution.min), std::tuple(67U, 3));
     EXPECT_EQ(f.input.distribution.at[1], 1'469);
     EXPECT_EQ(f.input.distribution.at[3], 5'194);
     EXPECT_EQ(f.input.distribution.at[5], 7'436);
@@ -232,20 +213,16 @@ TEST(InspectFigures, CountSessionsWorkingSetAndRowsThatDoNotFit) {
     trace.sessions = {"a", "b", "nobody"};
     trace.dependencies = {{2, 0, Trigger::completion, 3'000'000'000}, {3, 2, Trigger::dispatch, 1}};
     const SessionFigures f = inspected(trace).sessions;
-    EXPECT_EQ(f.sessions, 2U);
-    EXPECT_EQ(f.rows, 3U);
-    EXPECT_EQ(f.rows_each.max, 2);
-    EXPECT_EQ(f.length_ns.max, 5e9);
-    EXPECT_EQ(f.dependencies, 2U);
-    EXPECT_EQ(f.overlaps, 1U);
+    EXPECT_EQ(std::tuple(f.sessions, f.rows), std::tuple(2U, 3U));
+    EXPECT_EQ(std::tuple(f.rows_each.max, f.length_ns.max), std::tuple(2, 5e9));
+    EXPECT_EQ(std::tuple(f.dependencies, f.overlaps), std::tuple(2U, 1U));
     EXPECT_EQ(f.delay_ns.max, 3e9);
     const Trace other_trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
     InspectOptions options;
     options.max_model_len = 100;  // each has 7 tokens of output
     const ContextFigures other_f = *inspected(other_trace, options).context;
-    EXPECT_EQ(other_f.rows_over, 3U);
-    EXPECT_EQ(other_f.input_over, 1U);
+    EXPECT_EQ(std::tuple(other_f.rows_over, other_f.input_over), std::tuple(3U, 1U));
     // Working sets by buckets of 1 ms: the second names one block again and a new one.
     const Trace working = make_trace(4, TailRule::ceil,
                                      {{0, 8, {1, 2}}, {0, 8, {1, 2}}, {1, 8, {1, 3}}, {2, 4, {1}}});
@@ -305,12 +282,9 @@ TEST(Likeness, ComparesDistancesAndHitRates) {
     ASSERT_TRUE(made);
     const Likeness& like = made.value();
     ASSERT_EQ(like.curve.size(), 4U);  // 64, 16, 4 and 1 blocks: there is no smaller one
-    EXPECT_EQ(like.curve[3].blocks, 64U);
-    EXPECT_EQ(like.curve[3].before, 0.75);
-    EXPECT_EQ(like.curve[3].after, 0.5);
-    EXPECT_EQ(like.curve[2].before, 0);
-    EXPECT_EQ(like.curve_worst, 0.25);
-    EXPECT_EQ(like.input, 0);
+    EXPECT_EQ(std::tuple(like.curve[3].blocks, like.curve[3].before), std::tuple(64U, 0.75));
+    EXPECT_EQ(std::tuple(like.curve[3].after, like.curve[2].before), std::tuple(0.5, 0));
+    EXPECT_EQ(std::tuple(like.curve_worst, like.input), std::tuple(0.25, 0));
     const Trace trace = made_trace("random --rows 10");
     const std::vector<std::uint32_t> trees{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     const Result<Likeness> other_made = likeness_of({trace, trees}, {trace, trees});
@@ -514,5 +488,4 @@ TEST(HashBlockReport, SumsFiles) {
 }
 
 }  // namespace
-
 }  // namespace driftless

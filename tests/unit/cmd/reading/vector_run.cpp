@@ -88,12 +88,11 @@ JsonValue at(JsonValue value, std::string_view path) {
 }
 
 ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
-    ViewedRun run{.duration_ns = ns_of(at(vector, "run/end"))};
-    run.limits.ttft_ns = 250'000'000;
-    run.limits.tpot_ns = 50'000'000;
-    run.backend = "openai-chat";
-    run.model = "m";
-    run.run_id = "run";
+    ViewedRun run{.duration_ns = ns_of(at(vector, "run/end")),
+                  .limits = {.ttft_ns = 250'000'000, .tpot_ns = 50'000'000},
+                  .run_id = "run",
+                  .backend = "openai-chat",
+                  .model = "m"};
     std::uint32_t row = 0;
     const JsonValue requests = vector.find("requests");
     for (JsonValue one = requests.first(); one.present() && row < rows; one = one.next(), ++row) {

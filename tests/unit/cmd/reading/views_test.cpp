@@ -21,14 +21,12 @@ ValueList list_of(std::initializer_list<double> values) {
 TEST(ValueList, PercentilesDifferAndHalvesRoundToEven) {
     const ValueList list = list_of({200, 100, 198, 100});
     EXPECT_DOUBLE_EQ(list.linear(500), 149);
-    EXPECT_EQ(list.nearest_above(500), 100);
-    EXPECT_EQ(list.floor_rank(500), 198);
+    EXPECT_EQ(std::tuple(list.nearest_above(500), list.floor_rank(500)), std::tuple(100, 198));
     double nearest = 0;
     EXPECT_TRUE(list.nearest_even(500, 1, nearest));
     EXPECT_EQ(nearest, 198);
     EXPECT_FALSE(list.nearest_even(900, 1, nearest)) << "it is the infinite one";
-    EXPECT_EQ(list.linear(1000), 200);
-    EXPECT_EQ(list.floor_rank(1000), 200);
+    EXPECT_EQ(std::tuple(list.linear(1000), list.floor_rank(1000)), std::tuple(200, 200));
     EXPECT_EQ(list.nearest_above(1), 100);
     // numpy.percentile([10, 20, 30, 40], 50, method="nearest") is 30: place 1.5 rounds to the
     // even 2.
@@ -49,8 +47,7 @@ TEST(WeightedFigures, CountByTheirWeights) {
     const WeightedFigures figures = weighted_figures({{20, 4}, {40, 10}, {100, 1}, {7, 0}});
     EXPECT_EQ(figures.count, 15);
     EXPECT_NEAR(figures.mean, 580.0 / 15, 1e-12);
-    EXPECT_EQ(figures.median, 40);
-    EXPECT_EQ(figures.mode, 40);
+    EXPECT_EQ(std::tuple(figures.median, figures.mode), std::tuple(40, 40));
     EXPECT_EQ(figures.min, 20) << "what weighs nothing is not there";
     EXPECT_EQ(figures.max, 100);
     // Without any weight all count the same.
@@ -407,5 +404,4 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -191,8 +191,8 @@ TEST(Placement, ShareTheCpusThatThereAre) {
     EXPECT_EQ(two.writer_cpus, (Cpus{1}));
     EXPECT_TRUE(two.gives_way);
     EXPECT_TRUE(two.may_leave);
-    EXPECT_EQ(two.wait, WaitPolicy::hybrid);
-    EXPECT_EQ(two.scheduling, Scheduling::kept);
+    EXPECT_EQ(std::tuple(two.wait, two.scheduling),
+              std::tuple(WaitPolicy::hybrid, Scheduling::kept));
     EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
     EXPECT_EQ(placed({0, 1, 2}, true).wait, WaitPolicy::hybrid);
     const Placement other_two = placed({0, 1}, false);
@@ -285,16 +285,14 @@ TEST(EngineSeat, PartsOfCapsAddUpAndStayCaps) {
             sum.budgets.input.tokens += part.budgets.input.tokens;
             sum.budgets.output.tokens += part.budgets.output.tokens;
         }
-        EXPECT_EQ(sum.inflight_max, 1003u);
-        EXPECT_EQ(sum.lanes_max, 1003u);
+        EXPECT_EQ(std::tuple(sum.inflight_max, sum.lanes_max), std::tuple(1003u, 1003u));
         EXPECT_EQ(sum.connections_fixed, 1003u);
         EXPECT_EQ(sum.budgets.input.tokens, 1003u);
         EXPECT_EQ(sum.budgets.output.tokens, 1003u);
     }
     // 0 would mean that there is no cap at all; no cap stays none.
     const ReplaySettings part = settings_at(caps_of(1), {7, 8});
-    EXPECT_EQ(part.connections_fixed, 1u);
-    EXPECT_EQ(part.budgets.output.tokens, 1u);
+    EXPECT_EQ(std::tuple(part.connections_fixed, part.budgets.output.tokens), std::tuple(1u, 1u));
     const ReplaySettings none = settings_at(caps_of(0), {7, 8});
     EXPECT_EQ(none.connections_fixed, 0u);
     EXPECT_FALSE(none.budgets.any());
@@ -449,5 +447,4 @@ TEST(Shard, SharesCapsOutAndKeepsTheEnvironment) {
 }
 
 }  // namespace
-
 }  // namespace driftless

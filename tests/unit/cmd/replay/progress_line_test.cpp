@@ -8,7 +8,6 @@
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
-
 namespace {
 
 int connect_to(const Address& address) {
@@ -252,5 +251,4 @@ TEST(ProgressLine, SaysWhatAnInterruptDoes) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -525,5 +525,4 @@ TEST(GroupCells, SayWhichErrorsAreNotKnown) {
 }
 
 }  // namespace
-
 }  // namespace driftless

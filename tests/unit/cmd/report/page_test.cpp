@@ -259,23 +259,15 @@ TEST(PrefixForecast, JoinsWhatTheSamePromptsHave) {
     sent[2].cached_tokens = 12;
     sent[3].cached_tokens = 8;
     const PrefixForecast forecast = forecast_prefixes(trace, sent);
-    EXPECT_EQ(forecast.why_not, "");
-    EXPECT_EQ(forecast.cached_tokens, 20U);
+    EXPECT_EQ(std::tuple(forecast.why_not, forecast.cached_tokens), std::tuple("", 20U));
     EXPECT_EQ(forecast.reported_tokens, 24U) << "two prompts of 12: the others' server did not say";
     ASSERT_EQ(forecast.prefixes.size(), 2U);
     const SharedPrefix& two = forecast.prefixes[0];
-    EXPECT_EQ(two.parent, -1);
-    EXPECT_EQ(two.begin, 0U);
-    EXPECT_EQ(two.tokens, 8U);
-    EXPECT_EQ(two.prompts, 3U);
-    EXPECT_EQ(two.reported, 2U);
-    EXPECT_EQ(two.hits, 2U);
+    EXPECT_EQ(std::tuple(two.parent, two.begin, two.tokens), std::tuple(-1, 0U, 8U));
+    EXPECT_EQ(std::tuple(two.prompts, two.reported, two.hits), std::tuple(3U, 2U, 2U));
     const SharedPrefix& three = forecast.prefixes[1];
-    EXPECT_EQ(three.parent, 0);
-    EXPECT_EQ(three.begin, 8U);
-    EXPECT_EQ(three.tokens, 4U);
-    EXPECT_EQ(three.prompts, 2U);
-    EXPECT_EQ(three.hits, 1U);
+    EXPECT_EQ(std::tuple(three.parent, three.begin, three.tokens), std::tuple(0, 8U, 4U));
+    EXPECT_EQ(std::tuple(three.prompts, three.hits), std::tuple(2U, 1U));
     EXPECT_EQ(forecast.capacity.hit_tokens, 12U + 8U);
 }
 
@@ -286,10 +278,10 @@ TEST(PrefixForecast, KeepsApartWhatWasHitDifferentlyAndAddsUp) {
     sent[1].cached_tokens = 8;
     const PrefixForecast forecast = forecast_prefixes(trace, sent);
     ASSERT_EQ(forecast.prefixes.size(), 2U);
-    EXPECT_EQ(forecast.prefixes[0].tokens, 8U);
-    EXPECT_EQ(forecast.prefixes[0].hits, 1U);
-    EXPECT_EQ(forecast.prefixes[1].tokens, 4U);
-    EXPECT_EQ(forecast.prefixes[1].hits, 0U);
+    EXPECT_EQ(std::tuple(forecast.prefixes[0].tokens, forecast.prefixes[0].hits),
+              std::tuple(8U, 1U));
+    EXPECT_EQ(std::tuple(forecast.prefixes[1].tokens, forecast.prefixes[1].hits),
+              std::tuple(4U, 0U));
     // Every prefix stands behind its parent, goes on where that ends, and is as wide at most; the
     // areas of all are the hits of an infinite cache, and one prompt each that could not hit.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -322,8 +314,7 @@ TEST(PrefixForecast, ShowsTheWidestOrWhyThereIsNone) {
     }
     const Trace trace = make_trace(4, TailRule::ceil, rows);
     const PrefixForecast forecast = forecast_prefixes(trace, all_of(trace, {}));
-    EXPECT_EQ(forecast.shown_from, 4U);
-    EXPECT_EQ(forecast.prefixes.size(), 10U);
+    EXPECT_EQ(std::tuple(forecast.shown_from, forecast.prefixes.size()), std::tuple(4U, 10U));
     const Trace other_trace = make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}});
     EXPECT_NE(forecast_prefixes(other_trace, {{0, 9, {}}}).why_not, "");  // another length
     EXPECT_NE(forecast_prefixes(other_trace, {{1, 8, {}}}).why_not, "");  // no such row
@@ -374,8 +365,7 @@ class CacheSize : public ServerPages {
     }
     void expect(const ServerCacheSize& size, std::uint64_t tokens, std::uint64_t caches,
                 const std::string& metric) {
-        EXPECT_EQ(size.tokens, tokens);
-        EXPECT_EQ(size.caches, caches);
+        EXPECT_EQ(std::tuple(size.tokens, size.caches), std::tuple(tokens, caches));
         EXPECT_EQ(size.metric, metric);
     }
 
@@ -582,5 +572,4 @@ TEST(Fidelity, DistanceIsThatOfKolmogorovAndSmirnov) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -293,7 +293,7 @@ TEST(SummaryTable, ExpectsNoHitsOfTextAndNoPeakOfAShortRun) {
 }
 
 // Turns that came too soon, with what can be done about them; none: no line.
-TEST(SummaryTable, TellsOfOvertakenTurns) {
+TEST(SummaryTable, TellsOfOvertakenTurnsAndTheServersBlocks) {
     SummaryFigures f = figures();
     f.follow_up_turns = 4'500;
     SummaryInfo i = info();
@@ -311,17 +311,14 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     i.run.sessions = "closed";
     EXPECT_EQ(shown("Overtaken", f, i),
               found + "the trace does not record that they waited for it");
-}
-
-// Where the server's blocks explain every hit, they come first: what is above the forecast in the
-// trace's larger blocks is no excess, so it has no percentage.
-TEST(SummaryTable, LeadsWithTheServersBlocks) {
-    SummaryFigures f = figures();
+    // Where the server's blocks explain every hit, they come first: what is above the forecast in
+    // the trace's larger blocks is no excess, so it has no percentage.
+    f = figures();
     f.rows = f.cache_rows_reported = f.server_cache_rows = f.server_cache_rows_equal = 240;
     f.cache_rows_equal = 10;
     f.expected_cached_tokens = f.expected_cached_tokens_reported = 257'536;
     f.cached_tokens = f.server_cache_expected = 375'632;
-    SummaryInfo i = info();
+    i = info();
     i.server_block = 16;
     EXPECT_EQ(shown("Cache", f, i),
               "0.26 % of prompt tokens hit; the trace allows 0.26 % in the server's blocks of 16");
@@ -658,8 +655,7 @@ TEST(SidesTable, TellsOfBothSidesWhatWasMeasured) {
     EXPECT_TRUE(says(table, "+9.0 us"));
     EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out"));
     EXPECT_EQ(sides_table(std::nullopt), "");
-    SideFigures sides;
-    sides.pairs.unpaired = 2;
+    SideFigures sides{.pairs = {.unpaired = 2}};
     const std::string other_table = sides_table(sides);
     EXPECT_TRUE(says(other_table, "2 rows without a first token"));
     EXPECT_FALSE(says(other_table, "p50 +"));
@@ -706,5 +702,4 @@ TEST(ServerLines, SayWhatIsKnown) {
 }
 
 }  // namespace
-
 }  // namespace driftless

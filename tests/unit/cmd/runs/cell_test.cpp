@@ -92,8 +92,7 @@ HookEnd run(const ScratchFolder& folder, const std::string& command, std::int64_
 TEST(Hook, EndsWellOrSaysWhy) {
     const ScratchFolder folder;
     const HookEnd end = run(folder, "echo hello; echo well >&2", 60'000 * ms);
-    EXPECT_EQ(end.outcome, HookOutcome::done);
-    EXPECT_EQ(end.why() + end.said, "");
+    EXPECT_EQ(std::tuple(end.outcome, end.why() + end.said), std::tuple(HookOutcome::done, ""));
     EXPECT_EQ(read_bytes(folder / "before.txt"), "hello\nwell\n");
     EXPECT_EQ(run(folder, "", ms).outcome, HookOutcome::done);
     const HookEnd other_end = run(folder, "exit 3", 60'000 * ms);
@@ -245,8 +244,7 @@ TEST(PairedRequests, AreThoseOfAllRunsByTheirChange) {
     const std::vector<PairedRequest> most =
         most_changed(paired_requests(other_a, other_b), RowValue::ttft, 2);
     ASSERT_EQ(most.size(), 2U);
-    EXPECT_EQ(most[0].row, 20U);
-    EXPECT_EQ(most[1].row, 30U);
+    EXPECT_EQ(std::tuple(most[0].row, most[1].row), std::tuple(20U, 30U));
 }
 
 TEST(PairedRequests, GroupsAndAnswersThatChanged) {
@@ -277,10 +275,8 @@ TEST(PairedRequests, GroupsAndAnswersThatChanged) {
     }
     other_b.compared.requests[9].ok = false;
     const OutputChanges changes = output_changes(other_a, other_b);
-    EXPECT_EQ(changes.known, 9U);
-    EXPECT_EQ(changes.changed, 3U);
+    EXPECT_EQ(std::tuple(changes.known, changes.changed), std::tuple(9U, 3U));
 }
 
 }  // namespace
-
 }  // namespace driftless

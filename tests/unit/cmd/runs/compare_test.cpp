@@ -164,12 +164,12 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
 // Whether runs played the same work: what is refused, what is told, and what explains what.
 
 PlayedRun played(const std::string& folder) {
-    PlayedRun run{.folder = folder};
-    run.facts.rows = 10;
-    run.facts.trace_digest = 1;
-    run.facts.schedule_digest = 2;
-    run.facts.prompts_digest = 3;
-    run.facts.ended = true;
+    PlayedRun run{.folder = folder,
+                  .facts = {.ended = true,
+                            .trace_digest = 1,
+                            .schedule_digest = 2,
+                            .prompts_digest = 3,
+                            .rows = 10}};
     run.facts.rules.expected_cached_tokens = 0;  // it is not recorded text
     run.facts.info.run.output = "exact";
     return run;
@@ -188,9 +188,7 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     other.facts.seed = 7;
     const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
     ASSERT_EQ(names_of(found), Names{"seed"});
-    EXPECT_EQ(found[0].a, "0");
-    EXPECT_EQ(found[0].b, "7");
-    EXPECT_EQ(found[0].run, "b");
+    EXPECT_EQ(std::tuple(found[0].a, found[0].b, found[0].run), std::tuple("0", "7", "b"));
     EXPECT_EQ(found[0].weight, Weight::refused);
     EXPECT_FALSE(found[0].remedy.empty());
     other = played("b");
@@ -233,8 +231,7 @@ TEST(SameWork, WhatEndedEarlyOrHasASaltOfItsOwn) {
     b[1].facts.cache_salt = "z";
     const std::vector<WorkDifference> found = work_differences(a, b);
     ASSERT_EQ(names_of(found), Names{"cache salt"});
-    EXPECT_EQ(found[0].a, "x, y");
-    EXPECT_EQ(found[0].b, "y, z");
+    EXPECT_EQ(std::tuple(found[0].a, found[0].b), std::tuple("x, y", "y, z"));
 }
 
 TEST(SameWork, ServersAndSettingsAreTold) {
@@ -259,5 +256,4 @@ TEST(SameWork, ServersAndSettingsAreTold) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -98,8 +98,7 @@ class JudgedProbeTest : public testing::Test {
 TEST_F(JudgedProbeTest, MeetsOrFails) {
     write_records(100, 0);
     const JudgedProbe meets = judge("certified", 100, 40, 0);
-    EXPECT_EQ(meets.outcome, ProbeOutcome::meets);
-    EXPECT_EQ(meets.rows, 100U);
+    EXPECT_EQ(std::tuple(meets.outcome, meets.rows), std::tuple(ProbeOutcome::meets, 100U));
     EXPECT_EQ(meets.stability.stability, Stability::stable);
     EXPECT_EQ(meets.binds, "");
     const JudgedProbe fails = judge("uncalibrated", 100, 400, 0, exit_threshold);
@@ -180,8 +179,7 @@ TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWithBesideOthers) {
     bar_ = R"({"below":1,"above":0})";
     write_records(200, ms);
     const JudgedProbe probe = judge("host-noisy", 200, 40, 0);
-    EXPECT_EQ(probe.outcome, ProbeOutcome::fails);
-    EXPECT_EQ(probe.binds, "stability");
+    EXPECT_EQ(std::tuple(probe.outcome, probe.binds), std::tuple(ProbeOutcome::fails, "stability"));
     read_late_ = true;
     write_records(200, ms);
     EXPECT_EQ(judge("host-noisy", 200, 40, 0).outcome, ProbeOutcome::spoiled);
@@ -207,8 +205,7 @@ TEST_F(JudgedProbeTest, ThrowsAwayWhatIsTooShort) {
 TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWith) {
     write_records(200, ms);
     const JudgedProbe probe = judge("certified", 200, 99, 0);
-    EXPECT_EQ(probe.outcome, ProbeOutcome::fails);
-    EXPECT_EQ(probe.binds, "stability");
+    EXPECT_EQ(std::tuple(probe.outcome, probe.binds), std::tuple(ProbeOutcome::fails, "stability"));
     EXPECT_TRUE(says(probe.why, "does not keep up"));
 }
 
@@ -271,8 +268,7 @@ TEST(SearchFile, IsReadBackOrSaysWhatIsWrong) {
     EXPECT_EQ(kept.home, "/home");
     ASSERT_EQ(kept.traces.size(), 1U);
     EXPECT_EQ(kept.traces[0].digest, "00ff");
-    EXPECT_EQ(kept.seconds, 7.5);
-    EXPECT_EQ(kept.saturated, 12.3456789);
+    EXPECT_EQ(std::tuple(kept.seconds, kept.saturated), std::tuple(7.5, 12.3456789));
     ASSERT_EQ(kept.probes.size(), 4U);
     EXPECT_EQ(kept.probes[1].binds, "stability");
     EXPECT_EQ(kept.probes[3].outcome, ProbeOutcome::too_short);
@@ -386,13 +382,11 @@ TEST(Slo, IsTheOppositeOfAThreshold) {
     const Slos slos = parse_slos("ttft:p99<2s, tpot:p95 <= 50ms errors<0.1 % good > 95%").value();
     const std::vector<Slo>& list = slos.list;
     ASSERT_EQ(list.size(), 4U);
-    EXPECT_EQ(list[0].text, "ttft:p99<2s");
-    EXPECT_EQ(list[0].fail_if, "ttft:p99>=2s");
+    EXPECT_EQ(std::tuple(list[0].text, list[0].fail_if), std::tuple("ttft:p99<2s", "ttft:p99>=2s"));
     EXPECT_EQ(list[0].threshold.bound, 2e9);
     EXPECT_EQ(list[0].threshold.compare, Compare::at_least);
     EXPECT_EQ(list[1].fail_if, "tpot:p95>50ms");
-    EXPECT_EQ(list[2].text, "errors<0.1%");
-    EXPECT_EQ(list[2].fail_if, "errors>=0.1%");
+    EXPECT_EQ(std::tuple(list[2].text, list[2].fail_if), std::tuple("errors<0.1%", "errors>=0.1%"));
     EXPECT_EQ(list[3].fail_if, "good<=95%");
     EXPECT_EQ(slos.rows_min, 662U);
     EXPECT_EQ(parse_slos("ttft:p50<1s").value().list.back().text, "errors<1%");
@@ -524,8 +518,7 @@ TEST(KneeSearch, EndsAtTheBoundsOrGivesUp) {
         spoiled += first ? 1 : 0;
         return first ? ProbeOutcome::spoiled : knee_at(9)(probe);
     });
-    EXPECT_EQ(played.knee.pass, 9);
-    EXPECT_EQ(played.knee.fail, 10);
+    EXPECT_EQ(std::tuple(played.knee.pass, played.knee.fail), std::tuple(9, 10));
     EXPECT_EQ(spoiled * 3, played.done.size() * 2);
 
     const Played given_up = play(whole(64), [](const KneeProbe& probe) {
@@ -544,16 +537,14 @@ TEST(KneeSearch, KeepsBelowFailuresAndWidensTheInterval) {
         return meets ? ProbeOutcome::meets : ProbeOutcome::fails;
     };
     const Played played = play(whole(64, 24), dip);
-    EXPECT_EQ(played.knee.state, SearchState::found);
-    EXPECT_EQ(played.knee.pass, 18);
+    EXPECT_EQ(std::tuple(played.knee.state, played.knee.pass), std::tuple(SearchState::found, 18));
     EXPECT_EQ(played.knee.fail, 19);
     EXPECT_FALSE(played.knee.monotone);
     // By chance, once: the boundary stays.
     const Played chance = play(whole(64, 24), [&](const KneeProbe& probe) {
         return probe.seed == 0 ? dip(probe) : knee_at(24)(probe);
     });
-    EXPECT_EQ(chance.knee.pass, 24);
-    EXPECT_EQ(chance.knee.fail, 25);
+    EXPECT_EQ(std::tuple(chance.knee.pass, chance.knee.fail), std::tuple(24, 25));
     EXPECT_TRUE(chance.knee.monotone);
     // Replicates that disagree widen the interval to loads at which all agree.
     const Played other_played = play(whole(400, 100), [](const KneeProbe& probe) {
@@ -700,5 +691,4 @@ TEST(KneeSearch, RefusesRulesThatCannotBeSearched) {
 }
 
 }  // namespace
-
 }  // namespace driftless

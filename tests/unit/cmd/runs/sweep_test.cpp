@@ -31,8 +31,7 @@ std::string refusal(const FindCommandLine& line) {
 TEST(FindOptions, HasBoundsAndHandsTheRestToReplay) {
     const FindCommandLine copies = over("replicate");
     ASSERT_EQ(copies.kind, FindCommandLine::Kind::run) << copies.text;
-    EXPECT_EQ(copies.options.rules.low, 1);
-    EXPECT_EQ(copies.options.rules.start, 1);
+    EXPECT_EQ(std::tuple(copies.options.rules.low, copies.options.rules.start), std::tuple(1, 1));
     EXPECT_EQ(copies.options.rules.high, 1024);
     EXPECT_TRUE(copies.options.rules.whole);
     EXPECT_EQ(copies.options.rules.tolerance, 0.05);
@@ -40,8 +39,7 @@ TEST(FindOptions, HasBoundsAndHandsTheRestToReplay) {
 
     EXPECT_EQ(over("users", {"--low", "4", "--high", "100"}).options.rules.start, 20);
     const FindCommandLine rate = over("rate", {"--low", "2.5", "--tolerance", "0.1"});
-    EXPECT_EQ(rate.options.rules.start, 2.5);
-    EXPECT_EQ(rate.options.rules.high, 2560);
+    EXPECT_EQ(std::tuple(rate.options.rules.start, rate.options.rules.high), std::tuple(2.5, 2560));
     EXPECT_EQ(rate.options.rules.tolerance, 0.1);
     EXPECT_FALSE(rate.options.rules.whole);
     EXPECT_EQ(over("speed", {"--high", "0.5"}).options.rules.start, 0.5);
@@ -103,8 +101,8 @@ TEST(SweepPlan, HasTheProductOfItsLists) {
     plan.repeat = 3;
     const std::vector<PlannedCell> other_cells = plan_cells(plan);
     EXPECT_EQ(names_of(other_cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
-    EXPECT_EQ(other_cells[2].repeat, 2U);
-    EXPECT_EQ(other_cells[2].folder, "03-speed=2");
+    EXPECT_EQ(std::tuple(other_cells[2].repeat, other_cells[2].folder),
+              std::tuple(2U, "03-speed=2"));
     plan = made_plan();
     plan.axes = {{"spread", {"true", "false"}, false}, {"tp", {"4"}, true}};
     plan.labels = {{"gpu", "h100"}};
@@ -216,8 +214,7 @@ before_limit = 90
     EXPECT_EQ(plan.arguments,
               (std::vector<std::string>{"a.jsonl", "b.jsonl", "--url=http://a:1", "--header=A: 1",
                                         "--header=B: 2", "--limit=7", "--no-progress"}));
-    EXPECT_EQ(plan.repeat, 3U);
-    EXPECT_EQ(plan.idle_limit_ns, 300'000'000'000);
+    EXPECT_EQ(std::tuple(plan.repeat, plan.idle_limit_ns), std::tuple(3U, 300'000'000'000));
     ASSERT_EQ(plan.axes.size(), 3U);
     EXPECT_EQ(plan.axes[0].name, "speed");
     EXPECT_EQ(plan.axes[0].values, (std::vector<std::string>{"1", "2.5"}));
@@ -321,8 +318,7 @@ TEST(SweepLedger, ReadsBackWhatItWritesAndNothingElse) {
     ASSERT_EQ(read_ledger(text, read), "");
     EXPECT_EQ(sweep_json(read), text);
     EXPECT_EQ(read.cells[3].state, CellState::running);
-    EXPECT_EQ(read.cells[2].warm, true);
-    EXPECT_EQ(read.plan.home, "/work");
+    EXPECT_EQ(std::tuple(read.cells[2].warm, read.plan.home), std::tuple(true, "/work"));
     ASSERT_EQ(read.plan.traces.size(), 1U);
     EXPECT_EQ(read.plan.traces[0].path, "trace.jsonl");
     EXPECT_EQ(read.plan.traces[0].digest, "0123456789abcdef");
@@ -390,5 +386,4 @@ TEST(BusyRequests, AreSummedOverEnginesThatCount) {
 }
 
 }  // namespace
-
 }  // namespace driftless

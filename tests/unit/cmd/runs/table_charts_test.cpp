@@ -25,8 +25,7 @@ TEST(Pareto, LeavesTheBestOfTwoAxes) {
     EXPECT_EQ(all[2].count, 0U);
     EXPECT_EQ(all[3].count, 1U);  // by {40, 260} alone: {20, 180} serves less
     EXPECT_EQ(all[3].by, 2U);
-    EXPECT_EQ(all[4].count, 1U);
-    EXPECT_EQ(all[4].by, 0U);
+    EXPECT_EQ(std::tuple(all[4].count, all[4].by), std::tuple(1U, 0U));
     const std::vector<ParetoPoint> other_points{
         {50, 100}, {40, 180}, {45, 120}, {39, 181}, {38, 150}};
     EXPECT_EQ(pareto_frontier(other_points, both_high), (Indices{0, 2, 1, 3}));
@@ -168,8 +167,7 @@ TEST(ParetoChart, AxesAsPeopleTypeThem) {
         const ChartAxes one = axes(text);
         EXPECT_EQ(one.x.name, "ttft:p99") << text;
         EXPECT_EQ(one.y.name, "output_throughput") << text;
-        EXPECT_EQ(one.x.better, Better::low);
-        EXPECT_EQ(one.y.better, Better::high);
+        EXPECT_EQ(std::tuple(one.x.better, one.y.better), std::tuple(Better::low, Better::high));
     }
     EXPECT_EQ(axes("errors:e2e:p50").y.name, "e2e:p50");
     EXPECT_EQ(axes("high:hits:low:tpot:p90").x.better, Better::high);
@@ -251,5 +249,4 @@ TEST(TableScreen, OneLineACellAndWhatIsLeftOut) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -2,12 +2,9 @@
 
 #include "cmd/runs/table.hpp"
 
-#include "cmd/flags/summary_values.hpp"
 #include "cmd/reading/compare_groups.hpp"
-#include "cmd/reading/why.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
-#include "cmd/report/summary_table.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
@@ -144,8 +141,7 @@ TEST_F(TableRuns, NamesThatAreAlikeGetTheFolderAbove) {
     put("x/run/summary.json", made_summary({}));
     put("y/run/summary.json", made_summary({}));
     ASSERT_EQ(read({"x/run", "y/run"}), "");
-    EXPECT_EQ(runs_[0].name, "x/run");
-    EXPECT_EQ(runs_[1].name, "y/run");
+    EXPECT_EQ(std::tuple(runs_[0].name, runs_[1].name), std::tuple("x/run", "y/run"));
 }
 
 TEST_F(TableRuns, ARunWithoutSummarySaysWhy) {
@@ -202,8 +198,7 @@ TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
     EXPECT_EQ(runs_[0].cell, "speed=1");
     EXPECT_EQ(runs_[0].label("gpu"), "h100");
     EXPECT_TRUE(runs_[0].counts());
-    EXPECT_EQ(runs_[1].outcome, "failed");
-    EXPECT_EQ(runs_[1].left_out, "no server");
+    EXPECT_EQ(std::tuple(runs_[1].outcome, runs_[1].left_out), std::tuple("failed", "no server"));
     // Its folder is gone; sweep.json keeps some figures.
     ASSERT_TRUE(runs_[2].summary);
     EXPECT_EQ(runs_[2].summary->root().find("p99_ttft_ms").as_double(), 7);
@@ -314,8 +309,7 @@ TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
                              made_run("fast", with_ttft(10, R"("speed":"2",)"))),
                      false);
     sort_cells(table, figure("ttft:p99"));
-    EXPECT_EQ(table.cells[0].name, "fast");
-    EXPECT_EQ(table.cells[1].name, "slow");
+    EXPECT_EQ(std::tuple(table.cells[0].name, table.cells[1].name), std::tuple("fast", "slow"));
     EXPECT_EQ(table.cells[2].name, "killed");
 }
 
@@ -519,5 +513,4 @@ TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -96,10 +96,9 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
         parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
                         "otel --block-size 32"));
     EXPECT_TRUE(options.logs.wanted);
-    EXPECT_EQ(options.logs.format, "otel");
-    EXPECT_EQ(options.logs.tokenizer, "t.json");
-    EXPECT_EQ(options.logs.salt_file, "s");
-    EXPECT_EQ(options.files.block_size, 32U);
+    EXPECT_EQ(std::tuple(options.logs.format, options.logs.tokenizer),
+              std::tuple("otel", "t.json"));
+    EXPECT_EQ(std::tuple(options.logs.salt_file, options.files.block_size), std::tuple("s", 32U));
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);
     EXPECT_TRUE(says(line.text, "driftless convert trace.jsonl -o"));
@@ -118,10 +117,8 @@ TEST(LikeOptions, TakeEverythingOrRefuse) {
     const LikeCommandLine line = parse_like_options(
         words_of("weka --trees 40 --users 8 --seed 3 --sessions open -o x.gz --to mooncake"));
     ASSERT_EQ(line.kind, LikeCommandLine::Kind::run) << line.text;
-    EXPECT_EQ(line.command.like.trees, 40U);
-    EXPECT_EQ(line.command.like.users, 8U);
-    EXPECT_EQ(line.command.like.seed, 3U);
-    EXPECT_EQ(line.command.out, "x.gz");
+    EXPECT_EQ(std::tuple(line.command.like.trees, line.command.like.users), std::tuple(40U, 8U));
+    EXPECT_EQ(std::tuple(line.command.like.seed, line.command.out), std::tuple(3U, "x.gz"));
     EXPECT_EQ(line.command.target, &mooncake_target);
     EXPECT_EQ(line.command.files.sessions, Sessions::open);
     EXPECT_EQ(parse_like_options({"--help"}).kind, LikeCommandLine::Kind::help);
@@ -219,15 +216,14 @@ std::string inspect_refusal(const std::vector<std::string>& arguments) {
     return line.text;
 }
 
-TEST(InspectOptions, HaveDefaultsAndTakeEverything) {
+TEST(InspectOptions, TakeEverythingOrAreRefused) {
     const InspectCommand command = inspect_parsed({"t.jsonl"});
     EXPECT_EQ(command.files.paths, std::vector<std::string>{"t.jsonl"});
     EXPECT_FALSE(command.each || command.plot || command.json);
     EXPECT_TRUE(command.inspect.block_sizes.empty());
     EXPECT_EQ(command.inspect.max_model_len, 0U);
     EXPECT_EQ(command.inspect.plan.seed, 0U);
-    EXPECT_EQ(command.token_bytes, 0U);
-    EXPECT_EQ(command.hash_block_report, "");
+    EXPECT_EQ(std::tuple(command.token_bytes, command.hash_block_report), std::tuple(0U, ""));
     const InspectCommand other_command =
         inspect_parsed(words_of("a b --format qwen --sessions open --lenient --start 1s --end 2m "
                                 "--limit 7 --seed 3 --block-sizes 512,1024 --kv-bytes 320k "
@@ -245,9 +241,6 @@ TEST(InspectOptions, HaveDefaultsAndTakeEverything) {
     EXPECT_TRUE(other_command.plot && other_command.json);
     EXPECT_EQ(other_command.hash_block_report, "r.json");
     EXPECT_TRUE(inspect_parsed({"a", "--each"}).each);
-}
-
-TEST(InspectOptions, AreRefusedWithARemedyAndHaveAHelp) {
     EXPECT_TRUE(says(inspect_refusal({}), "name a file, a directory or -"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "512,,1"}), "use 512,1024"));
     EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "0"}), "use 512,1024"));
@@ -267,5 +260,4 @@ TEST(InspectOptions, AreRefusedWithARemedyAndHaveAHelp) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -108,8 +108,7 @@ TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
     ASSERT_EQ(past.open().size(), 1u);
     EXPECT_EQ(past.open().at(1).fired_ns, 200);
     EXPECT_EQ(past.known_ns(), 2000);
-    EXPECT_EQ(past.client().chunks, 14);
-    EXPECT_EQ(past.client().seconds, 2u);
+    EXPECT_EQ(std::tuple(past.client().chunks, past.client().seconds), std::tuple(14, 2u));
     EXPECT_EQ(past.summary().figures().completed, 2u);
     EXPECT_EQ(files.value().requests.torn + files.value().fired.torn, 0u);
     // Cut at every byte: what is whole is read, the rest counted, and nothing is an error.
@@ -130,7 +129,7 @@ TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
     }
 }
 
-TEST(Past, NamesWhatIsWrong) {
+TEST(Past, NamesWhatIsWrongAndWhatHeldOpenRows) {
     const ScratchFolder folder;
     const auto why_of = [&](const char* name, const std::string& text) {
         for (const char* file : {"requests.jsonl", "fired.jsonl", "client.jsonl"}) {
@@ -150,11 +149,8 @@ TEST(Past, NamesWhatIsWrong) {
     EXPECT_TRUE(says(why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n"),
                      "row is out of range"));
     EXPECT_TRUE(says(why_of("client.jsonl", "{\"from_ns\":1}\n"), "to_ns is missing"));
-}
-
-// A row that was sent again left when it left the last time; one with a record is not open,
-// whichever line came first.
-TEST(Past, OpenRowsSayWhatHeldThem) {
+    // A row that was sent again left when it left the last time; one with a record is not open,
+    // whichever line came first.
     Past past(RunFacts{});
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
@@ -252,8 +248,7 @@ TEST_F(Lost, WhatNoFileTellsOfIsLost) {
     record(1, 1);
     record(2, 1, false);
     leave(3);
-    EXPECT_EQ(past_.left(), 2u);
-    EXPECT_EQ(past_.left_before(1), 1u);
+    EXPECT_EQ(std::tuple(past_.left(), past_.left_before(1)), std::tuple(2u, 1u));
     const Unrecorded lost = unrecorded_rows(facts_, past_, 17);
     EXPECT_EQ(lost.rows, 15u);
     EXPECT_TRUE(lost.all_known);
@@ -503,5 +498,4 @@ TEST(FinishedTrees, AreWholeInTheEnd) {
 }
 
 }  // namespace
-
 }  // namespace driftless

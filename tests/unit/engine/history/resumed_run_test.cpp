@@ -150,8 +150,7 @@ TEST(RemainingRows, WithoutMarksGoesByTheClock) {
     const RemainingRows remaining = remaining_rows(run.without_marks(), false);
     EXPECT_EQ(remaining.given_up.front(), 1u);
     EXPECT_EQ(remaining.given_up.back(), 21u);  // due at 2.1 s
-    EXPECT_EQ(sent(remaining).front(), 22u);
-    EXPECT_EQ(sent(remaining).back(), 58u);
+    EXPECT_EQ(std::tuple(sent(remaining).front(), sent(remaining).back()), std::tuple(22u, 58u));
     // A segment has not died before it began, whatever its files say.
     DeadRun of_segment(60);
     of_segment.record(0, 50 * ms);
@@ -213,8 +212,7 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
     EXPECT_EQ(values_of(records[0], "drift_ns, held_ns"), "7, 6");
     EXPECT_EQ(records[0].late_cause, LateCause::inflight);  // else it would be our own lateness
-    EXPECT_EQ(records[1].row, 40u);
-    EXPECT_EQ(records[1].due_ns, 300 * ms);
+    EXPECT_EQ(std::tuple(records[1].row, records[1].due_ns), std::tuple(40u, 300 * ms));
     EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
     // Rows that are not among the fired ones are counted by this text, on the screen as well.
     EXPECT_EQ(records[0].error, std::nullopt);
@@ -265,8 +263,7 @@ TEST(RemainingRowsOfSessions, GoOnBehindTheirRecords) {
     const RemainingRows rest = run.rest(true);
     EXPECT_EQ(sent(rest), (Rows{1, 2, 4, 5}));
     EXPECT_EQ(rest.positions, (Rows{1, 2, 4, 5}));
-    EXPECT_EQ(rest.earliest_ns[1], 55 * ms);
-    EXPECT_EQ(rest.earliest_ns[2], 60 * ms);
+    EXPECT_EQ(std::tuple(rest.earliest_ns[1], rest.earliest_ns[2]), std::tuple(55 * ms, 60 * ms));
     EXPECT_EQ(rest.earliest_ns[5], 324 * ms);
     Plan plan = run.plan;
     plan.rows = rest.send;
@@ -433,8 +430,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.trace_digest, 255u);
     EXPECT_EQ(facts.schedule_digest, std::uint64_t{1} << 63);
     EXPECT_FALSE(facts.prompts_digest.has_value());
-    EXPECT_EQ(facts.seed, 7u);
-    EXPECT_EQ(facts.info.run.trace_dependencies, 5u);
+    EXPECT_EQ(std::tuple(facts.seed, facts.info.run.trace_dependencies), std::tuple(7u, 5u));
     EXPECT_EQ(facts.cache_salt, "s");
     EXPECT_FALSE(facts.dataset_digest.has_value());
     EXPECT_EQ(facts.overhead.pre, 3u);
@@ -473,8 +469,7 @@ TEST(RunFacts, SaysHowItWasCalibratedInEachSchema) {
     const CalibrationFacts bar =
         with("\"drift_ns\"", R"("measured_ns":7,"taken_share":0.25,"drift_most_ns":9,)")
             .calibration;
-    EXPECT_EQ(bar.measured_ns, 7);
-    EXPECT_EQ(bar.taken_share, 0.25);
+    EXPECT_EQ(std::tuple(bar.measured_ns, bar.taken_share), std::tuple(7, 0.25));
     EXPECT_EQ(bar.limits.drift_most_ns, 9);
     EXPECT_EQ(read_alone(read_run_facts, replaced(run_json(), "\"wire_ns\"", "\"other\""))
                   .value()
@@ -532,9 +527,7 @@ constexpr const char* shard = R"({"index":1,"count":2,"from":"--shard","plan_row
 TEST(ShardFacts, AreReadOrRefusedAndTellTheClock) {
     EXPECT_FALSE(shard_of("null", "null").value());
     const ShardFacts facts = *shard_of(shard, "null").value();
-    EXPECT_EQ(facts.index, 1U);
-    EXPECT_EQ(facts.count, 2U);
-    EXPECT_EQ(facts.plan_rows, 9U);
+    EXPECT_EQ(std::tuple(facts.index, facts.count, facts.plan_rows), std::tuple(1U, 2U, 9U));
     EXPECT_FALSE(facts.clock);
     // Clocks move against each other during a run: what holds both exchanges is what is known.
     const auto clock_of = [](const std::string& clock) {
@@ -547,8 +540,7 @@ TEST(ShardFacts, AreReadOrRefusedAndTellTheClock) {
     EXPECT_EQ(both.offset_ns, 125);  // 90 to 160
     EXPECT_EQ(both.error_ns, 35);
     const std::optional<ShardClock> kernel = clock_of(R"({"before":null,"kernel_error_ns":7})");
-    EXPECT_EQ(kernel->error_ns, 7);
-    EXPECT_EQ(kernel->offset_ns, 0);
+    EXPECT_EQ(std::tuple(kernel->error_ns, kernel->offset_ns), std::tuple(7, 0));
     EXPECT_FALSE(clock_of(R"({"before":null,"after":null,"kernel_error_ns":null})"));
     // Shard 0 is what all others are compared with.
     const std::string host = R"({"role":"host","clock":{"before":null,"after":null,)"
@@ -603,5 +595,4 @@ TEST(ShardFacts, AMergedRunIsReadBack) {
 }
 
 }  // namespace
-
 }  // namespace driftless

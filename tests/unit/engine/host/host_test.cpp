@@ -9,9 +9,7 @@
 
 #include <thread>
 
-#include "engine/base/time.hpp"
 #include "engine/host/calibration.hpp"
-#include "engine/host/cpu_load.hpp"
 #include "engine/host/threads.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
@@ -215,8 +213,7 @@ class CpuPower : public testing::Test {
 
 TEST_F(CpuPower, IsUnknownInAVirtualMachine) {
     const PowerSettings settings = read_power_settings(1, root());
-    EXPECT_EQ(settings.governor, "");
-    EXPECT_EQ(settings.idle_state, "");
+    EXPECT_EQ(std::tuple(settings.governor, settings.idle_state), std::tuple("", ""));
     EXPECT_FALSE(settings.turbo);
 }
 
@@ -231,8 +228,7 @@ TEST_F(CpuPower, TakesTheDeepestStateThatIsNotDisabled) {
     }
     put("cpu1/cpufreq/scaling_governor", "powersave");
     const PowerSettings settings = read_power_settings(1, root());
-    EXPECT_EQ(settings.idle_state, "C6");
-    EXPECT_EQ(settings.idle_latency_us, 133);
+    EXPECT_EQ(std::tuple(settings.idle_state, settings.idle_latency_us), std::tuple("C6", 133));
     EXPECT_EQ(settings.governor, "powersave");
     EXPECT_EQ(read_power_settings(0, root()).idle_state, "") << "another CPU";
 }
@@ -279,10 +275,8 @@ TEST_F(Cgroup, TakesTheLeastOfAllGroupsAbove) {
     put("a/memory.max", "1000");
     put("a/b/memory.max", "max");
     const CgroupLimits limits = read_cgroup_limits("0::/a/b\n", root());
-    EXPECT_EQ(limits.cpus, 1.5);
-    EXPECT_EQ(limits.period_us, 100'000);
-    EXPECT_EQ(limits.tasks_left, 60);
-    EXPECT_EQ(limits.memory_bytes, 1000);
+    EXPECT_EQ(std::tuple(limits.cpus, limits.period_us), std::tuple(1.5, 100'000));
+    EXPECT_EQ(std::tuple(limits.tasks_left, limits.memory_bytes), std::tuple(60, 1000));
     EXPECT_TRUE(limits.known);
     EXPECT_FALSE(read_cgroup_limits("", root()).known);
 }
@@ -302,8 +296,7 @@ TEST_F(Cgroup, ReadsTheFirstVersionToo) {
     put("memory/docker/1/memory.limit_in_bytes", "4096");
     const CgroupLimits limits = read_cgroup_limits(
         "4:cpu,cpuacct:/docker/1\n3:pids:/docker/1\n5:memory:/docker/1\n0::/\n", root());
-    EXPECT_EQ(limits.cpus, 2.0);
-    EXPECT_EQ(limits.tasks_left, 0);
+    EXPECT_EQ(std::tuple(limits.cpus, limits.tasks_left), std::tuple(2.0, 0));
     EXPECT_EQ(limits.memory_bytes, 4096);
 }
 
@@ -321,25 +314,19 @@ std::uint32_t chosen(const std::vector<CpuLoad>& loads,
 }
 
 // Columns of proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.
-TEST(CpuLoad, ReadsTheKernelsLines) {
+TEST(CpuLoad, ReadsTheKernelsLinesAndTakesTheQuietest) {
     const std::vector<CpuLoad> loads = parse_cpu_loads(
         "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 40 5 6 7 8 100 100\ncpu17 10 0 0 90 0 0 0 0 0 0\n"
         "intr 55\ncpu3 1 1 1 1 1 1 1 1 1 1\n");
     ASSERT_EQ(loads.size(), 2u);
-    EXPECT_EQ(loads[0].cpu, 0u);
-    EXPECT_EQ(loads[0].busy, 27);
-    EXPECT_EQ(loads[0].ticks, 72);
-    EXPECT_EQ(loads[1].cpu, 17u);
-    EXPECT_EQ(loads[1].busy, 10);
+    EXPECT_EQ(std::tuple(loads[0].cpu, loads[0].busy, loads[0].ticks), std::tuple(0u, 27, 72));
+    EXPECT_EQ(std::tuple(loads[1].cpu, loads[1].busy), std::tuple(17u, 10));
     EXPECT_TRUE(parse_cpu_loads("").empty());
     const std::vector<CpuLoad> cut = parse_cpu_loads("cpu0");
     ASSERT_EQ(cut.size(), 1u);
     EXPECT_EQ(cut[0].ticks, 0);  // nothing is known of it: see the last test but one
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {cut[0], load(1, 9)}, {}).cpu, 1u);
-}
-
-// Beside a local server: not the last CPU where the server runs there.
-TEST(CpuLoad, TakesTheQuietestOfThisHostToo) {
+    // Beside a local server: not the last CPU where the server runs there.
     EXPECT_EQ(chosen({load(0, 0), load(1, 10)}), 0u);
     EXPECT_EQ(chosen({load(0, 10), load(1, 0)}), 1u);
     EXPECT_EQ(chosen({load(0, 9), load(1, 2), load(2, 9)}), 1u);
@@ -362,9 +349,9 @@ TEST(CpuLoad, TakesTheQuietestOfThisHostToo) {
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {}, {}).cpu, 1u);
     EXPECT_TRUE(says(choose_quiet_cpu({0, 1}, "\n", {}, {}).reason, "the last allowed"));
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {load(0, 0)}, {}).cpu, 1u);
-    const std::vector<CpuLoad> loads = sample_cpu_loads(1'000'000);
-    ASSERT_FALSE(loads.empty());
-    for (const CpuLoad& one : loads) {
+    const std::vector<CpuLoad> other_loads = sample_cpu_loads(1'000'000);
+    ASSERT_FALSE(other_loads.empty());
+    for (const CpuLoad& one : other_loads) {
         EXPECT_GE(one.ticks, 0);
         EXPECT_GE(one.busy, 0);
     }
@@ -520,5 +507,4 @@ TEST(Calibration, HoldsForItsHostEnginesAndPriority) {
 }
 
 }  // namespace
-
 }  // namespace driftless

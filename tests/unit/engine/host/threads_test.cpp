@@ -17,7 +17,6 @@
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
-
 namespace {
 
 /// The keeper's thread, among those of this process; 0: there is none.
@@ -226,8 +225,7 @@ TEST(Child, SaysHowItEndedAndGetsItsEnvironment) {
     EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
     Child killed = Child::start(shell("kill -9 $$")).value();
     const ChildEnd end = end_of(killed);
-    EXPECT_EQ(end.exit_code, -1);
-    EXPECT_EQ(end.signal, SIGKILL);
+    EXPECT_EQ(std::tuple(end.exit_code, end.signal), std::tuple(-1, SIGKILL));
     ChildCommand command = shell("");
     command.program = "/nowhere/at/all";
     const Result<Child> child = Child::start(command);
@@ -283,5 +281,4 @@ TEST(Child, EndsWithItsGroupAndItsOwner) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -80,10 +80,8 @@ std::optional<MeetMessage> read(const std::string& line) {
 TEST(MeetMessage, ReadsBackWhatItWritesAndCutsAReason) {
     MeetMessage hello{.hello = {MeetPhase::after, 2, 3, "1.0 \"x\"", "00ff", "abcd"}};
     const auto back = read(to_line(hello)).value();
-    EXPECT_EQ(back.hello.phase, MeetPhase::after);
-    EXPECT_EQ(back.hello.index, 2U);
-    EXPECT_EQ(back.hello.count, 3U);
-    EXPECT_EQ(back.hello.version, "1.0 \"x\"");
+    EXPECT_EQ(std::tuple(back.hello.phase, back.hello.index), std::tuple(MeetPhase::after, 2U));
+    EXPECT_EQ(std::tuple(back.hello.count, back.hello.version), std::tuple(3U, "1.0 \"x\""));
     EXPECT_EQ(back.hello.plan_digest, "abcd");
     MeetMessage tell{.kind = Kind::tell, .stamps = {1, INT64_MAX, 3, 0}};
     ASSERT_TRUE(read(to_line(tell)));
@@ -471,5 +469,4 @@ TEST_F(Meeting, StopsAtOnce) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -7,7 +7,6 @@
 #include "tests/unit/made.hpp"
 
 namespace driftless {
-
 namespace {
 
 using Times = std::vector<std::int64_t>;
@@ -139,8 +138,7 @@ TEST(Arrivals, TakeRowsInFileOrderAndTreesAsRecorded) {
     const Plan plan = arrived(rules, trace);
     EXPECT_EQ(dues(plan), (Times{0, ms, 2 * ms}));
     EXPECT_EQ(plan.rows[0].row, 2U);
-    EXPECT_EQ(plan.last_due_ns, 2 * ms);
-    EXPECT_EQ(plan.input_tokens, 303U);
+    EXPECT_EQ(std::tuple(plan.last_due_ns, plan.input_tokens), std::tuple(2 * ms, 303U));
     rules.duration_ns = 2 * ms;
     const Plan shorter = arrived(rules, trace);
     EXPECT_EQ(dues(shorter), (Times{0, ms}));
@@ -197,10 +195,8 @@ TEST(RateCurve, IsInvertedExactlyAlsoOfALine) {
     pauses.add(2, 10, 10);
     pauses.add(5, 0, 0);
     pauses.hold(1);
-    EXPECT_EQ(pauses.seconds_at(0), 4);
-    EXPECT_EQ(pauses.seconds_at(19.5), 5.95);
-    EXPECT_EQ(pauses.seconds_at(20), 11);
-    EXPECT_EQ(pauses.seconds_at(21), 12);
+    EXPECT_EQ(std::tuple(pauses.seconds_at(0), pauses.seconds_at(19.5)), std::tuple(4, 5.95));
+    EXPECT_EQ(std::tuple(pauses.seconds_at(20), pauses.seconds_at(21)), std::tuple(11, 12));
     RateCurve ending(0);
     ending.add(2, 10, 0);
     EXPECT_TRUE(ending.seconds_at(9.9));
@@ -262,5 +258,4 @@ TEST(UnitGaps, HaveTheirLawAndAreNumbered) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -63,9 +63,9 @@ void add_row(Trace& trace, Random& random, const Kind& kind) {
         chain = chain * 3 + pick + 1;
         ids.push_back((kind.chained ? chain : pick) << kind.shift);
     }
-    TraceRow row{.name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces))};
-    row.input_length = static_cast<std::uint32_t>(1 + random.below(blocks * 16 + 20));
-    row.output_length = 1;
+    TraceRow row{.input_length = static_cast<std::uint32_t>(1 + random.below(blocks * 16 + 20)),
+                 .output_length = 1,
+                 .name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces))};
     append_row(trace, row, ids);
 }
 
@@ -229,8 +229,7 @@ TEST(SystemBlocks, AreTheDeclaredOnes) {
     tree.trace.dependencies.push_back({1, 0, Trigger::completion, 0});
     EXPECT_EQ(tree.blocks(), (Blocks{3, 3, 3}));
     const SystemBlocks found = system_blocks(tree.trace, make_plan(tree.trace, {}).value());
-    EXPECT_EQ(found.rows, 3u);
-    EXPECT_EQ(found.most, 3u);
+    EXPECT_EQ(std::tuple(found.rows, found.most), std::tuple(3u, 3u));
 }
 
 // Hits in the server's own blocks: the shared part of a trace's block counts, in whole blocks of
@@ -344,5 +343,4 @@ TEST(ServerForecast, IsBounded) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -182,23 +182,18 @@ TEST(RealTraces, AzureCodeOf2023) {
     EXPECT_EQ(trace.bytes, 320'117U);
     ASSERT_EQ(trace.rows.size(), 8'819U);
     EXPECT_NEAR(static_cast<double>(trace.rows.back().at_ns) / 1e9, 3435.95, 0.005);
-    EXPECT_EQ(trace.rows_unsorted, 0U);
-    EXPECT_EQ(trace.zero_outputs, 0U);
+    EXPECT_EQ(std::tuple(trace.rows_unsorted, trace.zero_outputs), std::tuple(0U, 0U));
     EXPECT_EQ(trace.rows.front().input_length, 4808U);
     EXPECT_EQ(trace.rows.back().input_length, 549U);
     EXPECT_EQ(trace.rows.back().output_length, 173U);
     const Lengths input = lengths_of(trace, &TraceRow::input_length);
-    EXPECT_EQ(input.sorted.front(), 3U);
-    EXPECT_EQ(input.at(50), 1469U);
-    EXPECT_EQ(input.at(90), 5194U);
-    EXPECT_EQ(input.at(99), 7436U);
+    EXPECT_EQ(std::tuple(input.sorted.front(), input.at(50)), std::tuple(3U, 1469U));
+    EXPECT_EQ(std::tuple(input.at(90), input.at(99)), std::tuple(5194U, 7436U));
     EXPECT_EQ(input.sorted.back(), 7437U);
     EXPECT_NEAR(input.mean, 2047.8, 0.05);
     const Lengths output = lengths_of(trace, &TraceRow::output_length);
-    EXPECT_EQ(output.sorted.front(), 6U);
-    EXPECT_EQ(output.at(50), 13U);
-    EXPECT_EQ(output.at(90), 55U);
-    EXPECT_EQ(output.at(99), 252U);
+    EXPECT_EQ(std::tuple(output.sorted.front(), output.at(50)), std::tuple(6U, 13U));
+    EXPECT_EQ(std::tuple(output.at(90), output.at(99)), std::tuple(55U, 252U));
     EXPECT_EQ(output.sorted.back(), 1899U);
     EXPECT_NEAR(output.mean, 27.9, 0.05);
 }
@@ -286,12 +281,9 @@ void add_step(const Trace& trace, const TraceRow& before, const TraceRow& row, S
 // of a conversation begins with its first id. Counted by another program from the files.
 TEST_F(RealConversations, HaveIdsThatArePrefixes) {
     const Trace trace = read(shared("weka"), Sessions::open).sound();
-    EXPECT_EQ(trace.files.size(), 12U);
-    EXPECT_EQ(trace.name_spaces, 12U);
-    EXPECT_EQ(trace.rows.size(), 663U);
-    EXPECT_EQ(trace.ids.size(), 869'388U);
-    EXPECT_EQ(trace.zero_outputs, 1U);
-    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(std::tuple(trace.files.size(), trace.name_spaces), std::tuple(12U, 12U));
+    EXPECT_EQ(std::tuple(trace.rows.size(), trace.ids.size()), std::tuple(663U, 869'388U));
+    EXPECT_EQ(std::tuple(trace.zero_outputs, trace.unknown_keys), std::tuple(1U, 0U));
     EXPECT_EQ(trace.rows.back().at_ns, 22'423'000'000'000);
     Steps steps;
     std::size_t whole = 0;
@@ -339,5 +331,4 @@ TEST_F(RealConversations, TellAgentsInOneLineApart) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -39,9 +39,7 @@ TEST(Admission, LeavesOutWholeTreesThatDoNotFit) {
     const AdmissionFigures figures = admit({.context_max = 100, .trees_max = {}}, trace);
     EXPECT_EQ(kept_rows(trace), (std::vector<std::uint32_t>{0, 2, 3, 5}));
     EXPECT_EQ(trace.dependencies.size(), 2U);
-    EXPECT_EQ(figures.families, 3U);
-    EXPECT_EQ(figures.too_long, 1U);
-    EXPECT_EQ(figures.kept, 2U);
+    EXPECT_EQ(std::tuple(figures.families, figures.too_long, figures.kept), std::tuple(3U, 1U, 2U));
     // Filter, then cap.
     Trace capped = sessions_of({200, 50, 50});
     admit({.context_max = 100, .trees_max = 1}, capped);
@@ -170,10 +168,8 @@ TEST(Families, FollowSessionsDependenciesAndPrefixes) {
 TEST(Sample, KeepsWholeSessionsBySeed) {
     Trace trace = sessions_trace(20, 5);
     const LoadFigures figures = load(LoadOptions{.sample = parse_share("0.3").value()}, trace);
-    EXPECT_EQ(figures.families, 20U);
-    EXPECT_EQ(figures.families_sampled, 6U);
-    EXPECT_EQ(figures.rows_read, 100U);
-    EXPECT_EQ(figures.rows_sampled, 30U);
+    EXPECT_EQ(std::tuple(figures.families, figures.families_sampled), std::tuple(20U, 6U));
+    EXPECT_EQ(std::tuple(figures.rows_read, figures.rows_sampled), std::tuple(100U, 30U));
     std::map<std::uint32_t, int> turns;
     for (const TraceRow& row : trace.rows) {
         ++turns[row.session];
@@ -204,8 +200,7 @@ TEST(Replicate, CopiesShareNothing) {
     trace.kept.assign(12, "{}");
     const std::uint64_t once = expected_hits(trace);
     EXPECT_EQ(load(LoadOptions{.copies = 3}, trace).copies, 3U);
-    EXPECT_EQ(trace.rows.size(), 36U);
-    EXPECT_EQ(trace.ids.size(), 24U);
+    EXPECT_EQ(std::tuple(trace.rows.size(), trace.ids.size()), std::tuple(36U, 24U));
     EXPECT_EQ(trace.name_spaces, 3U);
     EXPECT_EQ(indices(trace).size(), 36U);
     EXPECT_EQ(*indices(trace).rbegin(), 35U);
@@ -215,14 +210,12 @@ TEST(Replicate, CopiesShareNothing) {
     }));
     for (const TraceRow& row : trace.rows) {
         const std::uint32_t copy = trace.copy_of(row);
-        EXPECT_EQ(row.name_space, copy);
-        EXPECT_EQ(row.session / 3, copy);
+        EXPECT_EQ(std::tuple(row.name_space, row.session / 3), std::tuple(copy, copy));
         EXPECT_EQ(trace.sessions[row.session], "s" + std::to_string(row.index % 12 % 3) +
                                                    (copy == 0 ? "" : "#" + std::to_string(copy)));
         EXPECT_EQ(trace.kept_of(row), "{}");
         for (const Dependency& one : trace.dependencies_of(row)) {
-            EXPECT_EQ(one.on / 12, copy);
-            EXPECT_EQ(one.row - one.on, 3U);
+            EXPECT_EQ(std::tuple(one.on / 12, one.row - one.on), std::tuple(copy, 3U));
         }
     }
 }
@@ -254,7 +247,7 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
 }
 
 // Copies by rows follow each other a mean gap apart, as many as are needed.
-TEST(Replicate, FollowsItselfAndCopiesTheSample) {
+TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     for (const auto& [rows, copies] : {std::pair(3U, 1U), {4U, 1U}, {5U, 2U}, {9U, 3U}}) {
         Trace trace = sessions_trace(1, 4);  // a row a second
         EXPECT_EQ(load(LoadOptions{.copies = Copies(1, rows)}, trace).copies, copies);
@@ -266,11 +259,9 @@ TEST(Replicate, FollowsItselfAndCopiesTheSample) {
     }
     // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
     Trace trace = sessions_trace(10, 3);
-    LoadOptions options{.copies = 2};
-    options.sample = parse_share("0.2").value();
+    LoadOptions options{.sample = parse_share("0.2").value(), .copies = 2};
     load(options, trace);
-    EXPECT_EQ(trace.rows.size(), 12U);
-    EXPECT_EQ(trace.copy_rows, 30U);
+    EXPECT_EQ(std::tuple(trace.rows.size(), trace.copy_rows), std::tuple(12U, 30U));
     std::set<std::uint32_t> first;
     std::set<std::uint32_t> second_copy;
     for (const std::uint32_t index : indices(trace)) {
@@ -280,11 +271,8 @@ TEST(Replicate, FollowsItselfAndCopiesTheSample) {
     // What would not fit the numbers of rows is refused.
     EXPECT_EQ(apply_load(LoadOptions{.copies = 1'000'000}, sessions_trace(1, 5000)).error().code,
               ErrorCode::out_of_range);
-}
-
-// --spread takes each copy by itself: every row stays within the gap of its own grid.
-TEST(Replicate, IsSpreadCopyByCopy) {
-    Trace trace = sessions_trace(4, 3);
+    // --spread takes each copy by itself: every row stays within the gap of its own grid.
+    trace = sessions_trace(4, 3);
     for (TraceRow& row : trace.rows) {
         row.at_ns = row.index / 4 * 3 * second;  // 4 rows every 3 s
     }
@@ -448,7 +436,7 @@ TEST(Like, KeepsBlocksAndPicksOneTreeOfEachPart) {
     EXPECT_GE(*again.rbegin(), "chat-2#1");
 }
 
-TEST(Like, GoesByRateLengthAndUsers) {
+TEST(Like, GoesByRateLengthUsersAndSeed) {
     const Trace trace = made_trace("random --rows 2000 --rate 10");
     const LikeTrace fast = like(trace, LikeOptions{.per_second = 30});
     EXPECT_NEAR(static_cast<double>(fast.trace.rows.size()), 6000, 300);
@@ -472,14 +460,11 @@ TEST(Like, GoesByRateLengthAndUsers) {
         }
         EXPECT_LE(live, 3);
     }
-}
-
-TEST(Like, IsSeededAndRefusesWhatItCannotLayOut) {
-    const Trace trace = made_trace(chats);
+    const Trace other_trace = made_trace(chats);
     LikeOptions options;
     const auto begins = [&](std::uint64_t seed) {
         options.seed = seed;
-        return members_of(like(trace, options).trace.rows, &TraceRow::at_ns);
+        return members_of(like(other_trace, options).trace.rows, &TraceRow::at_ns);
     };
     EXPECT_EQ(begins(1), begins(1));
     EXPECT_NE(begins(1), begins(2));
@@ -527,5 +512,4 @@ TEST(Like, KeepsTheHitRatesOfRealTraces) {
 }
 
 }  // namespace
-
 }  // namespace driftless

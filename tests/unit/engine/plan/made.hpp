@@ -5,7 +5,6 @@
 #include "cmd/flags/synth_values.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

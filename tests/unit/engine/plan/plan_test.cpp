@@ -45,7 +45,7 @@ Plan plan_of(const Trace& trace, const PlanOptions& options = {}) {
     return make_plan(trace, options).value();
 }
 
-TEST(DualFire, SendsEachRowToBothSidesAtOneInstant) {
+TEST(DualFire, SendsEachRowToBothSidesInABalancedOrder) {
     const Trace trace = trace_of(30);
     const Plan plan = plan_of(trace);
     const Plan dual = dual_plan(trace, plan, 7).value();
@@ -63,16 +63,12 @@ TEST(DualFire, SendsEachRowToBothSidesAtOneInstant) {
         EXPECT_NE(second.side, Side::none);
         EXPECT_EQ(first.side, first_side(7, trace.rows[first.row].index));
     }
-    EXPECT_EQ(dual.burst_rows_max, 6u);
-    EXPECT_EQ(dual.input_tokens, 2 * 30 * 40u);
+    EXPECT_EQ(std::tuple(dual.burst_rows_max, dual.input_tokens), std::tuple(6u, 2 * 30 * 40u));
     EXPECT_EQ(dual.output_tokens, 2 * 30 * 5u);
     EXPECT_EQ(dual.foretold.cached_tokens, 2 * plan.foretold.cached_tokens);
     EXPECT_EQ(dual.last_due_ns, plan.last_due_ns);
-}
-
-// Of two neighbours in the file one begins with a and the other with b; which is a fair coin: of
-// 10,000 tosses 5,000, give or take 4 standard deviations of 50.
-TEST(DualFire, DrawsABalancedOrderOfTheRowsOwn) {
+    // Of two neighbours in the file one begins with a and the other with b; which is a fair coin:
+    // of 10,000 tosses 5,000, give or take 4 standard deviations of 50.
     int heads = 0;
     for (std::uint32_t pair = 0; pair < 10'000; ++pair) {
         EXPECT_NE(first_side(3, 2 * pair), first_side(3, 2 * pair + 1));
@@ -85,7 +81,6 @@ TEST(DualFire, DrawsABalancedOrderOfTheRowsOwn) {
     }
     EXPECT_NEAR(same, 5'000, 200);
     // A row keeps its order, whatever is selected beside it.
-    const Trace trace = trace_of(30);
     PlanOptions late{.start_ns = 3'000'000};
     const Plan all = dual_plan(trace, plan_of(trace), 7).value();
     const Plan some = dual_plan(trace, plan_of(trace, late), 7).value();
@@ -187,10 +182,8 @@ TEST(Speed, IsTheFractionOfItsDecimalOrRefused) {
 TEST(Plan, TakesEveryRowOfItsWindowAtItsInstant) {
     const Plan plan = plan_of(trace_at({0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}));
     EXPECT_EQ(dues(plan), (Dues{0, 0, 3000 * ms, 3000 * ms, 3000 * ms, 5999 * ms}));
-    EXPECT_EQ(plan.burst_rows_max, 3U);
-    EXPECT_EQ(plan.rows_outside, 0U);
-    EXPECT_EQ(plan.input_tokens, 600U);
-    EXPECT_EQ(plan.output_tokens, 60U);
+    EXPECT_EQ(std::tuple(plan.burst_rows_max, plan.rows_outside), std::tuple(3U, 0U));
+    EXPECT_EQ(std::tuple(plan.input_tokens, plan.output_tokens), std::tuple(600U, 60U));
     EXPECT_EQ(plan.last_due_ns, 5999 * ms);
     for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
         EXPECT_EQ(plan.rows[i].row, i);
@@ -199,8 +192,7 @@ TEST(Plan, TakesEveryRowOfItsWindowAtItsInstant) {
     PlanOptions options{.start_ns = 10, .end_ns = 30};
     const Plan other_plan = plan_of(trace_at({0, 9, 10, 20, 29, 30, 31}), options);
     EXPECT_EQ(dues(other_plan), (Dues{0, 10, 19}));
-    EXPECT_EQ(other_plan.rows[0].row, 2U);
-    EXPECT_EQ(other_plan.rows_outside, 4U);
+    EXPECT_EQ(std::tuple(other_plan.rows[0].row, other_plan.rows_outside), std::tuple(2U, 4U));
     // Window, then limit, then duration, in this order.
     PlanOptions limited{.speed = {2, 1}, .start_ns = 10, .limit = 3};
     EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), limited)), (Dues{0, 5, 10}));
@@ -229,8 +221,7 @@ TEST(Plan, SpreadsInsideTheGapsWithADigest) {
     const Trace trace = trace_at(instants);
     PlanOptions options{.spread = true};
     const Plan plan = plan_of(trace, options);
-    EXPECT_EQ(plan.rows[0].due_ns, 0);
-    EXPECT_EQ(plan.burst_rows_max, 1U);
+    EXPECT_EQ(std::tuple(plan.rows[0].due_ns, plan.burst_rows_max), std::tuple(0, 1U));
     EXPECT_EQ(dues(plan), dues(plan_of(trace, options))) << "same seed, same plan";
     for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
         EXPECT_EQ(plan.rows[i].row, i) << "file order";
@@ -459,8 +450,7 @@ TEST(Shares, KeepTreesAndBothRequestsOfARow) {
         EXPECT_EQ(shares[0], shares[1]) << row;
         ++rows[shares[0]];
     }
-    EXPECT_EQ(rows[0], 17);
-    EXPECT_EQ(rows[2], 16);
+    EXPECT_EQ(std::tuple(rows[0], rows[2]), std::tuple(17, 16));
 }
 
 TEST(Shares, AreAtLeastTwoAndNumberAllPlaces) {
@@ -502,5 +492,4 @@ TEST(Shares, AreAtLeastTwoAndNumberAllPlaces) {
 }
 
 }  // namespace
-
 }  // namespace driftless

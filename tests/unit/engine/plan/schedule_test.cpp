@@ -34,8 +34,7 @@ using Requests = std::vector<std::uint32_t>;
 TEST(Schedule, TakesRowsInTheirOrder) {
     const Plan plan;
     Schedule schedule(plan);
-    EXPECT_EQ(schedule.peek(), nullptr);
-    EXPECT_EQ(schedule.left(), 0u);
+    EXPECT_EQ(std::tuple(schedule.peek(), schedule.left()), std::tuple(nullptr, 0u));
     EXPECT_TRUE(schedule.over());
     EXPECT_FALSE(schedule.within(Lookahead::arming, INT64_MAX));
     const Plan other_plan = plan_of({0, 10, 30});
@@ -140,5 +139,4 @@ TEST(Schedule, IsOverWhenEveryRowHasItsEndAndPlayedOnceMore) {
 }
 
 }  // namespace
-
 }  // namespace driftless

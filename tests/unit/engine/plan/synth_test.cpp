@@ -137,10 +137,8 @@ TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
         EXPECT_TRUE(row.ids.empty());
     }
     // floor(7.5) .. ceil(12.5), and floor(3.75) .. ceil(6.25)
-    EXPECT_EQ(inputs.begin()->first, 7U);
-    EXPECT_EQ(inputs.rbegin()->first, 13U);
-    EXPECT_EQ(outputs.begin()->first, 3U);
-    EXPECT_EQ(outputs.rbegin()->first, 7U);
+    EXPECT_EQ(std::tuple(inputs.begin()->first, inputs.rbegin()->first), std::tuple(7U, 13U));
+    EXPECT_EQ(std::tuple(outputs.begin()->first, outputs.rbegin()->first), std::tuple(3U, 7U));
     for (const auto& [length, count] : inputs) {
         EXPECT_NEAR(count, 5000 / 7.0, 5 * std::sqrt(5000 / 7.0)) << length;
     }
@@ -170,7 +168,7 @@ std::map<std::uint64_t, int> groups_of(const std::vector<SynthRow>& rows) {
     return groups;
 }
 
-TEST(PrefixRows, ShareTheirPrefixAndNothingElse) {
+TEST(PrefixRows, ShareTheirPrefixAsTheirGroupsAllow) {
     const auto rows = made_rows("prefix --rows 103 --groups 10 --prefix 64 --suffix 40");
     std::set<std::uint64_t> suffixes;
     for (const SynthRow& row : rows) {
@@ -188,20 +186,18 @@ TEST(PrefixRows, ShareTheirPrefixAndNothingElse) {
     for (const auto& [first, count] : groups) {
         EXPECT_EQ(count, first / 4 < 3 ? 11 : 10);  // 103 rows: three groups have one more
     }
-}
-
-TEST(PrefixRows, HitWhatTheirGroupsAllowByZipf) {
     // vllm's prefix repetition: all rows of a group but the first hit its prefix.
     const Trace trace = made_trace("prefix --rows 1000 --groups 10 --prefix 256 --suffix 256");
     EXPECT_EQ(make_plan(trace, {}).value().foretold.cached_tokens, 990U * 256);
-    const auto rows = made_rows("prefix --rows 9 --groups 3 --prefix 16 --popularity ordered");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        EXPECT_EQ(rows[i].ids[0], i / 3);
+    const auto third_rows =
+        made_rows("prefix --rows 9 --groups 3 --prefix 16 --popularity ordered");
+    for (std::size_t i = 0; i < third_rows.size(); ++i) {
+        EXPECT_EQ(third_rows[i].ids[0], i / 3);
     }
     constexpr int count = 20'000;
     const auto other_rows =
         made_rows("prefix --rows 20000 --groups 50 --prefix 16 --suffix 1 --popularity zipf:1.1");
-    auto groups = groups_of(other_rows);
+    auto other_groups = groups_of(other_rows);
     double sum = 0;
     for (int rank = 1; rank <= 50; ++rank) {
         sum += std::pow(rank, -1.1);
@@ -210,7 +206,7 @@ TEST(PrefixRows, HitWhatTheirGroupsAllowByZipf) {
     double wanted = 0;
     double greatest = 0;
     for (int rank = 1; rank <= 50; ++rank) {
-        drawn += groups[static_cast<std::uint64_t>(rank - 1)];
+        drawn += other_groups[static_cast<std::uint64_t>(rank - 1)];
         wanted += std::pow(rank, -1.1) / sum;
         greatest = std::max(greatest, std::abs(drawn / count - wanted));
     }
@@ -318,10 +314,8 @@ TEST(SynthText, IsThatOfItsSeedAndReadAsItWasMade) {
     const std::string line = "agents --trees 5 --turns 8 --spawn 0.3 --gap exponential:2s";
     const auto rows = made_rows(line);
     const Trace trace = made_trace(line);
-    EXPECT_EQ(trace.format, "canonical");
-    EXPECT_EQ(trace.block_size, 16U);
-    EXPECT_EQ(trace.tail_rule, TailRule::floor);
-    EXPECT_EQ(trace.rows_unsorted, 0U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("canonical", 16U));
+    EXPECT_EQ(std::tuple(trace.tail_rule, trace.rows_unsorted), std::tuple(TailRule::floor, 0U));
     ASSERT_EQ(trace.rows.size(), rows.size());
     std::size_t waits = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -454,8 +448,7 @@ TEST(TreeRows, KeepToTheirNumberAndSumUpAFullContext) {
     for (const SynthRow& row : rows) {
         at_a_time[row.at_ns] += row.turn == 1 && row.session != "agent-0" ? 1 : 0;
     }
-    EXPECT_EQ(at_a_time[500'000'000], 4);
-    EXPECT_EQ(at_a_time[1'000'000'000], 4);
+    EXPECT_EQ(std::tuple(at_a_time[500'000'000], at_a_time[1'000'000'000]), std::tuple(4, 4));
     EXPECT_EQ(at_a_time[1'500'000'000], 2);
     EXPECT_EQ(rows.back().session, "agent-0");
     EXPECT_EQ(rows.back().waits.size(), 11U);
@@ -502,5 +495,4 @@ TEST(TreeRows, FanOutFromOnePromptAndComeBackLater) {
 }
 
 }  // namespace
-
 }  // namespace driftless

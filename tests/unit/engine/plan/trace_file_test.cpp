@@ -8,10 +8,7 @@
 
 #include "cmd/trace/read_logs.hpp"
 #include "engine/history/past.hpp"
-#include "engine/plan/files.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/prompt/corpus.hpp"
-#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"
@@ -268,14 +265,12 @@ TEST(TraceFile, ReadsUntidyTextSeveralFilesAndTheSample) {
     const std::string line =
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
     const Trace trace = read_text("\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line).sound();
-    EXPECT_EQ(trace.rows.size(), 2U);
-    EXPECT_EQ(trace.rows[1].line, 4U);
+    EXPECT_EQ(std::tuple(trace.rows.size(), trace.rows[1].line), std::tuple(2U, 4U));
     // Several files are one trace with a namespace each, and a note says so.
     const FilesRead got =
         read({data("compressed/three.jsonl.gz"), data("compressed/three.jsonl.xz")});
     ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 6U);
-    EXPECT_EQ(got.trace.name, "three+1");
+    EXPECT_EQ(std::tuple(got.trace.rows.size(), got.trace.name), std::tuple(6U, "three+1"));
     std::set<std::uint32_t> name_spaces;
     for (const TraceRow& row : got.trace.rows) {
         name_spaces.insert(row.name_space);
@@ -292,8 +287,7 @@ TEST(TraceFile, ReadsUntidyTextSeveralFilesAndTheSample) {
                   "have ids",
                   "span 11.750 s, 240 rows, 20.43/s, max 9 rows at one instant"}));
     const Plan plan = make_plan(other_got.trace, {}).value();
-    EXPECT_EQ(plan.input_tokens, 508'352U);
-    EXPECT_EQ(plan.output_tokens, 15'239U);
+    EXPECT_EQ(std::tuple(plan.input_tokens, plan.output_tokens), std::tuple(508'352U, 15'239U));
     EXPECT_EQ(plan.foretold.cached_tokens, 257'536U);
     EXPECT_EQ(plan.burst_rows_max, 9U);
 }
@@ -330,17 +324,14 @@ TEST(TraceFile, ReadsTheConversationHour) {
     }
     const FilesRead got = read({path});
     ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 12'031U);
-    EXPECT_EQ(got.trace.bytes, 3'029'533U);
+    EXPECT_EQ(std::tuple(got.trace.rows.size(), got.trace.bytes), std::tuple(12'031U, 3'029'533U));
     EXPECT_EQ(got.trace.ids.size(), 288'500U);
-    EXPECT_EQ(got.trace.rows_unsorted, 0U);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(std::tuple(got.trace.rows_unsorted, got.trace.unknown_keys), std::tuple(0U, 0U));
     EXPECT_TRUE(got.has_note("span 3536.999 s, 12031 rows, 3.40/s, max 28 rows at one instant"));
 
     const Plan plan = make_plan(got.trace, {}).value();
     EXPECT_EQ(plan.input_tokens, 144'793'823U);
-    EXPECT_EQ(plan.output_tokens, 4'122'048U);
-    EXPECT_EQ(plan.burst_rows_max, 28U);
+    EXPECT_EQ(std::tuple(plan.output_tokens, plan.burst_rows_max), std::tuple(4'122'048U, 28U));
     EXPECT_EQ(plan.last_due_ns, 3'536'999'000'000);
 
     // Published: 36.64 % of blocks and 37.36 % of tokens, partial tails and last tokens included.
@@ -541,7 +532,7 @@ std::vector<std::string> beginnings() {
 }
 
 // However a file begins, a read that fails is an error, after what could be decoded before.
-TEST(BrokenReads, AreNoEndOfFileAndRefuseATrace) {
+TEST(BrokenReads, AreNoEndOfFileAndRefuseWhateverIsRead) {
     for (const std::string& begin : beginnings()) {
         const FailingInput input(begin);
         InputSource source = InputSource::open("-").value();
@@ -560,21 +551,18 @@ TEST(BrokenReads, AreNoEndOfFileAndRefuseATrace) {
     EXPECT_FALSE(read_trace({.paths = {"-"}}, trace, errors, notes));
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(to_text(errors.list[0]), "standard input: " + again);
-}
-
-TEST(BrokenReads, RefuseLogsTokenizersAndDatasets) {
-    const FailingInput input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
-                             "\n");
+    const FailingInput third_input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
+                                   "\n");
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
     Result<KeyedHash> hash = KeyedHash::create("0123456789abcdef");
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    EXPECT_FALSE(
-        read_logs({.paths = {"-"}}, tokenizer.value(), hash.value(), trace, errors, notes));
-    ASSERT_EQ(errors.list.size(), 1U);
-    EXPECT_EQ(to_text(errors.list[0]),
+    Trace other_trace;
+    InputErrors other_errors;
+    std::vector<std::string> other_notes;
+    EXPECT_FALSE(read_logs({.paths = {"-"}}, tokenizer.value(), hash.value(), other_trace,
+                           other_errors, other_notes));
+    ASSERT_EQ(other_errors.list.size(), 1U);
+    EXPECT_EQ(to_text(other_errors.list[0]),
               "standard input: cannot be read: " + again + "; repair the file");
     std::string other_why;
     {
@@ -695,5 +683,4 @@ TEST_F(Forbidden, OutputNeedsRoom) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -452,8 +452,7 @@ TEST(IdleCaps, OfOneTreeLeaveTheOthersAndComeFirst) {
     const UserPlay moved = play_users(both, capped(2, {}, 10));
     EXPECT_EQ(moved.due_ns(1), one_ms + 10 * second_ns);
     EXPECT_EQ(moved.due_ns(3), 2 * one_ms + 20 * second_ns) << "13 s behind, cut again";
-    EXPECT_EQ(moved.idle.system_jumps, 2u);
-    EXPECT_EQ(moved.idle.tree_jumps, 0u);
+    EXPECT_EQ(std::tuple(moved.idle.system_jumps, moved.idle.tree_jumps), std::tuple(2u, 0u));
     // First each tree is capped, then the system: 30 and 12 become 8 and 8, and 5 and 5.
     UserCorpus other_corpus;
     other_corpus.chain(0, 2, 30 * second_ns).chain(1, 2, 12 * second_ns);
@@ -532,8 +531,7 @@ TEST(Failures, EndTheTreeOrAreContinuedBehind) {
     const UserPlay play = play_users(corpus, some_users(1), failing(1, 99));
     EXPECT_EQ(play.sent.size(), 4u);
     ASSERT_EQ(play.dropped.size(), 1u);
-    EXPECT_EQ(play.dropped[0].row, 3u);
-    EXPECT_EQ(play.dropped[0].failed_row, 1u);
+    EXPECT_EQ(std::tuple(play.dropped[0].row, play.dropped[0].failed_row), std::tuple(3u, 1u));
     EXPECT_EQ(play.due_ns(4), 7 * one_ms);
     UserCorpus other_corpus;
     other_corpus.chain(0, 3, 5 * one_ms);
@@ -618,10 +616,8 @@ TEST(Failures, EndWithTheTimeAndPauseBetweenTrees) {
     const UserPlay play = play_users(other_corpus, some_users(1),
                                      [](const Due& due) { return TurnEnd(due.row >= 3); });
     ASSERT_EQ(play.sent.size(), 6u);
-    EXPECT_EQ(play.due_ns(1), 101 * one_ms);
-    EXPECT_EQ(play.due_ns(2), 302 * one_ms);
-    EXPECT_EQ(play.due_ns(3), 703 * one_ms);
-    EXPECT_EQ(play.due_ns(4), 704 * one_ms);
+    EXPECT_EQ(std::tuple(play.due_ns(1), play.due_ns(2)), std::tuple(101 * one_ms, 302 * one_ms));
+    EXPECT_EQ(std::tuple(play.due_ns(3), play.due_ns(4)), std::tuple(703 * one_ms, 704 * one_ms));
     EXPECT_EQ(play.due_ns(5), 705 * one_ms);
 }
 
@@ -690,5 +686,4 @@ TEST(UserRules, TellOnceWhatIsToBeArmed) {
 }
 
 }  // namespace
-
 }  // namespace driftless

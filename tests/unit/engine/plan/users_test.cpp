@@ -6,7 +6,6 @@
 #include "tests/unit/engine/plan/user_play.hpp"
 
 namespace driftless {
-
 namespace {
 
 // Sessions of so many turns each, 1 ms apart, one wholly behind the other in the file.
@@ -46,8 +45,7 @@ TEST(Users, PlayOneTreeEach) {
         });
         EXPECT_LE(live, 2) << session;
     }
-    EXPECT_EQ(lives[0].first, 0);
-    EXPECT_EQ(lives[1].first, 0);
+    EXPECT_EQ(std::tuple(lives[0].first, lives[1].first), std::tuple(0, 0));
     EXPECT_EQ(lives[2].first, lives[1].second) << "the next begins when one has ended";
     EXPECT_EQ(lives[3].first, lives[2].second);
     EXPECT_EQ(lives[4].first, lives[0].second);
@@ -184,8 +182,7 @@ TEST(Users, GoOnBehindATreeThatFailsUntilAStop) {
     std::uint32_t dropped = 0;
     while (const std::optional<Due> due = schedule.dropped()) {
         EXPECT_EQ(schedule.peek(), nullptr) << "the tree has not ended yet";
-        EXPECT_EQ(due->failed_row, 0u);
-        EXPECT_EQ(due->user, 0u);
+        EXPECT_EQ(std::tuple(due->failed_row, due->user), std::tuple(0u, 0u));
         schedule.take_dropped();
         schedule.ended(*due, 60, false);
         ++dropped;
@@ -370,8 +367,7 @@ TEST(SingleRows, AreTakenByWhoeverIsFree) {
     std::int64_t now_ns = 0;
     for (std::uint32_t row = 1; row < 6; ++row) {
         const Due due = schedule.take();
-        EXPECT_EQ(due.row, row);
-        EXPECT_EQ(due.due_ns, now_ns);
+        EXPECT_EQ(std::tuple(due.row, due.due_ns), std::tuple(row, now_ns));
         schedule.fired(due, now_ns);
         EXPECT_EQ(schedule.peek(), nullptr);
         now_ns += one_ms;
@@ -385,8 +381,7 @@ TEST(SingleRows, AreTakenByWhoeverIsFree) {
 // More places than rows: all at once.
 TEST(SingleRows, PauseBehindAFailure) {
     const UserPlay few = play_users(rows_of_sessions(3), open_rows(8));
-    EXPECT_EQ(few.sent.size(), 3u);
-    EXPECT_EQ(few.due_ns(2), 0);
+    EXPECT_EQ(std::tuple(few.sent.size(), few.due_ns(2)), std::tuple(3u, 0));
     // The place of a row that failed pauses; a row that is sent again keeps its place.
     UserRules rules = open_rows(1);
     const auto fails = [](const Due& due) { return TurnEnd(due.row != 0 || due.attempt > 0); };
@@ -409,5 +404,4 @@ TEST(SingleRows, PauseBehindAFailure) {
 }
 
 }  // namespace
-
 }  // namespace driftless

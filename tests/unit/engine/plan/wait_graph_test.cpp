@@ -66,8 +66,7 @@ TEST(Barriers, WaitForWhatHadEnded) {
     // 1 and 2 wait for row 0, 7 for both 5 and 6.
     EXPECT_EQ(tree.waits(), (Waits{"1:0", "2:0", "3:1", "4:2", "4:3", "5:4", "6:4", "7:5", "7:6"}));
     const BarrierFigures figures = tree.barred().figures;
-    EXPECT_EQ(figures.waits, 9u);
-    EXPECT_EQ(figures.rows, 7u);
+    EXPECT_EQ(std::tuple(figures.waits, figures.rows), std::tuple(9u, 7u));
     EXPECT_EQ(figures.trees_out_of_order, 0u);
 }
 
@@ -172,25 +171,19 @@ struct Chain {
 TEST(Waits, SayWhatIsKnownBeforeAndTheirRules) {
     const Chain chain;
     const WaitFigures waits = waits_of(chain.trace, chain.plan, {2, 1});
-    EXPECT_EQ(waits.rows, 2u);
-    EXPECT_EQ(waits.outside, 0u);
-    EXPECT_EQ(waits.last_due_ns, 30);
+    EXPECT_EQ(std::tuple(waits.rows, waits.outside, waits.last_due_ns), std::tuple(2u, 0u, 30));
     EXPECT_EQ(waits.least_ns, 75);
     Chain cut;
     cut.plan.rows.erase(cut.plan.rows.begin());
     const WaitFigures left = waits_of(cut.trace, cut.plan, {});
-    EXPECT_EQ(left.rows, 1u);
-    EXPECT_EQ(left.outside, 1u);
-    EXPECT_EQ(left.least_ns, 60);
+    EXPECT_EQ(std::tuple(left.rows, left.outside, left.least_ns), std::tuple(1u, 1u, 60));
     // An answer of 3 tokens at 1,000 ns each; who waits for a sending does not wait for the answer.
     const Chain timed;
     const Plan answered = answered_in(timed.trace, timed.plan, {}, 1'000);
     ASSERT_EQ(answered.rows.size(), 4u);
-    EXPECT_EQ(answered.rows[1].row, 3u);
-    EXPECT_EQ(answered.rows[2].due_ns, 3'100);
+    EXPECT_EQ(std::tuple(answered.rows[1].row, answered.rows[2].due_ns), std::tuple(3u, 3'100));
     EXPECT_EQ(answered.rows[3].due_ns, 3'150);
-    EXPECT_EQ(answered.last_due_ns, 3'150);
-    EXPECT_EQ(answered.burst_rows_max, 1u);
+    EXPECT_EQ(std::tuple(answered.last_due_ns, answered.burst_rows_max), std::tuple(3'150, 1u));
     std::set<std::uint64_t> digests = {chain.plan.schedule_digest};
     digests.insert(digest_of_waits(chain.trace, chain.plan, {}));
     digests.insert(digest_of_waits(chain.trace, chain.plan, {2, 1}));
@@ -238,26 +231,22 @@ TEST(Gaps, StayAreLeftOutOrCountFromStarts) {
     const RetimedTrace same = tree.retimed({});
     EXPECT_EQ(edges_of(same.trace), edges_of(tree.trace));
     EXPECT_EQ(same.figures.gaps, 4U) << "two have none";
-    EXPECT_EQ(same.figures.capped, 0U);
-    EXPECT_EQ(same.figures.derived_ns, 39 * s);
+    EXPECT_EQ(std::tuple(same.figures.capped, same.figures.derived_ns), std::tuple(0U, 39 * s));
     EXPECT_EQ(same.figures.kept_ns, 39 * s);
     // At the limit a gap stays, and is not counted.
     const RetimedTrace capped = GapTree().retimed({GapRule::end_to_start, 3 * s});
     EXPECT_EQ(edges_of(capped.trace), "1:0+3 2:1+2 3:2+0 4:1+3 4:3+0 5:4>3");
-    EXPECT_EQ(capped.figures.capped, 2U);
-    EXPECT_EQ(capped.figures.kept_ns, 11 * s);
+    EXPECT_EQ(std::tuple(capped.figures.capped, capped.figures.kept_ns), std::tuple(2U, 11 * s));
     const RetimedTrace none = GapTree().retimed({GapRule::none, {}});
     EXPECT_EQ(edges_of(none.trace), "1:0+0 2:1+0 3:2+0 4:1+0 4:3+0 5:4>0");
-    EXPECT_EQ(none.figures.capped, 0U);
-    EXPECT_EQ(none.figures.derived_ns, 39 * s);
+    EXPECT_EQ(std::tuple(none.figures.capped, none.figures.derived_ns), std::tuple(0U, 39 * s));
     EXPECT_EQ(none.figures.kept_ns, 0);
     // A turn waits for the end of the other and for the recorded distance of the starts; of those
     // that it joins it waits for the end alone.
     const RetimedTrace starts = GapTree().retimed({GapRule::start_to_start, 25 * s});
     EXPECT_EQ(edges_of(starts.trace),
               "1:0+0 1:0>10 2:1+0 2:1>4 3:2+0 3:2>2 4:1+0 4:1>25 4:3+0 5:4>3");
-    EXPECT_EQ(starts.figures.gaps, 5U);
-    EXPECT_EQ(starts.figures.capped, 1U);
+    EXPECT_EQ(std::tuple(starts.figures.gaps, starts.figures.capped), std::tuple(5U, 1U));
     EXPECT_EQ(starts.figures.derived_ns, (10 + 4 + 2 + 30 + 3) * s);
     EXPECT_EQ(starts.figures.kept_ns, (10 + 4 + 2 + 25 + 3) * s);
 }
@@ -367,5 +356,4 @@ TEST(Gaps, OfRealConversations) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -44,7 +44,7 @@ TEST(RowsUnderway, AreToldApartInOneChain) {
 
 // Against a map that nobody can get wrong, through more rows than there is room for at first. No
 // row moves.
-TEST(RowsUnderway, AgreeWithAMap) {
+TEST(RowsUnderway, AgreeWithAMapAndBeginAnew) {
     RowsUnderway rows(16);
     rows.reserve(10);
     std::map<std::uint32_t, RowUnderway*> untaken;
@@ -76,18 +76,14 @@ TEST(RowsUnderway, AgreeWithAMap) {
     std::set<RowUnderway*> seen;
     rows.for_each_untaken([&](RowUnderway& row) { seen.insert(&row); });
     EXPECT_EQ(seen.size(), untaken.size());
-}
-
-TEST(RowsUnderway, BeginAnewInAPlaceThatWasUsed) {
-    RowsUnderway rows(1);
-    RowUnderway& first = rows.add(due_of(1));
+    RowsUnderway other_rows(1);
+    RowUnderway& first = other_rows.add(due_of(1));
     first.tries = 1;
     first.cause = LateCause::lane;
-    end(rows, first);
-    const RowUnderway& second = rows.add(due_of(2));
+    end(other_rows, first);
+    const RowUnderway& second = other_rows.add(due_of(2));
     EXPECT_EQ(&second, &first);
-    EXPECT_EQ(second.tries, 0u);
-    EXPECT_EQ(second.cause, LateCause::none);
+    EXPECT_EQ(std::tuple(second.tries, second.cause), std::tuple(0u, LateCause::none));
     EXPECT_EQ(second.stage, RowStage::wanted);
 }
 
@@ -259,7 +255,7 @@ TEST(Armer, BuildsWholeRequestsUpToItsHorizonInSlices) {
 }
 
 // Records are written from the storage's first byte on, and never reach plain bytes.
-TEST(Armer, LeavesRoomForRecordsAndFindsWhatIsTakenNoMore) {
+TEST(Armer, LeavesRoomForRecordsAndWaitsForMemory) {
     RowsToArm::Options options;
     options.armer.for_tls = true;
     RowsToArm rows(Rows{{.tokens = 10'000}}, options);
@@ -279,32 +275,28 @@ TEST(Armer, LeavesRoomForRecordsAndFindsWhatIsTakenNoMore) {
     other_rows.armer.discard(second);
     EXPECT_EQ(other_rows.armer.rows().count(), 1u);
     EXPECT_EQ(other_rows.bodies.used_bytes(), leaf) << "of the first";
-}
-
-// What has found no memory is built when some has come free.
-TEST(Armer, WaitsForMemoryAndArmsNoMoreThanItMay) {
-    RowsToArm rows(apart(3), pool(2));
-    rows.arm();
-    EXPECT_EQ(rows.armer.ready(rows.due(2)), nullptr);
-    EXPECT_TRUE(rows.armer.lacks_room());
-    EXPECT_FALSE(rows.armer.all_armed());
-    rows.armer.give_back(rows.take());
-    EXPECT_FALSE(rows.armer.lacks_room());
-    rows.arm();
-    EXPECT_NE(rows.armer.ready(rows.due(2)), nullptr);
-    EXPECT_FALSE(rows.armer.lacks_room());
+    // What has found no memory is built when some has come free.
+    RowsToArm third_rows(apart(3), pool(2));
+    third_rows.arm();
+    EXPECT_EQ(third_rows.armer.ready(third_rows.due(2)), nullptr);
+    EXPECT_TRUE(third_rows.armer.lacks_room());
+    EXPECT_FALSE(third_rows.armer.all_armed());
+    third_rows.armer.give_back(third_rows.take());
+    EXPECT_FALSE(third_rows.armer.lacks_room());
+    third_rows.arm();
+    EXPECT_NE(third_rows.armer.ready(third_rows.due(2)), nullptr);
+    EXPECT_FALSE(third_rows.armer.lacks_room());
     // A row whose turn has come makes room for another one.
-    RowsToArm::Options options;
-    options.armer.armed_max = 2;
-    RowsToArm other_rows(apart(3), options);
-    other_rows.arm();
-    EXPECT_TRUE(other_rows.armer.full());
-    EXPECT_EQ(other_rows.armer.armed_count(), 2u);
-    EXPECT_FALSE(other_rows.armer.lacks_room()) << "there is memory";
-    (void)other_rows.take();
-    EXPECT_FALSE(other_rows.armer.full());
-    other_rows.arm();
-    EXPECT_NE(other_rows.armer.ready(other_rows.due(2)), nullptr);
+    RowsToArm::Options other_options{.armer = {.armed_max = 2}};
+    RowsToArm other_other_rows(apart(3), other_options);
+    other_other_rows.arm();
+    EXPECT_TRUE(other_other_rows.armer.full());
+    EXPECT_EQ(other_other_rows.armer.armed_count(), 2u);
+    EXPECT_FALSE(other_other_rows.armer.lacks_room()) << "there is memory";
+    (void)other_other_rows.take();
+    EXPECT_FALSE(other_other_rows.armer.full());
+    other_other_rows.arm();
+    EXPECT_NE(other_other_rows.armer.ready(other_other_rows.due(2)), nullptr);
 }
 
 // Neither memory nor places are left: a row that has kept its storage needs none of them. It has
@@ -329,8 +321,7 @@ TEST(Armer, BuildsARowAgainInItsOwnStorage) {
     rows.arm(INT64_MAX, Instant{9});
     EXPECT_EQ(rows.armer.take_again(), &row);
     EXPECT_EQ(rows.armer.again_count(), 0u);
-    EXPECT_EQ(row.storage, storage);
-    EXPECT_EQ(row.bytes, bytes);
+    EXPECT_EQ(std::tuple(row.storage, row.bytes), std::tuple(storage, bytes));
     EXPECT_EQ(row.armed, Instant{9});
     EXPECT_EQ(rows.armer.prompts_digest(), both);
 }
@@ -522,8 +513,7 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
         }
         RowUnderway& b = armer.take(schedule.take());
         RowUnderway& a = armer.take(schedule.take());
-        EXPECT_EQ(armer.target_of(a.due), 0u);
-        EXPECT_EQ(armer.target_of(b.due), 1u);
+        EXPECT_EQ(std::tuple(armer.target_of(a.due), armer.target_of(b.due)), std::tuple(0u, 1u));
         EXPECT_TRUE(says(a.bytes, "-0000-8000-8000-000000000000\r\n"));
         EXPECT_TRUE(says(b.bytes, "-0000-8000-9000-000000000000\r\n"));
         const auto prompt_of = [](std::string_view bytes) {
@@ -547,5 +537,4 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -75,7 +75,7 @@ TEST(Block, AnyRangeIsItsWordsAndHeadsTellKeysApart) {
 }
 
 // Every block opens with a word that may open a prompt, so its bytes are the same wherever it is.
-TEST(Block, OpensWithASafeWordAndUsesAllEvenly) {
+TEST(Block, UsesAllWordsEvenlyAndKeysSeparateContents) {
     const WordTable& table = WordTable::built_in();
     const ContentKeys keys(3);
     for (std::uint64_t id = 0; id < 5000; ++id) {
@@ -89,17 +89,14 @@ TEST(Block, OpensWithASafeWordAndUsesAllEvenly) {
     for (const int count : uses) {
         EXPECT_NEAR(count, 1000, 190);
     }
-}
-
-// Seeds, namespaces, blocks and rows have contents of their own.
-TEST(Block, KeysAndSaltsSeparateContents) {
+    // Seeds, namespaces, blocks and rows have contents of their own.
     std::set<std::uint64_t> values;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        const ContentKeys keys(seed);
+        const ContentKeys other_keys(seed);
         for (std::uint32_t i = 0; i < 100; ++i) {
-            values.insert(keys.of_row(i).value);
+            values.insert(other_keys.of_row(i).value);
             for (std::uint32_t name_space = 0; name_space < 4; ++name_space) {
-                values.insert(keys.of_block(name_space, i).value);
+                values.insert(other_keys.of_block(name_space, i).value);
             }
         }
     }
@@ -111,10 +108,10 @@ TEST(Block, KeysAndSaltsSeparateContents) {
     std::set<std::uint64_t> other_values;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         for (const char* salt : {"", "monday", "tuesday", "a", "b"}) {
-            const ContentKeys keys(salted_seed(seed, salt));
+            const ContentKeys other_keys(salted_seed(seed, salt));
             for (std::uint32_t i = 0; i < 100; ++i) {
-                other_values.insert(keys.of_row(i).value);
-                other_values.insert(keys.of_block(0, i).value);
+                other_values.insert(other_keys.of_row(i).value);
+                other_values.insert(other_keys.of_block(0, i).value);
             }
         }
     }
@@ -144,8 +141,7 @@ TEST(BlockCache, HoldsWhatIsUsedAndNothingElse) {
         }
     }
     EXPECT_GT(cache.hits(), 10'000U);
-    EXPECT_EQ(cache.hits() + cache.misses(), 50'000U);
-    EXPECT_EQ(cache.bytes(), taken);
+    EXPECT_EQ(std::tuple(cache.hits() + cache.misses(), cache.bytes()), std::tuple(50'000U, taken));
     // A block in steady use survives a stream of others that come once.
     BlockCache other_cache(64 << 10, 64);
     const ContentKey kept{mix64(7)};
@@ -461,5 +457,4 @@ TEST(PromptBuilder, PassesShareWhatTheyAreToShare) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -3,8 +3,6 @@
 #include "engine/prompt/corpus.hpp"
 
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/word_table.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -20,8 +18,7 @@ namespace {
 TEST(WordTable, BuiltInWordsAndTokenIds) {
     const WordTable& table = WordTable::built_in();
     ASSERT_EQ(table.size(), 512U);
-    EXPECT_EQ(table.index_bits(), 9U);
-    EXPECT_EQ(table.uniform_length(), 4U);
+    EXPECT_EQ(std::tuple(table.index_bits(), table.uniform_length()), std::tuple(9U, 4U));
     EXPECT_EQ(table.separator(), ' ');
     std::set<std::string_view> words;
     for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -35,10 +32,8 @@ TEST(WordTable, BuiltInWordsAndTokenIds) {
     EXPECT_EQ(words.size(), 512U);
     // Of the list in token-exact.md section 14, the words up to "zip" (475 of them) stand alone;
     // those that may open a prompt are among them.
-    EXPECT_EQ(table.word(0), "abs");
-    EXPECT_EQ(table.word(474), "zip");
-    EXPECT_EQ(table.word(475), "aid");
-    EXPECT_EQ(table.word(511), "yet");
+    EXPECT_EQ(std::tuple(table.word(0), table.word(474)), std::tuple("abs", "zip"));
+    EXPECT_EQ(std::tuple(table.word(475), table.word(511)), std::tuple("aid", "yet"));
     EXPECT_EQ(table.first_bits(), 8U);
     EXPECT_EQ(table.openers(), 475U);
     // Token ids are 4,096 consecutive numbers, at both ends of what --ids-from takes.
@@ -61,8 +56,7 @@ TEST(WordTable, DropsWordsAndKeepsSlotsReady) {
     EXPECT_EQ(table.without({})->digest(), table.digest());
     const std::uint32_t two[] = {0, 300};
     const WordTable less = table.without(two).value();
-    EXPECT_EQ(less.size(), 256u);
-    EXPECT_EQ(less.word(0), "acc");
+    EXPECT_EQ(std::tuple(less.size(), less.word(0)), std::tuple(256u, "acc"));
     EXPECT_EQ(less.word(255), table.word(256));
     EXPECT_EQ(less.openers(), 256u);
     EXPECT_EQ(less.first_bits(), 8u);
@@ -70,8 +64,7 @@ TEST(WordTable, DropsWordsAndKeepsSlotsReady) {
     std::vector<std::uint32_t> dropped(256);
     std::iota(dropped.begin(), dropped.end(), 0u);
     const WordTable half = table.without(dropped).value();
-    EXPECT_EQ(half.size(), 256u);
-    EXPECT_EQ(half.word(255), "yet");
+    EXPECT_EQ(std::tuple(half.size(), half.word(255)), std::tuple(256u, "yet"));
     EXPECT_EQ(half.openers(), 475u - 256u);
     EXPECT_EQ(half.first_bits(), 7u);
     dropped.push_back(256);
@@ -220,13 +213,12 @@ TEST(WordSelection, RealTokenizersGiveTheWordsThatWereMeasured) {
     }
     const SelectedWords qwen = select("qwen2");
     EXPECT_EQ(qwen.figures.kind, "byte-level BPE");
-    EXPECT_EQ(qwen.figures.candidates, 24'833U);
-    EXPECT_EQ(qwen.figures.strict, 7'349U);
+    EXPECT_EQ(std::tuple(qwen.figures.candidates, qwen.figures.strict),
+              std::tuple(24'833U, 7'349U));
     EXPECT_EQ(qwen.table.size(), 4096U);
     const SelectedWords phi = select("phi3");
     EXPECT_EQ(phi.figures.kind, "BPE over characters with byte fallback");
-    EXPECT_EQ(phi.figures.candidates, 9'296U);
-    EXPECT_EQ(phi.figures.strict, 3'124U);
+    EXPECT_EQ(std::tuple(phi.figures.candidates, phi.figures.strict), std::tuple(9'296U, 3'124U));
     EXPECT_EQ(phi.table.size(), 2048U);
     const auto mean_bytes = [](const WordTable& table) {
         double bytes = 0;
@@ -501,8 +493,7 @@ TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
     EXPECT_FALSE(says(corpus.bytes(), "u0001"));
     EXPECT_GT(corpus.tokens(), 20u);
     EXPECT_GT(figures.left_out_bytes, 20u);
-    EXPECT_EQ(figures.texts, 3u);
-    EXPECT_EQ(figures.empty_texts, 2u);
+    EXPECT_EQ(std::tuple(figures.texts, figures.empty_texts), std::tuple(3u, 2u));
 }
 
 // A tokenizer whose tokens reach over the borders of pieces: what does not add up is left out, and
@@ -672,5 +663,4 @@ TEST(DatasetReader, NamesWhatIsWrongOrEndless) {
 }
 
 }  // namespace
-
 }  // namespace driftless

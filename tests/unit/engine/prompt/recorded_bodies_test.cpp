@@ -5,8 +5,6 @@
 #include <thread>
 
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/word_table.hpp"
-#include "proto/core/hash.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -335,5 +333,4 @@ TEST(Histories, KeepWhatIsAskedFor) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -111,7 +111,7 @@ std::vector<std::string> bodies(const FieldRows& rows, const std::string& member
 
 using Texts = std::vector<std::string>;
 
-TEST(RowBodies, AreThoseOfTheRows) {
+TEST(RowBodies, AreThoseOfTheRowsOrRefused) {
     FieldRows rows;
     rows.add(R"({"nvext":{"priority": 99}})");
     rows.add("");
@@ -121,14 +121,11 @@ TEST(RowBodies, AreThoseOfTheRows) {
     EXPECT_EQ(bodies(rows, "", R"({"top_p":2,"n":1})"),
               (Texts{R"(,"nvext":{"priority": 99},"top_p":2,"n":1})", R"(,"top_p":2,"n":1})",
                      R"(,"top_p":1,"n":1})"}));
-}
-
-TEST(RowBodies, FillPlaceholdersOrRefuseThem) {
-    FieldRows rows;
-    rows.add("", R"({"p":3,"t":"x"})");
-    rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
+    FieldRows third_rows;
+    third_rows.add("", R"({"p":3,"t":"x"})");
+    third_rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
     EXPECT_EQ(
-        bodies(rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
+        bodies(third_rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
         (Texts{R"(,"a":3,"b":"x/s\"1","c":{"d":0}})", R"(,"a":0,"b":"y\"/s\"1","c":{"d":1}})"}));
     // What the run decides: numbers of any length, alone and inside of text.
     FieldRows played;
@@ -336,5 +333,4 @@ TEST(RowFields, StandInTheArmedRequests) {
 }
 
 }  // namespace
-
 }  // namespace driftless

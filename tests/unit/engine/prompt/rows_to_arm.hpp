@@ -2,11 +2,7 @@
 /// drive a part of the engine by hand; each test owns its own.
 #pragma once
 
-#include "engine/plan/plan.hpp"
-#include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/builder.hpp"
-#include "engine/prompt/rows_underway.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "tests/unit/made.hpp"
 

@@ -556,5 +556,4 @@ TEST(TokenizerGolden, TokenizersAgreeWithTheReference) {
 }
 
 }  // namespace
-
 }  // namespace driftless

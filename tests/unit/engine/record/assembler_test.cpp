@@ -328,8 +328,7 @@ TEST(Dialects, WholeAnswersHaveNoFirstToken) {
         values_of(record,
                   "outcome, prompt_tokens, output_tokens, tokens_source, first_token_ns, ttft_ns"),
         "ok, 100, 4, usage, null, null");
-    EXPECT_EQ(record.tpot_ns, std::nullopt);
-    EXPECT_EQ(record.e2e_ns, 2'900);
+    EXPECT_EQ(std::tuple(record.tpot_ns, record.e2e_ns), std::tuple(std::nullopt, 2'900));
     EXPECT_TRUE(record.chunk_ns.empty());
 
     Script empty(row.assembler, 1);
@@ -393,8 +392,7 @@ std::vector<RecordedHeader> recorded(const Names& names, std::string_view fields
 
 std::optional<std::string> one(std::string_view fields, const Names& secrets = {}) {
     const std::vector<RecordedHeader> headers = recorded({"Target-Pod"}, fields, secrets);
-    EXPECT_EQ(headers.size(), 1u);
-    EXPECT_EQ(headers.at(0).name, "Target-Pod");
+    EXPECT_EQ(std::tuple(headers.size(), headers.at(0).name), std::tuple(1u, "Target-Pod"));
     return headers.at(0).value;
 }
 
@@ -630,12 +628,10 @@ TEST(UsersEvents, AreInTheRecordForEachAttempt) {
         const Due other_due = due_of_user(Phase::profile, attempt, false);
         const Record record =
             rows.record_of(other_due, end_of(other_due.request, Outcome::truncated, 0));
-        EXPECT_EQ(record.attempt, attempt);
-        EXPECT_EQ(record.request, attempt);
+        EXPECT_EQ(std::tuple(record.attempt, record.request), std::tuple(attempt, attempt));
         EXPECT_EQ(record.fired_ns, 700);
     }
 }
 
 }  // namespace
-
 }  // namespace driftless

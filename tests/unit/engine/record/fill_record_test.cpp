@@ -235,8 +235,7 @@ TEST(TurnEnds, TheRowBeforeInTheSession) {
     bench.end(1, 1'000);
     bench.end(2, 1'000);
     EXPECT_EQ(bench.overtaken(0, 0), std::nullopt);
-    EXPECT_EQ(bench.overtaken(3, 49), true);
-    EXPECT_EQ(bench.overtaken(3, 50), false);
+    EXPECT_EQ(std::tuple(bench.overtaken(3, 49), bench.overtaken(3, 50)), std::tuple(true, false));
     EXPECT_EQ(bench.overtaken(3, 51), false);
     EXPECT_EQ(bench.overtaken(4, 0), std::nullopt);
     // A turn that is open when the next one ends has been overtaken.
@@ -265,8 +264,7 @@ TEST(TurnEnds, InTheOrderOfTheTraceWhereTheyAreKnown) {
     sampled.trace.rows[1].index = 9;
     Bench gaps(sampled);
     gaps.end(0, 50);
-    EXPECT_EQ(gaps.overtaken(1, 49), true);
-    EXPECT_EQ(gaps.overtaken(1, 50), false);
+    EXPECT_EQ(std::tuple(gaps.overtaken(1, 49), gaps.overtaken(1, 50)), std::tuple(true, false));
     // Where the trace says what a row waited for, its session says nothing, and what it did not
     // wait for has not been overtaken.
     Bench other_bench(trace_of({0, 0, 0, 0, -1}, {{2, 0, answer, 7},
@@ -611,7 +609,7 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
 
 // The status comes with the end, too: a row whose head found the ring full is still refused where
 // the server refused it, and not blamed for content that nobody saw.
-TEST(FillRecord, LostHeadsLeaveTheStatusAndLostEntriesTaint) {
+TEST(FillRecord, LostHeadsAndEventsAtTheirLimit) {
     Assembling bench(ScriptTrace(2));
     Event end = Script::ended(0, 1000);
     end.end.entries_dropped = 1;
@@ -632,13 +630,10 @@ TEST(FillRecord, LostHeadsLeaveTheStatusAndLostEntriesTaint) {
     EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
     EXPECT_EQ(record.outcome, Outcome::ok);
     EXPECT_FALSE(record.prompt_tokens || record.cached_tokens || record.output_tokens);
-}
-
-// An event at its limit is read, one byte more is over it; the answer after it is read on.
-TEST(FillRecord, EventLimitIsExact) {
+    // An event at its limit is read, one byte more is over it; the answer after it is read on.
     for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
-        OneRow row;
-        row.fire(0).head(1);
+        OneRow other_row;
+        other_row.fire(0).head(1);
         const std::string token =
             "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
         const std::size_t event_bytes_max =
@@ -649,13 +644,13 @@ TEST(FillRecord, EventLimitIsExact) {
         event += token;
         for (std::size_t at = 0; at < event.size(); at += 60000) {
             const std::string_view piece = std::string_view(event).substr(at, 60000);
-            at + 60000 < event.size() ? row.part(2, piece) : row.chunk(3, piece);
+            at + 60000 < event.size() ? other_row.part(2, piece) : other_row.chunk(3, piece);
         }
-        const Record& record = row.text(4, "b").end(5);
-        EXPECT_EQ(record.outcome, over == 0 ? Outcome::ok : Outcome::limit_exceeded);
-        EXPECT_EQ(record.chunk_ns.size(), 2 - over);
+        const Record& other_record = other_row.text(4, "b").end(5);
+        EXPECT_EQ(other_record.outcome, over == 0 ? Outcome::ok : Outcome::limit_exceeded);
+        EXPECT_EQ(other_record.chunk_ns.size(), 2 - over);
         EXPECT_EQ(
-            record.error.value_or(""),
+            other_record.error.value_or(""),
             over == 0 ? "" : "an event of the answer had more bytes than its limit of 1055232");
     }
 }
@@ -728,5 +723,4 @@ TEST(FillRecord, TheErrorNamesTheCauseAndNoSecret) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -292,7 +292,7 @@ std::string phases_of(const std::string& lines) {
 
 // Warm-up until something is sent for the measurement; drain when the time is up, counted from the
 // end of the warm-up, and nothing is sent any more.
-TEST(Periods, HavePhasesAlsoInAResumedRun) {
+TEST(Periods, HavePhasesAlsoInAResumedRunByTheSchema) {
     const std::string lines = lines_of_users(trace_of_one_tree(),
                                              {{0, 0, 1100 * ms, 1200 * ms, 0, Phase::warmup},
                                               {1, 0, 2300 * ms, 2400 * ms},
@@ -320,10 +320,7 @@ TEST(Periods, HavePhasesAlsoInAResumedRun) {
     other_told.periods.finish();
     EXPECT_EQ(all(other_told.periods.lines(), "ended"), Numbers({0, 2}));
     EXPECT_EQ(all(other_told.periods.lines(), "in_flight"), Numbers({0, 0}));
-}
-
-// The shipped schema has exactly the keys of a line, in order.
-TEST(Periods, LinesHoldAgainstTheirSchema) {
+    // The shipped schema has exactly the keys of a line, in order.
     std::string known;
     Period period{.end_ns = 1};
     append_json_line(known, period);
@@ -379,8 +376,7 @@ TEST(EarlyStop, CountsEndsInTheirPeriodAndNeedsItsSample) {
     }
     EXPECT_FALSE(watch.after(0, 0));
     EXPECT_TRUE(watch.after(0, 0));
-    EXPECT_EQ(watch.stop.found()->at_s, 2);
-    EXPECT_EQ(watch.stop.found()->value, 31);
+    EXPECT_EQ(std::tuple(watch.stop.found()->at_s, watch.stop.found()->value), std::tuple(2, 31));
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min - 1, 2e9));
     EXPECT_TRUE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min, 2e9));
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(100, 1e9));
@@ -389,8 +385,7 @@ TEST(EarlyStop, CountsEndsInTheirPeriodAndNeedsItsSample) {
     Watch slow("ttft:p99 > 1s");  // ten in each period: twenty in two of them
     EXPECT_FALSE(slow.after(10, 2e9));
     EXPECT_TRUE(slow.after(10, 2e9));
-    EXPECT_EQ(slow.stop.found()->at_s, 2);
-    EXPECT_EQ(slow.stop.found()->value, 2000);
+    EXPECT_EQ(std::tuple(slow.stop.found()->at_s, slow.stop.found()->value), std::tuple(2, 2000));
     EXPECT_EQ(value_text(*slow.stop.found()), "2000.000 ms");
     Watch other_watch("ttft:p99 > 1s for 3s");
     EXPECT_FALSE(other_watch.after(50, 2e9));
@@ -425,14 +420,12 @@ TEST(EarlyStop, CountsErrorsOfTheWholeRunThatEndedByThemselves) {
     EXPECT_EQ(all.ended, 0u);
     record.phase = Phase::profile;
     all.add(record);
-    EXPECT_EQ(all.ended, 1u);
-    EXPECT_EQ(all.failed, 1u);
+    EXPECT_EQ(std::tuple(all.ended, all.failed), std::tuple(1u, 1u));
 }
 
 TEST(StopRule, IsReadOrRefused) {
     const StopRule rule = parse_stop_rule("ttft:p99 > 10s for 30s").value();
-    EXPECT_EQ(rule.figure, StopFigure::ttft);
-    EXPECT_EQ(rule.for_ns, 30 * second);
+    EXPECT_EQ(std::tuple(rule.figure, rule.for_ns), std::tuple(StopFigure::ttft, 30 * second));
     EXPECT_EQ(rule.threshold.bound, 10e9);
     for (const char* const good :
          {"errors>5%", "failed >= 100", "tpot:mean > 50ms for 1m", "e2e:p99 > 1s"}) {
@@ -533,5 +526,4 @@ TEST(Growth, LooksAtTheFigureThatItIsTold) {
 }
 
 }  // namespace
-
 }  // namespace driftless

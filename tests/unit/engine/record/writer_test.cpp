@@ -269,8 +269,7 @@ TEST(EventSource, NumbersPlayingsOverAllEnginesButOne) {
     EXPECT_EQ(*requests.rbegin(), 9u);
     EXPECT_EQ(numbered(armed(4, 0), engines[1], {1, 2}, 5).request, UINT32_MAX) << "it has four";
     const Event event = numbered(armed(7, Due::no_user), {}, {0, 1}, 5);
-    EXPECT_EQ(event.request, 7u);
-    EXPECT_EQ(event.user, Due::no_user);
+    EXPECT_EQ(std::tuple(event.request, event.user), std::tuple(7u, Due::no_user));
     const std::vector<std::uint32_t> rows{1, 3};
     const EventSource without_users{nullptr, &rows};
     EXPECT_EQ(numbered(armed(1, Due::no_user), without_users, {1, 2}, 4).request, 3u);
@@ -436,8 +435,7 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     EXPECT_EQ(lines_of(files.requests), rows);
     EXPECT_FALSE(std::filesystem::exists(folder / "responses.jsonl"));
     EXPECT_TRUE(seen.blocked);
-    EXPECT_EQ(seen.last.ended, rows);
-    EXPECT_EQ(seen.last.fired, rows);
+    EXPECT_EQ(std::tuple(seen.last.ended, seen.last.fired), std::tuple(rows, rows));
     EXPECT_EQ(seen.last.inflight, 0u);
     EXPECT_EQ(std::accumulate(seen.last.outcomes.begin(), seen.last.outcomes.end(), 0u), rows);
     EXPECT_EQ(seen.last.drift_max_ns, 250);
@@ -574,8 +572,7 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     EXPECT_TRUE(run.writer.failed());
     EXPECT_EQ(run.writer.error().code, ErrorCode::exhausted);
     EXPECT_EQ(run.writer.failed_path(), folder / "requests.jsonl");
-    EXPECT_EQ(run.writer.counts().ended, 2000u);
-    EXPECT_EQ(run.ring.front(), nullptr);
+    EXPECT_EQ(std::tuple(run.writer.counts().ended, run.ring.front()), std::tuple(2000u, nullptr));
     const std::string text = read_bytes(folder / "requests.jsonl");
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(text.back(), '\n');
@@ -682,5 +679,4 @@ TEST_F(RecordRefused, MemoryOfBodies) {
 }
 
 }  // namespace
-
 }  // namespace driftless

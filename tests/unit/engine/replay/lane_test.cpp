@@ -75,9 +75,8 @@ std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us,
                        const HostSleep& sleep = {}) {
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
-    Lane lane{.state = LaneState::busy};
-    lane.exchange.limits = {100, 100'000};
-    lane.exchange.fired = Instant{100'000};
+    Lane lane{.state = LaneState::busy,
+              .exchange = {.limits = {100, 100'000}, .fired = Instant{100'000}}};
     Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};
     done.result = static_cast<std::int32_t>(done.bytes.size());
     done.stamp = Instant{1'000'000};
@@ -121,8 +120,7 @@ Duration late_behind(std::size_t bytes, std::size_t reads) {
     Lane lane{.state = LaneState::busy, .exchange = {.fired = Instant{100'000}}};
     lane.exchange.limits = {100, 1'000'000};
     const std::string blanks(bytes, '\n');
-    Completion done{.bytes = blanks};
-    done.unread_since = Instant{} + milliseconds(10);
+    Completion done{.bytes = blanks, .unread_since = Instant{} + milliseconds(10)};
     done.stamp = done.unread_since + milliseconds(2);
     done.result = static_cast<std::int32_t>(bytes);
     for (std::size_t i = 0; i < reads; ++i) {
@@ -264,8 +262,7 @@ TEST_F(Shelf, GivesTheYoungest) {
     Lane& young = stand(milliseconds(2));
     EXPECT_EQ(shelf_.find(0, {}, start + seconds(1)), &young);
     EXPECT_EQ(shelf_.find(1, {}, start + seconds(1)), nullptr);
-    EXPECT_EQ(shelf_.count(), 2u);
-    EXPECT_EQ(shelf_.count(1), 0u);
+    EXPECT_EQ(std::tuple(shelf_.count(), shelf_.count(1)), std::tuple(2u, 0u));
 }
 
 // A retry wants a connection that nobody has used.
@@ -286,8 +283,7 @@ TEST_F(Shelf, LanesGrowOld) {
     EXPECT_TRUE(shelf_.age(0, start + milliseconds(3000)));
     EXPECT_FALSE(shelf_.age(0, start + milliseconds(3000)));
     EXPECT_EQ(shelf_.oldest_ageing(0), &lane);
-    EXPECT_EQ(shelf_.young(0), 0u);
-    EXPECT_EQ(shelf_.ageing(0), 1u);
+    EXPECT_EQ(std::tuple(shelf_.young(0), shelf_.ageing(0)), std::tuple(0u, 1u));
     EXPECT_EQ(shelf_.find(0, {}, start + milliseconds(3499)), &lane);
     EXPECT_EQ(shelf_.find(0, {.lead = milliseconds(1)}, start + milliseconds(3499)), nullptr);
     EXPECT_EQ(shelf_.over(0, start + milliseconds(3499)), nullptr);
@@ -471,18 +467,13 @@ TEST(Health, SumsSpansByKindWithoutStops) {
     EXPECT_FALSE(health.second_over(Instant{1'000'000'999}));
     EXPECT_TRUE(health.second_over(Instant{1'000'001'000}));
     const ClientSample sample = health.take(Instant{1'000'001'000});
-    EXPECT_EQ(sample.busy_receive_ns, 1200);
-    EXPECT_EQ(sample.turn_max_ns, 700);
+    EXPECT_EQ(std::tuple(sample.busy_receive_ns, sample.turn_max_ns), std::tuple(1200, 700));
     EXPECT_EQ(sample.spin_gaps, 1);
     EXPECT_EQ(sample.spin_gap_max_ns, Health::spin_gap_ns + 1);
-    EXPECT_EQ(sample.rows_fired, 2);
-    EXPECT_EQ(sample.drift_max_ns, 90);
-    EXPECT_EQ(sample.drift_sum_ns, 130);
-    EXPECT_EQ(sample.submit_max_ns, 7);
-    EXPECT_EQ(sample.wakes, 2);
-    EXPECT_EQ(sample.wake_error_max_ns, 60);
-    EXPECT_EQ(sample.wake_error_sum_ns, 80);
-    EXPECT_EQ(sample.from_ns, 1000);
+    EXPECT_EQ(std::tuple(sample.rows_fired, sample.drift_max_ns), std::tuple(2, 90));
+    EXPECT_EQ(std::tuple(sample.drift_sum_ns, sample.submit_max_ns), std::tuple(130, 7));
+    EXPECT_EQ(std::tuple(sample.wakes, sample.wake_error_max_ns), std::tuple(2, 60));
+    EXPECT_EQ(std::tuple(sample.wake_error_sum_ns, sample.from_ns), std::tuple(80, 1000));
     EXPECT_EQ(sample.to_ns, 1'000'001'000);
     EXPECT_EQ(health.take(Instant{2'000'001'000}).rows_fired, 0);
     // A process that was stopped for 2.3 s in the middle of a read was not busy then; the sample of
@@ -501,5 +492,4 @@ TEST(Health, SumsSpansByKindWithoutStops) {
 }
 
 }  // namespace
-
 }  // namespace driftless

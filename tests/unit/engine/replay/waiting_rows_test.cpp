@@ -210,5 +210,4 @@ TEST(RoomTimes, KnowWhenThereWasRoom) {
 }
 
 }  // namespace
-
 }  // namespace driftless

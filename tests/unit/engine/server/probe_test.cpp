@@ -30,8 +30,7 @@ TEST(ProbePrompts, BeginWithTheOpenerAndLeaveOutDroppedWords) {
     const std::vector<std::uint32_t> dropped{0, 2, words.size() - 1};
     const std::vector<std::uint32_t> kept = other_prompts.words_without(dropped);
     ASSERT_EQ(kept.size(), words.size() - 3);
-    EXPECT_EQ(kept[0], 1U);
-    EXPECT_EQ(kept[1], 3U);
+    EXPECT_EQ(std::tuple(kept[0], kept[1]), std::tuple(1U, 3U));
     EXPECT_EQ(kept.back(), words.size() - 2);
 }
 
@@ -89,7 +88,7 @@ TEST(Probe, BelievesNoImpossibleCountAndStopsLongStreams) {
 }
 
 // Dynamo's /v1/messages: what stands in message_start is an estimate, in message_delta the count.
-TEST(Probe, TakesTheLastCountAsARecordDoes) {
+TEST(Probe, TakesTheLastCountAndSeesUnreadableRows) {
     const std::string body =
         "event: message_start\ndata: "
         R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":51,)"
@@ -101,21 +100,17 @@ TEST(Probe, TakesTheLastCountAsARecordDoes) {
         R"("usage":{"input_tokens":20,"output_tokens":1}})"
         "\n\n";
     const Probe probe = read_probe(dialect_of(Api::anthropic), true, reply_of(body));
-    EXPECT_EQ(probe.prompt_tokens, 20);
-    EXPECT_EQ(probe.completion_tokens, 1);
+    EXPECT_EQ(std::tuple(probe.prompt_tokens, probe.completion_tokens), std::tuple(20, 1));
     EXPECT_EQ(probe.made(), 1);
-}
-
-// What keeps every row from being read is seen in one answer (wire-formats.md, section 1).
-TEST(Probe, SeesWhatNoRowCanBeReadFrom) {
+    // What keeps every row from being read is seen in one answer (wire-formats.md, section 1).
     const Dialect& chat = dialect_of(Api::openai_chat);
     const std::string answer = R"({"choices":[{"message":{"content":"a"}}]})";
     const std::string events = R"(data: {"choices":[{"delta":{"content":"a"}}]})"
                                "\n\n";
-    const auto seen = [&](bool stream, const std::string& body, const std::string& fields) {
-        const Probe probe = read_probe(chat, stream, reply_of(body, fields));
-        EXPECT_EQ(probe.ok, probe.unreadable == Unreadable::no) << body;
-        return probe.unreadable;
+    const auto seen = [&](bool stream, const std::string& other_body, const std::string& fields) {
+        const Probe other_probe = read_probe(chat, stream, reply_of(other_body, fields));
+        EXPECT_EQ(other_probe.ok, other_probe.unreadable == Unreadable::no) << other_body;
+        return other_probe.unreadable;
     };
     const std::string streamed = "Content-Type: Text/Event-Stream; charset=utf-8\r\n";
     const std::string json = "Content-Type: application/json\r\n";
@@ -392,5 +387,4 @@ TEST(TellTale, FollowsFromItsRunAndSharesNothing) {
 }
 
 }  // namespace
-
 }  // namespace driftless

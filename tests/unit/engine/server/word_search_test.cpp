@@ -2,7 +2,6 @@
 
 #include "engine/server/word_search.hpp"
 
-#include "engine/prompt/tokenizer.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -61,8 +60,7 @@ TEST(WordSearch, FindsOneBadWordOrAHundred) {
     for (Words& words : asked) {
         EXPECT_EQ(std::set(words.begin(), words.end()).size(), 512u);
     }
-    EXPECT_EQ(over.first_words(), 512);
-    EXPECT_EQ(over.first_tokens(), 512);
+    EXPECT_EQ(std::tuple(over.first_words(), over.first_tokens()), std::tuple(512, 512));
     // One bad word, wherever it is, costs some twenty questions; nothing else is dropped.
     for (const std::uint32_t bad : {0u, 1u, 255u, 256u, 511u}) {
         const WordSearch found = search(512, Tokens{{{bad, 1}}, {}});
@@ -149,8 +147,7 @@ TEST(WordSearch, EndsAtAWaveringServerOrItsLastQuestion) {
     const WordSearch in_pieces = search(512, Tokens{{{7, 1}, {400, 2}}, {}}, limits);
     EXPECT_EQ(in_pieces.verdict(), Verdict::reduced);
     EXPECT_EQ(in_pieces.dropped(), (Words{7, 400}));
-    EXPECT_EQ(in_pieces.first_words(), 512);
-    EXPECT_EQ(in_pieces.first_tokens(), 515);
+    EXPECT_EQ(std::tuple(in_pieces.first_words(), in_pieces.first_tokens()), std::tuple(512, 515));
     // When the questions run out, bad groups go whole: what is left is good all the same.
     WordSearchLimits other_limits{.questions_max = 30};
     Tokens tokens{.extra = {{3, 1}, {30, 1}, {300, 1}}};
@@ -246,8 +243,7 @@ TEST(SplitSearch, FindsEverySplitAndTheBlockOfAKnownOne) {
         const Found found = find_splits(14, 14, [&](std::uint32_t shared, std::uint32_t) {
             return (14 + shared) / block * block;
         });
-        EXPECT_EQ(found.verdict, SplitVerdict::found);
-        EXPECT_EQ(found.block, block);
+        EXPECT_EQ(std::tuple(found.verdict, found.block), std::tuple(SplitVerdict::found, block));
         EXPECT_LE(found.questions, 5u);
     }
 }
@@ -258,14 +254,13 @@ TEST(SplitSearch, BelievesNeitherSilenceNorContradiction) {
     for (const std::int64_t reported : {-1, 0, 16}) {
         const Found found =
             find_splits(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
-        EXPECT_EQ(found.verdict, SplitVerdict::no_hits);
-        EXPECT_EQ(found.questions, 3u);
+        EXPECT_EQ(std::tuple(found.verdict, found.questions),
+                  std::tuple(SplitVerdict::no_hits, 3u));
     }
     const Found late = find_splits(0, 19, [](std::uint32_t shared, std::uint32_t question) {
         return question < 2 ? 0 : (5 + shared) / 16 * 16;
     });
-    EXPECT_EQ(late.verdict, SplitVerdict::found);
-    EXPECT_EQ(late.pre, 5u);
+    EXPECT_EQ(std::tuple(late.verdict, late.pre), std::tuple(SplitVerdict::found, 5u));
     // Two workers that are asked in turn, of which one has the prompt: no split is made up.
     for (std::uint32_t turn = 0; turn < 2; ++turn) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
@@ -322,7 +317,7 @@ std::string text_of(const std::optional<TemplateSplit>& split) {
 
 // 29 tokens, 5 of them behind, as the model's own tokenizer counts; 8 where no system text is put
 // in. What is off by one is of no use.
-TEST(ChatTemplate, TellsTheSplitOfQwenAndPhi3) {
+TEST(ChatTemplate, TellsTheSplitOrGuessesByTheMarks) {
     if (!std::filesystem::exists(shared_file("qwen2.json"))) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
     }
@@ -337,10 +332,7 @@ TEST(ChatTemplate, TellsTheSplitOfQwenAndPhi3) {
     const std::vector<TemplateSplit> others = splits_of(shared_file("phi3.json"), {phi3, "<s>"});
     EXPECT_EQ(text_of(split_of(others, 3)), "Phi 1+2");
     EXPECT_EQ(text_of(split_of(others, 4)), "Phi 2+2") << "with the BOS that some servers add";
-}
-
-// Each family by its marks; a text between two marks that depends on variables is none of them.
-TEST(ChatTemplate, GuessesByTheMarks) {
+    // Each family by its marks; a text between two marks that depends on variables is none of them.
     const auto names = [](const char* text) {
         std::string found;
         for (const TemplateGuess& guess : guess_template({text, ""})) {
@@ -506,5 +498,4 @@ TEST(TemplateTable, SplitsByModelAndCount) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -129,7 +129,7 @@ ScrapeRules quick() {
         .period = milliseconds(20), .limit = milliseconds(400), .last_wait = milliseconds(300)};
 }
 
-TEST(ScrapeThread, ReadsFirstEachPeriodAndLast) {
+TEST(ScrapeThread, ReadsEachPeriodWhateverElseHangs) {
     PageServer server(counting);
     ScrapeRules rules = quick();
     rules.period = seconds(3600);
@@ -143,10 +143,8 @@ TEST(ScrapeThread, ReadsFirstEachPeriodAndLast) {
     EXPECT_EQ(outcome.failures, 0U) << outcome.first_failure;
     EXPECT_EQ(often.totals.counter(ServerFigure::requests), static_cast<double>(outcome.pages - 1));
     EXPECT_EQ(often.totals.scrapes, outcome.pages);
-}
-
-// HTML, 404, an endless page, one that never comes, none that listens: beside a page that is well.
-TEST(ScrapeThread, WhatIsNoPageHoldsUpNothing) {
+    // HTML, 404, an endless page, one that never comes, none that listens: beside a page that is
+    // well.
     PageServer good(counting);
     PageServer html([](int) { return page("<!DOCTYPE html>", "text/html"); });
     PageServer missing(
@@ -155,7 +153,7 @@ TEST(ScrapeThread, WhatIsNoPageHoldsUpNothing) {
     PageServer silent([](int) { return std::string(); });
     ScrapeTarget closed = good.target();
     closed.address = resolve("127.0.0.1", 1).value().front();
-    ScrapeRules rules = quick();
+    rules = quick();
     rules.limit = seconds(2);  // one thread reads them all: 17 MB take long where it is sanitized
     rules.last_wait = seconds(4);
     const Scraping got(
@@ -254,8 +252,7 @@ bool is_alive(pid_t process) {
 
 TEST(EventCommand, IsHeardToItsEndAndLeavesNobodyBehind) {
     const Heard good("echo one; echo two >&2");
-    EXPECT_EQ(good.said, "one\ntwo\n");
-    EXPECT_EQ(good.end->exit_code, 0);
+    EXPECT_EQ(std::tuple(good.said, good.end->exit_code), std::tuple("one\ntwo\n", 0));
     EXPECT_EQ(Heard("exit 7").end->exit_code, 7);
     EXPECT_EQ(Heard("./is-not-there").end->exit_code, 127);
     EXPECT_EQ(Heard("kill -9 $$").end->signal, 9);
@@ -334,8 +331,8 @@ TEST(EventThread, WritesALineForEach) {
          event(2, 3'600'000'000'000, run, "echo never"), event(3, 0, run, "true")},
         milliseconds(300));
     ASSERT_EQ(played.thread.ended().size(), 4u);
-    EXPECT_EQ(played.of(0).status, EventStatus::failed);
-    EXPECT_EQ(played.of(0).code, 3);
+    EXPECT_EQ(std::tuple(played.of(0).status, played.of(0).code),
+              std::tuple(EventStatus::failed, 3));
     EXPECT_EQ(played.of(0).output, "a\n");
     EXPECT_GE(*played.of(0).begin_ns, 20'000'000);
     EXPECT_GE(*played.of(0).end_ns, *played.of(0).begin_ns);
@@ -418,5 +415,4 @@ TEST(EventThread, TellsOfWhatWasLostWithoutKeys) {
 }
 
 }  // namespace
-
 }  // namespace driftless

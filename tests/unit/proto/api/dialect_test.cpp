@@ -499,5 +499,4 @@ TEST(ApiTemplate, HoldsOnePromptAndHasADigest) {
 }
 
 }  // namespace
-
 }  // namespace driftless

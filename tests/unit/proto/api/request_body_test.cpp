@@ -129,10 +129,8 @@ TEST(Recorded, FixesWhatServersRefuse) {
               R"("stream_options":{"include_usage":true},"max_completion_tokens":4,)"
               R"("ignore_eos":true})");
     EXPECT_EQ(made.fixes.nulls, 3U);  // tool_choice, name, tool_call_id
-    EXPECT_EQ(made.fixes.roles, 1U);
-    EXPECT_EQ(made.fixes.arguments, 1U);
-    EXPECT_EQ(made.fixes.call_ids, 2U);
-    EXPECT_EQ(made.fixes.models, 1U);
+    EXPECT_EQ(std::tuple(made.fixes.roles, made.fixes.arguments), std::tuple(1U, 1U));
+    EXPECT_EQ(std::tuple(made.fixes.call_ids, made.fixes.models), std::tuple(2U, 1U));
     EXPECT_EQ(made.fixes.lengths, 1U);
     // Servers refuse an empty list of tools, and a choice from none: it means that there are none.
     const Made other_made =
@@ -187,7 +185,7 @@ TEST(Recorded, MergesExtrasOfMessagesAndText) {
 }
 
 // What the command line adds is an object, and takes no prompt away: the error is the frame's.
-TEST(Recorded, RefusesExtrasThatAreNoneButSendsOddWords) {
+TEST(Recorded, RefusesExtrasAndLeavesTheModel) {
     BodySpec spec = spec_of();
     for (const char* extra : {"[]", "{", R"({"prompt":"y"})"}) {
         spec.extra_body = extra;
@@ -211,17 +209,13 @@ TEST(Recorded, RefusesExtrasThatAreNoneButSendsOddWords) {
                          R"(["c",{"id":"i","function":{"name":"f","arguments":"{}"}}]}],)"
                          R"("tools":[{"type":"function"}],"model":"m","stream":true,)"
                          R"("stream_options":{"include_usage":true}})");
-    EXPECT_EQ(made.fixes.nulls, 2U);
-    EXPECT_EQ(made.fixes.arguments, 1U);
-}
-
-// Without a model of ours the recorded one stays.
-TEST(Recorded, LeavesTheModelAndNamesTheApiThatFits) {
-    BodySpec spec = spec_of(OutputRule::free);
+    EXPECT_EQ(std::tuple(made.fixes.nulls, made.fixes.arguments), std::tuple(2U, 1U));
+    // Without a model of ours the recorded one stays.
+    spec = spec_of(OutputRule::free);
     spec.model = "";
-    const Made made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
-    EXPECT_TRUE(says(made.body, R"("model":"theirs")"));
-    EXPECT_EQ(made.fixes.models, 0U);
+    const Made other_made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
+    EXPECT_TRUE(says(other_made.body, R"("model":"theirs")"));
+    EXPECT_EQ(other_made.fixes.models, 0U);
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
               "send recorded messages or payloads, use --api openai-chat");
     EXPECT_TRUE(says(make(R"({"payload":{"prompt":"x"}})", 1).error, "openai-completions"));
@@ -247,8 +241,7 @@ TEST(SaidCalls, PutsPartsTogetherByTheirIndexOrPlace) {
     take(calls, R"([{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}])");
     take(calls, R"([{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}])");
     ASSERT_EQ(calls.all().size(), 2u);
-    EXPECT_EQ(calls.all()[0].id, "a");
-    EXPECT_EQ(calls.all()[0].name, "f");
+    EXPECT_EQ(std::tuple(calls.all()[0].id, calls.all()[0].name), std::tuple("a", "f"));
     EXPECT_EQ(calls.all()[0].arguments, R"({"x":1})");
     EXPECT_EQ(calls.all()[1].name, "g");
     EXPECT_FALSE(calls.is_cut());
@@ -270,12 +263,10 @@ TEST(SaidCalls, AreInOrderByTheirIdsAndBounded) {
     take(calls, R"([{"function":{"arguments":"2"}}])");
     take(calls, R"([{"function":{"name":"k","arguments":"3"}}])");
     ASSERT_EQ(calls.all().size(), 4u);
-    EXPECT_EQ(calls.all()[0].id, "a");
-    EXPECT_EQ(calls.all()[0].name, "foo");
+    EXPECT_EQ(std::tuple(calls.all()[0].id, calls.all()[0].name), std::tuple("a", "foo"));
     EXPECT_EQ(calls.all()[0].arguments, "{}");
     EXPECT_EQ(calls.all()[1].arguments, R"({"x":[1]})");
-    EXPECT_EQ(calls.all()[2].arguments, "12");
-    EXPECT_EQ(calls.all()[3].name, "k");
+    EXPECT_EQ(std::tuple(calls.all()[2].arguments, calls.all()[3].name), std::tuple("12", "k"));
     SaidCalls other_calls;
     take(
         other_calls,
@@ -302,5 +293,4 @@ TEST(SaidCalls, AreInOrderByTheirIdsAndBounded) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -143,8 +143,7 @@ TEST(LinkedList, IsFirstInFirstOutAndRemovesFromAnyPlace) {
         Four other_four;
         Item& item = other_four.items[place];
         other_four.list.remove(item);
-        EXPECT_EQ(item.next, nullptr);
-        EXPECT_EQ(item.before, nullptr);
+        EXPECT_EQ(std::tuple(item.next, item.before), std::tuple(nullptr, nullptr));
         Numbers left{0, 1, 2, 3};
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
         EXPECT_EQ(numbers_of(other_four.list), left);
@@ -291,5 +290,4 @@ TEST(PortableMath, IsThatOfTheLibrary) {
 }
 
 }  // namespace
-
 }  // namespace driftless

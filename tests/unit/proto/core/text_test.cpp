@@ -6,7 +6,6 @@
 #include "tests/test.hpp"
 
 namespace driftless {
-
 namespace {
 
 TEST(LetterCase, FoldsAsciiOnly) {
@@ -222,5 +221,4 @@ TEST(Masked, LeavesNoSecretThatIsEscapedAndCutsAtCodePoints) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -2,7 +2,6 @@
 
 #include "proto/figures/breakdowns.hpp"
 
-#include "proto/figures/summary.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/figures/warm_cache.hpp"
 #include "tests/unit/texts.hpp"
@@ -78,20 +77,13 @@ TEST(SideFigures, CountEachSideAndPairRows) {
         }
         const std::optional<SideFigures> figures = sides.figures();
         ASSERT_TRUE(figures);
-        EXPECT_EQ(figures->a.url, "http://a");
-        EXPECT_EQ(figures->b.url, "http://b");
-        EXPECT_EQ(figures->a.requests, 4u);
-        EXPECT_EQ(figures->b.requests, 4u);
-        EXPECT_EQ(figures->a.completed, 4u);
-        EXPECT_EQ(figures->b.completed, 3u);
-        EXPECT_EQ(figures->a.failed, 0u);
-        EXPECT_EQ(figures->b.failed, 1u);
-        EXPECT_EQ(figures->a.ttft.mean, 525);
-        EXPECT_EQ(figures->b.ttft.max, 540);
-        EXPECT_EQ(figures->a.drift.max, 40);
-        EXPECT_EQ(figures->b.drift.max, 100);
-        EXPECT_EQ(figures->b.cache_rows, 3u);
-        EXPECT_EQ(figures->b.cached_tokens, 48u);
+        EXPECT_EQ(std::tuple(figures->a.url, figures->b.url), std::tuple("http://a", "http://b"));
+        EXPECT_EQ(std::tuple(figures->a.requests, figures->b.requests), std::tuple(4u, 4u));
+        EXPECT_EQ(std::tuple(figures->a.completed, figures->b.completed), std::tuple(4u, 3u));
+        EXPECT_EQ(std::tuple(figures->a.failed, figures->b.failed), std::tuple(0u, 1u));
+        EXPECT_EQ(std::tuple(figures->a.ttft.mean, figures->b.ttft.max), std::tuple(525, 540));
+        EXPECT_EQ(std::tuple(figures->a.drift.max, figures->b.drift.max), std::tuple(40, 100));
+        EXPECT_EQ(std::tuple(figures->b.cache_rows, figures->b.cached_tokens), std::tuple(3u, 48u));
         EXPECT_EQ(figures->b.expected_cached_tokens, 96u);
         EXPECT_EQ(figures->pairs.ttft.count, 3u);
         EXPECT_EQ(figures->pairs.ttft.median(), 20);
@@ -138,52 +130,42 @@ Record turn_of(const char* tree, std::uint32_t row, std::int64_t from_s, std::in
             .outcome = Outcome::ok};
 }
 
-TEST(TreeFigures, OfOneTree) {
+TEST(TreeFigures, OfOneTreeAndOnlyFinishedOnes) {
     TreeFigures trees;
     trees.add(turn_of("a", 0, 0, 10));
     trees.add(turn_of("a", 2, 8, 12));   // beside it: an agent
     trees.add(turn_of("a", 1, 15, 20));  // after a gap of 3 s
     const TreeTotals totals = trees.totals(1800 * second);
-    EXPECT_EQ(totals.trees, 1U);
-    EXPECT_EQ(totals.finished, 1U);
-    EXPECT_EQ(totals.duration_s.max, 20);
-    EXPECT_EQ(totals.answer_s.max, 17);
-    EXPECT_EQ(totals.gap_s.max, 3);
-    EXPECT_EQ(totals.turns.max, 3);
-    EXPECT_EQ(totals.computed.max, 180);
-    EXPECT_EQ(totals.cached.max, 120);
-    EXPECT_EQ(totals.output.max, 30);
-    EXPECT_EQ(totals.jobs_per_hour, 2);
+    EXPECT_EQ(std::tuple(totals.trees, totals.finished), std::tuple(1U, 1U));
+    EXPECT_EQ(std::tuple(totals.duration_s.max, totals.answer_s.max), std::tuple(20, 17));
+    EXPECT_EQ(std::tuple(totals.gap_s.max, totals.turns.max), std::tuple(3, 3));
+    EXPECT_EQ(std::tuple(totals.computed.max, totals.cached.max), std::tuple(180, 120));
+    EXPECT_EQ(std::tuple(totals.output.max, totals.jobs_per_hour), std::tuple(30, 2));
     EXPECT_FALSE(totals.jobs_per_hour_per_user.has_value());
-}
-
-TEST(TreeFigures, OnlyFinishedOnesAreJobs) {
-    TreeFigures trees;
-    trees.add(turn_of("good", 0, 0, 1));
-    trees.add(turn_of("bad", 1, 0, 1));
+    TreeFigures other_trees;
+    other_trees.add(turn_of("good", 0, 0, 1));
+    other_trees.add(turn_of("bad", 1, 0, 1));
     Record failed = turn_of("bad", 2, 2, 3);
     failed.outcome = Outcome::http_5xx;
-    trees.add(failed);
+    other_trees.add(failed);
     Record cut = turn_of("cut", 3, 0, 1);
     cut.outcome = Outcome::cancelled;
     cut.censored = true;
-    trees.add(cut);
+    other_trees.add(cut);
     Record unsent{.row = 5, .session = "waits"};
-    trees.add(unsent);
+    other_trees.add(unsent);
     Record alone = turn_of("x", 6, 0, 1);
     alone.session.reset();
     alone.tree.reset();
-    trees.add(alone);
+    other_trees.add(alone);
     Record warm = turn_of("warm", 7, 0, 1);
     warm.phase = Phase::warmup;
-    trees.add(warm);
-    const TreeTotals totals = trees.totals(3600 * second);
-    EXPECT_EQ(totals.trees, 4U);
-    EXPECT_EQ(totals.finished, 1U);
-    EXPECT_EQ(totals.failed, 1U);
-    EXPECT_EQ(totals.unfinished, 2U);
-    EXPECT_EQ(totals.rows_alone, 1U);
-    EXPECT_EQ(totals.jobs_per_hour, 1);
+    other_trees.add(warm);
+    const TreeTotals other_totals = other_trees.totals(3600 * second);
+    EXPECT_EQ(std::tuple(other_totals.trees, other_totals.finished, other_totals.failed),
+              std::tuple(4U, 1U, 1U));
+    EXPECT_EQ(std::tuple(other_totals.unfinished, other_totals.rows_alone), std::tuple(2U, 1U));
+    EXPECT_EQ(other_totals.jobs_per_hour, 1);
 }
 
 // It failed once, was sent again, and is a job all the same.
@@ -209,8 +191,7 @@ TEST(TreeFigures, CountTheLastTryAndTreesOfEachUser) {
         }
     }
     const TreeTotals totals = other_trees.totals(3600 * second);
-    EXPECT_EQ(totals.finished, 8U);
-    EXPECT_EQ(totals.users, 4U);
+    EXPECT_EQ(std::tuple(totals.finished, totals.users), std::tuple(8U, 4U));
     EXPECT_EQ(totals.jobs_per_hour_per_user, 2);
     EXPECT_EQ(totals.computed.count, 0U) << "no server told what it had computed";
     EXPECT_FALSE(TreeFigures().totals(0).jobs_per_hour.has_value());
@@ -365,12 +346,9 @@ TEST(ByShard, CountsByShard) {
     shards.add(record);
     const std::vector<ShardFigures> figures = shards.figures();
     ASSERT_EQ(figures.size(), 2U);
-    EXPECT_EQ(figures[0].index, 1U);
-    EXPECT_EQ(figures[0].drift.max, 5);
-    EXPECT_EQ(figures[1].records, 3U);
-    EXPECT_EQ(figures[1].completed, 3U);
-    EXPECT_EQ(figures[1].tainted, 1U);
-    EXPECT_EQ(figures[1].drift.count, 2U);
+    EXPECT_EQ(std::tuple(figures[0].index, figures[0].drift.max), std::tuple(1U, 5));
+    EXPECT_EQ(std::tuple(figures[1].records, figures[1].completed), std::tuple(3U, 3U));
+    EXPECT_EQ(std::tuple(figures[1].tainted, figures[1].drift.count), std::tuple(1U, 2U));
 }
 
 // Hits that no row before can have left show a warm cache, also where evictions hide them in the
@@ -514,5 +492,4 @@ TEST(WarmCache, WarnsOnceAndIsAReasonOfTheVerdict) {
 }
 
 }  // namespace
-
 }  // namespace driftless

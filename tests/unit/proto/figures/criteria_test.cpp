@@ -243,10 +243,12 @@ std::pair<int, int> bars_and_misses(const std::string& text, std::uint32_t runs)
             measured.add(made.measured);
         }
         // The last end is read late, too.
-        Record end{.row = 60, .due_ns = 400'000'000, .fired_ns = 400'000'000};
-        end.outcome = Outcome::http_5xx;
-        end.ended_ns = 500'000'000 - (is_late ? 4'000'000 : 0);
-        end.receive_delay_ns = 0;
+        Record end{.row = 60,
+                   .due_ns = 400'000'000,
+                   .fired_ns = 400'000'000,
+                   .ended_ns = 500'000'000 - (is_late ? 4'000'000 : 0),
+                   .outcome = Outcome::http_5xx,
+                   .receive_delay_ns = 0};
         truth.add(end);
         end.ended_ns = 500'000'000;
         end.receive_delay_ns = is_late ? 4'000'000 : 0;
@@ -478,12 +480,9 @@ TEST(JudgeRules, ComparesWhatTurnsWaitForAndUnseenFlags) {
     other_played.facts.arguments = {"t", "--gap=none", "--limit=3"};
     found = judge_rules({set}, other_played.facts, other_played.figures, same_text);
     EXPECT_TRUE(any_violated(found));
-    EXPECT_EQ(found[0].evidence, "none");
-    EXPECT_EQ(found[0].bound, "end-to-start");
-    EXPECT_EQ(found[1].evidence, "3");
-    EXPECT_EQ(found[2].evidence, "not given");
+    EXPECT_EQ(std::tuple(found[0].evidence, found[0].bound), std::tuple("none", "end-to-start"));
+    EXPECT_EQ(std::tuple(found[1].evidence, found[2].evidence), std::tuple("3", "not given"));
 }
 
 }  // namespace
-
 }  // namespace driftless

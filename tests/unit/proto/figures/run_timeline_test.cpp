@@ -23,7 +23,7 @@ Record sent(const char* tree, std::uint32_t request, std::int64_t cached) {
 }
 
 // In whatever order records come, and in the warm-up as well: it primes what follows.
-TEST(PhaseMarks, KeepsTheFirstRequestOfEachTree) {
+TEST(PhaseMarks, KeepsFirstRequestsUntilTheMeasurement) {
     PhaseMarks marks;
     marks.add(sent("a", 3, 90));
     Record primer = sent("a", 1, 20);
@@ -37,31 +37,26 @@ TEST(PhaseMarks, KeepsTheFirstRequestOfEachTree) {
     silent.cached_tokens.reset();
     marks.add(silent);
     const FirstTurnFigures turns = marks.figures().first_turns;
-    EXPECT_EQ(turns.trees, 4U);
-    EXPECT_EQ(turns.reported, 3U);
+    EXPECT_EQ(std::tuple(turns.trees, turns.reported), std::tuple(4U, 3U));
     EXPECT_EQ(turns.cached_tokens, 20U + 30U + 5U);
-    EXPECT_EQ(turns.input_tokens, 300U);
-    EXPECT_EQ(turns.expected_tokens, 30U);
-}
-
-TEST(PhaseMarks, ReachesAsFarAsTheMeasurementAndKnowsOverflows) {
-    PhaseMarks marks;
+    EXPECT_EQ(std::tuple(turns.input_tokens, turns.expected_tokens), std::tuple(300U, 30U));
+    PhaseMarks other_marks;
     Record record = sent("a", 0, 0);
     record.first_token_ns = 50;
     record.last_token_ns = 70;
     record.user = 2;
-    marks.add(record);
+    other_marks.add(record);
     record.first_token_ns = 60;
     record.last_token_ns.reset();
     record.user = 0;
-    marks.add(record);
+    other_marks.add(record);
     record.phase = Phase::warmup;
     record.first_token_ns = 99;
     record.user = 7;
-    marks.add(record);
-    EXPECT_EQ(marks.figures().last_first_token_ns, 60);
-    EXPECT_EQ(marks.figures().last_token_ns, 70);
-    EXPECT_EQ(marks.figures().users, 2U);
+    other_marks.add(record);
+    EXPECT_EQ(other_marks.figures().last_first_token_ns, 60);
+    EXPECT_EQ(std::tuple(other_marks.figures().last_token_ns, other_marks.figures().users),
+              std::tuple(70, 2U));
     // The four texts that AIPerf's AgentX knows, in any case, and nothing else.
     for (const char* text :
          {"This model's Maximum Context length is 8192 tokens", "code: CONTEXT_LENGTH_EXCEEDED",
@@ -207,7 +202,7 @@ Record sent(Phase phase, Outcome outcome) {
             .outcome = outcome};
 }
 
-TEST(Phases, TheWarmUpIsInNoOtherFigure) {
+TEST(Phases, TheWarmUpAndWhatWasCutOffAreApart) {
     Summary summary;
     summary.add(sent(Phase::warmup, Outcome::ok));
     summary.add(sent(Phase::warmup, Outcome::http_5xx));
@@ -215,14 +210,10 @@ TEST(Phases, TheWarmUpIsInNoOtherFigure) {
     unsent.fired_ns.reset();
     summary.add(unsent);
     const SummaryFigures figures = summary.figures();
-    EXPECT_EQ(figures.warmup_rows, 3u);
-    EXPECT_EQ(figures.warmup_fired, 2u);
-    EXPECT_EQ(figures.warmup_failed, 1u);
-    EXPECT_EQ(figures.rows, 0u);
-    EXPECT_EQ(figures.fired, 0u);
-    EXPECT_EQ(figures.output_tokens_all, 0u);
-    EXPECT_EQ(figures.tainted_rows, 0u);
-    EXPECT_EQ(figures.sending.drift.count, 0u);
+    EXPECT_EQ(std::tuple(figures.warmup_rows, figures.warmup_fired), std::tuple(3u, 2u));
+    EXPECT_EQ(std::tuple(figures.warmup_failed, figures.rows), std::tuple(1u, 0u));
+    EXPECT_EQ(std::tuple(figures.fired, figures.output_tokens_all), std::tuple(0u, 0u));
+    EXPECT_EQ(std::tuple(figures.tainted_rows, figures.sending.drift.count), std::tuple(0u, 0u));
     EXPECT_TRUE(figures.urls.empty());
     EXPECT_TRUE(figures.errors.empty());
     EXPECT_EQ(figures.duration_ns, 0);
@@ -236,28 +227,24 @@ TEST(Phases, TheWarmUpIsInNoOtherFigure) {
     EXPECT_EQ(other_summary.figures().duration_ns, 3'000'000'000) << "from time 0";
     other_summary.add(sent(Phase::warmup, Outcome::ok));
     EXPECT_EQ(other_summary.figures().duration_ns, 2'000'000'000);
-}
-
-TEST(Phases, WhatWasCutOffOrRetriedIsCounted) {
-    Summary summary;
+    Summary third_summary;
     Record cut = sent(Phase::profile, Outcome::cancelled);
-    summary.add(cut);  // by the user
+    third_summary.add(cut);  // by the user
     cut.censored = true;
-    summary.add(cut);
-    summary.add(cut);
-    const SummaryFigures figures = summary.figures();
-    EXPECT_EQ(figures.rows, 3u);
-    EXPECT_EQ(figures.failed, 1u);
-    EXPECT_EQ(figures.censored, 2u);
-    EXPECT_EQ(figures.urls.front().failed, 1u);
-    ASSERT_EQ(figures.errors.size(), 1u);
-    EXPECT_EQ(figures.errors.front().rows, 1u);
-    Summary other_summary;
+    third_summary.add(cut);
+    third_summary.add(cut);
+    const SummaryFigures other_figures = third_summary.figures();
+    EXPECT_EQ(std::tuple(other_figures.rows, other_figures.failed, other_figures.censored),
+              std::tuple(3u, 1u, 2u));
+    EXPECT_EQ(other_figures.urls.front().failed, 1u);
+    ASSERT_EQ(other_figures.errors.size(), 1u);
+    EXPECT_EQ(other_figures.errors.front().rows, 1u);
+    Summary other_other_summary;
     Record again = sent(Phase::profile, Outcome::ok);
-    other_summary.add(again);
+    other_other_summary.add(again);
     again.attempt = 2;
-    other_summary.add(again);
-    EXPECT_EQ(other_summary.figures().retries, 1u);
+    other_other_summary.add(again);
+    EXPECT_EQ(other_other_summary.figures().retries, 1u);
 }
 
 // How many values a percentile needs: the table of MLPerf Endpoints (docs/early_stopping.md).
@@ -281,15 +268,10 @@ TEST(Sample, IsNearestRankOfSortedNumbers) {
         sample.add(value);
     }
     const Distribution d = sample.distribution();
-    EXPECT_EQ(d.count, 5u);
-    EXPECT_EQ(d.at[0], 20);
-    EXPECT_EQ(d.median(), 35);
-    EXPECT_EQ(d.at[2], 40);
-    EXPECT_EQ(d.at[3], 50);
-    EXPECT_EQ(d.mean, 32);
+    EXPECT_EQ(std::tuple(d.count, d.at[0], d.median()), std::tuple(5u, 20, 35));
+    EXPECT_EQ(std::tuple(d.at[2], d.at[3], d.mean), std::tuple(40, 50, 32));
     EXPECT_DOUBLE_EQ(d.std, std::sqrt(166.0));  // of the population: numpy.std gives 12.884098
-    EXPECT_EQ(d.min, 15);
-    EXPECT_EQ(d.max, 50);
+    EXPECT_EQ(std::tuple(d.min, d.max), std::tuple(15, 50));
     // Ranks at the borders: of 1,000 values P99.9 is the 999th, of 1,001 the 1,000th, of 1 the
     // first.
     EXPECT_EQ(nearest_rank(1000, 999), 999u);
@@ -453,5 +435,4 @@ TEST(Histogram, BordersAndSumsAreWithinTheError) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -5,11 +5,9 @@
 #include <queue>
 
 #include "proto/figures/summary.hpp"
-#include "proto/run/record.hpp"
 #include "tests/test.hpp"
 
 namespace driftless {
-
 namespace {
 
 constexpr double second = 1e9;
@@ -153,5 +151,4 @@ TEST(KeptUp, IsSaidOfOpenLoadsThatWereAnswered) {
 }
 
 }  // namespace
-
 }  // namespace driftless

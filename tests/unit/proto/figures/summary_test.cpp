@@ -43,12 +43,9 @@ TEST(ErrorTexts, CountReasonsOfTheFileAndAreBounded) {
     const std::vector<ErrorText> found = texts.by_rows();
     ASSERT_EQ(found.size(), 4u);
     EXPECT_EQ(found[0].text, "asked 40000 tokens of 32768");
-    EXPECT_EQ(found[0].rows, 2u);
-    EXPECT_EQ(found[0].first_row, 5u);
-    EXPECT_EQ(found[1].outcome, Outcome::timeout_idle);
-    EXPECT_EQ(found[1].text, "");
-    EXPECT_EQ(found[2].first_row, 7u);
-    EXPECT_EQ(found[3].status, 404);
+    EXPECT_EQ(std::tuple(found[0].rows, found[0].first_row), std::tuple(2u, 5u));
+    EXPECT_EQ(std::tuple(found[1].outcome, found[1].text), std::tuple(Outcome::timeout_idle, ""));
+    EXPECT_EQ(std::tuple(found[2].first_row, found[3].status), std::tuple(7u, 404));
     EXPECT_EQ(texts.others(), 0u);
     // Bytes that are no UTF-8 are one character in the file: so texts that differ in them are one.
     ErrorTexts other_texts;
@@ -125,14 +122,10 @@ TEST(Summary, CountsEveryRecordOnce) {
     summary.add(failed);
     summary.add(Record{});
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.rows, 5u);
-    EXPECT_EQ(f.completed, 2u);
-    EXPECT_EQ(f.short_output, 1u);
-    EXPECT_EQ(f.failed, 2u);
-    EXPECT_EQ(f.fired, 4u);
+    EXPECT_EQ(std::tuple(f.rows, f.completed, f.short_output), std::tuple(5u, 2u, 1u));
+    EXPECT_EQ(std::tuple(f.failed, f.fired), std::tuple(2u, 4u));
     EXPECT_EQ(f.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 1u);
-    EXPECT_EQ(f.input_tokens, 200u);
-    EXPECT_EQ(f.output_tokens, 8u);
+    EXPECT_EQ(std::tuple(f.input_tokens, f.output_tokens), std::tuple(200u, 8u));
     EXPECT_EQ(f.output_tokens_all, 12u);
     // The failed row's last token: 1900 ms + 1 us + 11 ms.
     EXPECT_EQ(f.duration_ns, 1911 * ms + 1000);
@@ -141,8 +134,7 @@ TEST(Summary, CountsEveryRecordOnce) {
     EXPECT_DOUBLE_EQ(f.total_token_throughput.value(), 208 / 1.911001);
     EXPECT_EQ(f.timeline.max_concurrent_requests, 1u);  // each was over before the next one fired
     EXPECT_EQ(f.ttft.count, 2u);
-    EXPECT_EQ(f.sending.drift.count, 4u);
-    EXPECT_EQ(f.sending.drift.max, 1000);
+    EXPECT_EQ(std::tuple(f.sending.drift.count, f.sending.drift.max), std::tuple(4u, 1000));
     // Second 0: rows 0 and 2, and row 1's first chunk (960 ms): 3 + 2 + 2, and its second chunk at
     // 990 ms: 3 more.
     EXPECT_EQ(f.timeline.max_output_tokens_per_s, 10u);
@@ -172,8 +164,7 @@ TEST(Summary, LostChunksLeaveNoPartialFigure) {
     EXPECT_EQ(live.figures().timeline.max_output_tokens_per_s, 2u);
     live.add(bare);
     const SummaryFigures f = live.figures();
-    EXPECT_EQ(f.itl.count, 0u);
-    EXPECT_EQ(f.chunk_gap.count, 0u);
+    EXPECT_EQ(std::tuple(f.itl.count, f.chunk_gap.count), std::tuple(0u, 0u));
     EXPECT_EQ(f.itl_rows_left_out, 3u);
     EXPECT_FALSE(f.timeline.max_output_tokens_per_s.has_value());
     EXPECT_EQ(f.output_tokens, 6u);
@@ -183,7 +174,7 @@ TEST(Summary, LostChunksLeaveNoPartialFigure) {
 }
 
 // Whole answers are counted by their length, whatever `--output` made of it.
-TEST(Summary, CountsOutputsByLength) {
+TEST(Summary, CountsOutputsByLengthSecondAndToken) {
     Summary summary;
     for (const std::int64_t got : {9, 10, 11}) {
         Record record = ok_record(static_cast<std::uint32_t>(got), 0, {ms}, {1, 1});
@@ -199,25 +190,18 @@ TEST(Summary, CountsOutputsByLength) {
         summary.add(record);
     }
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.outputs_exact, 1u);
-    EXPECT_EQ(f.outputs_short, 1u);
-    EXPECT_EQ(f.outputs_long, 1u);
-    EXPECT_EQ(f.outputs_unknown, 3u);
-    EXPECT_EQ(f.long_output, 2u);
-    EXPECT_EQ(f.failed, 3u);
+    EXPECT_EQ(std::tuple(f.outputs_exact, f.outputs_short, f.outputs_long), std::tuple(1u, 1u, 1u));
+    EXPECT_EQ(std::tuple(f.outputs_unknown, f.long_output, f.failed), std::tuple(3u, 2u, 3u));
     EXPECT_EQ(f.completed + f.short_output + f.long_output + f.failed, f.rows);
-}
-
-// A run that was killed while it was late goes on at an earlier second of its timeline: what came
-// there before came at another time.
-TEST(Summary, SecondsAndItlAreOfWhatCame) {
-    Summary summary;
+    // A run that was killed while it was late goes on at an earlier second of its timeline: what
+    // came there before came at another time.
+    Summary third_summary;
     Record record = ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 5});
-    summary.add(record);
+    third_summary.add(record);
     record.row = 1;
     record.segment = 1;
-    summary.add(record);
-    EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 7u);
+    third_summary.add(record);
+    EXPECT_EQ(third_summary.figures().timeline.max_output_tokens_per_s, 7u);
     // A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its
     // time to the next; chunk gaps count every chunk once.
     Summary other_summary;
@@ -226,14 +210,13 @@ TEST(Summary, SecondsAndItlAreOfWhatCame) {
     uncounted.chunk_tokens_known = false;
     uncounted.chunk_tokens.clear();
     other_summary.add(uncounted);
-    const SummaryFigures f = other_summary.figures();
-    EXPECT_EQ(f.itl.count, 4u);
-    EXPECT_DOUBLE_EQ(f.itl.mean, 10.0 * ms);
-    EXPECT_NEAR(f.itl.std, 0, 1e-3);
-    EXPECT_EQ(f.itl_rows_left_out, 1u);
-    EXPECT_EQ(f.chunk_gap.count, 4u);
-    EXPECT_EQ(f.chunk_gap.min, 4.0 * ms);
-    EXPECT_EQ(f.chunk_gap.max, 500.0 * ms);
+    const SummaryFigures other_f = other_summary.figures();
+    EXPECT_EQ(other_f.itl.count, 4u);
+    EXPECT_DOUBLE_EQ(other_f.itl.mean, 10.0 * ms);
+    EXPECT_NEAR(other_f.itl.std, 0, 1e-3);
+    EXPECT_EQ(std::tuple(other_f.itl_rows_left_out, other_f.chunk_gap.count), std::tuple(1u, 4u));
+    EXPECT_EQ(other_f.chunk_gap.min, 4.0 * ms);
+    EXPECT_EQ(other_f.chunk_gap.max, 500.0 * ms);
 }
 
 // A row that --max-inflight held back is counted and stays out of the drift.
@@ -245,8 +228,7 @@ TEST(Summary, HeldRowsStayOutOfDriftAndGoodputMeetsAllBounds) {
     summary.add(held);
     summary.add(ok_record(1, 0, {}, {1}));
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.sending.drift.count, 1u);
-    EXPECT_EQ(f.sending.drift.max, 1000);
+    EXPECT_EQ(std::tuple(f.sending.drift.count, f.sending.drift.max), std::tuple(1u, 1000));
     EXPECT_EQ(f.drift_left_out, 1u);
     EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
     // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never
@@ -293,14 +275,11 @@ TEST(Summary, PromptsAndCacheAreCompared) {
     unsent.outcome = Outcome::not_sent;
     summary.add(unsent);
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.prompts.exact, 1u);
-    EXPECT_EQ(f.prompts.off, 2u);
-    EXPECT_EQ(f.prompts.unknown, 1u);
-    EXPECT_EQ(f.prompts.largest_off, -7);
+    EXPECT_EQ(std::tuple(f.prompts.exact, f.prompts.off), std::tuple(1u, 2u));
+    EXPECT_EQ(std::tuple(f.prompts.unknown, f.prompts.largest_off), std::tuple(1u, -7));
     EXPECT_EQ(f.expected_cached_tokens, 2048u);
     EXPECT_EQ(f.expected_cached_tokens_reported, 1536u);
-    EXPECT_EQ(f.cached_tokens, 1024u);
-    EXPECT_EQ(f.cache_rows_reported, 2u);
+    EXPECT_EQ(std::tuple(f.cached_tokens, f.cache_rows_reported), std::tuple(1024u, 2u));
     EXPECT_EQ(f.cache_rows_equal, 1u);
     EXPECT_EQ(f.input_tokens, 100u + 93 + 105 + 100);
 }
@@ -318,8 +297,7 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
     SummaryFigures f = summary.figures();
     EXPECT_FALSE(f.foretells_hits());
     EXPECT_TRUE(f.is_recorded_text());
-    EXPECT_EQ(f.cache_excess, 0u);
-    EXPECT_EQ(f.cache_rows_above, 0u);
+    EXPECT_EQ(std::tuple(f.cache_excess, f.cache_rows_above), std::tuple(0u, 0u));
     EXPECT_EQ(f.prompts.cause, PromptCause::recorded_text);
     EXPECT_FALSE(says(f.prompts.explanation, "--overhead"));
     const std::string json = summary_json(f, SummaryInfo());
@@ -333,8 +311,7 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
     blocks.expected_cached_tokens = blocks.cached_tokens = 64;
     summary.add(blocks);
     f = summary.figures();
-    EXPECT_EQ(f.cache_rows_compared(), 1u);
-    EXPECT_EQ(f.cached_tokens_compared(), 64u);
+    EXPECT_EQ(std::tuple(f.cache_rows_compared(), f.cached_tokens_compared()), std::tuple(1u, 64u));
     EXPECT_EQ(f.cache_rows_equal, 1u);
     EXPECT_FALSE(f.is_recorded_text());
 }
@@ -358,10 +335,8 @@ TEST(Summary, ChunksAreNoTokens) {
     lost.tainted = {std::string(taint_payload_dropped)};
     summary.add(lost);
     const SummaryFigures f = summary.figures();
-    EXPECT_EQ(f.uncounted.outputs, 2u);
-    EXPECT_EQ(f.uncounted.lost, 1u);
-    EXPECT_EQ(f.uncounted.goodput, 2u);
-    EXPECT_EQ(f.prompts.lost, 1u);
+    EXPECT_EQ(std::tuple(f.uncounted.outputs, f.uncounted.lost), std::tuple(2u, 1u));
+    EXPECT_EQ(std::tuple(f.uncounted.goodput, f.prompts.lost), std::tuple(2u, 1u));
     EXPECT_EQ(f.goodput().decided, 1u);
     EXPECT_FALSE(f.output_throughput || f.total_token_throughput || f.request_goodput ||
                  f.timeline.max_output_tokens_per_s);
@@ -490,13 +465,10 @@ TEST(Summary, CountsByUrlAndSurvivesTheRoundTrip) {
     summary.add(record_of(4, "", Outcome::not_sent));
     const SummaryFigures f = summary.figures();
     ASSERT_EQ(f.urls.size(), 2u);
-    EXPECT_EQ(f.urls[0].url, "http://a");
-    EXPECT_EQ(f.urls[0].rows, 2u);
-    EXPECT_EQ(f.urls[0].completed, 1u);
-    EXPECT_EQ(f.urls[0].failed, 1u);
+    EXPECT_EQ(std::tuple(f.urls[0].url, f.urls[0].rows), std::tuple("http://a", 2u));
+    EXPECT_EQ(std::tuple(f.urls[0].completed, f.urls[0].failed), std::tuple(1u, 1u));
     EXPECT_EQ(f.urls[0].cached_tokens, 32u);
-    EXPECT_EQ(f.urls[1].rows, 2u);
-    EXPECT_EQ(f.urls[1].failed, 0u);
+    EXPECT_EQ(std::tuple(f.urls[1].rows, f.urls[1].failed), std::tuple(2u, 0u));
     EXPECT_EQ(f.urls[1].ttft.count, 1u);
     // Rebuilt from its records' lines, the summary is the same to the byte: what report will rely
     // on.
@@ -829,11 +801,10 @@ SummaryFigures figures_by(GoodputRules rules) {
 
 TEST(Goodput, CountsRowsOfARuleWhereTheirTokensAreKnown) {
     const SummaryFigures f = figures_by({of_tier("gold", 10 * ms - 1), of_tier("free", 10 * ms)});
-    EXPECT_EQ(f.good, 1u);
-    EXPECT_EQ(f.goodput().decided, 4u);
+    EXPECT_EQ(std::tuple(f.good, f.goodput().decided), std::tuple(1u, 4u));
     EXPECT_EQ(f.goodput_counts[0].good, 0u);
-    EXPECT_EQ(f.goodput_counts[1].good, 1u);
-    EXPECT_EQ(f.goodput_counts[1].decided, 2u);
+    EXPECT_EQ(std::tuple(f.goodput_counts[1].good, f.goodput_counts[1].decided),
+              std::tuple(1u, 2u));
     // The time that a cap held a row back counts from the due instant only.
     GoodputLimits limits{.ttft_due_ns = 500 * ms};
     Record record{.ttft_ns = 10 * ms, .outcome = Outcome::ok};
@@ -868,8 +839,7 @@ TEST(Goodput, IsOfTheFirstRuleThatFitsElseOfTheCommonLimits) {
     EXPECT_EQ(is_good(limits, record), std::optional(false));
     const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
     const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});
-    EXPECT_EQ(f.good, 3u);
-    EXPECT_EQ(f.goodput().decided, 8u);
+    EXPECT_EQ(std::tuple(f.good, f.goodput().decided), std::tuple(3u, 8u));
     EXPECT_EQ(f.goodput_counts[0].decided, 6u);
     EXPECT_EQ(f.goodput_counts[1].good, 0u);
     const SummaryFigures other_f = figures_by({of_tier("gold", 10 * ms), of_tier("gold", 1)});
@@ -927,5 +897,4 @@ TEST(GroupKey, FindsWhatARowHasAndCutsLengths) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -5,7 +5,6 @@
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/write.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -38,16 +37,14 @@ TEST(Blame, AStopMayLieBeforeItsSecondButNotFarBefore) {
     totals.each[4].receive_delay_max_ns = 2 * second_ns;
     totals.each[5].receive_delay_max_ns = 2 * second_ns + 8'000'000;
     const Blame blame = blame_of(stream_that_waited(2 * second_ns + 8'000'000), totals);
-    EXPECT_EQ(blame.host, 1u);
-    EXPECT_EQ(blame.client, 0u);
+    EXPECT_EQ(std::tuple(blame.host, blame.client), std::tuple(1u, 0u));
     EXPECT_EQ(blame.gap_max_ns, 2 * second_ns);
     // A wait of 300 ms that was seen in the sixth second did not begin in the fourth.
     totals = ten_seconds();
     totals.each[3].gap_max_ns = 400'000'000;
     totals.each[5].receive_delay_max_ns = 300'000'000;
     const Blame other_blame = blame_of(stream_that_waited(300'000'000), totals);
-    EXPECT_EQ(other_blame.host, 0u);
-    EXPECT_EQ(other_blame.client, 1u);
+    EXPECT_EQ(std::tuple(other_blame.host, other_blame.client), std::tuple(0u, 1u));
 }
 
 std::string host_reason(const ClientTotals& totals) {
@@ -173,8 +170,7 @@ TEST(Taint, ARowThatWaitedOrWasSentAgain) {
     record.ended_ns = 12'000;
     record.submit_ns = 60;
     add_taints(record, {.accept_ns = 70, .request_waited_ns = 5}, {}, 0);
-    EXPECT_EQ(record.wire_delay_bound_ns, 70);
-    EXPECT_EQ(record.request_delay_ns, 5);
+    EXPECT_EQ(std::tuple(record.wire_delay_bound_ns, record.request_delay_ns), std::tuple(70, 5));
     add_taints(record, {}, {}, 0);
     EXPECT_EQ(record.wire_delay_bound_ns, 2'000) << "never taken: not before its end";
     record.wire_ns = 10'050;
@@ -203,13 +199,11 @@ Record sent_row() {
             .receive_delay_ns = 30};
 }
 
-TEST(Tainted, SaysWhenItHappened) {
+TEST(Tainted, SaysWhenItHappenedAndToWhom) {
     Record record = sent_row();
     record.tainted = {std::string(taint_read_late)};
     TaintedRow row = tainted_row_of(record);
-    EXPECT_EQ(row.from_ns, 1'100);
-    EXPECT_EQ(row.to_ns, 9'000);
-    EXPECT_EQ(row.late_ns, 30);
+    EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'100, 9'000, 30));
     EXPECT_EQ(row.suspect, Suspect::reading);
     record.tainted = {std::string(taint_end_unsure)};
     row = tainted_row_of(record);
@@ -217,20 +211,14 @@ TEST(Tainted, SaysWhenItHappened) {
     EXPECT_EQ(row.late_ns, abandoned_late_max_ns) << "at least: of one that read nothing, too";
     record.tainted = {std::string(taint_wire_late)};
     row = tainted_row_of(record);
-    EXPECT_EQ(row.to_ns, 1'150);
-    EXPECT_EQ(row.late_ns, 50);
+    EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'150, 50));
     EXPECT_EQ(row.suspect, Suspect::wire);
     record.tainted = {std::string(taint_late), std::string(taint_read_late)};
     record.late_cause = LateCause::guard;
     row = tainted_row_of(record);
-    EXPECT_EQ(row.from_ns, 1'000);
-    EXPECT_EQ(row.to_ns, 1'100);
-    EXPECT_EQ(row.late_ns, 100);
+    EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'000, 1'100, 100));
     EXPECT_EQ(row.suspect, Suspect::work);
-}
-
-TEST(Tainted, ARowThatWasSentAgainOrHasNoStamp) {
-    Record record = sent_row();
+    record = sent_row();
     record.tainted = {std::string(taint_retried)};
     EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
     record.tainted.emplace_back(taint_payload_dropped);
@@ -321,7 +309,7 @@ std::string json_of(const ClientTotals* totals) {
     return text;
 }
 
-TEST(ClientTotals, SumsWhatIsKnown) {
+TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     ClientTotals totals;
     ClientSample first{.rows_fired = 3, .wake_error_max_ns = 70};
     ClientSample second{.rows_fired = 4, .wake_error_max_ns = 50, .user_ns = 5, .minor_faults = 0};
@@ -329,43 +317,38 @@ TEST(ClientTotals, SumsWhatIsKnown) {
     EXPECT_EQ(totals.minor_faults, -1);
     totals.add(second);
     totals.add(second);
-    EXPECT_EQ(totals.rows_fired, 11);
-    EXPECT_EQ(totals.minor_faults, 0);
-    EXPECT_EQ(totals.user_ns, 10);
-    EXPECT_EQ(totals.wake_error_max_ns, 70);
+    EXPECT_EQ(std::tuple(totals.rows_fired, totals.minor_faults), std::tuple(11, 0));
+    EXPECT_EQ(std::tuple(totals.user_ns, totals.wake_error_max_ns), std::tuple(10, 70));
     EXPECT_EQ(totals.system_ns, -1);
-}
-
-// The writer's rate is that of the second in which it read most for its CPU time, of those that say
-// something; what it was busy with is a share of what others left of the second.
-TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
-    ClientTotals totals;
+    // The writer's rate is that of the second in which it read most for its CPU time, of those that
+    // say something; what it was busy with is a share of what others left of the second.
+    ClientTotals other_totals;
     ClientSample sample{.to_ns = 1'000'000'000};
-    totals.add(sample);  // nobody measured it
-    EXPECT_EQ(totals.writer_chunks, -1);
+    other_totals.add(sample);  // nobody measured it
+    EXPECT_EQ(other_totals.writer_chunks, -1);
     JsonDocument unmeasured;
-    const JsonValue untold = unmeasured.parse(json_of(&totals)).value().find("client");
+    const JsonValue untold = unmeasured.parse(json_of(&other_totals)).value().find("client");
     EXPECT_TRUE(untold.find("writer_busy_share_max").is(JsonType::null));
     sample.writer_chunks = 99'000;
     sample.writer_cpu_ns = 99'999'999;
     sample.writer_run_delay_ns = 0;
-    totals.add(sample);
-    EXPECT_EQ(totals.writer_chunks_per_cpu_s, -1) << "it has slept";
+    other_totals.add(sample);
+    EXPECT_EQ(other_totals.writer_chunks_per_cpu_s, -1) << "it has slept";
     sample.writer_cpu_ns = 100'000'000;
-    totals.add(sample);
-    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
+    other_totals.add(sample);
+    EXPECT_EQ(other_totals.writer_chunks_per_cpu_s, 990'000);
     sample.writer_chunks = 250'000;
     sample.writer_cpu_ns = 400'000'000;
     sample.writer_run_delay_ns = 500'000'000;
-    totals.add(sample);
-    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
-    EXPECT_EQ(totals.writer_chunks, 448'000);
-    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 0.8);
+    other_totals.add(sample);
+    EXPECT_EQ(other_totals.writer_chunks_per_cpu_s, 990'000);
+    EXPECT_EQ(other_totals.writer_chunks, 448'000);
+    EXPECT_DOUBLE_EQ(other_totals.writer_busy_max, 0.8);
     sample.writer_run_delay_ns = 700'000'000;  // some of it before the second began
-    totals.add(sample);
-    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 1.0);
+    other_totals.add(sample);
+    EXPECT_DOUBLE_EQ(other_totals.writer_busy_max, 1.0);
     JsonDocument document;
-    const JsonValue client = document.parse(json_of(&totals)).value().find("client");
+    const JsonValue client = document.parse(json_of(&other_totals)).value().find("client");
     EXPECT_EQ(client.find("writer_chunks_per_cpu_s").as_i64(), 990'000);
     EXPECT_EQ(client.find("writer_busy_share_max").as_double(), 1.0);
 }
@@ -409,13 +392,10 @@ TEST(Sending, AddsTheStagesUpAndCountsPlaces) {
     sending.add(sent(1, 2'000, 500));  // without kernel stamps
     sending.add(Record{});             // never sent
     const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.drift.count, 2u);
-    EXPECT_EQ(figures.submit.max, 9'000);
-    EXPECT_EQ(figures.wire_delay.count, 1u);
-    EXPECT_EQ(figures.wire_delay.max, 5'000);
+    EXPECT_EQ(std::tuple(figures.drift.count, figures.submit.max), std::tuple(2u, 9'000));
+    EXPECT_EQ(std::tuple(figures.wire_delay.count, figures.wire_delay.max), std::tuple(1u, 5'000));
     EXPECT_EQ(figures.wire_drift.max, 5'300);
-    EXPECT_EQ(figures.receive_delay.max, 70'000);
-    EXPECT_EQ(figures.wire_unknown, 1u);
+    EXPECT_EQ(std::tuple(figures.receive_delay.max, figures.wire_unknown), std::tuple(70'000, 1u));
     // Of five rows due at once the second and the last found no connection: the fourth left in its
     // place, to which its limit was held. An instant of which nothing left says nothing.
     Sending other_sending;
@@ -452,14 +432,12 @@ TEST(Sending, TellsCausesApartAndWhatCapsHeldBack) {
         sending.add(record);
     }
     const SendingFigures figures = sending.figures();
-    EXPECT_EQ(figures.drift.count, 3u);
-    EXPECT_EQ(figures.drift.max, 90'000);
+    EXPECT_EQ(std::tuple(figures.drift.count, figures.drift.max), std::tuple(3u, 90'000));
     EXPECT_EQ(of_cause(figures, LateCause::none).count, 1u);
     EXPECT_EQ(of_cause(figures, LateCause::wake).max, 8'000);
     EXPECT_EQ(of_cause(figures, LateCause::lane).max, 90'000);
     EXPECT_EQ(of_cause(figures, LateCause::inflight).count, 0u);
-    EXPECT_EQ(figures.wire_delay.count, 1u);
-    EXPECT_EQ(figures.wire_drift.count, 0u);
+    EXPECT_EQ(std::tuple(figures.wire_delay.count, figures.wire_drift.count), std::tuple(1u, 0u));
     // What a cap held back is told, with how long and how late; the host's cap is in the drift,
     // too.
     Sending other_sending;
@@ -497,16 +475,13 @@ TEST(Sending, RanksTheRowsOfAnInstant) {
     ASSERT_EQ(ranks.size(), 3u);
     EXPECT_EQ(ranks[0].first, 0u);  // rows 0, 2, 7
     EXPECT_EQ(ranks[0].last, 0u);
-    EXPECT_EQ(ranks[0].drift.count, 3u);
-    EXPECT_EQ(ranks[0].drift.median(), 20);
+    EXPECT_EQ(std::tuple(ranks[0].drift.count, ranks[0].drift.median()), std::tuple(3u, 20));
     EXPECT_EQ(ranks[0].drift.max, 2'000);
     EXPECT_EQ(ranks[1].first, 1u);  // rows 3, 8
-    EXPECT_EQ(ranks[1].drift.count, 2u);
-    EXPECT_EQ(ranks[1].drift.max, 5'000);
+    EXPECT_EQ(std::tuple(ranks[1].drift.count, ranks[1].drift.max), std::tuple(2u, 5'000));
     EXPECT_EQ(ranks[2].first, 2u);  // rows 4, 5
     EXPECT_EQ(ranks[2].last, 3u);
-    EXPECT_EQ(ranks[2].drift.count, 2u);
-    EXPECT_EQ(ranks[2].drift.max, 5'000);
+    EXPECT_EQ(std::tuple(ranks[2].drift.count, ranks[2].drift.max), std::tuple(2u, 5'000));
     const SendingFigures figures = Sending().figures();
     EXPECT_EQ(figures.drift.count, 0u);
     EXPECT_TRUE(figures.by_rank.empty());
@@ -534,18 +509,14 @@ TEST(PromptCounts, ExactRowsNeedNoWordsOthersHaveACause) {
     counts.add(600, 600);
     counts.add(600, std::nullopt);
     const PromptFigures figures = counts.figures();
-    EXPECT_EQ(figures.exact, 1u);
-    EXPECT_EQ(figures.unknown, 1u);
-    EXPECT_EQ(figures.off, 0u);
-    EXPECT_EQ(figures.cause, PromptCause::none);
-    EXPECT_EQ(figures.explanation, "");
+    EXPECT_EQ(std::tuple(figures.exact, figures.unknown, figures.off), std::tuple(1u, 1u, 0u));
+    EXPECT_EQ(std::tuple(figures.cause, figures.explanation), std::tuple(PromptCause::none, ""));
     // The same difference everywhere is the template; the flag that is named fixes it.
     const auto by = [](std::int64_t off) {
         return counted_as([off](std::uint32_t length, std::uint32_t) { return length + off; });
     };
     const PromptFigures more = by(4);
-    EXPECT_EQ(more.off, 190u);
-    EXPECT_EQ(more.largest_off, 4);
+    EXPECT_EQ(std::tuple(more.off, more.largest_off), std::tuple(190u, 4));
     EXPECT_EQ(more.cause, PromptCause::overhead);
     EXPECT_TRUE(says(more.explanation, "--overhead 9,3 "));
     EXPECT_TRUE(says(by(-6).explanation, "--overhead 0,2 "));
@@ -580,10 +551,9 @@ TEST(PromptCounts, ShortRowsAreToldApartFromAMix) {
     counts.add(9, 9);
     counts.add(600, 600);
     PromptFigures figures = counts.figures();
-    EXPECT_EQ(figures.off, 2u);
-    EXPECT_EQ(figures.short_off, 2u);
-    EXPECT_EQ(figures.largest_off, 6);
-    EXPECT_EQ(figures.cause, PromptCause::short_rows);
+    EXPECT_EQ(std::tuple(figures.off, figures.short_off), std::tuple(2u, 2u));
+    EXPECT_EQ(std::tuple(figures.largest_off, figures.cause),
+              std::tuple(6, PromptCause::short_rows));
     EXPECT_TRUE(says(figures.explanation, "2 rows"));
     counts.add(700, 703);
     counts.add(800, 803);
@@ -615,5 +585,4 @@ TEST(PromptCounts, ShortRowsAreToldApartFromAMix) {
 }
 
 }  // namespace
-
 }  // namespace driftless

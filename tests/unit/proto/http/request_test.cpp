@@ -287,5 +287,4 @@ TEST(TraceContext, NamesEachRowOfEachRunAsSpecified) {
 }
 
 }  // namespace
-
 }  // namespace driftless

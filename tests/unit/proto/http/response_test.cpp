@@ -1,7 +1,6 @@
 // Responses: heads, fields, lengths and events, however the bytes are cut.
 
 #include "proto/core/hash.hpp"
-#include "proto/http/fields.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/sse.hpp"
 #include "tests/test.hpp"
@@ -217,8 +216,7 @@ TEST(ResponseParser, LeavesWhatFollowsAndBoundsTheHead) {
     ResponseParser parser;
     const std::string message = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     const Reading reading = read(parser, message + "HTTP/1.1 500");
-    EXPECT_EQ(reading.last, ResponsePiece::done);
-    EXPECT_EQ(reading.left, 12u);
+    EXPECT_EQ(std::tuple(reading.last, reading.left), std::tuple(ResponsePiece::done, 12u));
     EXPECT_EQ(parser.feed("x").piece, ResponsePiece::done);
     EXPECT_TRUE(parser.finish());
     for (int i = 0; i < 3; ++i) {
@@ -443,7 +441,7 @@ std::optional<std::int64_t> scan_retry(const std::vector<std::string_view>& piec
     return scanner.wait_ns();
 }
 
-TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
+TEST(RetryAfter, IsReadAtEverySplitOfOneFinalHead) {
     for (const RetryCase& wanted : retry_cases) {
         const std::string head = head_of(wanted.fields);
         each_cut(head, [&](const std::vector<std::string_view>& pieces) {
@@ -458,10 +456,7 @@ TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
                   whole ? std::optional(12 * second_ns) : std::nullopt)
             << bytes;
     }
-}
-
-// The status line is not a field, and the next head begins anew.
-TEST(RetryAfter, BelongsToOneFinalHeadWithinABound) {
+    // The status line is not a field, and the next head begins anew.
     EXPECT_EQ(scan_retry({"Retry-After: 3\r\n\r\n"}), std::nullopt);
     RetryAfterScanner scanner;
     scanner.feed(head_of("Retry-After: 3\r\n"));
@@ -473,9 +468,9 @@ TEST(RetryAfter, BelongsToOneFinalHeadWithinABound) {
     // Through the parser: that of the final head alone, and of this message alone.
     const std::string interim = "HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\n";
     for (const std::string fields : {"Retry-After: 5\r\n", "X: y\r\n"}) {
-        const std::string head = interim + head_of(fields);
+        const std::string other_head = interim + head_of(fields);
         const bool is_said = fields.front() == 'R';
-        each_parsed(head, [is_said](ResponseParser& parser) {
+        each_parsed(other_head, [is_said](ResponseParser& parser) {
             EXPECT_EQ(parser.retry_after_ns(),
                       is_said ? std::optional(5 * second_ns) : std::nullopt);
             parser.reset();
@@ -655,5 +650,4 @@ TEST(EventScanner, AgreesWithANaiveReading) {
 }
 
 }  // namespace
-
 }  // namespace driftless

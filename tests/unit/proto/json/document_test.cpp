@@ -496,5 +496,4 @@ TEST(JsonWriter, IsReadBack) {
 }
 
 }  // namespace
-
 }  // namespace driftless

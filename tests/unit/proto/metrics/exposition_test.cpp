@@ -319,11 +319,9 @@ TEST(EndpointFigures, AServerThatWasRestartedCountsOn) {
     got.file(TEST_DATA "/metrics/llmdsim-restart-1.txt");
     EXPECT_EQ(got.of(requests), 40);
     got.file(TEST_DATA "/metrics/llmdsim-restart-2.txt");
-    EXPECT_EQ(got.of(requests), 40);
-    EXPECT_EQ(got.figures.restarts(), 0U);
+    EXPECT_EQ(std::tuple(got.of(requests), got.figures.restarts()), std::tuple(40, 0U));
     got.page("vllm:request_success_total{finish_reason=\"length\",model_name=\"tiny\"} 2\n");
-    EXPECT_EQ(got.of(requests), 42);
-    EXPECT_EQ(got.figures.restarts(), 1U);
+    EXPECT_EQ(std::tuple(got.of(requests), got.figures.restarts()), std::tuple(42, 1U));
 }
 
 /// A page of vLLM's names: requests and prompt tokens, and the start of its process (0: not said).
@@ -410,8 +408,7 @@ TEST(EndpointFigures, OfRepeatedSeriesRanksAndAddresses) {
             got.page(type + (higher_first ? high + low : low + high) +
                      "vllm:num_requests_running 0\n");
         }
-        EXPECT_EQ(got.of(requests), 2000);
-        EXPECT_EQ(got.figures.restarts(), 0U);
+        EXPECT_EQ(std::tuple(got.of(requests), got.figures.restarts()), std::tuple(2000, 0U));
     }
     Scraped got;
     for (const char* count : {"10", "15"}) {
@@ -425,8 +422,7 @@ TEST(EndpointFigures, OfRepeatedSeriesRanksAndAddresses) {
         }
         got.page(page);
     }
-    EXPECT_EQ(got.of(prefix_hit_tokens), 10);
-    EXPECT_EQ(got.of(kv_usage), 0.15);
+    EXPECT_EQ(std::tuple(got.of(prefix_hit_tokens), got.of(kv_usage)), std::tuple(10, 0.15));
     Scraped a;
     Scraped b;
     a.page("vllm:kv_cache_usage_perc 0.25\nvllm:num_requests_running 3\n");
@@ -441,8 +437,7 @@ TEST(EndpointFigures, OfRepeatedSeriesRanksAndAddresses) {
     EXPECT_EQ(gauge.figures.engine(), "sglang");
     Scraped other;
     other.page("litellm_requests_total 5\n");
-    EXPECT_EQ(other.figures.engine(), "");
-    EXPECT_EQ(other.of(requests), -1);
+    EXPECT_EQ(std::tuple(other.figures.engine(), other.of(requests)), std::tuple("", -1));
 }
 
 // By the documentation; no page of a real server is at hand.
@@ -450,10 +445,8 @@ TEST(EndpointFigures, OfTensorRtLlmTgiAtomAndPower) {
     Scraped json;
     json.page(R"([{"numActiveRequests":3,"numQueuedRequests":1,
                    "kvCacheStats":{"usedNumBlocks":25,"maxNumBlocks":100}}])");
-    EXPECT_EQ(json.figures.engine(), "trtllm");
-    EXPECT_EQ(json.of(kv_usage), 0.25);
-    EXPECT_EQ(json.of(running), 3);
-    EXPECT_EQ(json.of(waiting), 1);
+    EXPECT_EQ(std::tuple(json.figures.engine(), json.of(kv_usage)), std::tuple("trtllm", 0.25));
+    EXPECT_EQ(std::tuple(json.of(running), json.of(waiting)), std::tuple(3, 1));
     Scraped tgi;
     tgi.page("tgi_queue_size 2\n");
     tgi.page("# TYPE tgi_request_input_length histogram\ntgi_request_input_length_sum 70\n");
@@ -469,5 +462,4 @@ TEST(EndpointFigures, OfTensorRtLlmTgiAtomAndPower) {
 }
 
 }  // namespace
-
 }  // namespace driftless

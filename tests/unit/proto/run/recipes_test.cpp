@@ -138,7 +138,7 @@ Ran run_in(const RunFolder& folder, const std::string& command) {
 const char* const page_path = "proto/run/README.md";
 
 // Every key of the schema has its line in the table, every outcome its name.
-TEST(RecordPage, NamesEveryKey) {
+TEST(RecordPage, NamesEveryKeyAndItsRecipesRun) {
     const std::string page = source_file(page_path);
     JsonDocument document;
     const std::string schema = source_file("proto/run/record.schema.json");
@@ -154,10 +154,7 @@ TEST(RecordPage, NamesEveryKey) {
         const std::string name = name_of(static_cast<Outcome>(i));
         EXPECT_TRUE(says(page, "`" + name + "`")) << name;
     }
-}
-
-// Each jq recipe gives what it should over the small run.
-TEST(RecordPage, JqRecipesRun) {
+    // Each jq recipe gives what it should over the small run.
     RunFolder folder;
     if (run_in(folder, "jq --version").status != 0) {
         GTEST_SKIP() << "no jq here";

@@ -182,7 +182,7 @@ TEST(RecordJsonl, PrintsSafelyAndRefusesWhatIsNoRecord) {
 }
 
 // A line of a later schema, with a key more, is read all the same.
-TEST(RecordJsonl, ReadsLinesOfOtherSchemas) {
+TEST(RecordJsonl, ReadsLinesOfOtherSchemasAndKeepsToItsOwn) {
     std::string line = jsonl_of(full_record());
     line.insert(1, R"("invented_later":{"row":1},)");
     EXPECT_EQ(jsonl_of(read_alone(read_record, line).value()), jsonl_of(full_record()));
@@ -211,10 +211,7 @@ TEST(RecordJsonl, ReadsLinesOfOtherSchemas) {
                         "connection_state, connection_age_ns, prompt_tokens_off, "
                         "wire_delay_bound_ns, request_delay_ns"),
               "null, null, null, null, null");
-}
-
-// Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
-TEST(RecordJsonl, HoldsAgainstItsSchema) {
+    // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
     const JsonText schema(source_file("proto/run/record.schema.json"));
     std::vector<std::string> required;
     for (JsonValue key = schema.root.find("required").first(); key.present(); key = key.next()) {
@@ -333,15 +330,11 @@ TEST(RecordOrders, OfThisAndOlderSchemas) {
     const std::string line = line_of(record);
     const RecordOrder order = order_of(line);
     EXPECT_EQ(order.row, record.row);
-    EXPECT_EQ(order.pass, 3U);
-    EXPECT_EQ(order.attempt, 2U);
-    EXPECT_EQ(order.side, Side::b);
+    EXPECT_EQ(std::tuple(order.pass, order.attempt, order.side), std::tuple(3U, 2U, Side::b));
     EXPECT_EQ(order.due_ns, -7);
     const RecordOrder other_order = order_of(R"( { "due_ns" : 5 , "x":{"row":2}, "row" : 1 } )");
-    EXPECT_EQ(other_order.row, 1U);
-    EXPECT_EQ(other_order.due_ns, 5);
-    EXPECT_EQ(other_order.pass, 0U);
-    EXPECT_EQ(other_order.side, Side::none);
+    EXPECT_EQ(std::tuple(other_order.row, other_order.due_ns), std::tuple(1U, 5));
+    EXPECT_EQ(std::tuple(other_order.pass, other_order.side), std::tuple(0U, Side::none));
     // Of equal names the first.
     EXPECT_EQ(order_of(R"({"row":1,"row":2,"due_ns":3})").row, 1U);
     for (const std::string_view other_line :
@@ -509,5 +502,4 @@ TEST(WrittenFields, AgreesWithJsonDocument) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -11,7 +11,6 @@
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
-
 namespace {
 
 TEST(Growth, IsExactAndShort) {
@@ -402,8 +401,7 @@ TEST(ServerSums, CountersGrowOverSegmentsAndServers) {
     EXPECT_EQ(other_told.counter(ServerFigure::prompt_tokens), 5 + 1 + 100 + 30);
     const ServerTotals totals = other_told.sums.totals();
     ASSERT_EQ(totals.urls.size(), 2U);
-    EXPECT_EQ(totals.urls[0].restarts, 1U);
-    EXPECT_EQ(totals.urls[0].scrapes, 5U);
+    EXPECT_EQ(std::tuple(totals.urls[0].restarts, totals.urls[0].scrapes), std::tuple(1U, 5U));
     EXPECT_EQ(totals.urls[1].restarts, 0U);
 }
 
@@ -464,5 +462,4 @@ TEST(ServerSums, UsagesLoadsAndEnergyAreAddedUp) {
 }
 
 }  // namespace
-
 }  // namespace driftless

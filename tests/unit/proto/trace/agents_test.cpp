@@ -384,5 +384,4 @@ TEST(FlatAgents, AreThoseOfThePlainRulesAndHoldTheirLaws) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -3,7 +3,6 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -58,8 +57,7 @@ TEST(AiperfTurns, HaveTimesOrDelaysBehindASystemPrompt) {
     const Trace timed =
         read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")})
             .sound();
-    EXPECT_EQ(timed.rows[1].at_ns, 990'000'000);
-    EXPECT_EQ(timed.rows_laid_out, 0U);
+    EXPECT_EQ(std::tuple(timed.rows[1].at_ns, timed.rows_laid_out), std::tuple(990'000'000, 0U));
     const ReadTrace delayed = read({session("s", R"({"text":"q1"},{"text":"q2","delay":5})")});
     EXPECT_FALSE(delayed.usable);
     EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
@@ -159,8 +157,7 @@ TEST(ShareGpt, IsReadAsTurns) {
     EXPECT_EQ(said(trace, 0), "system:s|user:q1");
     EXPECT_EQ(said(trace, 1), "system:s|user:q1|assistant:r1|user:q2");
     EXPECT_EQ(said(trace, 2), "user:q");
-    EXPECT_EQ(trace.rows[1].turn, 2U);
-    EXPECT_EQ(trace.rows[1].input_length, 0U);
+    EXPECT_EQ(std::tuple(trace.rows[1].turn, trace.rows[1].input_length), std::tuple(2U, 0U));
     EXPECT_EQ(trace.rows[1].output_length, 0U);
     EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].on, 0U);
     EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 0);
@@ -171,7 +168,7 @@ TEST(ShareGpt, IsReadAsTurns) {
 }
 
 // What published files hold beside questions and answers: each is counted.
-TEST(ShareGpt, CountsWhatItLeavesOut) {
+TEST(ShareGpt, CountsWhatItLeavesOutAndRefusesTheRest) {
     const Trace trace =
         read_closed(
             {talk("a", {"gpt:r0", "gpt:r1", "human:q", "gpt:", "gpt:r2", "gpt:r3", "human:x",
@@ -197,9 +194,6 @@ TEST(ShareGpt, CountsWhatItLeavesOut) {
         {"conversation without an answered question, left out", 1}};
     EXPECT_EQ(remarks_of(trace), expected);
     EXPECT_EQ(canonical_round_trip(trace), "");
-}
-
-TEST(ShareGpt, RefusesWhatNobodySays) {
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
         expect_refused(read_closed({line}, "sharegpt"), field, what);
@@ -361,8 +355,7 @@ TEST(MlPerf, GoesOnWithTheNextConversationAndFile) {
     const ReadTrace got =
         closed({message(1, "user", ask), message(5, "assistant", ask), message(6, "user", ask),
                 message(1, "user", "\"content\":5", "d"), message(1, "user", ask, "e")});
-    EXPECT_EQ(got.errors.count, 2U);
-    EXPECT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(std::tuple(got.errors.count, got.trace.rows.size()), std::tuple(2U, 2U));
     // The same names in another file are other conversations.
     ReadOptions options = closed_sessions();
     Trace trace;
@@ -422,8 +415,7 @@ TEST(Deltas, AreReadFromMooncakeRows) {
         ASSERT_EQ(trace.rows.size(), 3U);
         const TraceRow& last = trace.rows[2];
         EXPECT_EQ(trace.body_of(last), R"({"messages":[{"role":"tool","content":"r"}]})");
-        EXPECT_EQ(last.at_ns, 1'500'500'000);
-        EXPECT_EQ(last.turn, 2U);
+        EXPECT_EQ(std::tuple(last.at_ns, last.turn), std::tuple(1'500'500'000, 2U));
         EXPECT_EQ(last.output_length, 8U);
         ASSERT_EQ(trace.dependencies_of(last).size(), 1U);
         EXPECT_EQ(trace.dependencies_of(last)[0].on, 0U);
@@ -519,7 +511,7 @@ TEST(Deltas, DoNotMixAndRefuseOthers) {
 }
 
 // A session that does not say so and looks like it is counted once, and sent as it stands.
-TEST(Deltas, AreSuspected) {
+TEST(Deltas, AreSuspectedAndSurviveWriting) {
     const auto suspected = [](const std::vector<std::string>& lines) {
         const ReadTrace got = read(lines, closed_sessions());
         EXPECT_TRUE(got.usable) << got.first_error();
@@ -541,10 +533,7 @@ TEST(Deltas, AreSuspected) {
     const ReadTrace odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
                                closed_sessions());
     EXPECT_EQ(count_of(odd.trace, "after the server's own"), 1U);
-}
-
-// To Mooncake and back; and canonical files of both kinds are not one trace.
-TEST(Deltas, SurviveWriting) {
+    // To Mooncake and back; and canonical files of both kinds are not one trace.
     const Trace trace = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
                               row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
                               R"({"timestamp":9,"text_input":"x"})"},
@@ -580,8 +569,7 @@ TEST(Deltas, AreReadFromSglang) {
     ASSERT_EQ(trace.rows.size(), 3U);
     EXPECT_EQ(trace.rows[0].input_length, 73U);
     EXPECT_EQ(trace.rows[1].input_length, 90U);
-    EXPECT_EQ(trace.rows[1].output_length, 220U);
-    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(std::tuple(trace.rows[1].output_length, trace.rows[1].turn), std::tuple(220U, 2U));
     EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].on, 0U);
     EXPECT_EQ(trace.rows[2].input_length, 0U);
     EXPECT_EQ(trace.sessions[trace.rows[2].session], "2");
@@ -623,11 +611,9 @@ TEST(LmCache, ReadsCallsThatItCanPlace) {
     ASSERT_EQ(trace.rows.size(), 3U);
     EXPECT_EQ(trace.rows[0].index, 1U) << "a session without a start begins at 0";
     EXPECT_EQ(trace.rows[1].at_ns, 2'500'000'000);
-    EXPECT_EQ(trace.rows[2].at_ns, 2'750'000'000);
-    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(std::tuple(trace.rows[2].at_ns, trace.rows[2].turn), std::tuple(2'750'000'000, 2U));
     EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 250'000'000);
-    EXPECT_EQ(trace.rows[0].output_length, 1U);
-    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(std::tuple(trace.rows[0].output_length, trace.zero_outputs), std::tuple(1U, 1U));
     EXPECT_EQ(trace.rows_laid_out, 1U) << "the second call of session a";
     EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[{"role":"user","content":"q"}]})");
     EXPECT_EQ(canonical_round_trip(trace), "");
@@ -659,8 +645,7 @@ TEST(WorkloadLog, ReadsBodiesAndLinesOrRefuses) {
               R"({"body":"{\"prompt\": \"b\",\n\"n\": 1}","timestamp":"1732060801.25"})",
               R"({"body":{"prompt":"c"},"timestamp":"2024-11-20T00:00:02Z","headers":{"k":"v"}})"})
             .sound();
-    EXPECT_EQ(trace.format, "workload");
-    EXPECT_EQ(trace.rows[0].index, 1U);
+    EXPECT_EQ(std::tuple(trace.format, trace.rows[0].index), std::tuple("workload", 1U));
     EXPECT_EQ(trace.rows[0].output_length, 0U) << "unknown";
     EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"payload":{"prompt": "b","n": 1}})");
     EXPECT_EQ(trace.rows[1].at_ns, 250'000'000);
@@ -707,5 +692,4 @@ TEST(RecordedRequests, SurviveMooncake) {
 }
 
 }  // namespace
-
 }  // namespace driftless

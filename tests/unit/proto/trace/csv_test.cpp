@@ -4,7 +4,6 @@
 
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -18,22 +17,17 @@ TEST(Azure, ReadsAllThreeReleases) {
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10",
               "2023-11-16 18:17:04.0319600,3180,8"})
             .sound();
-    EXPECT_EQ(first.format, "azure");
-    EXPECT_EQ(first.time_unit, "iso");
-    EXPECT_EQ(first.block_size, 0U);
-    EXPECT_EQ(first.rows[1].at_ns, 52'000'000);
+    EXPECT_EQ(std::tuple(first.format, first.time_unit), std::tuple("azure", "iso"));
+    EXPECT_EQ(std::tuple(first.block_size, first.rows[1].at_ns), std::tuple(0U, 52'000'000));
     EXPECT_EQ(first.rows[1].input_length, 3180U);
-    EXPECT_EQ(first.rows[1].output_length, 8U);
-    EXPECT_EQ(first.rows[1].ids_count, 0U);
-    EXPECT_EQ(first.rows[1].line, 3U);
-    EXPECT_EQ(first.unknown_keys, 0U);
+    EXPECT_EQ(std::tuple(first.rows[1].output_length, first.rows[1].ids_count), std::tuple(8U, 0U));
+    EXPECT_EQ(std::tuple(first.rows[1].line, first.unknown_keys), std::tuple(3U, 0U));
     const Trace second =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2024-05-12 00:00:00.001163+00:00,5,6",
               "2024-05-12 00:00:00+00:00,7,8"})
             .sound();
     EXPECT_EQ(second.rows[0].input_length, 7U);
-    EXPECT_EQ(second.rows[1].at_ns, 1'163'000);
-    EXPECT_EQ(second.rows_unsorted, 1U);
+    EXPECT_EQ(std::tuple(second.rows[1].at_ns, second.rows_unsorted), std::tuple(1'163'000, 1U));
     const ReadTrace images =
         read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
               "2024-10-15T12:00:00.269Z,0,770,491", "2024-10-15T12:00:05.819Z,1,949,126"});
@@ -96,8 +90,7 @@ TEST(BurstGpt, ReadsSixColumnsAndEight) {
             .sound();
     EXPECT_EQ(trace.format, "burstgpt");
     ASSERT_EQ(trace.rows.size(), 2U);
-    EXPECT_EQ(trace.rows[1].at_ns, 40'000'000'000);
-    EXPECT_EQ(trace.rows[1].index, 1U);
+    EXPECT_EQ(std::tuple(trace.rows[1].at_ns, trace.rows[1].index), std::tuple(40'000'000'000, 1U));
     EXPECT_EQ(trace.rows[1].line, 4U);
     ASSERT_EQ(trace.remarks.size(), 1U);
     EXPECT_EQ(trace.remarks[0].count, 2U);
@@ -113,8 +106,7 @@ TEST(BurstGpt, ReadsSixColumnsAndEight) {
     EXPECT_EQ(eight.rows[0].input_length, 906U);
     EXPECT_EQ(eight.rows[1].session, no_session);
     const TraceRow& last = eight.rows[2];
-    EXPECT_EQ(last.at_ns, 90'500'000'000);
-    EXPECT_EQ(last.turn, 2U);
+    EXPECT_EQ(std::tuple(last.at_ns, last.turn), std::tuple(90'500'000'000, 2U));
     ASSERT_EQ(eight.dependencies_of(last).size(), 1U);
     EXPECT_EQ(eight.dependencies_of(last)[0].delay_ns, 47'500'000'000);
 }
@@ -123,8 +115,7 @@ TEST(BurstGpt, ReadsSixColumnsAndEight) {
 TEST(CsvFormats, ReadRecordsOverLinesAndSpreadsheets) {
     const std::string header = "Timestamp,Model,Request tokens,Response tokens";
     const Trace trace = read({header, "5,\"a", "b\",472,18", "6,c,1,2"}).sound();
-    EXPECT_EQ(trace.rows[0].line, 2U);
-    EXPECT_EQ(trace.rows[1].line, 4U);
+    EXPECT_EQ(std::tuple(trace.rows[0].line, trace.rows[1].line), std::tuple(2U, 4U));
     const ReadTrace open = read({header, "5,c,1,2", "6,\"a,1,2", "7,c,1,2"});
     EXPECT_FALSE(open.usable);
     EXPECT_EQ(open.errors.list[0].line, 3U);
@@ -135,8 +126,7 @@ TEST(CsvFormats, ReadRecordsOverLinesAndSpreadsheets) {
     const Trace index =
         read({"," + other_header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"})
             .sound();
-    EXPECT_EQ(index.format, "azure");
-    EXPECT_EQ(index.rows[1].input_length, 7U);
+    EXPECT_EQ(std::tuple(index.format, index.rows[1].input_length), std::tuple("azure", 7U));
     EXPECT_EQ(index.unknown_keys, 2U);
     const Trace tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
                              "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"})
@@ -145,8 +135,7 @@ TEST(CsvFormats, ReadRecordsOverLinesAndSpreadsheets) {
     const Trace commas = read({other_header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
                                "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"})
                              .sound();
-    EXPECT_EQ(commas.rows.size(), 3U);
-    EXPECT_EQ(commas.unknown_keys, 0U);
+    EXPECT_EQ(std::tuple(commas.rows.size(), commas.unknown_keys), std::tuple(3U, 0U));
     ASSERT_EQ(commas.remarks.size(), 1U);
     EXPECT_STREQ(commas.remarks[0].many, "empty rows skipped");
     EXPECT_EQ(commas.remarks[0].count, 2U);
@@ -177,8 +166,7 @@ TEST(CsvFormats, NameAHeaderInsideTheFile) {
     const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
     const std::string one = "2023-11-16 18:17:03,5,6";
     const ReadTrace got = read({header, one, "timestamp,contexttokens,generatedtokens", one});
-    EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(got.errors.list[0].line, 3U);
+    EXPECT_EQ(std::tuple(got.errors.count, got.errors.list[0].line), std::tuple(1U, 3U));
     EXPECT_EQ(got.errors.list[0].problem, "is a header inside the file");
     // A column that stands there twice is read where both columns agree in every row, as the last
     // of equal keys in JSON; where they differ nothing says which one counts.
@@ -301,11 +289,9 @@ TEST(Generic, ReadsCsvByMapInAnyCase) {
               "t.jsonl:2: timestamp \"0.25\" does not show its unit; use --time-unit s, ms, us, ns "
               "or iso");
     const Trace trace = read(lines, mapped(serve_gen, "s")).sound();
-    EXPECT_EQ(trace.format, "generic");
-    EXPECT_EQ(trace.time_unit, "s");
+    EXPECT_EQ(std::tuple(trace.format, trace.time_unit), std::tuple("generic", "s"));
     EXPECT_EQ(trace.rows[1].at_ns, 1'500'000'000);
-    EXPECT_EQ(trace.rows[1].input_length, 200U);
-    EXPECT_EQ(trace.block_size, 0U);
+    EXPECT_EQ(std::tuple(trace.rows[1].input_length, trace.block_size), std::tuple(200U, 0U));
     EXPECT_EQ(trace.unknown_keys, 2U) << "request_id";
     // A map goes by the spelling of the file, also where the columns are those of a known format
     // but for upper and lower case.
@@ -325,8 +311,8 @@ TEST(Generic, ReadsCsvByMapInAnyCase) {
         read(odd, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"))
             .sound();
     EXPECT_EQ(found.rows[0].input_length, 100U) << "the exact name goes before the other";
-    EXPECT_EQ(found.rows[0].output_length, 20U);
-    EXPECT_EQ(found.rows[0].ids_count, 2U);
+    EXPECT_EQ(std::tuple(found.rows[0].output_length, found.rows[0].ids_count),
+              std::tuple(20U, 2U));
     EXPECT_EQ(found.unknown_keys, 1U) << "IN";
     EXPECT_EQ(read(odd, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
               "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "
@@ -359,8 +345,7 @@ TEST(Generic, GuessesUnitsAndReadsJsonByMap) {
         R"({"at":2,"usage":{"prompt_tokens":33,"out":5},"user":"u","n":2,"think":0.5,)"
         R"("block_ids":["aa","bb","y"]})"};
     const Trace trace = read(lines, mapped(map, "s")).sound();
-    EXPECT_EQ(trace.block_size, 16U);
-    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(std::tuple(trace.block_size, trace.tail_rule), std::tuple(16U, TailRule::ceil));
     EXPECT_EQ(trace.ids[0], trace.ids[3]) << "equal strings, equal ids";
     EXPECT_NE(trace.ids[2], trace.ids[5]);
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"u"}));
@@ -485,5 +470,4 @@ TEST(Generic, TurnsFrom0ColumnsWithDotsAndTheMap) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -57,8 +57,7 @@ TEST(LogMessages, HoldTheTextOfEveryPart) {
         return got.calls.empty() ? "" : got.calls[0].prompt[0].text;
     };
     const std::string image = marks_of(R"([{"type":"image","data":"QQ=="}])");
-    EXPECT_EQ(image.substr(0, 6), "[part ");
-    EXPECT_EQ(image.size(), 23U);
+    EXPECT_EQ(std::tuple(image.substr(0, 6), image.size()), std::tuple("[part ", 23U));
     EXPECT_EQ(image,
               marks_of(R"([{"type":"tool_result","content":[{"type":"image","data":"QQ=="}]}])"));
     EXPECT_NE(image, marks_of(R"([{"type":"image","data":"Qg=="}])"));
@@ -134,8 +133,7 @@ TEST(LiteLlm, LeavesOutWhatNoServerSawAndNeedsItsTime) {
                                           litellm("") +
                                           R"({"call_type":"completion"})"
                                           "\n");
-    EXPECT_EQ(other_got.calls.size(), 1U);
-    EXPECT_EQ(other_got.errors.count, 2U);
+    EXPECT_EQ(std::tuple(other_got.calls.size(), other_got.errors.count), std::tuple(1U, 2U));
     EXPECT_TRUE(says(to_text(other_got.errors.list[0]), "log:1: startTime"));
     EXPECT_FALSE(says(to_text(other_got.errors.list[0]), "soon"));
     EXPECT_TRUE(says(to_text(other_got.errors.list[1]), "log:3: startTime is missing"));
@@ -149,8 +147,7 @@ TEST(Langfuse, TakesApiPagesTracesAndNamedArguments) {
     const LogReading page = read_log("{\"data\":[" + one + "," + one + "],\n\"meta\":{}}");
     ASSERT_EQ(page.calls.size(), 2U) << page.first_error();
     EXPECT_EQ(page.calls[1].place, "data[1].");
-    EXPECT_EQ(page.calls[0].session, "t");
-    EXPECT_EQ(page.calls[0].input_tokens, 7U);
+    EXPECT_EQ(std::tuple(page.calls[0].session, page.calls[0].input_tokens), std::tuple("t", 7U));
     EXPECT_EQ(page.calls[0].output_tokens, 2U);
     EXPECT_FALSE(page.calls[0].end_ns);
     const LogReading trace =
@@ -201,8 +198,7 @@ TEST(Langfuse, AddsUpUsageAndTakesThatOfOpenAi) {
                      std::string(usage) + "}\n");
         ASSERT_EQ(got.calls.size(), 1U) << got.first_error();
         EXPECT_EQ(got.calls[0].input_tokens, 7U);
-        EXPECT_EQ(got.calls[0].output_tokens, 2U);
-        EXPECT_EQ(got.calls[0].answer, "y");
+        EXPECT_EQ(std::tuple(got.calls[0].output_tokens, got.calls[0].answer), std::tuple(2U, "y"));
     }
 }
 
@@ -221,8 +217,7 @@ TEST(Importers, NeedTheirTimesAndMayBeNamed) {
     const std::string langfuse =
         R"([{"type":"GENERATION","traceId":"t","startTime":"2026-01-05T10:00:00Z","input":"x"},7])";
     const LogReading named = read_log(langfuse, "langfuse");
-    EXPECT_EQ(named.calls.size(), 1U);
-    EXPECT_EQ(named.format, "langfuse");
+    EXPECT_EQ(std::tuple(named.calls.size(), named.format), std::tuple(1U, "langfuse"));
     EXPECT_TRUE(says(named.first_error(), "is not a JSON object"));
     EXPECT_TRUE(read_log(langfuse, "litellm").calls.empty());
     const LogReading unknown = read_log(R"([{"a":1},{"b":2}])");
@@ -477,5 +472,4 @@ TEST(LogFormats, AreFoundOverSeveralLinesOrNamed) {
 }
 
 }  // namespace
-
 }  // namespace driftless

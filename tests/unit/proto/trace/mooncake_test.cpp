@@ -3,7 +3,6 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -18,21 +17,14 @@ TEST(Mooncake, ReadsTailsAndExactMultiples) {
         read({row("0", 513, 500, "0, 1"), row("0", 1024, 490, "0, 2"), row("3000", 1, 1, "7")})
             .sound();
     ASSERT_EQ(trace.rows.size(), 3U);
-    EXPECT_EQ(trace.format, "mooncake");
-    EXPECT_EQ(trace.time_unit, "ms");
-    EXPECT_EQ(trace.block_size, 512U);
-    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(std::tuple(trace.format, trace.time_unit), std::tuple("mooncake", "ms"));
+    EXPECT_EQ(std::tuple(trace.block_size, trace.tail_rule), std::tuple(512U, TailRule::ceil));
     EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{0, 1, 0, 2, 7}));
     const TraceRow& last = trace.rows[2];
-    EXPECT_EQ(last.at_ns, 3'000'000'000);
-    EXPECT_EQ(last.input_length, 1U);
-    EXPECT_EQ(last.output_length, 1U);
-    EXPECT_EQ(last.ids_begin, 4U);
-    EXPECT_EQ(last.ids_count, 1U);
-    EXPECT_EQ(last.index, 2U);
-    EXPECT_EQ(last.line, 3U);
-    EXPECT_EQ(last.name_space, 0U);
-    EXPECT_EQ(last.session, no_session);
+    EXPECT_EQ(std::tuple(last.at_ns, last.input_length), std::tuple(3'000'000'000, 1U));
+    EXPECT_EQ(std::tuple(last.output_length, last.ids_begin), std::tuple(1U, 4U));
+    EXPECT_EQ(std::tuple(last.ids_count, last.index, last.line), std::tuple(1U, 2U, 3U));
+    EXPECT_EQ(std::tuple(last.name_space, last.session), std::tuple(0U, no_session));
 }
 
 // Without times nothing says when a row is due; the remedy is a command that works.
@@ -76,11 +68,9 @@ TEST(Mooncake, LenientFixesCountsAndIdsHave64Bits) {
                               R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
                              options)
                             .sound();
-    EXPECT_EQ(trace.surplus_ids, 2U);
-    EXPECT_EQ(trace.rows_uncovered, 2U);
+    EXPECT_EQ(std::tuple(trace.surplus_ids, trace.rows_uncovered), std::tuple(2U, 2U));
     EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{1, 1, 2}));
-    EXPECT_EQ(trace.rows[0].ids_count, 1U);
-    EXPECT_EQ(trace.rows[1].ids_begin, 1U);
+    EXPECT_EQ(std::tuple(trace.rows[0].ids_count, trace.rows[1].ids_begin), std::tuple(1U, 1U));
     EXPECT_EQ(trace.rows[2].ids_count, 0U);
     // Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are
     // refused.
@@ -126,8 +116,7 @@ TEST(Mooncake, SortsStablyByTimesOfEveryDigit) {
               row("\"1732060800123456791\"", 1, 1, "2")},
              options)
             .sound();
-    EXPECT_EQ(other_trace.rows[1].at_ns, 1);
-    EXPECT_EQ(other_trace.rows[2].at_ns, 2);
+    EXPECT_EQ(std::tuple(other_trace.rows[1].at_ns, other_trace.rows[2].at_ns), std::tuple(1, 2));
     EXPECT_EQ(other_trace.time_unit, "ns");
     options.time_unit = "ms";
     const ReadTrace floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
@@ -141,8 +130,7 @@ TEST(Mooncake, ReadsAliasesAndTheLastOfEqualKeys) {
                               R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
                                   "output_length": 4, "hash_ids": [1]})"})
                             .sound();
-    EXPECT_EQ(trace.rows[0].input_length, 3U);
-    EXPECT_EQ(trace.rows[1].at_ns, 500'000);
+    EXPECT_EQ(std::tuple(trace.rows[0].input_length, trace.rows[1].at_ns), std::tuple(3U, 500'000));
     // Of two members with one name the last counts, as in the field's other readers; a null takes
     // the value away.
     const Trace twice = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
@@ -159,8 +147,7 @@ TEST(Mooncake, ReadsAliasesAndTheLastOfEqualKeys) {
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
 TEST(Mooncake, BoundsLengthsAndListsAllErrors) {
     const Trace zero = read({row("0", 1, 0, "0")}).sound();
-    EXPECT_EQ(zero.rows[0].output_length, 1U);
-    EXPECT_EQ(zero.zero_outputs, 1U);
+    EXPECT_EQ(std::tuple(zero.rows[0].output_length, zero.zero_outputs), std::tuple(1U, 1U));
     EXPECT_EQ(read({row("0", 0, 1, "")}).errors.list[0].field, "input_length");
     EXPECT_EQ(read({row("0", 5, -1, "0")}).errors.list[0].field, "output_length");
     const auto output_of = [](const std::string& text) {
@@ -320,8 +307,7 @@ TEST(Mooncake, ReadsSessions) {
         R"("output_length":1,"hash_ids":[3],"tools":null})"};
     const Trace trace = read(lines, ReadOptions{.format = "mooncake"}).sound();
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"s", "7"}));
-    EXPECT_EQ(trace.rows[2].session, 0U);
-    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(std::tuple(trace.rows[2].session, trace.rows[2].turn), std::tuple(0U, 2U));
     EXPECT_EQ(trace.rows[2].at_ns, 800'000'000) << "arrival times go before delays";
     EXPECT_EQ(trace.rows_laid_out, 0U);
     ASSERT_EQ(trace.dependencies_of(trace.rows[2]).size(), 1U);
@@ -412,8 +398,7 @@ std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0)
 // than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
 TEST(Mooncake, TakesFractionsAndAsksAboutEpochs) {
     const Trace sure = read(tenths(5001, 200)).sound();
-    EXPECT_EQ(sure.time_unit, "ms");
-    EXPECT_EQ(sure.rows[1].at_ns, 200'000'000);
+    EXPECT_EQ(std::tuple(sure.time_unit, sure.rows[1].at_ns), std::tuple("ms", 200'000'000));
     EXPECT_FALSE(read(tenths(5000, 200)).usable) << "999,800: less than eleven days";
     EXPECT_FALSE(read(tenths(20'000, 59)).usable) << "a row a second, as seconds";
     EXPECT_TRUE(read(tenths(20'000, 61)).usable);
@@ -519,14 +504,11 @@ TEST(Qwen, ReadsContentIdsAndKeepsOrphans) {
         read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
               qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")})
             .sound();
-    EXPECT_EQ(trace.format, "qwen");
-    EXPECT_EQ(trace.time_unit, "s");
-    EXPECT_EQ(trace.block_size, 16U);
-    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(std::tuple(trace.format, trace.time_unit), std::tuple("qwen", "s"));
+    EXPECT_EQ(std::tuple(trace.block_size, trace.tail_rule), std::tuple(16U, TailRule::ceil));
     EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
     const TraceRow& child = trace.rows[2];
-    EXPECT_EQ(child.at_ns, 61'114'000'000);
-    EXPECT_EQ(child.turn, 2U);
+    EXPECT_EQ(std::tuple(child.at_ns, child.turn), std::tuple(61'114'000'000, 2U));
     EXPECT_EQ(trace.sessions[child.session], "55");
     EXPECT_EQ(trace.sessions.size(), 2U);
     ASSERT_EQ(trace.dependencies_of(child).size(), 1U);
@@ -571,8 +553,7 @@ TEST(Dynamo, ReadsRequestTracesAndJoinsSegments) {
               R"("event_type":"tool_start","tool":{}}})",
               ended("a", 1732060800000, 100, "18446744073709551615")})
             .sound();
-    EXPECT_EQ(trace.format, "dynamo");
-    EXPECT_EQ(trace.block_size, 64U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("dynamo", 64U));
     EXPECT_EQ(trace.tail_rule, TailRule::floor);
     ASSERT_EQ(trace.rows.size(), 2U);
     EXPECT_EQ(trace.rows[0].input_length, 100U);
@@ -617,15 +598,13 @@ TEST(AgenticMooncake, ReadsDependenciesThatItCanFollow) {
                 R"("delay_ms":1}])")};
     EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
     const Trace trace = read(lines, ReadOptions{.sessions = Sessions::open}).sound();
-    EXPECT_EQ(trace.block_size, 16U);
-    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(std::tuple(trace.block_size, trace.tail_rule), std::tuple(16U, TailRule::ceil));
     std::vector<std::int64_t> times_us;
     for (const TraceRow& row : trace.rows) {
         times_us.push_back(row.at_ns / 1000);
     }
     EXPECT_EQ(times_us, (std::vector<std::int64_t>{0, 100'000, 107'500, 900'000}));
-    EXPECT_EQ(trace.rows[0].name_space, 1U);
-    EXPECT_EQ(trace.rows[3].name_space, 0U);
+    EXPECT_EQ(std::tuple(trace.rows[0].name_space, trace.rows[3].name_space), std::tuple(1U, 0U));
     const auto edges = trace.dependencies_of(trace.rows[2]);
     ASSERT_EQ(edges.size(), 1U);
     EXPECT_EQ(edges[0].trigger, Trigger::dispatch);
@@ -639,5 +618,4 @@ TEST(AgenticMooncake, ReadsDependenciesThatItCanFollow) {
 }
 
 }  // namespace
-
 }  // namespace driftless

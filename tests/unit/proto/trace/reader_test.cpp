@@ -5,7 +5,6 @@
 #include "proto/core/hash.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -124,10 +123,8 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
                                R"("output_length": 6}  )", "[" + plain + "]"});
     const Trace trace = read(lines).sound();
     ASSERT_EQ(trace.rows.size(), 4U);
-    EXPECT_EQ(trace.rows[1].line, 7U);
-    EXPECT_EQ(trace.rows[1].output_length, 4U);
-    EXPECT_EQ(trace.rows[2].line, 9U);
-    EXPECT_EQ(trace.rows[2].at_ns, 9'000'000);
+    EXPECT_EQ(std::tuple(trace.rows[1].line, trace.rows[1].output_length), std::tuple(7U, 4U));
+    EXPECT_EQ(std::tuple(trace.rows[2].line, trace.rows[2].at_ns), std::tuple(9U, 9'000'000));
     lines[7] = R"("timestamp": 7, "input_length": 3, nonsense)";
     const ReadTrace bad = read(lines);
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
@@ -140,7 +137,7 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
 }
 
 // A JSON text that no memory should hold is refused as a whole; one of no known format once.
-TEST(Reader, BoundsJsonTextsAndRefusesMixedFormats) {
+TEST(Reader, BoundsTextsRefusesMixturesAndTakesOptions) {
     std::vector<std::string> lines(66, std::string(1 << 20, ' '));
     lines.front() = "[";
     EXPECT_TRUE(says(read(lines).first_error(), "t.jsonl:1: is one JSON text of more than 64 MiB"));
@@ -161,10 +158,7 @@ TEST(Reader, BoundsJsonTextsAndRefusesMixedFormats) {
     ASSERT_EQ(errors.count, 2U);
     EXPECT_EQ(errors.list[0].problem, "is not a header of the format mooncake");
     EXPECT_EQ(errors.list[1].problem, "looks like weka, but the trace began as mooncake");
-}
-
-// --format forces the reader; a name it does not know, or a unit, is refused at once.
-TEST(Reader, TakesOptions) {
+    // --format forces the reader; a name it does not know, or a unit, is refused at once.
     ReadOptions options{.format = "mooncake"};
     const std::string extended =
         R"({"chat_id":7,"timestamp":0,"input_length":5,"output_length":3,"hash_ids":[1]})";
@@ -203,10 +197,8 @@ TEST(Reader, SkipsBlankLinesJoinsFilesAndCountsErrors) {
     EXPECT_TRUE(reader.add_line(1, row("15", 3, 1, "0")));
     ASSERT_TRUE(reader.finish());
     EXPECT_EQ(trace.rows[0].name_space, 0U);
-    EXPECT_EQ(trace.rows[1].name_space, 1U);
-    EXPECT_EQ(trace.rows[1].index, 2U);
-    EXPECT_EQ(trace.rows[1].line, 1U);
-    EXPECT_EQ(trace.rows[2].at_ns, 10'000'000);
+    EXPECT_EQ(std::tuple(trace.rows[1].name_space, trace.rows[1].index), std::tuple(1U, 2U));
+    EXPECT_EQ(std::tuple(trace.rows[1].line, trace.rows[2].at_ns), std::tuple(1U, 10'000'000));
     EXPECT_EQ(trace.rows_unsorted, 0U);
     // A file of one mistake says so three times and counts the rest; every kind has its turn.
     std::vector<std::string> lines(150, R"({"input_length":5,"output_length":2,"hash_ids":[1]})");
@@ -375,8 +367,7 @@ TEST(TraceDraft, GivesARowTheIdsSinceTheyBegan) {
     draft.ids().cut(2);
     EXPECT_EQ(draft.ids().count(), 2u);
     const TraceRow added = draft.add({});
-    EXPECT_EQ(added.ids_begin, 0u);
-    EXPECT_EQ(added.ids_count, 2u);
+    EXPECT_EQ(std::tuple(added.ids_begin, added.ids_count), std::tuple(0u, 2u));
     EXPECT_EQ(draft.ids().count(), 0u);
     draft.ids().add(9);
     draft.finish();
@@ -447,8 +438,7 @@ TEST(TraceDraft, SharesNamesAndMakesTurnsWait) {
     }
     EXPECT_EQ(trace.rows[1].turn, 2u);
     ASSERT_EQ(trace.dependencies.size(), 1u);
-    EXPECT_EQ(trace.dependencies[0].row, 1u);
-    EXPECT_EQ(trace.dependencies[0].on, 0u);
+    EXPECT_EQ(std::tuple(trace.dependencies[0].row, trace.dependencies[0].on), std::tuple(1u, 0u));
     EXPECT_EQ(trace.dependencies[0].delay_ns, 50);
 }
 
@@ -753,12 +743,10 @@ TEST(Refusals, OfDynamoAndOthers) {
     EXPECT_FALSE(json.usable);
     EXPECT_TRUE(says(json.first_error(),
                      "is JSON; the format burstgpt is CSV; choose another with --format"));
-    ReadOptions iso{.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}}};
-    iso.time_unit = "iso";
+    ReadOptions iso{.time_unit = "iso", .map = {{"time", "t"}, {"in", "i"}, {"out", "o"}}};
     refuses({R"({"t":"2300-01-01T00:00:00Z","i":5,"o":2})"}, iso,
             "t.jsonl:1: t \"2300-01-01T00:00:00Z\" is not within 1970 and 2115; correct the row");
 }
 
 }  // namespace
-
 }  // namespace driftless

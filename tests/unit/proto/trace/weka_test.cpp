@@ -4,7 +4,6 @@
 #include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -39,10 +38,8 @@ const std::string with_agent = conversation(
 
 TEST(Weka, LaysSubAgentsOutAndKnowsWhoWaits) {
     const Trace trace = open({with_agent}).sound();
-    EXPECT_EQ(trace.format, "weka");
-    EXPECT_EQ(trace.block_size, 64U);
-    EXPECT_EQ(trace.tail_rule, TailRule::floor);
-    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("weka", 64U));
+    EXPECT_EQ(std::tuple(trace.tail_rule, trace.zero_outputs), std::tuple(TailRule::floor, 1U));
     EXPECT_EQ(trace.unknown_keys, 0U);
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"trace_1", "trace_1/agent_001"}));
     ASSERT_EQ(trace.rows.size(), 4U);
@@ -52,18 +49,15 @@ TEST(Weka, LaysSubAgentsOutAndKnowsWhoWaits) {
         EXPECT_EQ(row.name_space, 0U) << "numbered in one space with their parent";
     }
     EXPECT_EQ(times_ms, (std::vector<std::int64_t>{0, 10'250, 14'250, 20'000}));
-    EXPECT_EQ(trace.rows[2].session, 1U);
-    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(std::tuple(trace.rows[2].session, trace.rows[2].turn), std::tuple(1U, 2U));
     EXPECT_EQ(trace.rows[3].turn, 2U);
     // Who waits for whom, by recorded answers: spawn, sequence, join.
     const auto spawned = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(spawned.size(), 1U);
-    EXPECT_EQ(spawned[0].on, 0U);
-    EXPECT_EQ(spawned[0].delay_ns, 4'750'000'000);
+    EXPECT_EQ(std::tuple(spawned[0].on, spawned[0].delay_ns), std::tuple(0U, 4'750'000'000));
     const auto joined = trace.dependencies_of(trace.rows[3]);
     ASSERT_EQ(joined.size(), 2U);
-    EXPECT_EQ(joined[0].on, 0U);
-    EXPECT_EQ(joined[0].delay_ns, 14'500'000'000);
+    EXPECT_EQ(std::tuple(joined[0].on, joined[0].delay_ns), std::tuple(0U, 14'500'000'000));
     EXPECT_EQ(joined[1].on, 2U);
     EXPECT_EQ(joined[1].delay_ns, 0) << "the parent's own gap counts";
     const ReadTrace overlap =
@@ -173,8 +167,7 @@ TEST(Weka, ReadsDerivativesAndRefusesCountsOfNoRule) {
         conversation("a", request(R"("t":5,"in":418,"out":1,"hash_ids":[0,1,2,3,4,5,6])") + "," +
                               request(R"("t":7,"in":402,"out":1,"hash_ids":[0,1,2,3,4,5,7])"));
     const Trace trace = open({one, one}).sound();
-    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(trace.name_spaces, 2U);
+    EXPECT_EQ(std::tuple(trace.tail_rule, trace.name_spaces), std::tuple(TailRule::ceil, 2U));
     EXPECT_EQ(trace.rows[0].at_ns, 0) << "every conversation starts at 0";
     EXPECT_EQ(trace.rows[1].at_ns, 0);
     EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
@@ -218,8 +211,7 @@ TEST(Weka, TakesNullsAndRoundedTimesInOrder) {
             .sound();
     ASSERT_EQ(trace.rows.size(), 3U);
     EXPECT_EQ(trace.rows[1].at_ns, 22'400'000'000) << "from the conversation's start";
-    EXPECT_EQ(trace.unknown_keys, 0U);
-    EXPECT_EQ(trace.rows[2].ids_count, 0U);
+    EXPECT_EQ(std::tuple(trace.unknown_keys, trace.rows[2].ids_count), std::tuple(0U, 0U));
     const ReadTrace got =
         open({conversation("a", request(R"("t":10,"in":65,"out":1,"hash_ids":[1])") + "," +
                                     R"({"t":9,"type":"subagent","requests":[]})")});
@@ -379,13 +371,11 @@ TEST(Isb1, ReadsEventsOfAConversationOnce) {
              closed_sessions())
             .sound();
     ASSERT_EQ(trace.rows.size(), 3U);
-    EXPECT_EQ(trace.sessions[0], "s1");
-    EXPECT_EQ(trace.rows[1].at_ns, 25'000'000);
+    EXPECT_EQ(std::tuple(trace.sessions[0], trace.rows[1].at_ns), std::tuple("s1", 25'000'000));
     EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 25'000'000);
     EXPECT_EQ(trace.rows[2].at_ns, 25'000'000) << "time does not go back";
     EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 0);
-    EXPECT_EQ(trace.rows_laid_out, 0U);
-    EXPECT_EQ(trace.rows[2].output_length, 16U);
+    EXPECT_EQ(std::tuple(trace.rows_laid_out, trace.rows[2].output_length), std::tuple(0U, 16U));
     // One cell a stack and GPU: the first is read, also where cells stand in lines of their own.
     const std::string one = cell("t1", R"("s1")", {hello});
     const std::string other = cell("t1", R"("s1")", {hello, hello});
@@ -540,16 +530,14 @@ TEST(TensorRt, ReadsRequestsAndTools) {
                   answer(50, 0),
                   R"({"event_type":"message","branch_path":[],"role":"assistant"})"})})
             .sound();
-    EXPECT_EQ(trace.format, "tensorrt-llm");
-    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("tensorrt-llm", 16U));
     EXPECT_EQ(trace.tail_rule, TailRule::ceil);
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"t"}));
     ASSERT_EQ(trace.rows.size(), 2U);
     EXPECT_EQ(trace.rows[0].input_length, 40U);
     EXPECT_EQ(trace.rows[0].output_length, 9U);
     EXPECT_EQ(trace.rows[1].at_ns, 3'750'000) << "behind the recorded answer and the tool";
-    EXPECT_EQ(trace.rows[1].turn, 2U);
-    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(std::tuple(trace.rows[1].turn, trace.zero_outputs), std::tuple(2U, 1U));
     ASSERT_EQ(trace.dependencies.size(), 1U);
     EXPECT_EQ(trace.dependencies[0].delay_ns, 1'250'000);
     EXPECT_EQ(trace.ids_of(trace.rows[0]).size(), 3U);
@@ -659,5 +647,4 @@ TEST(TensorRt, NamesWhatIsWrong) {
 }
 
 }  // namespace
-
 }  // namespace driftless

@@ -8,7 +8,6 @@
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/scratch_folder.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -55,20 +54,18 @@ TEST(Canonical, ReadsEveryField) {
                 R"({"at_ns":6000000000,"input_length":20,"output_length":1})",
             })
             .sound();
-    EXPECT_EQ(trace.format, "canonical");
-    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("canonical", 16U));
     EXPECT_EQ(trace.rows[1].at_ns, 3'999'999'993);
     EXPECT_EQ(trace.ids_of(trace.rows[0])[1], 18446744073709551615U);
     EXPECT_EQ(trace.name_spaces, 2U);
     EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
     ASSERT_EQ(trace.sessions.size(), 2U) << "one name, two numbers";
     EXPECT_EQ(trace.sessions[0], trace.sessions[1]);
-    EXPECT_EQ(trace.rows[2].session, no_session);
-    EXPECT_EQ(trace.rows[2].ids_count, 0U);
+    EXPECT_EQ(std::tuple(trace.rows[2].session, trace.rows[2].ids_count),
+              std::tuple(no_session, 0U));
     const auto waits = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(waits.size(), 1U);
-    EXPECT_EQ(waits[0].on, 0U);
-    EXPECT_EQ(waits[0].trigger, Trigger::dispatch);
+    EXPECT_EQ(std::tuple(waits[0].on, waits[0].trigger), std::tuple(0U, Trigger::dispatch));
     EXPECT_EQ(waits[0].delay_ns, 12);
     EXPECT_EQ(trace.unknown_keys, 1U);
 }
@@ -104,8 +101,7 @@ TEST(Canonical, RefusesContradictionsAndCountsRowsByFile) {
         reader.add_line(3, R"({"at_ns":9,"input_length":1,"output_length":1,"after":[{"row":0}]})");
     }
     ASSERT_TRUE(reader.finish());
-    EXPECT_EQ(trace.name_spaces, 2U);
-    EXPECT_EQ(trace.sessions.size(), 2U);
+    EXPECT_EQ(std::tuple(trace.name_spaces, trace.sessions.size()), std::tuple(2U, 2U));
     EXPECT_EQ(trace.dependencies.at(1).row, 3U);
     EXPECT_EQ(trace.dependencies.at(1).on, 2U);
 }
@@ -390,8 +386,7 @@ TEST(SessionPieces, PromptsAreAllTurnsBeforeInEqualTokens) {
     const Trace trace = read({turn("s", 4190, 592, "0,1,2,3,4,5,6,7,8"), turn("s", 592, 16, "9,10"),
                               turn("s", 100, 5, "11")})
                             .sound();
-    EXPECT_EQ(trace.format, "mooncake-delta");
-    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(std::tuple(trace.format, trace.block_size), std::tuple("mooncake-delta", 16U));
     EXPECT_EQ(inputs(trace), (std::vector<std::uint32_t>{4190, 5374, 5374 + 16 + 100}));
     for (const TraceRow& row : trace.rows) {
         EXPECT_EQ(row.ids_count, (row.input_length + 15) / 16);
@@ -441,8 +436,7 @@ TEST(SessionPieces, LengthsAloneAndWholePromptsStayAsTheyAre) {
     }
     lines.push_back(turn("s", 20, 5, "9"));
     const Trace whole = read(lines).sound();
-    EXPECT_EQ(whole.format, "mooncake");
-    EXPECT_EQ(whole.block_size, 512U);
+    EXPECT_EQ(std::tuple(whole.format, whole.block_size), std::tuple("mooncake", 512U));
     EXPECT_EQ(whole.rows[10].input_length, 20U);
     const ReadTrace alone = read({turn("a", 600, 5, "1,2"), turn("b", 20, 5, "3")});
     ASSERT_TRUE(alone.usable) << "sessions of one row read the same both ways";
@@ -529,5 +523,4 @@ TEST(SessionPieces, TextsAreNewMessagesElseSaid) {
 }
 
 }  // namespace
-
 }  // namespace driftless
