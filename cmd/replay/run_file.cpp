@@ -23,7 +23,7 @@ EngineFacts settle_engine(const ThreadMeter& meter, bool realtime) {
 namespace {
 
 // Clauses; several may hold.
-std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts& lanes) {
+std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts& lanes) {
     if (rule == StampRule::none) {
         return "--stamps none";
     }
@@ -34,7 +34,7 @@ std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts&
     if (lanes.lanes_without_stamps > 0) {
         add("the kernel stamps only TCP packets, not Unix sockets");
     }
-    if (rule == StampRule::full && !driver.receive_stamps()) {
+    if (rule == StampRule::full && !driver.receive_stamps) {
         add("the kernel refuses receive stamps");
     }
     if (lanes.stamps_refused > 0) {
@@ -51,11 +51,11 @@ StampSupport stamps_of(StampRule rule) {
     return {rule != StampRule::none, rule == StampRule::full};
 }
 
-StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
+StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     StampFacts facts;
-    facts.transmit = driver.transmit_stamps();
-    facts.receive = driver.receive_stamps();
+    facts.transmit = driver.transmit_stamps;
+    facts.receive = driver.receive_stamps;
     facts.reason = why_not(rule, driver, lanes);
     facts.wire = lanes.wire_stamps;
     facts.missing = lanes.wire_missing;
@@ -736,8 +736,11 @@ void write_host(JsonWriter& json, const Replay& run) {
     json.key("slice_ns").integer(choice.granted.slice_ns);
     json.key("file_limit").unsigned_integer(choice.file_limit);
     json.key("compiler").string(__VERSION__);
+    const DriverFacts driver = sends ? run.driver->facts() : DriverFacts();
+    json.key("driver").string(sends ? name_of(driver.kind) : "");
+    write_optional_text(json, "driver_reason", choice.why_not_ring);
     json.end_object();
-    named(json, "ring", sends ? run.driver->features() : decltype(run.driver->features())());
+    named(json, "ring", driver.features);
 }
 
 void write_anchors(JsonWriter& json, const ClockAnchors& clock) {

@@ -122,6 +122,7 @@ std::string to_json(const Calibration& c) {
     json.key("engine_cpu").unsigned_integer(c.engine_cpu);
     json.key("engines").unsigned_integer(c.engines);
     json.key("realtime").boolean(c.realtime);
+    json.key("driver").string(c.driver);
     write_spread(json, "wake_spin", c.wake_spin);
     write_spread(json, "wake_hybrid", c.wake_hybrid);
     write_spread(json, "wake_sleep", c.wake_sleep);
@@ -162,12 +163,15 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     members.read("cpu_model", c.cpu_model);
     members.read("cpus_online", c.cpus_online);
     members.read("engine_cpu", c.engine_cpu);
-    // These two are younger than the schema.
+    // These three are younger than the schema.
     if (root.find("engines").present()) {
         members.read("engines", c.engines);
         note_unless(members, "engines", c.engines > 0 && c.engines <= engines_max);
     }
     c.realtime = root.find("realtime").as_bool().value_or(false);
+    if (root.find("driver").present()) {
+        members.read("driver", c.driver);
+    }
     read_spread(members, "wake_spin", c.wake_spin);
     read_spread(members, "wake_hybrid", c.wake_hybrid);
     read_spread(members, "wake_sleep", c.wake_sleep);
@@ -227,6 +231,10 @@ std::string why_not_of(const Calibration& calibration, const HostFacts& host,
         return "the calibration was made with " +
                counted(calibration.engines, "engine", "engines") + ", but this run has " +
                std::to_string(run.engines);
+    }
+    if (!run.driver.empty() && calibration.driver != run.driver) {
+        return "the calibration was made over " + calibration.driver + ", but this run is over " +
+               run.driver;
     }
     if (calibration.kernel != host.kernel) {
         return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;

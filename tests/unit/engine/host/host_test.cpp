@@ -514,6 +514,21 @@ TEST(Calibration, HoldsForItsHostAndItsNumberOfEngines) {
     EXPECT_EQ(read_alone(read_calibration, older).value().engines, 1u);
 }
 
+// What one driver promises says nothing of the other. Files of before name none: it was io_uring.
+TEST(Calibration, IsOfOneDriver) {
+    const HostFacts host = example_host();
+    Calibration epoll = example();
+    epoll.driver = "epoll";
+    const Calibration read = read_alone(read_calibration, to_json(epoll)).value();
+    EXPECT_EQ(why_not_of(read, host, {.engines = 3, .driver = "epoll"}), "");
+    EXPECT_EQ(why_not_of(read, host, {.engines = 3}), "") << "not decided yet";
+    EXPECT_EQ(why_not_of(read, host, {.engines = 3, .driver = "io_uring"}),
+              "the calibration was made over epoll, but this run is over io_uring");
+    EXPECT_TRUE(says(why_not_of(example(), host, {.engines = 3, .driver = "epoll"}), "io_uring"));
+    const std::string older = replaced(to_json(example()), "\"driver\":\"io_uring\",", "");
+    EXPECT_EQ(read_alone(read_calibration, older).value().driver, "io_uring");
+}
+
 // What a thread before all others promises says nothing of one among them; the other way it holds.
 TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
     const HostFacts host = example_host();
