@@ -16,7 +16,7 @@ inline constexpr int exit_preflight = 4;   ///< the server cannot be reached, or
 inline constexpr int exit_no_success = 5;  ///< not one answer was whole
 /// `--require-certified`, and it is not; `--require-rules`, and one is violated
 inline constexpr int exit_not_certified = 6;
-inline constexpr int exit_host = 7;           ///< io_uring denied, limits, disk full
+inline constexpr int exit_host = 7;           ///< limits, disk full, io_uring asked for and denied
 inline constexpr int exit_threshold = 8;      ///< a figure lies beyond a `--fail-if`
 inline constexpr int exit_interrupted = 130;  ///< SIGINT or SIGTERM
 

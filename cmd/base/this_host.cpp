@@ -21,7 +21,7 @@
 #include "cmd/base/files.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/machines/calibration_floor.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/run/record.hpp"
@@ -87,7 +87,7 @@ std::string ring_refusal(const Error& error, const RingBars& bars) {
                        remedy(error, bars));
 }
 
-std::string_view RingProbe::feature(std::string_view name) const {
+std::string_view DriverProbe::feature(std::string_view name) const {
     for (const auto& [key, value] : features) {
         if (key == name) {
             return value;
@@ -96,8 +96,9 @@ std::string_view RingProbe::feature(std::string_view name) const {
     return "";
 }
 
-std::string RingProbe::text() const {
-    std::string text = "single issuer, deferred work";
+std::string DriverProbe::text() const {
+    std::string text =
+        kind == DriverKind::epoll ? "edge-triggered" : "single issuer, deferred work";
     text += feature("registered_ring") == "yes" ? ", registered ring" : "";
     text += feature("absolute_wait") == "yes" ? ", absolute wait" : "";
     text += feature("no_iowait") == "yes" ? ", no iowait" : "";
@@ -105,18 +106,24 @@ std::string RingProbe::text() const {
     return text + (feature("receive_stamps") == "yes" ? ", received" : ", not received");
 }
 
-RingProbe probe_ring() {
-    UringOptions options;
+DriverProbe probe_driver(DriverKind asked) {
+    DriverOptions options;
     options.ops_max = 64;
     options.submit_entries = 64;
     options.buffers = 16;
     options.stamps = {true, true};
-    const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(options);
-    RingProbe probe;
-    if (driver) {
-        probe.features = driver.value()->features();
-    } else {
+    options.kind = asked;
+    const Result<std::unique_ptr<Driver>> driver = make_driver(options);
+    DriverProbe probe;
+    if (!driver) {
         probe.refusal = ring_refusal(driver.error(), read_ring_bars());
+        return probe;
+    }
+    DriverFacts facts = driver.value()->facts();
+    probe.kind = facts.kind;
+    probe.features = std::move(facts.features);
+    if (facts.why_not_ring) {
+        probe.refusal = ring_refusal(*facts.why_not_ring, read_ring_bars());
     }
     return probe;
 }
@@ -136,14 +143,16 @@ std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
 namespace {
 
 /// What makes the figures.
-std::string command_for(std::uint32_t engines) {
-    return engines > 1 ? "driftless calibrate --engines " + std::to_string(engines)
-                       : "driftless calibrate";
+std::string command_for(const EngineSetup& run) {
+    return std::string("driftless calibrate") +
+           (run.engines > 1 ? " --engines " + std::to_string(run.engines) : "") +
+           (run.driver == name_of(DriverKind::epoll) ? " --driver epoll" : "");
 }
 
 /// Of a file of this user's state.
 std::string state_path(const std::string& begin, const EngineSetup& engines) {
     std::string name = "/driftless/" + begin;
+    name += engines.driver == name_of(DriverKind::epoll) ? "-epoll" : "";
     name += engines.realtime ? "-realtime" : "";
     name += engines.engines > 1 ? "-engines-" + std::to_string(engines.engines) : "";
     name += ".json";
@@ -181,11 +190,11 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
     std::string from = path.empty() ? default_calibration_path(run) : path;
     Result<std::string> text = read_regular_file(from);
     if (!text && path.empty() && run.realtime) {
-        from = default_calibration_path({false, run.engines});
+        from = default_calibration_path({false, run.engines, run.driver});
         text = read_regular_file(from);
     }
     if (!text && path.empty() && text.error().code == ErrorCode::not_found) {
-        return {std::nullopt, command_for(run.engines) + " has not run on this host", true};
+        return {std::nullopt, command_for(run) + " has not run on this host", true};
     }
     if (!text) {
         return {std::nullopt, from + " " + why_unreadable(text.error()), true};
@@ -200,7 +209,7 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
     }
     const std::string why = why_not_of(read.value(), host, run);
     if (!why.empty()) {
-        return {std::nullopt, why + "; run " + command_for(run.engines) + " again", false};
+        return {std::nullopt, why + "; run " + command_for(run) + " again", false};
     }
     return {std::move(read).value(), "", false};
 }
@@ -214,7 +223,7 @@ constexpr std::uint64_t brief_streams = 200;
 constexpr RehearsalShape brief_shape{60, 11};
 
 // A thread that spins before all others is stopped for 50 ms of each second.
-SpinGaps spin_gaps(UringDriver& driver, Duration length, bool realtime) {
+SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
     if (realtime) {
         run_among_others();
     }
@@ -235,11 +244,11 @@ struct ThreadFloor {
 };
 
 Result<ThreadFloor> measure_thread(const FloorPlan& plan, const MeasuredHost& host) {
-    const Result<std::unique_ptr<UringDriver>> made = UringDriver::make({});
+    const Result<std::unique_ptr<Driver>> made = make_driver({.kind = host.driver});
     if (!made) {
         return made.error();
     }
-    UringDriver& driver = *made.value();
+    Driver& driver = *made.value();
     ThreadProbe probe(this_thread_id());
     const Instant begin = driver.now();
     ThreadFloor found;
@@ -333,6 +342,7 @@ Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host) 
     calibration.engine_cpu = host.engine_cpus.front();
     calibration.engines = host.engines();
     calibration.realtime = host.realtime;
+    calibration.driver = name_of(host.driver);
     return calibration;
 }
 
@@ -604,9 +614,9 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     std::vector<std::string> arguments{"driftless", "replay", name + ".jsonl", "--url", url_};
     arguments.insert(arguments.end(),
                      {"--no-preflight", "--model", "mock-model", "--spread", "--chunks", "none",
-                      "--no-progress", "--calibration", "none", "--wait", wait_, "--cpu",
-                      std::to_string(host_.engine_cpus.front()), "--engines",
-                      std::to_string(host_.engines()), "--out", name});
+                      "--no-progress", "--calibration", "none", "--wait", wait_, "--driver",
+                      name_of(host_.driver), "--cpu", std::to_string(host_.engine_cpus.front()),
+                      "--engines", std::to_string(host_.engines()), "--out", name});
     if (host_.realtime) {
         arguments.push_back("--realtime");
     }

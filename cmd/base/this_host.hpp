@@ -14,6 +14,7 @@
 #include "engine/host/calibration.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
+#include "engine/io/driver.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
 
@@ -39,16 +40,19 @@ struct RingBars {
 
 RingBars read_ring_bars();
 
-/// One line without its end: why the ring could not be set up, and what to do about it.
+/// One line without its end: why the ring, or whatever else of the host, could not be set up, and
+/// what to do about it.
 std::string ring_refusal(const Error& error, const RingBars& bars);
 
-// What the kernel grants a ring of ours, asked by making one. For `--version` and `doctor`; a
-// replay notes the same of its own ring in run.json.
+// What the kernel grants a driver of ours, asked by making one. For `--version`, `doctor` and
+// `calibrate`; a replay notes the same of its own driver in run.json.
 
-struct RingProbe {
-    /// Name and value, as in run.json; empty where there is no ring.
+struct DriverProbe {
+    DriverKind kind = DriverKind::automatic;  ///< what a replay would use; automatic: none works
+    /// Name and value, as in run.json; empty where there is none.
     std::vector<std::pair<std::string, std::string>> features;
-    std::string refusal;  ///< why there is none, and the remedy; empty: there is one
+    /// Why it is not io_uring, or is none at all, and the remedy; empty: it is what was asked for.
+    std::string refusal;
 
     /// The empty text where there is no such feature.
     std::string_view feature(std::string_view name) const;
@@ -56,8 +60,8 @@ struct RingProbe {
     std::string text() const;
 };
 
-/// Makes a small ring, and ends it.
-RingProbe probe_ring();
+/// Makes a small one, and ends it.
+DriverProbe probe_driver(DriverKind asked = DriverKind::automatic);
 
 // What `--cpu` says where a thread cannot be pinned. Shared by `replay`, `mock` and `calibrate`.
 
@@ -95,8 +99,9 @@ struct HostFinding {
 // which writes them, and `replay`, which compares with them.
 
 /// $XDG_STATE_HOME/driftless/calibration.json, else ~/.local/state/driftless/calibration.json;
-/// calibration-realtime.json, calibration-engines-2.json or calibration-realtime-engines-2.json
-/// there, as `engines` says. Empty where neither variable is set.
+/// calibration-realtime.json, calibration-engines-2.json or
+/// calibration-epoll-realtime-engines-2.json there, as `engines` says. Empty where neither variable
+/// is set.
 std::string default_calibration_path(const EngineSetup& engines);
 
 /// Where a replay keeps what it measured itself of engines that were placed so ("hybrid-kept"), for
@@ -139,6 +144,7 @@ struct MeasuredHost {
     std::vector<std::uint32_t> others;       ///< CPUs that the engines leave free; at least one
     std::vector<std::uint32_t> allowed;      ///< as they were before anything was pinned
     bool realtime = false;                   ///< engines go before ordinary threads
+    DriverKind driver = DriverKind::automatic;  ///< of the engines; decided
     /// What replays of this host are told beside CPUs: `--scheduling` and `--writer-cpu` of the run
     /// that is to come; empty: they decide.
     std::vector<std::string> placement = {};

@@ -37,6 +37,10 @@ inline constexpr Choices<std::optional<Scheduling>> scheduling_choices(
     "is not one of ", ", ", " (SCHED_FIFO is --realtime)");
 inline constexpr Choices<StampRule> stamp_choices{
     {"full", StampRule::full}, {"wire", StampRule::wire}, {"none", StampRule::none}};
+inline constexpr Choices<DriverKind> driver_choices{
+    {name_of(DriverKind::io_uring), DriverKind::io_uring},
+    {name_of(DriverKind::epoll), DriverKind::epoll},
+    {name_of(DriverKind::automatic), DriverKind::automatic}};
 inline constexpr Choices<GapRule> gap_choices{{"end-to-start", GapRule::end_to_start},
                                               {"start-to-start", GapRule::start_to_start},
                                               {"none", GapRule::none}};

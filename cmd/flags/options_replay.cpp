@@ -436,6 +436,10 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "receive buffers of 4 KiB each, a power of two\n"
                 "[8 for each connection, from 256 to 4096]",
                 nullptr, parse_buffer_count, options.host.receive_buffers);
+    flags.value("--driver", "WHICH",
+                "io_uring, epoll (costs more CPU time) or auto: epoll only where the\n"
+                "kernel or a container forbids io_uring",
+                "auto", driver_choices, options.host.driver);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
                 "full", stamp_choices, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",

@@ -21,6 +21,7 @@
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/flags/summary_values.hpp"
 #include "engine/host/threads.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/load.hpp"
@@ -238,6 +239,7 @@ struct HostFlags {
     /// Of 4 KiB, a power of two; empty: by the connections that there can be.
     std::optional<std::uint32_t> receive_buffers;
     StampRule stamps = StampRule::full;
+    DriverKind driver = DriverKind::automatic;
 };
 
 /// What the verdict compares with.

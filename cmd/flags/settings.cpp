@@ -57,6 +57,7 @@ constexpr FlagRow flag_rows[] = {
     {"--dry-run", of_one_run | of_sweep, ": a probe must send requests"},
     {"--duration", not_setting},
     {"--end", not_setting},
+    {"--driver", resumable | watching},
     {"--endpoint", resumable},
     {"--engines", watching},
     {"--event", watching},

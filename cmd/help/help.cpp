@@ -193,8 +193,8 @@ int refuse_page_of_file(const std::string& name) {
 /// The help of a command that is answered here.
 int print_version_help() {
     std::fputs(
-        "Prints version, commit, compiler, kernel, and what io_uring grants here. It has no "
-        "flags.\n",
+        "Prints version, commit, compiler, kernel, and what io_uring grants here, or epoll. It has "
+        "no flags.\n",
         stdout);
     return exit_done;
 }
@@ -358,9 +358,14 @@ int run_version(const BuildFacts& facts, std::span<char*> behind) {
                                    ? (std::string(facts.commit) + ", " + facts.date).c_str()
                                    : "not known");
     print_line("compiler  %s, MODE=%s", facts.compiler, facts.mode);
-    const RingProbe ring = probe_ring();
+    const DriverProbe driver = probe_driver();
     print_line("kernel    %s %s %s", system.sysname, system.release, system.machine);
-    print_line("io_uring  %s", ring.refusal.empty() ? ring.text().c_str() : ring.refusal.c_str());
+    if (!driver.refusal.empty()) {
+        print_line("io_uring  %s", driver.refusal.c_str());
+    }
+    if (driver.kind != DriverKind::automatic) {
+        print_line("%-8s  %s", name_of(driver.kind), driver.text().c_str());
+    }
     return exit_done;
 }
 

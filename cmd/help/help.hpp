@@ -65,7 +65,7 @@ inline constexpr std::string_view exit_codes =
     "  4    the server cannot be reached, or refused the probes\n"
     "  5    no request got a complete answer\n"
     "  6    not certified, or a rule violated, when that was required\n"
-    "  7    the host lacks something or fails: io_uring, limits, disk, hooks\n"
+    "  7    the host lacks something or fails: limits, disk, hooks\n"
     "  8    a --fail-if or --stop-when holds\n"
     "  130  interrupted\n";
 

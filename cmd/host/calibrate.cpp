@@ -292,16 +292,22 @@ int run_calibrate(int argc, char** argv) {
         print(stderr, "driftless calibrate: {}\n", realtime_refusal);
         return exit_host;
     }
+    const DriverProbe driver = probe_driver(parsed.options.driver);
+    if (driver.kind == DriverKind::automatic) {
+        print(stderr, "driftless calibrate: {}\n", driver.refusal);
+        return exit_host;
+    }
     const HostFacts host = read_host_facts();
     const HostSettings settings = read_host_settings(cpu, allowed.size());
     const MeasuredHost measured{engine_cpus, cpus_beside(engine_cpus, allowed), allowed,
-                                parsed.options.realtime};
+                                parsed.options.realtime, driver.kind};
     Calibration calibration = begin_calibration(host, measured);
     calibration.file_limit = settings.file_limit;
     calibration.connections_max = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(settings.ports, connection_files(settings.file_limit)));
-    print(stdout, "{}, {} x {}, {} on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
-          counted(measured.engines(), "engine", "engines"), cpu_list_text(engine_cpus),
+    print(stdout, "{}, {} x {}, {} on CPU {}, over {}{}\n", host.kernel, host.cpus_online,
+          host.cpu_model, counted(measured.engines(), "engine", "engines"),
+          cpu_list_text(engine_cpus), calibration.driver,
           calibration.realtime ? ", before ordinary threads" : "");
     const bool quick = parsed.options.quick;
     if (const Result<void> floor = measure_floor(floor_plan(quick), measured, calibration);
@@ -318,7 +324,8 @@ int run_calibrate(int argc, char** argv) {
     }
     return save(calibration,
                 parsed.options.out.empty()
-                    ? default_calibration_path({calibration.realtime, calibration.engines})
+                    ? default_calibration_path(
+                          {calibration.realtime, calibration.engines, calibration.driver})
                     : parsed.options.out);
 }
 

@@ -137,7 +137,7 @@ HostReadings read_host(const DoctorOptions& options) {
     host.facts = read_host_facts();
     read_cpus(options, host);
     host.settings = read_host_settings(host.engine_cpu.cpu, host.facts.cpus_allowed.size());
-    host.ring = probe_ring();
+    host.driver = probe_driver();
     host.lockable_bytes = lockable_bytes();
     host.cgroup = read_cgroup_limits();
     host.threads_started = start_threads();
@@ -152,7 +152,8 @@ HostReadings read_host(const DoctorOptions& options) {
     host.send_bytes_max = kernel_number("/proc/sys/net/ipv4/tcp_wmem", 2).value_or(0);
     host.memory_available = available_memory();
     read_folder(options.folder, host);
-    const FoundCalibration found = find_calibration("", host.facts, {});
+    const FoundCalibration found =
+        find_calibration("", host.facts, {.driver = name_of(host.driver.kind)});
     host.calibration_date = found.calibration ? found.calibration->date : "";
     host.why_no_calibration = found.why_not;
     return host;
@@ -215,25 +216,33 @@ HostFinding judge_limit(const char* topic, std::uint64_t bytes, Rungs rungs, con
 }
 
 /// A refusal is "what was found; what to do".
-HostFinding judge_ring(const RingProbe& ring) {
+HostFinding judge_driver(const DriverProbe& driver) {
     constexpr const char* topic = "io_uring";
-    if (ring.refusal.empty()) {
-        return well(topic, ring.text());
+    if (driver.refusal.empty()) {
+        return well(topic, driver.text());
     }
-    const std::size_t semicolon = ring.refusal.find("; ");
-    return fault(topic, ring.refusal.substr(0, semicolon),
-                 semicolon == std::string::npos ? "look for limits of this user: ulimit -a"
-                                                : ring.refusal.substr(semicolon + 2));
+    const std::size_t semicolon = driver.refusal.find("; ");
+    const std::string found = driver.refusal.substr(0, semicolon);
+    const std::string remedy = semicolon == std::string::npos
+                                   ? "look for limits of this user: ulimit -a"
+                                   : driver.refusal.substr(semicolon + 2);
+    if (driver.kind != DriverKind::epoll) {
+        return fault(topic, found, remedy);
+    }
+    return warning(topic, found,
+                   "replays use epoll instead: as exact, but a busy engine takes up to twice the "
+                   "CPU time; to allow io_uring: " +
+                       remedy);
 }
 
-/// "Linux 6.13.2" and newer bound one pass over completions. Those before 7.0 may lose the end of a
-/// connection (engine/io/README.md).
-HostFinding judge_kernel(const HostFacts& facts) {
+/// Of io_uring: "Linux 6.13.2" and newer bound one pass over completions, and those before 7.0 may
+/// lose the end of a connection (engine/io/README.md).
+HostFinding judge_kernel(const HostFacts& facts, DriverKind driver) {
     int major = 0;
     int minor = 0;
     (void)std::sscanf(facts.kernel.c_str(), "Linux %d.%d", &major, &minor);
     const std::string found = facts.kernel + (facts.virtual_machine ? ", a virtual machine" : "");
-    if (major > 6) {
+    if (major > 6 || driver == DriverKind::epoll) {
         return well("kernel", found);
     }
     if (major == 6 && minor >= 13) {
@@ -313,8 +322,9 @@ HostFinding judge_locked(std::uint64_t lockable_bytes) {
     }
     const std::string found = fmt::format("{} KiB may be locked", lockable_bytes / 1024);
     if (lockable_bytes < lockable_needed) {
-        return fault("locked memory", found + ", and the rings of a replay need 200 KiB",
-                     "ulimit -l 8192 (memlock in limits.conf, LimitMEMLOCK= of systemd)");
+        return warning("locked memory",
+                       found + ", and io_uring needs 200 KiB: a replay uses epoll instead",
+                       "ulimit -l 8192 (memlock in limits.conf, LimitMEMLOCK= of systemd)");
     }
     return lockable_bytes >= lockable_enough
                ? well("locked memory", found)
@@ -509,10 +519,14 @@ HostFinding judge_calibration(const HostReadings& host) {
 }  // namespace
 
 std::vector<HostFinding> judge_host(const HostReadings& host) {
-    std::vector<HostFinding> all{judge_kernel(host.facts), judge_ring(host.ring),
-                                 judge_engine_cpu(host),   judge_quota(host.cgroup),
-                                 judge_tasks(host),        judge_locked(host.lockable_bytes),
-                                 judge_clock(host.clock),  judge_turbo(host.settings.power.turbo)};
+    std::vector<HostFinding> all{judge_kernel(host.facts, host.driver.kind),
+                                 judge_driver(host.driver),
+                                 judge_engine_cpu(host),
+                                 judge_quota(host.cgroup),
+                                 judge_tasks(host),
+                                 judge_locked(host.lockable_bytes),
+                                 judge_clock(host.clock),
+                                 judge_turbo(host.settings.power.turbo)};
     for (HostFinding& finding : judge_settings(host.settings)) {
         all.push_back(judge_setting(host.settings, std::move(finding)));
     }

@@ -28,6 +28,7 @@ struct CalibrateOptions {
     std::uint32_t engines = 1;  ///< or `engines_auto`
     bool quick = false;         ///< a tenth of the measurements and one rehearsal
     bool realtime = false;      ///< for replays with --realtime
+    DriverKind driver = DriverKind::automatic;
     bool accept_noise = false;  ///< save what was measured while others had the CPU, too
 };
 
@@ -98,7 +99,7 @@ inline constexpr std::uint32_t threads_least = 2;
 /// 0 or empty: cannot be read here.
 struct HostReadings {
     HostFacts facts;
-    RingProbe ring;
+    DriverProbe driver;
     HostSettings settings;
     CpuChoice engine_cpu;
     double engine_cpu_busy = 0;  ///< share of the last 100 ms, before a replay is there

@@ -57,6 +57,10 @@ CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arg
                  "for replays with --realtime; saved in a separate file,\n"
                  "calibration-realtime.json",
                  parsed.options.realtime);
+    flags.value("--driver", "WHICH",
+                "for replays over io_uring or epoll, or auto (as in replay); saved in a\n"
+                "separate file for epoll, calibration-epoll.json",
+                "auto", driver_choices, parsed.options.driver);
     flags.on_off("--accept-noise", "save figures even if others used over 3 % of the engine's CPU",
                  parsed.options.accept_noise);
     flags.on_off("--quick", "takes 5 s: a tenth of the measurements, one rehearsal; a rough floor",

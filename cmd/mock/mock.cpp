@@ -15,7 +15,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "engine/host/host.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/prompt/tokenizer.hpp"
 
 namespace driftless {
@@ -114,11 +114,11 @@ void print_end(const MockCore& core, const MockServer& server) {
 }
 
 int serve(const MockOptions& options, LogWriter* log) {
-    UringOptions ring;
+    DriverOptions ring;
     ring.ops_max = server_ops_max;
     ring.buffers = 1024;
     ring.buffer_bytes = 16 * 1024;
-    const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring);
+    const Result<std::unique_ptr<Driver>> driver = make_driver(ring);
     if (!driver) {
         complain("driftless mock: %s", ring_refusal(driver.error(), read_ring_bars()).c_str());
         return exit_host;

@@ -117,8 +117,9 @@ bool names_file(const CalibrationFlags& flags) {
 
 /// Before this run, on its own thread and CPU, waiting as it will.
 Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
-    MeasuredHost measured{host.engine_cpus(),    host.apart,      facts.cpus_allowed, realtime,
-                          placement_flags(host), &stop_requests()};
+    MeasuredHost measured{host.engine_cpus(), host.apart,  facts.cpus_allowed,
+                          realtime,           host.driver, placement_flags(host),
+                          &stop_requests()};
     Lookup lookup;
     Calibration calibration = begin_calibration(facts, measured);
     std::string why_no_rehearsal;
@@ -143,7 +144,7 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
 
 Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
                const HostChoice& host) {
-    const EngineSetup run{realtime, host.engines()};
+    const EngineSetup run{realtime, host.engines(), name_of(host.driver)};
     if (flags.source == without) {
         return {{std::nullopt, "--calibration none", false}, 0};
     }
@@ -237,8 +238,11 @@ int check_calibration(Replay& run) {
     if (!names_file(flags)) {
         return exit_done;
     }
-    const FoundCalibration found = find_calibration(
-        flags.source, run.facts, {run.options().host.realtime, run.options().host.engines});
+    const HostFlags& host = run.options().host;
+    const bool is_decided = host.driver != DriverKind::automatic;
+    const FoundCalibration found =
+        find_calibration(flags.source, run.facts,
+                         {host.realtime, host.engines, is_decided ? name_of(host.driver) : ""});
     if (found.unreadable) {
         complain(
             "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "

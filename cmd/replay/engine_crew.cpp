@@ -272,8 +272,8 @@ void EngineThread::thread_main() {
         return;
     }
     // Its rings belong to the thread that makes them.
-    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(
-        ring_options(seat_.parts().invocation().options.host, seat_.settings().lanes_max));
+    Result<std::unique_ptr<Driver>> driver = make_driver(driver_options(
+        seat_.parts().invocation().options.host, driver_, seat_.settings().lanes_max));
     if (!driver) {
         fail(driver.error());
         return;
@@ -281,7 +281,7 @@ void EngineThread::thread_main() {
     play(*driver.value());
 }
 
-void EngineThread::play(UringDriver& driver) {
+void EngineThread::play(Driver& driver) {
     const ThreadMeter meter;
     RunParts parts = seat_.run_parts(stop_requests(), meter);
     parts.stop_wanted = &stop_wanted_;
@@ -411,6 +411,7 @@ OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(const Replay& run, const Pl
         return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
     }
     crew->other_cpus_ = run.host.other_cpus;
+    crew->driver_ = run.host.driver;
     return crew;
 }
 
@@ -436,7 +437,7 @@ std::uint32_t EngineCrew::requests_end(std::size_t rows) const {
 int EngineCrew::start_others(const Granted& granted, const std::atomic<bool>& stop_wanted) {
     for (std::size_t number = 1; number < seats_.size(); ++number) {
         others_.push_back(std::make_unique<EngineThread>(*seats_[number], other_cpus_[number - 1],
-                                                         granted, stop_wanted));
+                                                         granted, driver_, stop_wanted));
         if (const Result<void> started = others_.back()->start(); !started) {
             return fail_host("engine thread", started.error());
         }
@@ -482,7 +483,7 @@ int EngineCrew::failure() const {
     return exit_done;
 }
 
-RunEnd EngineCrew::end(Run& first_run, const UringDriver& driver) {
+RunEnd EngineCrew::end(Run& first_run, const Driver& driver) {
     RunEnd end = first().end_of(first_run, driver);
     for (const std::unique_ptr<EngineThread>& engine : others_) {
         add_end(end, engine->end());

@@ -18,7 +18,7 @@
 #include "cmd/replay/server.hpp"
 #include "engine/history/fired_marks.hpp"
 #include "engine/host/threads.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
@@ -68,7 +68,7 @@ class EngineSeat {
     RunParts run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter);
 
     /// What `run.json` says of its end. Once its loop is over, on its thread.
-    RunEnd end_of(Run& run, const UringDriver& driver);
+    RunEnd end_of(Run& run, const Driver& driver);
 
   private:
     std::unique_ptr<ReplayParts> own_parts_;  ///< of one of several
@@ -100,10 +100,11 @@ void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& st
 /// One engine that is not the first.
 class EngineThread {
   public:
-    /// `granted`: to the first engine. `stop_wanted`: of `--stop-when`. All outlive the thread.
-    EngineThread(EngineSeat& seat, std::uint32_t cpu, const Granted& granted,
+    /// `granted`: to the first engine; `driver`: of that one, too. `stop_wanted`: of `--stop-when`.
+    /// All outlive the thread.
+    EngineThread(EngineSeat& seat, std::uint32_t cpu, const Granted& granted, DriverKind driver,
                  const std::atomic<bool>& stop_wanted)
-        : seat_(seat), cpu_(cpu), granted_(granted), stop_wanted_(stop_wanted) {}
+        : seat_(seat), cpu_(cpu), granted_(granted), driver_(driver), stop_wanted_(stop_wanted) {}
     ~EngineThread();  ///< abandons what was not begun, and joins
     EngineThread(const EngineThread&) = delete;
     EngineThread& operator=(const EngineThread&) = delete;
@@ -133,12 +134,13 @@ class EngineThread {
     enum class Order : std::uint8_t { wait, begin, abandon };
 
     void thread_main();
-    void play(UringDriver& driver);
+    void play(Driver& driver);
     void fail(const Error& error);
 
     EngineSeat& seat_;
     std::uint32_t cpu_;
     Granted granted_;
+    DriverKind driver_;
     const std::atomic<bool>& stop_wanted_;
     SideThread thread_;
     std::atomic<Stage> stage_{Stage::starting};
@@ -208,7 +210,7 @@ class EngineCrew {
     // Once all are over.
     /// Prints why others failed: an exit code.
     int failure() const;
-    RunEnd end(Run& first_run, const UringDriver& driver);
+    RunEnd end(Run& first_run, const Driver& driver);
     /// The writer's side has stopped one of them before its end.
     bool stopped_early(const Run& first_run) const;
     /// Joins the others.
@@ -219,6 +221,7 @@ class EngineCrew {
 
     std::vector<std::unique_ptr<EngineSeat>> seats_;
     std::vector<std::uint32_t> other_cpus_;
+    DriverKind driver_ = DriverKind::automatic;  ///< of the first engine
     std::vector<std::unique_ptr<EngineThread>> others_;
 };
 

@@ -94,7 +94,7 @@ RunParts EngineSeat::run_parts(const std::atomic<int>& stop_requests, const Thre
             targets.endpoints,       stop_requests,    &meter,        &marks_};
 }
 
-RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) {
+RunEnd EngineSeat::end_of(Run& run, const Driver& driver) {
     const ReplayOptions& options = parts_.invocation().options;
     const LaneCounts& lanes = run.lane_counts();
     RunEnd end;
@@ -120,7 +120,7 @@ RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) {
     end.margin_ns = run.margin().ns;
     end.measured_from_ns = run.measured_from_ns();
     end.idle = run.idle();
-    end.stamps = stamp_facts(options.host.stamps, driver, run);
+    end.stamps = stamp_facts(options.host.stamps, driver.facts(), run);
     end.tls = tls_facts(options.server.tls, own_targets_ ? *own_targets_ : parts_.server().targets);
     end.marks = run_marks(run, pass_, ring_, parts_, cache_before_);
     return end;

@@ -198,7 +198,7 @@ class Execution final : private RunHost {
     const ReplayOptions& options_;
     const Workload& workload_;
     const HostChoice& host_;
-    UringDriver& driver_;
+    Driver& driver_;
     /// Was checked not to exist, and is made here (numbered, where `--out` did not name it and
     /// another run has it), but for a run that is resumed.
     std::string folder_;

@@ -430,8 +430,9 @@ std::uint32_t receive_buffers_for(std::uint32_t lanes) {
     return std::clamp(std::bit_ceil(8 * lanes), receive_buffers_min, receive_buffers_max);
 }
 
-UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
-    UringOptions options;
+DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint32_t lanes) {
+    DriverOptions options;
+    options.kind = kind;
     // A lane has a receive, a send, its stamps and two cancels in flight; the preflight a few.
     options.ops_max = 5 * lanes + 16;
     options.buffers = flags.receive_buffers.value_or(receive_buffers_for(lanes));
@@ -450,13 +451,22 @@ int take_host(Replay& run) {
     const std::uint32_t lanes =
         lanes_most(options, run.workload.plan, run.workload.users, run.host);
     reserve_files(lanes + files_reserved);
-    Result<std::unique_ptr<UringDriver>> driver =
-        UringDriver::make(ring_options(options.host, lanes));
+    Result<std::unique_ptr<Driver>> driver =
+        make_driver(driver_options(options.host, options.host.driver, lanes));
     if (!driver) {
-        complain("driftless: %s", ring_refusal(driver.error(), read_ring_bars()).c_str());
+        complain("driftless: %s%s", ring_refusal(driver.error(), read_ring_bars()).c_str(),
+                 options.host.driver == DriverKind::io_uring
+                     ? "; without --driver io_uring epoll is used instead"
+                     : "");
         return exit_host;
     }
     run.driver = std::move(driver).value();
+    const DriverFacts facts = run.driver->facts();
+    run.host.driver = facts.kind;
+    if (facts.why_not_ring) {
+        run.host.why_not_ring = ring_refusal(*facts.why_not_ring, read_ring_bars());
+        print_line("driver: epoll; %s", run.host.why_not_ring.c_str());
+    }
     return exit_done;
 }
 

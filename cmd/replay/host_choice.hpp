@@ -12,7 +12,7 @@
 #include "cmd/replay/workload.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/wait_graph.hpp"
 #include "engine/record/writer.hpp"
@@ -28,7 +28,9 @@ struct HostChoice {
     std::vector<std::uint32_t> writer_cpus;
     WriterSeat writer;  ///< on those
     WaitPolicy wait = WaitPolicy::hybrid;
-    Granted granted;              ///< to the threads of the engines
+    Granted granted;                            ///< to the threads of the engines
+    DriverKind driver = DriverKind::automatic;  ///< of all engines; automatic: not decided yet
+    std::string why_not_ring;     ///< and not io_uring; empty: it is, or was asked for
     bool server_is_here = false;  ///< a server shares the CPUs of this host
     std::string placement;        ///< why the writer and the engines' threads are placed so
     std::uint64_t file_limit = 0;
@@ -81,8 +83,8 @@ std::uint32_t receive_buffers_for(std::uint32_t lanes);
 inline constexpr std::uint32_t receive_buffers_min = 256;
 inline constexpr std::uint32_t receive_buffers_max = 4096;
 
-/// The rings of an engine with so many connections.
-UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes);
+/// The driver of an engine with so many connections.
+DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint32_t lanes);
 
 // Placement: one decision over the threads of a replay and the CPUs of its host: where the writer
 // runs, how the engines wait, and how the kernel schedules them. Each part is a flag; what no flag

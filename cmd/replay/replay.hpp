@@ -22,7 +22,7 @@
 #include "engine/history/resumed_run.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/server/checks.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/figures/warm_cache.hpp"
@@ -55,10 +55,10 @@ struct Replay {
     std::optional<FolderLock> lock;         ///< of the folder of `--resume`
     std::unique_ptr<Past> past;             ///< what is in that folder; else null
 
-    Workload workload;                    ///< the trace and its plan (load_workload, choose_share)
-    HostFacts facts;                      ///< of this host (check_calibration)
-    HostChoice host;                      ///< where the threads run; of a dry run nothing is chosen
-    std::unique_ptr<UringDriver> driver;  ///< of the first engine; null: a dry run
+    Workload workload;               ///< the trace and its plan (load_workload, choose_share)
+    HostFacts facts;                 ///< of this host (check_calibration)
+    HostChoice host;                 ///< where the threads run; of a dry run nothing is chosen
+    std::unique_ptr<Driver> driver;  ///< of the first engine; null: a dry run
     Server server;
     std::vector<std::string> warnings;  ///< about rows that this server may not take as meant
     std::unique_ptr<ReplayParts> parts;

@@ -23,7 +23,7 @@ EngineFacts settle_engine(const ThreadMeter& meter, bool realtime) {
 namespace {
 
 // Clauses; several may hold.
-std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts& lanes) {
+std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts& lanes) {
     if (rule == StampRule::none) {
         return "--stamps none";
     }
@@ -34,7 +34,7 @@ std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts&
     if (lanes.lanes_without_stamps > 0) {
         add("the kernel stamps only TCP packets, not Unix sockets");
     }
-    if (rule == StampRule::full && !driver.receive_stamps()) {
+    if (rule == StampRule::full && !driver.receive_stamps) {
         add("the kernel refuses receive stamps");
     }
     if (lanes.stamps_refused > 0) {
@@ -51,11 +51,11 @@ StampSupport stamps_of(StampRule rule) {
     return {rule != StampRule::none, rule == StampRule::full};
 }
 
-StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
+StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     StampFacts facts;
-    facts.transmit = driver.transmit_stamps();
-    facts.receive = driver.receive_stamps();
+    facts.transmit = driver.transmit_stamps;
+    facts.receive = driver.receive_stamps;
     facts.reason = why_not(rule, driver, lanes);
     facts.wire = lanes.wire_stamps;
     facts.missing = lanes.wire_missing;
@@ -613,7 +613,9 @@ void put_host(JsonWriter& json, const Replay& run) {
                {"scheduling", sends ? name_of(choice.granted.scheduling) : ""},
                {"slice_ns", choice.granted.slice_ns},
                {"file_limit", choice.file_limit},
-               {"compiler", __VERSION__}});
+               {"compiler", __VERSION__},
+               {"driver", sends ? name_of(run.driver->facts().kind) : ""},
+               {"driver_reason", or_null(choice.why_not_ring)}});
     json.end_object();
 }
 
@@ -655,8 +657,8 @@ std::string to_json(const Replay& run, const RunProgress& progress) {
     put(json,
         {{"verified", run.verified}, {"cache_probe", run.cache}, {"calibration", run.calibration}});
     put_host(json.key("host"), run);
-    const auto ring = run.sends() ? run.driver->features() : decltype(run.driver->features())();
-    put(json, {{"ring", put_named(ring)}});
+    const DriverFacts driver = run.sends() ? run.driver->facts() : DriverFacts();
+    put(json, {{"ring", put_named(driver.features)}});
     if (progress.engine) {
         put(json, {{"engine", *progress.engine}});
     }

@@ -17,7 +17,7 @@
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/machines/meet.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/replay/run.hpp"
@@ -132,6 +132,6 @@ std::string to_json(const Replay& run, const RunProgress& progress);
 StampSupport stamps_of(StampRule rule);
 
 /// Of a run that has ended.
-StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run);
+StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run);
 
 }  // namespace driftless

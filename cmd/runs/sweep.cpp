@@ -31,7 +31,8 @@
 #include "cmd/replay/server.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/load_page.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/server/asker.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
@@ -252,9 +253,11 @@ IdleEnd quiet_time(const std::string& why, int stops) {
 
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops) {
     const std::int64_t end = now_ns() + limit_ns;
-    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(UringOptions::small());
+    Result<std::unique_ptr<Driver>> driver = make_driver(DriverOptions::small());
     if (!driver) {
-        return quiet_time("io_uring: " + reason_of(driver.error()), stops);
+        return quiet_time(
+            std::string("cannot ") + driver.error().doing + ": " + reason_of(driver.error()),
+            stops);
     }
     const OrExit<ResolvedTargets> resolved =
         resolve_targets(options.server, options.sending.timeouts.connect);

@@ -97,6 +97,7 @@ static void walk(auto& fields, IsOf<Calibration> auto& c) {
     fields.value("engine_cpu", 1, c.engine_cpu);
     fields.value("engines", 2, c.engines);
     fields.value("realtime", 2, c.realtime);
+    fields.value("driver", 2, c.driver);
     fields.value("wake_spin", 1, c.wake_spin);
     fields.value("wake_hybrid", 1, c.wake_hybrid);
     fields.value("wake_sleep", 1, c.wake_sleep);
@@ -173,6 +174,10 @@ std::string why_not_of(const Calibration& calibration, const HostFacts& host,
         return "the calibration was made with " +
                counted(calibration.engines, "engine", "engines") + ", but this run has " +
                std::to_string(run.engines);
+    }
+    if (!run.driver.empty() && calibration.driver != run.driver) {
+        return "the calibration was made over " + calibration.driver + ", but this run is over " +
+               run.driver;
     }
     if (calibration.kernel != host.kernel) {
         return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;

@@ -47,6 +47,7 @@ struct Rehearsal {
 struct EngineSetup {
     bool realtime = false;      ///< they go before ordinary threads
     std::uint32_t engines = 1;  ///< at once; `engines_auto`: not decided yet
+    std::string driver = {};    ///< "io_uring" or "epoll"; empty: not decided yet
 };
 
 struct Calibration {
@@ -60,6 +61,7 @@ struct Calibration {
     std::uint32_t engines = 1;
     /// Its engines ran before all ordinary threads; only what spins was ordinary.
     bool realtime = false;
+    std::string driver = "io_uring";  ///< what moved its bytes: "io_uring" or "epoll"
 
     // A thread that does nothing else: lateness against its instant, by policy of waiting.
     Spread wake_spin;
@@ -102,8 +104,8 @@ std::string to_json(const Calibration& calibration);
 Result<Calibration> read_calibration(JsonDocument& document, std::string_view text);
 
 /// Why these figures do not hold for a host ("it was made on another kernel: .."), for another
-/// number of engines, or for engines among ordinary threads; empty where they do. What an ordinary
-/// thread has promised holds for one that goes before those.
+/// number of engines, another driver, or for engines among ordinary threads; empty where they do.
+/// What an ordinary thread has promised holds for one that goes before those.
 std::string why_not_of(const Calibration& calibration, const HostFacts& host,
                        const EngineSetup& run);
 

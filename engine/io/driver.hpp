@@ -1,6 +1,6 @@
 /// Driver: what moves bytes, behind one interface, with the stamps and counts that the kernel has
-/// of a socket; and Loop, what the coroutines of one thread share: the driver, the ready list, the
-/// timers, the frames.
+/// of a socket, and how one is made; and Loop, what the coroutines of one thread share: the driver,
+/// the ready list, the timers, the frames.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <coroutine>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/task.hpp"
 #include "engine/base/time.hpp"
@@ -72,8 +75,9 @@ class StampKeeper {
 };
 
 // Driver: the seam between the engine and the world. Operations go in as data, completions come
-// out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product; the
-// simulator in `tests/sim` is the other one.
+// out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product,
+// `EpollDriver` (epoll.hpp) takes its place where the kernel forbids io_uring, and the simulator in
+// `tests/sim` is for tests.
 //
 // Single-threaded: made, used and destroyed on one thread.
 
@@ -93,7 +97,7 @@ struct Turn {
 
 struct TurnResult {
     std::uint32_t completions = 0;  ///< handlers called
-    bool entered = false;           ///< the kernel was entered
+    bool entered = false;           ///< the kernel was entered, and had something to do
     bool slept = false;
     bool more = false;  ///< something has become visible, and comes with the next turn
 };
@@ -105,6 +109,27 @@ struct DriverCounters {
     std::uint64_t completions = 0;
     std::uint64_t no_buffers = 0;  ///< receives that ended for want of a buffer, and were re-armed
     std::uint64_t overflows = 0;   ///< turns in which the completion queue had overflowed
+};
+
+enum class DriverKind : std::uint8_t {
+    automatic,  ///< io_uring where the kernel allows it, else epoll
+    io_uring,
+    epoll,
+};
+constexpr const char* name_of(DriverKind kind) {
+    constexpr const char* names[] = {"auto", "io_uring", "epoll"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+/// What a driver is, for people and for `run.json`.
+struct DriverFacts {
+    DriverKind kind = DriverKind::automatic;  ///< automatic: none of this host
+    const char* transmit_stamps = "no";       ///< "io_uring", "error queue" or "no"; static storage
+    bool receive_stamps = false;
+    /// Why it is not the one on io_uring, where it stands in for that one.
+    std::optional<Error> why_not_ring;
+    /// What was asked for, probed and used: name, value.
+    std::vector<std::pair<std::string, std::string>> features;
 };
 
 /// Segments that the kernel has sent again on a connection, from its SYN on.
@@ -167,7 +192,7 @@ class Driver {
 
     /// Since when completions may have been waiting for a turn: the latest instant at which
     /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where
-    /// none waits. No system call.
+    /// none waits. No system call of io_uring, one of epoll (0.2 us).
     virtual Instant unread_since(Instant now) = 0;
 
     /// Switches the kernel's stamps of a socket on, once, when it has just been connected: keys of
@@ -197,6 +222,7 @@ class Driver {
     /// Operations in flight.
     virtual std::uint32_t in_flight() const = 0;
     virtual DriverCounters counters() const = 0;
+    virtual DriverFacts facts() const = 0;
 
   protected:
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
@@ -208,6 +234,27 @@ class Driver {
   private:
     bool turn_ends_ = false;
 };
+
+// Making a driver of this host.
+
+struct DriverOptions {
+    std::uint32_t ops_max = 4096;         ///< operations in flight at most
+    std::uint32_t submit_entries = 1024;  ///< of io_uring, a power of two
+    std::uint32_t buffers = 4096;         ///< receive buffers, a power of two
+    std::uint32_t buffer_bytes = 4096;
+    StampSupport stamps = {};  ///< which kernel stamps sockets are to have, where they can
+    bool warm_sends = false;   ///< `warm_send` does something
+    bool stamp_ring = true;    ///< false: transmit stamps by the error queues on every kernel
+    DriverKind kind = DriverKind::automatic;
+
+    /// Of a thread beside the run: a few requests at a time, small answers.
+    static DriverOptions small();
+};
+
+/// Errors: denied (io_uring forbidden by a container or sysctl), unsupported (kernel before 6.1),
+/// exhausted (memory or descriptor limits), io_failed. `automatic` turns to epoll for whatever
+/// io_uring refuses; where that fails, too, the error is that of epoll.
+Result<std::unique_ptr<Driver>> make_driver(const DriverOptions& options);
 
 // Which failures of a system call are our own lack and nobody else's: no descriptor, port, memory
 // or buffer was left. They say nothing about the server. A pure function of an errno value.

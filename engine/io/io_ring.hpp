@@ -1,5 +1,5 @@
-/// The parts of the UringDriver: the ring of the kernel (IoRing), the operations in flight on it
-/// (OpSlots), how they are written and where receives go to, and transmit stamps.
+/// The parts of drivers: the clocks of the host, the ring of the kernel (IoRing), the operations in
+/// flight (OpSlots), how they are written and where receives go to, and transmit stamps.
 #pragma once
 
 #include <liburing.h>
@@ -35,7 +35,7 @@ namespace driftless {
 
 /// HostClocks: the clocks of this host, and how far apart they are. CLOCK_MONOTONIC is the one in
 /// which all else is told; CLOCK_REALTIME is the kernel's for stamps of packets, CLOCK_BOOTTIME
-/// goes on while the host sleeps. Owned by the UringDriver, of its thread; never waits.
+/// goes on while the host sleeps. Owned by a driver, of its thread; never waits.
 class HostClocks {
   public:
     /// CLOCK_MONOTONIC: never goes back.
@@ -373,7 +373,7 @@ class BufferRing {
 /// - error queue: `recvmsg(MSG_ERRQUEUE)`, once per request, at a moment that the caller chooses
 ///   (any kernel).
 ///
-/// Sockets and commands are known by the driver's user_data. Owned by the UringDriver, and of its
+/// Sockets and commands are known by the driver's user_data. Owned by a driver, and of its
 /// thread. Nothing here allocates after `open`, waits, or is called between a due instant and its
 /// send.
 class TransmitStamps {

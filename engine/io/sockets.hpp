@@ -122,11 +122,12 @@ class Op {
     std::uint32_t slot_ = no_slot;
 };
 
-// Socket system calls that need no ring: making, naming and listening. Plain functions; the ring's
-// driver and nobody else uses them.
+// Socket system calls that need no ring: making, naming and listening. Plain functions; the drivers
+// of this host and nobody else use them.
 
 /// Stream socket of the address's family: close-on-exec, TCP_NODELAY where it is TCP. Blocking, on
-/// purpose: io_uring polls by itself and would return -EAGAIN on a non-blocking one.
+/// purpose: io_uring polls by itself and would return -EAGAIN on a non-blocking one. (EpollDriver
+/// makes those non-blocking that it connects or accepts on.)
 Result<Socket> make_stream_socket(const Address& address);
 
 /// Bound and listening, SO_REUSEADDR on.

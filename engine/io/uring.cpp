@@ -3,13 +3,12 @@
 #include "engine/io/uring.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "engine/io/driver.hpp"
@@ -18,15 +17,7 @@
 
 namespace driftless {
 
-UringOptions UringOptions::small() {
-    UringOptions options;
-    options.ops_max = 256;
-    options.submit_entries = 64;
-    options.buffers = 64;
-    return options;
-}
-
-Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& options) {
+Result<std::unique_ptr<UringDriver>> UringDriver::make(const DriverOptions& options) {
     std::unique_ptr<UringDriver> driver(new UringDriver());
     const Result<void> opened = driver->open(options);
     if (!opened) {
@@ -35,7 +26,7 @@ Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& optio
     return driver;
 }
 
-Result<void> UringDriver::open(const UringOptions& options) {
+Result<void> UringDriver::open(const DriverOptions& options) {
     CHECK(options.ops_max > 0);
     // Two completions an operation never overflow: receives end one by one and are re-armed.
     const std::uint32_t completions =
@@ -44,77 +35,40 @@ Result<void> UringDriver::open(const UringOptions& options) {
     if (!opened) {
         return opened.error();
     }
-    slots_.open(options.ops_max);
-    stamp_ = now();
-    unread_ = UnreadWatch(stamp_);
-    (void)sample_clock();
-    stamps_wanted_ = options.stamps;
-    if (stamps_wanted_.transmit) {
-        transmit_stamps_.open(options.ops_max, options.stamp_ring);
-    }
-    if (stamps_wanted_.receive) {
-        (void)stamp_keeper_.open();  // `receive_stamps` says whether it stands
-    }
-    if (options.warm_sends) {
-        (void)warm_pair_.open();  // `features` says whether it stands
-    }
+    open_parts(options);
     return buffers_.open(ring_.raw(), OpEntries::buffer_group, options.buffers,
                          options.buffer_bytes);
 }
 
-std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
+DriverFacts UringDriver::facts() const {
     const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
     const IoRingFeatures& ring = ring_.features();
     char bits[16] = {};
     std::snprintf(bits, sizeof(bits), "0x%x", ring.bits);
-    return {{"features", bits},
-            {"single_issuer", "yes"},
-            {"defer_taskrun", "yes"},
-            {"registered_ring", yes_no(ring.registered)},
-            {"absolute_wait", yes_no(ring.absolute_wait)},
-            {"no_iowait", yes_no(ring.no_iowait)},
-            {"submission_entries", std::to_string(ring_.raw().sq.ring_entries)},
-            {"completion_entries", std::to_string(ring_.raw().cq.ring_entries)},
-            {"receive_buffer_bytes", std::to_string(buffers_.bytes())},
-            {"transmit_stamps", transmit_stamps()},
-            {"receive_stamps", yes_no(receive_stamps())},
-            {"warm_sends", yes_no(warm_pair_.is_open())}};
+    DriverFacts facts;
+    facts.kind = DriverKind::io_uring;
+    facts.features = {{"features", bits},
+                      {"single_issuer", "yes"},
+                      {"defer_taskrun", "yes"},
+                      {"registered_ring", yes_no(ring.registered)},
+                      {"absolute_wait", yes_no(ring.absolute_wait)},
+                      {"no_iowait", yes_no(ring.no_iowait)},
+                      {"submission_entries", std::to_string(ring_.raw().sq.ring_entries)},
+                      {"completion_entries", std::to_string(ring_.raw().cq.ring_entries)},
+                      {"receive_buffer_bytes", std::to_string(buffers_.bytes())}};
+    add_facts(facts);
+    return facts;
 }
 
-namespace {
-
-inline void pause_core() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
-}  // namespace
-
-// Transmit stamps have ways of their own; all else goes to the ring.
 void UringDriver::submit(Op& op) {
-    CHECK(!op.in_flight());
-    CHECK(op.handler != nullptr);
-    slots_.take(op);
-    const OpSpec& spec = op.spec;
-    if (spec.kind == OpKind::stamps) {
-        transmit_stamps_.arm(slots_.user_data_of(op), spec.socket);
-        return;
-    }
-    if (spec.kind == OpKind::cancel && spec.target != nullptr &&
-        spec.target->spec.kind == OpKind::stamps) {
-        transmit_stamps_.cancel(slots_.user_data_of(*spec.target), slots_.user_data_of(op));
+    if (!take(op)) {
         return;
     }
     prepare(op);
+    const OpSpec& spec = op.spec;
     if (spec.kind == OpKind::cancel && spec.target != nullptr && spec.target->in_flight()) {
         slots_.note_cancel(*spec.target);
         cancelled_.push_back({slots_.user_data_of(*spec.target), now() + cancel_patience, 1});
-    }
-    if (spec.kind == OpKind::send && spec.stamps != nullptr && spec.stamps->in_flight()) {
-        transmit_stamps_.expect(slots_.user_data_of(*spec.stamps), stamp_);
     }
 }
 
@@ -199,22 +153,9 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
         pause_core();
     }
     if (ring_.has_completions()) {
-        stamp_ = now();  // before any byte is looked at
-        if (stamps_wanted_.receive && !clocks_.agrees(stamp_)) {
-            clock_set_ = stamp_;
-        }
-        ++batch_;
+        stamp_batch();
         batch_end_ = ring_.tail();
     }
-}
-
-ClockSample UringDriver::sample_clock() {
-    const ClockSample sample = clocks_.sample();
-    if (sample.steps != clock_steps_) {
-        clock_steps_ = sample.steps;
-        clock_set_ = now();
-    }
-    return sample;
 }
 
 // The kernel raises its flag behind the work: what is not flagged yet came after `now`.
@@ -278,15 +219,9 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     const bool multishot = receive || kind == OpKind::accept;
     const bool more = (entry.flags & IORING_CQE_F_MORE) != 0;
 
-    Completion done;
-    done.result = entry.res;
-    done.stamp = stamp_;
-    done.unread_since = std::min(unread_.since(), slots_.quiet_since(op));
     const bool is_cut = entry.res >= static_cast<std::int32_t>(buffers_.bytes_each()) ||
                         (entry.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-    done.stamps_last_byte = !is_cut && clock_set_ < done.unread_since;
-    done.batch = batch_;
-    done.behind = slots_.behind(op);
+    Completion done = completion_of(op, entry.res, is_cut);
     if (has_buffer && entry.res > 0) {
         CHECK(receive);
         done.bytes = buffers_.filled(buffer, static_cast<std::size_t>(entry.res));
@@ -324,31 +259,6 @@ DriverCounters UringDriver::counters() const {
     return counters;
 }
 
-// What the driver does with sockets at once, without an operation: opening and ending them, their
-// transmit stamps, what was sent again on them, warming the way of a send.
-
-Result<Socket> UringDriver::open_socket(const Address& address) {
-    return make_stream_socket(address);
-}
-
-Result<Socket> UringDriver::listen(const Address& address, int backlog) {
-    return make_listening_socket(address, backlog);
-}
-
-Result<Address> UringDriver::local_address(Socket socket) {
-    return local_address_of(socket);
-}
-
-void UringDriver::shutdown(Socket socket) {
-    CHECK(socket.open());
-    (void)::shutdown(socket.number, SHUT_RDWR);
-}
-
-void UringDriver::close(Socket socket) {
-    CHECK(socket.open());
-    (void)::close(socket.number);
-}
-
 // A cancel wakes a receive whose end was lost, and another one reads it (README.md). An error that
 // is no end may be a transmit stamp.
 void UringDriver::find_ends(std::span<const QuietReceive> quiet) {
@@ -367,51 +277,6 @@ void UringDriver::find_ends(std::span<const QuietReceive> quiet) {
             prepare_cancel(slots_.user_data_of(*quiet[at].receive));
         }
     }
-}
-
-std::optional<ResendCounts> UringDriver::resent(Socket socket) {
-    return read_resends(socket);
-}
-
-void UringDriver::warm_send() {
-    if (warm_pair_.is_open()) {
-        warm_pair_.send();
-    }
-}
-
-StampSupport UringDriver::switch_on_stamps(Socket socket) {
-    return driftless::switch_on_stamps(socket, stamps_wanted_);
-}
-
-bool UringDriver::stamps_waiting(Instant now) {
-    return stamps_wanted_.transmit && transmit_stamps_.waiting(now);
-}
-
-std::uint32_t UringDriver::collect_stamps(std::uint32_t stamps_max, const Op* first) {
-    const bool armed = first != nullptr && first->in_flight();
-    const std::uint64_t calls_before = transmit_stamps_.system_calls();
-    transmit_stamps_.look(now(), stamps_max, armed ? slots_.user_data_of(*first) : 0);
-    counters_.enters += transmit_stamps_.system_calls() - calls_before;
-    const Instant read = now();
-    std::uint32_t count = 0;
-    TransmitStamps::Entry entry;
-    for (; count < stamps_max && transmit_stamps_.next(entry); ++count) {
-        Op& op = slots_.op_of(entry.user_data);
-        CHECK(op.spec.kind == OpKind::stamps || op.spec.kind == OpKind::cancel);
-        Completion done;
-        done.result = entry.result;
-        done.more = entry.more;
-        done.key = entry.key;
-        done.stamp = read;
-        done.kernel_ns = clocks_.to_monotonic_ns(entry.realtime_ns);
-        if (!done.more) {
-            slots_.free(op);
-        }
-        CHECK(op.in_flight() == done.more);
-        op.handler(op, done);
-    }
-    CHECK(count <= stamps_max);
-    return count;
 }
 
 }  // namespace driftless

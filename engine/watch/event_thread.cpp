@@ -169,7 +169,7 @@ void EventThread::stop(bool interrupted) {
 
 void EventThread::work() {
     if (has_posts(events_)) {
-        Result<std::unique_ptr<UringDriver>> made = UringDriver::make(UringOptions::small());
+        Result<std::unique_ptr<Driver>> made = make_driver(DriverOptions::small());
         if (made) {
             driver_ = std::move(made).value();
             loop_ = std::make_unique<Loop>(*driver_, timers_max);

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "engine/host/threads.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/inquiry.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
-#include "engine/io/uring.hpp"
 #include "engine/record/line_sink.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/run/period.hpp"
@@ -181,7 +181,7 @@ class EventThread {
     std::size_t left_out_ = 0;
     std::vector<std::unique_ptr<Underway>> underway_;
     std::vector<TimedEvent> ended_;
-    std::unique_ptr<UringDriver> driver_;  ///< of the thread; only where there are POSTs
+    std::unique_ptr<Driver> driver_;  ///< of the thread; only where there are POSTs
     std::unique_ptr<Loop> loop_;
     std::string no_driver_;  ///< why there is none
     std::atomic<Ending> ending_{Ending::no};

@@ -82,7 +82,7 @@ void ScrapeThread::stop(bool interrupted) {
 
 /// The driver is the thread's own: no other may use its ring.
 bool ScrapeThread::open() {
-    Result<std::unique_ptr<UringDriver>> made = UringDriver::make(UringOptions::small());
+    Result<std::unique_ptr<Driver>> made = make_driver(DriverOptions::small());
     if (!made) {
         for (Outcome& outcome : outcomes_) {
             outcome.failures = 1;

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "engine/host/threads.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/inquiry.hpp"
-#include "engine/io/uring.hpp"
 #include "engine/record/line_sink.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "proto/run/server_log.hpp"
@@ -121,7 +121,7 @@ class ScrapeThread {
     ExpositionReader reader_;
     std::vector<Outcome> outcomes_;              ///< [targets]
     std::vector<std::atomic<FirstPage>> first_;  ///< [targets]
-    std::unique_ptr<UringDriver> driver_;
+    std::unique_ptr<Driver> driver_;
     std::unique_ptr<Loop> loop_;
     std::vector<std::unique_ptr<ScrapedPage>> pages_;  ///< [targets]
     Instant zero_;

@@ -7,9 +7,10 @@ flags and, where there are some, with FLAG .. in turn; REPLAY_FLAGS are for both
 the mock, MOCK_UNDER is put before its command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the
 program. HOG_CPU has a busy program on that CPU, HOG_UNDER before its command, from HOG_AFTER seconds (0) on for
 HOG_FOR (to the end of the run).
-Prints, in us: how late rows left; the client's stamps of tokens minus the mock's, which are taken before the send; how
-long requests waited for the mock, beyond the shortest (a client in the server's way shows there, and in no stamp of its
-own); which share of its time the busy program ran and its longest wait, ms; tainted rows and the verdict.
+Prints, in us: how late rows left; the client's stamps of first tokens and of all tokens minus the mock's, which are
+taken before the send; how long requests waited for the mock, beyond the shortest (a client in the server's way shows
+there, and in no stamp of its own); which share of its time the busy program ran and its longest wait, ms; the engine's
+CPU time in percent of the run, waiting by spinning included; tainted rows and the verdict.
 """
 import contextlib
 import json
@@ -103,7 +104,7 @@ def play(load, flags, folder):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     told = {line["row"]: line for line in lines_of(log) if line["row"] is not None}
     zero = json.loads((run / "run.json").read_text())["clock"]["zero_monotonic_ns"]
-    drift, stamps, waits, tainted = [], [], [], 0
+    drift, firsts, stamps, waits, tainted = [], [], [], [], 0
     for record in lines_of(run / "requests.jsonl"):
         tainted += record["tainted"] is not None
         server = told.get(record["row"])
@@ -115,9 +116,13 @@ def play(load, flags, folder):
         chunks = record["chunk_ns"] or []
         if len(chunks) == len(server["token_ns"]):
             stamps += [fired + at - token for at, token in zip(chunks, server["token_ns"])]
+            firsts.append(fired + chunks[0] - server["token_ns"][0])
     least = min(waits)
-    verdict = json.loads((run / "summary.json").read_text())["verdict"]["name"]
-    return (figures(drift), figures(stamps), figures([wait - least for wait in waits]), tainted, verdict)
+    summary = json.loads((run / "summary.json").read_text())
+    client = summary["client"]
+    cpu = "%.1f" % (100 * (client["user_ns"] + client["system_ns"]) / client["span_ns"])
+    return (figures(drift), figures(firsts), figures(stamps), figures([wait - least for wait in waits]), cpu, tainted,
+            summary["verdict"]["name"])
 
 
 def main():
@@ -127,14 +132,14 @@ def main():
     load = sys.argv[1] if len(sys.argv) > 1 else "streams"
     passes = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     variants = [[], sys.argv[3:]] if len(sys.argv) > 3 else [[]]
-    print("| flags | drift p99 / max | stamps p99 / max | waits for the server p99 / max | busy program | "
-          "tainted | verdict |\n|---|---|---|---|---|---|---|")
+    print("| flags | drift p99 / max | first tokens p99 / max | stamps p99 / max | waits for the server p99 / max | "
+          "busy program | CPU | tainted | verdict |\n|---|---|---|---|---|---|---|---|---|")
     for _ in range(passes):
         for flags in variants:
             busy = []
             with tempfile.TemporaryDirectory() as folder, busy_program(busy):
-                *spans, tainted, verdict = play(load, flags, pathlib.Path(folder))
-            cells = [" ".join(flags) or "none", *spans, *(busy or ["none"]), tainted, verdict]
+                *spans, cpu, tainted, verdict = play(load, flags, pathlib.Path(folder))
+            cells = [" ".join(flags) or "none", *spans, *(busy or ["none"]), cpu, tainted, verdict]
             print("| %s |" % " | ".join(map(str, cells)), flush=True)
 
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "engine/host/host.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/io/uring.hpp"
 #include "engine/machines/calibration_floor.hpp"
 #include "engine/replay/exchanges.hpp"
 #include "perf/macro/benches.hpp"
@@ -105,11 +105,11 @@ std::string us(std::int64_t ns) {
 
 void bench_bodies() {
     const Cores cores = take_cores();
-    UringOptions options;
+    DriverOptions options;
     options.ops_max = 16;
-    const Result<std::unique_ptr<UringDriver>> made = UringDriver::make(options);
+    const Result<std::unique_ptr<Driver>> made = make_driver(options);
     CHECK(static_cast<bool>(made));
-    UringDriver& driver = *made.value();
+    Driver& driver = *made.value();
     const std::string body(body_bytes, 'x');
     const Result<std::vector<Address>> any = resolve("127.0.0.1", 0);
     std::array<Steps, ways.size()> steps;

@@ -21,7 +21,7 @@ class SpinFloor {
   public:
     explicit SpinFloor(std::size_t spins_max) { late_.reserve(spins_max); }
 
-    void operator()(UringDriver& driver, std::int64_t at_ns, std::int64_t until_ns) {
+    void operator()(Driver& driver, std::int64_t at_ns, std::int64_t until_ns) {
         if (until_ns < spin_room_ns || until_ns == INT64_MAX || at_ns < next_ns_) {
             return;
         }

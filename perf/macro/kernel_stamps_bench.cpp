@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
+#include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/io/uring.hpp"
 #include "engine/machines/calibration_floor.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"
@@ -179,13 +179,13 @@ void print(const char* what, const char* way, const Compared& compared, const ch
 void bench_kernel_stamps() {
     (void)take_cores();
     for (const bool ring : {true, false}) {
-        UringOptions options;
+        DriverOptions options;
         options.stamps = {true, true};
         options.stamp_ring = ring;
-        Result<std::unique_ptr<UringDriver>> made = UringDriver::make(options);
+        Result<std::unique_ptr<Driver>> made = make_driver(options);
         CHECK(static_cast<bool>(made));
-        UringDriver& driver = *made.value();
-        const char* way = driver.transmit_stamps();
+        Driver& driver = *made.value();
+        const char* way = driver.facts().transmit_stamps;
         Pair plain;
         std::vector<Pair> stamped(stamps_at_once);
         open_pair(driver, plain, false);

@@ -46,7 +46,7 @@ CpuTime cpu_time() {
 /// Looks away once all rows have left, until the mock has sent everything; then notes the time.
 class LookAway {
   public:
-    void operator()(UringDriver& driver, std::int64_t, std::int64_t until_ns) {
+    void operator()(Driver& driver, std::int64_t, std::int64_t until_ns) {
         if (until_ns != INT64_MAX || looked_away_) {
             return;
         }

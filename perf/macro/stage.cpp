@@ -1,5 +1,6 @@
 #include "perf/macro/stage.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -192,7 +193,7 @@ ReplaySettings settings_of(const StageOptions& options, std::uint32_t rows) {
 }
 
 /// From warm lanes to the last row's end.
-void turn_run(Run& run, UringDriver& driver, RecordWriter& writer, Parts& parts, const Cores& cores,
+void turn_run(Run& run, Driver& driver, RecordWriter& writer, Parts& parts, const Cores& cores,
               const Between& between, StageResult& result) {
     while (!run.warm()) {
         (void)run.turn();
@@ -228,12 +229,12 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
     RecordSinks sinks;
     sinks.requests = LineSink(&requests);
     RecordWriter writer(parts.assembler(), {}, std::move(sinks));
-    UringOptions uring;
+    DriverOptions uring;
     uring.ops_max = 5 * rows + 16;
     uring.buffers = options.receive_buffers;
     uring.stamps = options.stamps;
     uring.stamp_ring = options.stamp_ring;
-    const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(uring);
+    const Result<std::unique_ptr<Driver>> driver = make_driver(uring);
     CHECK(static_cast<bool>(driver));
     const std::atomic<int> never_stopped{0};
     StageResult result;

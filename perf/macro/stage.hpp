@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/host/calibration.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/replay/run.hpp"
 #include "proto/run/record.hpp"
 
@@ -58,7 +58,7 @@ struct StageOptions {
 
 /// Called after each turn of the loop: time from time 0, and time until the next row is due
 /// (INT64_MAX: none).
-using Between = std::function<void(UringDriver& driver, std::int64_t at_ns, std::int64_t until_ns)>;
+using Between = std::function<void(Driver& driver, std::int64_t at_ns, std::int64_t until_ns)>;
 
 struct StageResult {
     std::vector<Record> records;  ///< in order of their end

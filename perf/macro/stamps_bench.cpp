@@ -63,7 +63,7 @@ void bench_stamps() {
             Spread floor = round_trips(500, cores.other);
             floor_p50.push_back(static_cast<double>(floor.p50_ns));
             floor_p99.push_back(static_cast<double>(floor.p99_ns));
-            result = play(lines, mock, cores, {}, [](UringDriver&, std::int64_t, std::int64_t) {});
+            result = play(lines, mock, cores, {}, [](Driver&, std::int64_t, std::int64_t) {});
         }
         const auto truth = read_ttft(log);
         std::vector<std::int64_t> over;

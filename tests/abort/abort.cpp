@@ -42,6 +42,7 @@ class Keeper final : public Driver {
     void warm_send() override {}
     std::uint32_t in_flight() const override { return 1; }
     DriverCounters counters() const override { return {}; }
+    DriverFacts facts() const override { return {}; }
 };
 
 struct Home {

@@ -1,14 +1,18 @@
 """What the end-to-end tests share: starting servers, running replays, reading what they wrote.
 
-Paths come from the environment (set by tests/tests.cmake): DRIFTLESS, RECEIVER, DATA; MODE, too.
+Paths come from the environment (set by tests/tests.cmake): DRIFTLESS, RECEIVER, DATA; MODE, too. With
+DRIVER=epoll the kernel forbids this process io_uring, and so all that it starts.
 Python's standard library only.
 """
 
+import ctypes
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
@@ -23,6 +27,36 @@ SANITIZED = os.environ.get("MODE") in ("asan", "fuzz", "thread")
 # With these a replay has a calibration of its own, or none that could be named.
 MEASURES = {"--calibration", "--require-certified", "--resume"}
 SECONDS_MAX = 120  # for one command; a test that needs it is broken
+IO_URING = {425, 426, 427}  # the same numbers on every architecture
+FILTERS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+
+def forbid(calls, errno):
+    """A classic BPF filter (seccomp(2)): these calls end with errno, all others pass."""
+    arch = FILTERS[platform.machine()]
+    code = [(0x20, 0, 0, 4), (0x15, 0, 4, arch), (0x20, 0, 0, 0)]
+    code += [(0x35, 0, 2, min(calls)), (0x25, 1, 0, max(calls))]
+    code += [(0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)]
+    text = b"".join(struct.pack("HBBI", *line) for line in code)
+    lines = ctypes.create_string_buffer(text, len(text))
+    head = struct.pack("HxxxxxxP", len(code), ctypes.addressof(lines))
+    program = ctypes.create_string_buffer(head, len(head))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply(lines=lines):  # the kernel reads them through the head
+        no_new_privileges, filter_mode, set_seccomp = 38, 2, 22
+        if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(
+            set_seccomp, filter_mode, program, 0, 0
+        ):
+            os._exit(99)
+
+    return apply
+
+
+DRIVER = os.environ.get("DRIVER", "io_uring")  # what a replay of this test moves its bytes with
+CALIBRATION = "calibration-epoll" if DRIVER == "epoll" else "calibration"  # how its file's name begins
+if DRIVER == "epoll":
+    forbid(IO_URING, 1)()
 
 
 def read_jsonl(path, whole=True):

@@ -20,7 +20,7 @@ LINK = re.compile(r"\]\(([^)]*)\)")
 FILE = re.compile(r"[\w./{}%-]*\.(?:md|json|ya?ml|sbatch|ipynb|toml|sh|py|txt|cmake)\b")
 # What a run, a search, a sweep or calibrate writes, and examples of a user's own.
 WRITTEN = {"summary.json", "run.json", "run.toml", "sweep.json", "find.json", "calibration.json",
-           "calibration-realtime.json", "calibration-engines-N.json", ".before.txt", ".after.txt", ".ready.txt",
+           "calibration-realtime.json", "calibration-engines-N.json", "calibration-epoll.json", ".before.txt", ".after.txt", ".ready.txt",
            "mock.txt", "node7.json"}  # fmt: skip
 GIVEN = {"FILE.toml", "plan.toml", "start.sh", "stop.sh"}
 # Files of models.

@@ -94,6 +94,7 @@ class SimDriver final : public Driver {
     Duration end_unseen_max() const { return end_unseen_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     DriverCounters counters() const override { return counters_; }
+    DriverFacts facts() const override { return {}; }
 
     /// The process dies at its `steps`-th step from here on, which is the beginning or the end of a
     /// submission or a flush: `dies` is called there, and what is sent from there on reaches

@@ -7,12 +7,21 @@
 #include "tests/sim/effort.hpp"
 #include "tests/sim/lawful.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/unit/engine/io/turned.hpp"
 
 namespace driftless::sim {
 
 namespace {
 
 constexpr std::uint32_t rows = 200;
+
+// The simulated driver keeps what those of this host keep.
+TEST(SimDriver, IsADriverAsOthersAre) {
+    SimDriver driver(1, Weather{}, mock::CoreOptions{});
+    expect_sleeps_until(driver);
+    expect_nothing_to_cancel(driver);
+    expect_cancel_ends(driver, SimDriver::spared_address());
+}
 
 // In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
 TEST(Simulation, FairWeatherFiresInFileOrder) {

@@ -106,7 +106,7 @@ class NotCertified(Error):
 
 
 class HostLacks(Error):
-    """Exit code 7: the host lacks something or fails: io_uring, limits, disk, hooks."""
+    """Exit code 7: the host lacks something or fails: limits, disk, hooks."""
 
 
 class ConditionHolds(Error):

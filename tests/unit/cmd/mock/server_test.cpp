@@ -9,7 +9,7 @@
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/mock.hpp"
-#include "engine/io/uring.hpp"
+#include "engine/io/driver.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -38,7 +38,7 @@ class RunningServer {
 
   private:
     void run(CoreOptions options, std::uint64_t requests) {
-        auto driver = UringDriver::make(UringOptions{.buffers = 64});
+        auto driver = make_driver({.buffers = 64});
         if (!driver) {
             listening_.set_value({});
             return;

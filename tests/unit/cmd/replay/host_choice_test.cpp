@@ -62,9 +62,9 @@ TEST(ReceiveBuffers, AreEightAConnection) {
     EXPECT_EQ(receive_buffers_for(511), receive_buffers_max);
     EXPECT_EQ(receive_buffers_for(65'536), receive_buffers_max);
     HostFlags flags;
-    EXPECT_EQ(ring_options(flags, 33).buffers, 512u);
+    EXPECT_EQ(driver_options(flags, DriverKind::automatic, 33).buffers, 512u);
     flags.receive_buffers = 4;
-    EXPECT_EQ(ring_options(flags, 33).buffers, 4u);
+    EXPECT_EQ(driver_options(flags, DriverKind::automatic, 33).buffers, 4u);
 }
 
 TEST(FreshPorts, CountsOverTheTimeThatTheyAreKept) {

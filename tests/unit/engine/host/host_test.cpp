@@ -493,9 +493,22 @@ TEST(Calibration, HoldsForItsHostEnginesAndPriority) {
     EXPECT_EQ(why_not_of(example(), same, {.engines = engines_auto}), "") << "not decided yet";
     const std::string older = replaced(to_json(example()), "\"engines\":3,", "");
     EXPECT_EQ(read_alone(read_calibration, older).value().engines, 1u);
+    // What one driver promises says nothing of the other. Files of before name none: it was
+    // io_uring.
+    const HostFacts other_host = example_host();
+    Calibration epoll = example();
+    epoll.driver = "epoll";
+    const Calibration over = read_alone(read_calibration, to_json(epoll)).value();
+    EXPECT_EQ(why_not_of(over, other_host, {.engines = 3, .driver = "epoll"}), "");
+    EXPECT_EQ(why_not_of(over, other_host, {.engines = 3}), "") << "not decided yet";
+    EXPECT_EQ(why_not_of(over, other_host, {.engines = 3, .driver = "io_uring"}),
+              "the calibration was made over epoll, but this run is over io_uring");
+    EXPECT_TRUE(
+        says(why_not_of(example(), other_host, {.engines = 3, .driver = "epoll"}), "io_uring"));
+    const std::string before = replaced(to_json(example()), "\"driver\":\"io_uring\",", "");
+    EXPECT_EQ(read_alone(read_calibration, before).value().driver, "io_uring");
     // What a thread before all others promises says nothing of one among them; the other way it
     // holds.
-    const HostFacts other_host = example_host();
     EXPECT_EQ(why_not_of(example(), other_host, {.realtime = true, .engines = 3}), "");
     Calibration realtime = example();
     realtime.realtime = true;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 
+#include "engine/io/epoll.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/machines/calibration_floor.hpp"
@@ -169,27 +170,34 @@ void on_result(Op& op, const Completion& done) {
     heard.total += done.result;
 }
 
+struct StampWay {
+    const char* name;
+    DriverKind driver;
+    bool ring;  ///< transmit stamps come by it
+};
+
 /// A connected pair of sockets of one driver, with stamps on both.
-class Stamps : public ::testing::TestWithParam<bool> {
+class Stamps : public ::testing::TestWithParam<StampWay> {
   protected:
     void SetUp() override {
-        UringOptions options{.ops_max = 64,
-                             .submit_entries = 16,
-                             .buffers = 64,
-                             .stamps = {true, true},
-                             .stamp_ring = GetParam()};
-        auto made = UringDriver::make(options);
+        DriverOptions options{.ops_max = 64,
+                              .submit_entries = 16,
+                              .buffers = 64,
+                              .stamps = {true, true},
+                              .stamp_ring = GetParam().ring,
+                              .kind = GetParam().driver};
+        auto made = make_driver(options);
         if (!made) {
             GTEST_SKIP() << "io_uring is not available: errno " << made.error().sys_errno;
         }
         driver_ = std::move(made).value();
-        if (GetParam() && feature("transmit_stamps") != "io_uring") {
+        if (GetParam().ring && feature("transmit_stamps") != "io_uring") {
             GTEST_SKIP() << "this kernel has no transmit stamps by io_uring (Linux 6.17)";
         }
     }
 
     std::string feature(const std::string& name) {
-        for (const auto& [key, value] : driver_->features()) {
+        for (const auto& [key, value] : driver_->facts().features) {
             if (key == name) {
                 return value;
             }
@@ -261,7 +269,7 @@ class Stamps : public ::testing::TestWithParam<bool> {
         driver_->close(peer_);
     }
 
-    std::unique_ptr<UringDriver> driver_;
+    std::unique_ptr<Driver> driver_;
     Socket client_;
     Socket peer_;
     Op cancel_;
@@ -345,15 +353,18 @@ TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
 }
 
 TEST_P(Stamps, UnixSocketsHaveNone) {
-    auto address = unix_address("@driftless-stamps-" + std::to_string(GetParam())).value();
+    auto address = unix_address("@driftless-stamps-" + std::string(GetParam().name)).value();
     const auto socket = driver_->open_socket(address).value();
     const StampSupport support = driver_->switch_on_stamps(socket);
     EXPECT_FALSE(support.transmit || support.receive);
     driver_->close(socket);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothWays, Stamps, ::testing::Values(true, false),
-                         [](const auto& test) { return test.param ? "Ring" : "ErrorQueue"; });
+INSTANTIATE_TEST_SUITE_P(AllWays, Stamps,
+                         ::testing::Values(StampWay{"Ring", DriverKind::io_uring, true},
+                                           StampWay{"ErrorQueue", DriverKind::io_uring, false},
+                                           StampWay{"Epoll", DriverKind::epoll, false}),
+                         [](const auto& test) { return test.param.name; });
 
 // What the kernel refuses of rings, sockets and stamps is an error with its errno, or a way
 // without; nothing stays open behind it.
@@ -425,6 +436,37 @@ TEST_F(Refused, Rings) {
     const Error no_memory = ring_error({{SYS_madvise, ENOMEM, place_of_option, populate_write}});
     EXPECT_EQ(no_memory.code, ErrorCode::exhausted);
     EXPECT_STREQ(no_memory.doing, "take memory for receive buffers");
+}
+
+TEST_F(Refused, Epoll) {
+    for (const int call : {SYS_epoll_create1, SYS_timerfd_create}) {
+        EXPECT_TRUE(while_refusing({{call, EMFILE}}, [] {
+            const auto made = EpollDriver::make(DriverOptions::small());
+            EXPECT_EQ(made.error().code, ErrorCode::exhausted);
+            EXPECT_STREQ(made.error().doing, "set up epoll");
+        }));
+    }
+}
+
+// Where the kernel forbids io_uring epoll stands in, and says why; but not where io_uring was asked
+// for, nor where there is no epoll either.
+TEST_F(Refused, RingsThatNobodyAskedFor) {
+    EXPECT_TRUE(while_refusing({{SYS_io_uring_setup, EPERM}}, [] {
+        DriverOptions options = DriverOptions::small();
+        const auto made = make_driver(options);
+        ASSERT_TRUE(made);
+        const DriverFacts facts = made.value()->facts();
+        EXPECT_EQ(facts.kind, DriverKind::epoll);
+        ASSERT_TRUE(facts.why_not_ring);
+        EXPECT_EQ(facts.why_not_ring->code, ErrorCode::denied);
+        options.kind = DriverKind::io_uring;
+        EXPECT_EQ(make_driver(options).error().code, ErrorCode::denied);
+        options.kind = DriverKind::epoll;
+        EXPECT_FALSE(make_driver(options).value()->facts().why_not_ring);
+    }));
+    EXPECT_TRUE(while_refusing({{SYS_io_uring_setup, EPERM}, {SYS_epoll_create1, EMFILE}}, [] {
+        EXPECT_STREQ(make_driver(DriverOptions::small()).error().doing, "set up epoll");
+    }));
 }
 
 TEST_F(Refused, Sockets) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cmd/base/server_metrics.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/watch/event_thread.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
