@@ -26,7 +26,7 @@ choose_architecture() {
     suffix='' compiler='' sysroot=/ database=/var/lib/dpkg cross_packages=()
     local mapped=-ffile-prefix-map=$PWD=.
     configure=(-G Ninja -DTESTS=OFF "-DCMAKE_C_FLAGS=$mapped" "-DCMAKE_CXX_FLAGS=$mapped"
-        -DCMAKE_EXE_LINKER_FLAGS=-Wl,-Map=driftless.map)
+        -DCMAKE_EXE_LINKER_FLAGS=-Wl,-Map=.)
     umask 022 # modes of what is packed
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
     export SOURCE_DATE_EPOCH
@@ -40,7 +40,7 @@ choose_architecture() {
     # The cross compiler has a C library of its own, which no security update reaches: that of the sysroot first.
     configure+=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_SYSROOT="$sysroot"
         -DCMAKE_C_COMPILER="${compiler}gcc" -DCMAKE_CXX_COMPILER="${compiler}g++"
-        -DCMAKE_EXE_LINKER_FLAGS="-Wl,-Map=driftless.map -B$libraries -L$libraries"
+        -DCMAKE_EXE_LINKER_FLAGS="-Wl,-Map=. -B$libraries -L$libraries"
         -DCMAKE_FIND_ROOT_PATH="$PWD" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER
         -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY
         -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY
@@ -86,7 +86,9 @@ make_sysroot() {
         dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$sysroot"
         name=$(dpkg-deb -W --showformat='${Package}' "$package")
         [ "$(dpkg-deb -f "$package" Multi-Arch)" != same ] || name+=:$architecture
-        dpkg-deb --fsys-tarfile "$package" | tar -t | sed 's,^\.,,; s,/$,,; s,^$,/.,' >"$database/info/$name.list"
+        # Where the files lie, so that dpkg -S and dpkg-shlibdeps find their packages.
+        dpkg-deb --fsys-tarfile "$package" | tar -t |
+            sed "s,^\./\(lib\|bin\|sbin\)/,./usr/\1/,; s,/$,,; s,^\.,$sysroot," >"$database/info/$name.list"
         dpkg-deb -e "$package" "$database/control"
         for part in symbols shlibs; do
             [ ! -e "$database/control/$part" ] || mv "$database/control/$part" "$database/info/$name.$part"
