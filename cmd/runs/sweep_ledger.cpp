@@ -54,24 +54,29 @@ const char* state_text(const LedgerCell& cell) {
                                               : name_of(cell.outcome);
 }
 
+/// What became of a cell, behind its outcome.
+void walk_end(auto& fields, auto& cell) {
+    fields.text("why", 2, cell.why);
+    fields.text("note", 2, cell.note);
+    fields.text("hook_failed", 2, cell.hook_failed);
+    fields.value("warm", 2, cell.warm);
+    fields.value("exit_code", 2, cell.exit_code);
+    fields.text("began", 2, cell.began);
+    fields.text("verdict", 2, cell.verdict);
+    fields.object("summary", 2, cell.summary);
+    fields.value("cut", 2, cell.cut_folders);
+}
+
 void put_cell(JsonWriter& json, const LedgerCell& cell) {
-    const auto put_summary = [&cell](JsonWriter& to) {
-        cell.summary.empty() ? to.null() : to.raw(cell.summary);
-    };
-    put_object(json, {{"name", cell.planned.name},
-                      {"values", put_named(cell.planned.values)},
-                      {"repeat", cell.planned.repeat},
-                      {"run", cell.planned.folder},
-                      {"outcome", state_text(cell)},
-                      {"why", or_null(cell.why)},
-                      {"note", or_null(cell.note)},
-                      {"hook_failed", or_null(cell.hook_failed)},
-                      {"warm", cell.warm},
-                      {"exit_code", cell.exit_code},
-                      {"began", or_null(cell.began)},
-                      {"verdict", or_null(cell.verdict)},
-                      {"summary", put_summary},
-                      {"cut", cell.cut_folders}});
+    MemberWriter fields(json);
+    json.begin_object();
+    put(json, {{"name", cell.planned.name},
+               {"values", put_named(cell.planned.values)},
+               {"repeat", cell.planned.repeat},
+               {"run", cell.planned.folder},
+               {"outcome", state_text(cell)}});
+    walk_end(fields, cell);
+    json.end_object();
 }
 
 SweepPlan read_plan(JsonValue json) {
@@ -105,20 +110,10 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
                                       : CellState::ended;
     const std::optional<CellOutcome> outcome = from_name<CellOutcome>(state);
     cell.outcome = outcome.value_or(cell.outcome);
-    cell.why = kept_text(json.find("why"));
-    cell.note = kept_text(json.find("note"));
-    cell.hook_failed = kept_text(json.find("hook_failed"));
-    cell.warm = json.find("warm").as_bool();
-    if (const std::optional<std::int64_t> code = json.find("exit_code").as_i64(); code) {
-        cell.exit_code = static_cast<int>(*code);
-    }
-    cell.began = kept_text(json.find("began"));
-    cell.verdict = kept_text(json.find("verdict"));
-    const JsonValue summary = json.find("summary");
-    cell.summary = summary.is(JsonType::object) ? std::string(summary.raw()) : "";
-    cell.cut_folders = texts_of(json.find("cut"));
+    JsonMembers fields(json);
+    walk_end(fields, cell);
     const bool known = outcome.has_value() || cell.state != CellState::ended;
-    return known && kept_text(json.find("run")) == cell.planned.folder;
+    return known && !fields.error() && kept_text(json.find("run")) == cell.planned.folder;
 }
 
 }  // namespace

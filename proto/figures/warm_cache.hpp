@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "proto/core/names.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/members.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {

@@ -13,7 +13,7 @@ namespace {
 class SchemaFields {
   public:
     template <typename T>
-    void value(const char* key, int, const T&, bool or_null = false, bool always = true) {
+    void value(const char* key, int since, const T&, bool or_null = false, bool always = true) {
         if constexpr (std::is_enum_v<T>) {
             or_null = or_null || first_is_null<T>;
             const std::size_t first = first_is_null<T> ? 1 : 0;
@@ -22,7 +22,7 @@ class SchemaFields {
             }
             names_ += or_null && !names_.empty() ? ", null" : "";
         }
-        add(key,
+        add(key, since,
             std::is_enum_v<T> || std::is_same_v<T, std::string> ? "string"
             : std::is_same_v<T, bool>                           ? "boolean"
             : std::is_same_v<T, double>                         ? "number"
@@ -37,37 +37,42 @@ class SchemaFields {
     void if_known(const char* key, int since, const std::optional<T>&) {
         value(key, since, T(), false, false);
     }
-    void text(const char* key, int, const std::string&) { add(key, "string", true); }
-    void texts(const char* key, int, const std::vector<std::string>&) { add(key, "array", true); }
-    void object(const char* key, int, const std::string&) { add(key, "object", true); }
-    void digest(const char* key, int, std::optional<std::uint64_t>) { add(key, "string", true); }
-    template <typename T>
-    void chunks(const char* key, int, const std::vector<T>&, bool) {
-        add(key, "array", true);
+    void text(const char* key, int since, const std::string&) { add(key, since, "string", true); }
+    void texts(const char* key, int since, const std::vector<std::string>&) {
+        add(key, since, "array", true);
     }
-    void chunks(const char* key, int, const std::string&) { add(key, "string", true); }
+    void object(const char* key, int since, const std::string&) { add(key, since, "object", true); }
+    void digest(const char* key, int since, std::optional<std::uint64_t>) {
+        add(key, since, "string", true);
+    }
+    template <typename T>
+    void chunks(const char* key, int since, const std::vector<T>&, bool) {
+        add(key, since, "array", true);
+    }
+    void chunks(const char* key, int since, const std::string&) { add(key, since, "string", true); }
     template <typename Pair>
-    void by_name(const char* key, int, const std::vector<Pair>&) {
-        add(key, "object", false);
+    void by_name(const char* key, int since, const std::vector<Pair>&) {
+        add(key, since, "object", false);
     }
     template <typename Entries, typename Value>
     void series(const char* series, const char* values, int since, const Entries&, Value) {
-        add(series, "array", false, since == 1);
-        add(values, "array", false, since == 1);
+        add(series, since, "array", false, since == 1);
+        add(values, since, "array", false, since == 1);
     }
 
     std::string properties;
     std::string required;
-    std::vector<std::string> keys;
+    std::vector<std::pair<std::string, int>> keys;  ///< and since which schema
 
   private:
-    void add(const char* key, const std::string& type, bool or_null, bool always = true) {
+    void add(const char* key, int since, const std::string& type, bool or_null,
+             bool always = true) {
         properties += std::string(key) + " " +
                       (or_null ? "[\"" + type + "\", \"null\"]" : "\"" + type + "\"") +
                       (names_.empty() ? "" : " [" + names_ + "]") + "\n";
         names_.clear();
         required += always ? std::string(key) + "\n" : "";
-        keys.emplace_back(key);
+        keys.emplace_back(key, since);
     }
 
     std::string names_;
@@ -94,36 +99,50 @@ SchemaFields published(const std::string& path, bool has_shard) {
 }
 
 template <typename T>
-std::vector<std::string> expect_published(const char* schema, const T& value) {
+SchemaFields expect_published(const char* schema, const T& value) {
     SchemaFields fields;
     walk(fields, value);
     const std::string path = std::string("proto/run/") + schema;
     const SchemaFields said = published(path, std::is_same_v<T, Record>);
     EXPECT_EQ(said.properties, fields.properties) << path;
     EXPECT_EQ(said.required, fields.required) << path;
-    return fields.keys;
+    return fields;
 }
 
-/// The keys stand in the first cells of a table of the page, each, in this order.
-void expect_rows(const std::vector<std::string>& keys) {
+/// The keys stand in the first cells of a table of the page, in this order, with the units of the
+/// schema; the page says which schema of a later version added them.
+void expect_rows(const std::string& schema_path, const SchemaFields& fields) {
+    const JsonText schema(source_file(schema_path));
     const std::string page = source_file("proto/run/README.md");
-    std::string cells;
-    for (const std::string& line : lines_of(page)) {
-        cells += line.starts_with("| `") ? line.substr(0, line.find(" | ")) : "";
-    }
-    std::size_t at = cells.find("`" + keys.front() + "`");
-    for (const std::string& key : keys) {
-        const std::size_t found = cells.find("`" + key + "`", at);
-        EXPECT_NE(found, std::string::npos)
-            << key << " has no row, or not in the order of the line";
-        at = std::min(found, cells.size());
+    const std::vector<std::string> lines = lines_of(page);
+    std::size_t at = 0;
+    for (const auto& [key, since] : fields.keys) {
+        const auto names_key = [&name = key](const std::string& line) {
+            return line.starts_with("| ") &&
+                   says(line.substr(0, line.find(" | ")), "`" + name + "`");
+        };
+        while (at < lines.size() && !names_key(lines[at])) {
+            ++at;
+        }
+        ASSERT_LT(at, lines.size()) << key << " has no row, or not in the order of the line";
+        const JsonValue unit = schema.root.find("properties").find(key).find("unit");
+        const std::string wanted(key.ends_with("_ns") ? "ns" : unit.as_string().value_or(""));
+        const std::string cells = lines[at].substr(lines[at].find(" |") + 2);
+        EXPECT_TRUE(says(cells.substr(0, cells.find('|')), wanted))
+            << key << " counts in " << wanted;
+        if (since > 1) {
+            const std::size_t from = page.find("chema " + std::to_string(since) + " ");
+            EXPECT_TRUE(
+                says(page.substr(from, page.find("chema ", from + 1) - from), "`" + key + "`"))
+                << key << " came with schema " << since;
+        }
     }
 }
 
 // A field that is added, dropped or moved is so in the published schema, and in the table of keys.
 TEST(FilesOfARun, ArePublishedAsTheyAreWritten) {
-    expect_rows(expect_published("record.schema.json", Record()));
-    expect_rows(expect_published("period.schema.json", Period()));
+    expect_rows("proto/run/record.schema.json", expect_published("record.schema.json", Record()));
+    expect_rows("proto/run/period.schema.json", expect_published("period.schema.json", Period()));
     expect_published("fired.schema.json", FiredRow());
     expect_published("timed_event.schema.json", TimedEvent());
     expect_published("server_series.schema.json", ServerSeries());
