@@ -96,5 +96,9 @@ make_sysroot() {
         { dpkg-deb -f "$package" && printf 'Status: install ok installed\n\n'; } >>"$database/status"
         rm -r "$database/control" "$package"
     done
+    # Links such as libm.so -> /lib/.. would lead out of it.
+    find "$sysroot" -type l -lname '/*' | while IFS= read -r name; do
+        ln -sfnr "$sysroot$(readlink "$name")" "$name"
+    done
     echo "${wanted[*]}" >"$database/wanted"
 }
