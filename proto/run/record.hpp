@@ -122,7 +122,8 @@ enum class ConnectionState : std::uint8_t {
     moved,   ///< `--connection sticky`: another one, for that of its session was busy, or gone
 };
 template <>
-inline constexpr auto closed_list<ConnectionState> = name_list("fresh", "reused", "sticky", "moved");
+inline constexpr auto closed_list<ConnectionState> =
+    name_list("fresh", "reused", "sticky", "moved");
 
 /// What the row was sent for. The figures are of `profile`.
 enum class Phase : std::uint8_t {
