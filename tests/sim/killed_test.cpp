@@ -125,8 +125,8 @@ TEST(Killed, WhereRunJsonCannotBeWrittenOrWhileItDrains) {
         const KilledRun begun =
             lawful(run_killed(make_trace(8, rows), SimOptions(), {refused, Fate()}));
         ASSERT_EQ(begun.lives.size(), 2u);
-        EXPECT_EQ(std::tuple(begun.lives[1].number, begun.lives[1].found_fired),
-                  std::tuple(0u, ""));
+        EXPECT_EQ(begun.lives[1].number, 0u);
+        EXPECT_EQ(begun.lives[1].found_fired, "");
     }
     // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a
     // record, or is still sent, as far as the writer had come.

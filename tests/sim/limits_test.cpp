@@ -329,8 +329,8 @@ TEST(InFlight, EndsRowsWithoutALaneAndSaysWhatWasSentAgain) {
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].request, retry.due.request);
     EXPECT_EQ(events[0].end.outcome, Outcome::connect_failed);
-    EXPECT_EQ(std::tuple(events[0].end.sys_errno, events[0].end.stale_retries),
-              std::tuple(111, 1u));
+    EXPECT_EQ(events[0].end.sys_errno, 111);
+    EXPECT_EQ(events[0].end.stale_retries, 1u);
     EXPECT_EQ(events[0].waited_ns, Event::no_wait);
     EXPECT_EQ(std::tuple(flying.rows.count(), flying.rows.ended().count), std::tuple(0u, 2u));
     // At most 65,534 segments fit; the number above says that nobody knows.

@@ -171,8 +171,8 @@ TEST(Sealing, ARowWithoutAPlaceIsTriedAgainOrGivenUp) {
     EXPECT_EQ(bound.parts.again.pop_front(), &late_row);
     EXPECT_TRUE(bound.parts.again.empty());
     EXPECT_NE(late_row.storage, nullptr);
-    EXPECT_EQ(std::tuple(early_row.stage, early_row.storage),
-              std::tuple(RowStage::wanted, nullptr));
+    EXPECT_EQ(early_row.stage, RowStage::wanted);
+    EXPECT_EQ(early_row.storage, nullptr);
     EXPECT_TRUE(early_row.bytes.empty());
     EXPECT_TRUE(bound.ends().empty());
 }

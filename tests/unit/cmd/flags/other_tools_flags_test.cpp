@@ -210,10 +210,16 @@ void check_all(const std::string& program, const std::string& rest, const std::s
     }
 }
 
-TEST(AllToolFlags, AreKnown) {
+TEST(AllToolFlags, OfVllmAndSglang) {
     check_all("vllm bench serve", "", vllm_flags);
     check_all("python3 -m sglang.bench_serving", "--dataset-name random-ids", sglang_flags);
+}
+
+TEST(AllToolFlags, OfAiperf) {
     check_all("aiperf profile", "", aiperf_flags);
+}
+
+TEST(AllToolFlags, OfGenaiPerfAndGuidellm) {
     check_all("genai-perf profile", "", aiperf_flags);
     check_all("genai-perf profile", "", genai_perf_flags);
     const std::string data = "--data prompt_tokens=8,output_tokens=8 --profile constant --rate 3";

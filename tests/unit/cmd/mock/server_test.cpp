@@ -234,8 +234,8 @@ TEST(MockOptions, HasSafeDefaultsAndReadsItsFlags) {
     EXPECT_EQ(options.core.pace.first, milliseconds(20));
     EXPECT_EQ(options.core.pace.between, microseconds(1500));
     EXPECT_EQ(options.core.pace.per_uncached_token.ns, 250);
-    EXPECT_EQ(std::tuple(options.core.overhead.pre, options.core.overhead.post),
-              std::tuple(3u, 5u));
+    EXPECT_EQ(options.core.overhead.pre, 3u);
+    EXPECT_EQ(options.core.overhead.post, 5u);
     EXPECT_FALSE(options.core.early_headers);
     EXPECT_FALSE(options.core.usage);
     EXPECT_TRUE(options.core.keep_log);

@@ -191,8 +191,8 @@ TEST(Placement, ShareTheCpusThatThereAre) {
     EXPECT_EQ(two.writer_cpus, (Cpus{1}));
     EXPECT_TRUE(two.gives_way);
     EXPECT_TRUE(two.may_leave);
-    EXPECT_EQ(std::tuple(two.wait, two.scheduling),
-              std::tuple(WaitPolicy::hybrid, Scheduling::kept));
+    EXPECT_EQ(two.wait, WaitPolicy::hybrid);
+    EXPECT_EQ(two.scheduling, Scheduling::kept);
     EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
     EXPECT_EQ(placed({0, 1, 2}, true).wait, WaitPolicy::hybrid);
     const Placement other_two = placed({0, 1}, false);

@@ -278,10 +278,10 @@ TEST(PrefixForecast, KeepsApartWhatWasHitDifferentlyAndAddsUp) {
     sent[1].cached_tokens = 8;
     const PrefixForecast forecast = forecast_prefixes(trace, sent);
     ASSERT_EQ(forecast.prefixes.size(), 2U);
-    EXPECT_EQ(std::tuple(forecast.prefixes[0].tokens, forecast.prefixes[0].hits),
-              std::tuple(8U, 1U));
-    EXPECT_EQ(std::tuple(forecast.prefixes[1].tokens, forecast.prefixes[1].hits),
-              std::tuple(4U, 0U));
+    EXPECT_EQ(forecast.prefixes[0].tokens, 8U);
+    EXPECT_EQ(forecast.prefixes[0].hits, 1U);
+    EXPECT_EQ(forecast.prefixes[1].tokens, 4U);
+    EXPECT_EQ(forecast.prefixes[1].hits, 0U);
     // Every prefix stands behind its parent, goes on where that ends, and is as wide at most; the
     // areas of all are the hits of an infinite cache, and one prompt each that could not hit.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -101,8 +101,8 @@ TEST(SweepPlan, HasTheProductOfItsLists) {
     plan.repeat = 3;
     const std::vector<PlannedCell> other_cells = plan_cells(plan);
     EXPECT_EQ(names_of(other_cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
-    EXPECT_EQ(std::tuple(other_cells[2].repeat, other_cells[2].folder),
-              std::tuple(2U, "03-speed=2"));
+    EXPECT_EQ(other_cells[2].repeat, 2U);
+    EXPECT_EQ(other_cells[2].folder, "03-speed=2");
     plan = made_plan();
     plan.axes = {{"spread", {"true", "false"}, false}, {"tp", {"4"}, true}};
     plan.labels = {{"gpu", "h100"}};

@@ -96,8 +96,8 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
         parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
                         "otel --block-size 32"));
     EXPECT_TRUE(options.logs.wanted);
-    EXPECT_EQ(std::tuple(options.logs.format, options.logs.tokenizer),
-              std::tuple("otel", "t.json"));
+    EXPECT_EQ(options.logs.format, "otel");
+    EXPECT_EQ(options.logs.tokenizer, "t.json");
     EXPECT_EQ(std::tuple(options.logs.salt_file, options.files.block_size), std::tuple("s", 32U));
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);

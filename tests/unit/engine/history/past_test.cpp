@@ -112,13 +112,15 @@ TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
     EXPECT_EQ(past.summary().figures().completed, 2u);
     EXPECT_EQ(files.value().requests.torn + files.value().fired.torn, 0u);
     // Cut at every byte: what is whole is read, the rest counted, and nothing is an error.
+    const ScratchFolder other_folder;
     const std::string whole = record_line(0, 900) + record_line(1, 1900);
     const std::size_t first = record_line(0, 900).size();
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
-        folder.write("requests.jsonl", whole.substr(0, cut));
+        other_folder.write("requests.jsonl", whole.substr(0, cut));
         Past other_past(RunFacts{});
         std::string other_why;
-        const Result<PastFiles> other_files = read_past(folder.path(), "", other_past, other_why);
+        const Result<PastFiles> other_files =
+            read_past(other_folder.path(), "", other_past, other_why);
         ASSERT_TRUE(other_files) << other_why << cut;
         const std::size_t lines = cut == whole.size() ? 2 : cut >= first ? 1 : 0;
         EXPECT_EQ(other_past.records(), lines);

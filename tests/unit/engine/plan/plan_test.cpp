@@ -406,7 +406,8 @@ TEST(Shares, DealEachRowOnceAndSpreadInstants) {
         EXPECT_EQ(seen.size(), plan.rows.size());
     }
     const Trace other_trace = trace_of(28 * 5, 28);
-    const std::vector<std::uint32_t> owners = deal(other_trace, plan, 4, DealRule::rows);
+    const std::vector<std::uint32_t> owners =
+        deal(other_trace, plan_of(other_trace), 4, DealRule::rows);
     for (std::size_t begin = 0; begin < owners.size(); begin += 28) {
         std::map<std::uint32_t, int> rows;
         for (std::size_t i = begin; i < begin + 28; ++i) {
@@ -438,7 +439,7 @@ TEST(Shares, KeepTreesAndBothRequestsOfARow) {
     }
     EXPECT_EQ(used.size(), 3u);
     const Trace other_trace = trace_of(50, 5);
-    const Plan dual = dual_plan(other_trace, plan, 3).value();
+    const Plan dual = dual_plan(other_trace, plan_of(other_trace), 3).value();
     const std::vector<std::uint32_t> other_owners = deal(other_trace, dual, 3, DealRule::rows);
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_row;
     for (std::size_t i = 0; i < other_owners.size(); ++i) {

@@ -254,8 +254,8 @@ TEST(SplitSearch, BelievesNeitherSilenceNorContradiction) {
     for (const std::int64_t reported : {-1, 0, 16}) {
         const Found found =
             find_splits(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
-        EXPECT_EQ(std::tuple(found.verdict, found.questions),
-                  std::tuple(SplitVerdict::no_hits, 3u));
+        EXPECT_EQ(found.verdict, SplitVerdict::no_hits);
+        EXPECT_EQ(found.questions, 3u);
     }
     const Found late = find_splits(0, 19, [](std::uint32_t shared, std::uint32_t question) {
         return question < 2 ? 0 : (5 + shared) / 16 * 16;

@@ -332,8 +332,8 @@ TEST(EventThread, WritesALineForEach) {
          event(2, 3'600'000'000'000, run, "echo never"), event(3, 0, run, "true")},
         milliseconds(300));
     ASSERT_EQ(played.thread.ended().size(), 4u);
-    EXPECT_EQ(std::tuple(played.of(0).status, played.of(0).code),
-              std::tuple(EventStatus::failed, 3));
+    EXPECT_EQ(played.of(0).status, EventStatus::failed);
+    EXPECT_EQ(played.of(0).code, 3);
     EXPECT_EQ(played.of(0).output, "a\n");
     EXPECT_GE(*played.of(0).begin_ns, 20'000'000);
     EXPECT_GE(*played.of(0).end_ns, *played.of(0).begin_ns);

@@ -55,8 +55,8 @@ TEST(PhaseMarks, KeepsFirstRequestsUntilTheMeasurement) {
     record.user = 7;
     other_marks.add(record);
     EXPECT_EQ(other_marks.figures().last_first_token_ns, 60);
-    EXPECT_EQ(std::tuple(other_marks.figures().last_token_ns, other_marks.figures().users),
-              std::tuple(70, 2U));
+    EXPECT_EQ(other_marks.figures().last_token_ns, 70);
+    EXPECT_EQ(other_marks.figures().users, 2U);
     // The four texts that AIPerf's AgentX knows, in any case, and nothing else.
     for (const char* text :
          {"This model's Maximum Context length is 8192 tokens", "code: CONTEXT_LENGTH_EXCEEDED",

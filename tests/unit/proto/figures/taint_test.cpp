@@ -552,8 +552,8 @@ TEST(PromptCounts, ShortRowsAreToldApartFromAMix) {
     counts.add(600, 600);
     PromptFigures figures = counts.figures();
     EXPECT_EQ(std::tuple(figures.off, figures.short_off), std::tuple(2u, 2u));
-    EXPECT_EQ(std::tuple(figures.largest_off, figures.cause),
-              std::tuple(6, PromptCause::short_rows));
+    EXPECT_EQ(figures.largest_off, 6);
+    EXPECT_EQ(figures.cause, PromptCause::short_rows);
     EXPECT_TRUE(says(figures.explanation, "2 rows"));
     counts.add(700, 703);
     counts.add(800, 803);

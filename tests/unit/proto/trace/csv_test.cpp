@@ -311,8 +311,8 @@ TEST(Generic, ReadsCsvByMapInAnyCase) {
         read(odd, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"))
             .sound();
     EXPECT_EQ(found.rows[0].input_length, 100U) << "the exact name goes before the other";
-    EXPECT_EQ(std::tuple(found.rows[0].output_length, found.rows[0].ids_count),
-              std::tuple(20U, 2U));
+    EXPECT_EQ(found.rows[0].output_length, 20U);
+    EXPECT_EQ(found.rows[0].ids_count, 2U);
     EXPECT_EQ(found.unknown_keys, 1U) << "IN";
     EXPECT_EQ(read(odd, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
               "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "

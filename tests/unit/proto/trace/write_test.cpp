@@ -61,8 +61,8 @@ TEST(Canonical, ReadsEveryField) {
     EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
     ASSERT_EQ(trace.sessions.size(), 2U) << "one name, two numbers";
     EXPECT_EQ(trace.sessions[0], trace.sessions[1]);
-    EXPECT_EQ(std::tuple(trace.rows[2].session, trace.rows[2].ids_count),
-              std::tuple(no_session, 0U));
+    EXPECT_EQ(trace.rows[2].session, no_session);
+    EXPECT_EQ(trace.rows[2].ids_count, 0U);
     const auto waits = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(waits.size(), 1U);
     EXPECT_EQ(std::tuple(waits[0].on, waits[0].trigger), std::tuple(0U, Trigger::dispatch));
