@@ -260,6 +260,19 @@ bool has_cpu_time_limit() {
     return ::getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+std::string cpu_model_of(std::string_view cpuinfo) {
+    std::string model(field_of(cpuinfo, "model name"));
+    if (model.empty()) {
+        for (const std::string name : {"implementer", "part", "variant", "revision"}) {
+            const std::string_view number = field_of(cpuinfo, "CPU " + name);
+            if (!number.empty()) {
+                model += (model.empty() ? "" : ", ") + name + " " + std::string(number);
+            }
+        }
+    }
+    return model;
+}
+
 HostFacts read_host_facts() {
     HostFacts facts;
     utsname name{};
@@ -268,7 +281,7 @@ HostFacts read_host_facts() {
         facts.machine = name.machine;
     }
     const std::string cpus = read_proc("/proc/cpuinfo");
-    facts.cpu_model = std::string(field_of(cpus, "model name"));
+    facts.cpu_model = cpu_model_of(cpus);
     facts.virtual_machine = field_of(cpus, "flags").find(" hypervisor") != std::string_view::npos;
     facts.cpus_online = cpus_online();
     facts.cpus_allowed = allowed_cpus();

@@ -81,6 +81,10 @@ struct HostFacts {
 };
 HostFacts read_host_facts();
 
+/// The model in the text of /proc/cpuinfo. On Arm, which gives no name, the numbers of its first
+/// CPU: "implementer 0x41, part 0xd0c, variant 0x3, revision 1". Empty where there is neither.
+std::string cpu_model_of(std::string_view cpuinfo);
+
 /// Resident memory of this process now and at most, bytes; 0 where it cannot be read.
 struct MemoryMarks {
     std::uint64_t resident = 0;

@@ -84,6 +84,24 @@ TEST_F(HostRefused, WhatCannotBeReadIsUnknown) {
                                }));
 }
 
+// A calibration is valid on one model only. The lines are those of arch/x86/kernel/cpu/proc.c and
+// arch/arm64/kernel/cpuinfo.c in Linux.
+TEST(Host, ArmCpusAreToldApartWithoutAName) {
+    EXPECT_EQ(cpu_model_of(
+                  "processor\t: 0\nmodel\t\t: 143\nmodel name\t: A CPU @ 2 GHz\nstepping\t: 8\n"),
+              "A CPU @ 2 GHz");
+    const auto of_part = [](const std::string& part) {
+        return cpu_model_of(
+            "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n"
+            "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n"
+            "CPU part\t: " +
+            part + "\nCPU revision\t: 1\n\nprocessor\t: 1\n");
+    };
+    EXPECT_EQ(of_part("0xd0c"), "implementer 0x41, part 0xd0c, variant 0x3, revision 1");
+    EXPECT_NE(of_part("0xd40"), of_part("0xd0c"));
+    EXPECT_EQ(cpu_model_of(""), "");
+}
+
 // Each CPU counts what was stolen since the host began.
 TEST(Host, AThreadThatMovesIsNotChargedWithTheDifferenceOfTwoCpus) {
     const std::uint32_t first = allowed_cpus().front();
