@@ -15,6 +15,8 @@ from harness import (
 
 PROFILE = pathlib.Path(__file__).resolve().parents[2] / "cmd" / "containers" / "seccomp.json"
 CLONE3 = {435}
+AFTER_4_18 = range(424, 1000)  # calls that Linux 5.1 and newer brought
+MADVISE = {"x86_64": {28}, "aarch64": {233}}
 RUNC = shutil.which("runc")
 
 
@@ -96,6 +98,27 @@ class Containers(Case):
             done = self.below(errno, "calibrate", "--quick", "--driver", "io_uring", "--out",
                               self.scratch / "floor.json", code=7)  # fmt: skip
             self.expect_remedy(done.stderr)
+
+    @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
+    @unittest.skipIf(SANITIZED, "sanitizers make calls of their own")
+    def test_a_kernel_of_2018_suffices(self):
+        """No call of Linux 5.1 or newer, and no memory touched ahead (5.14): as on RHEL 8 and in gVisor."""
+        unknown, unable = forbid(AFTER_4_18, 38), forbid(MADVISE[platform.machine()], 22)
+
+        def be_old():
+            unknown()
+            unable()
+
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 20)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+                                  preexec_fn=be_old)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("driver: epoll; cannot set up io_uring", done.stdout)
+        records = read_jsonl(folder / "requests.jsonl")
+        self.assertEqual([record["outcome"] for record in records], ["ok"] * 240)
+        self.assertNotIn(None, [record["wire_ns"] for record in records])
+        self.assertFalse(json.loads((folder / "run.json").read_text())["engine"]["pages_present"])
 
     @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
     def test_a_calibration_is_of_its_driver(self):
