@@ -562,9 +562,9 @@ TEST(WarmCache, IsAReasonOfTheVerdict) {
 TEST(WarmCache, StatesHaveNames) {
     for (const CacheState state :
          {CacheState::off, CacheState::cold, CacheState::unknown, CacheState::warm}) {
-        EXPECT_EQ(cache_state_of(name_of(state)), std::optional(state));
+        EXPECT_EQ(from_name<CacheState>(name_of(state)), std::optional(state));
     }
-    EXPECT_FALSE(cache_state_of("tepid"));
+    EXPECT_FALSE(from_name<CacheState>("tepid"));
 }
 
 }  // namespace

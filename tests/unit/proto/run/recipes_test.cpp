@@ -53,7 +53,7 @@ struct RunFolder : ScratchFolder {
         write("client.jsonl", client);
         Period period{.end_ns = 2'000'000'000, .in_flight = 3, .output_tokens = 500};
         std::string periods;
-        append_period(periods, period);
+        append_json_line(periods, period);
         write("periods.jsonl", periods);
         std::string server;
         ServerSeries series{.name = "vllm:num_requests_waiting"};
