@@ -55,7 +55,7 @@ const char* state_text(const LedgerCell& cell) {
 }
 
 /// What became of a cell, behind its outcome.
-void walk_end(auto& fields, auto& cell) {
+void walk_fate(auto& fields, auto& cell) {
     fields.text("why", 2, cell.why);
     fields.text("note", 2, cell.note);
     fields.text("hook_failed", 2, cell.hook_failed);
@@ -75,7 +75,7 @@ void put_cell(JsonWriter& json, const LedgerCell& cell) {
                {"repeat", cell.planned.repeat},
                {"run", cell.planned.folder},
                {"outcome", state_text(cell)}});
-    walk_end(fields, cell);
+    walk_fate(fields, cell);
     json.end_object();
 }
 
@@ -111,7 +111,7 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     const std::optional<CellOutcome> outcome = from_name<CellOutcome>(state);
     cell.outcome = outcome.value_or(cell.outcome);
     JsonMembers fields(json);
-    walk_end(fields, cell);
+    walk_fate(fields, cell);
     const bool known = outcome.has_value() || cell.state != CellState::ended;
     return known && !fields.error() && kept_text(json.find("run")) == cell.planned.folder;
 }

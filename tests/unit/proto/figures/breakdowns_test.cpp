@@ -486,9 +486,9 @@ TEST(WarmCache, WarnsOnceAndIsAReasonOfTheVerdict) {
     EXPECT_TRUE(says(reason, "the server, not the client: its prefix cache was warm")) << reason;
     for (const CacheState state :
          {CacheState::off, CacheState::cold, CacheState::unknown, CacheState::warm}) {
-        EXPECT_EQ(cache_state_of(name_of(state)), std::optional(state));
+        EXPECT_EQ(from_name<CacheState>(name_of(state)), std::optional(state));
     }
-    EXPECT_FALSE(cache_state_of("tepid"));
+    EXPECT_FALSE(from_name<CacheState>("tepid"));
 }
 
 }  // namespace

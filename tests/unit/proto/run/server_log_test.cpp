@@ -351,7 +351,7 @@ struct Told {
                           .series = number,
                           .url = url,
                           .name = name,
-                          .type = counter ? "counter" : "gauge",
+                          .type = counter ? MetricType::counter : MetricType::gauge,
                           .counter = counter};
         sums.add(line);
     }
