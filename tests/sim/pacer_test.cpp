@@ -490,8 +490,7 @@ TEST(Preparing, ShakesHandsInAGapOrAfter50Milliseconds) {
     EXPECT_TRUE(prepares.slice(guard + milliseconds(1) + Duration{1}, guard));
     EXPECT_FALSE(prepares.waits_for_step());
     // One that has found no such gap for 50 ms goes before what is due.
-    Secure other_secure;
-    Prepares other_prepares(Rows(1), other_secure.options);
+    Prepares other_prepares(Rows(1), secure.options);
     other_prepares.arm();
     other_prepares.wait_for_handshakes(1);
     const Instant patient = other_prepares.lanes.connecting.handshake_wanted() + milliseconds(50);
@@ -568,8 +567,7 @@ TEST(Preparing, BindsAQuarterOfASecondAhead) {
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due), 2u);
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due + Duration{1}), 3u);
     // A run that is resumed begins far from 0, which lies in the past then.
-    Secure other_secure;
-    Prepares other_prepares(rows_ahead(milliseconds(250)), other_secure.options);
+    Prepares other_prepares(rows_ahead(milliseconds(250)), secure.options);
     stand_for_all(other_prepares);
     other_prepares.driver.stand_still(first_due);
     other_prepares.begin(other_prepares.driver.now() - first_due + milliseconds(100));
