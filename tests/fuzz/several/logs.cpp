@@ -8,7 +8,6 @@
 #include "tests/unit/proto/trace/log_reading.hpp"
 
 namespace driftless {
-
 namespace {
 
 int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
