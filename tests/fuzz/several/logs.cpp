@@ -1,7 +1,6 @@
 // Any bytes as a log: the calls are the same however the bytes are cut, and what they say is
 // within its limits. A target for each importer.
 
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/trace/formats.hpp"
 #include "tests/fuzz/shared/target.hpp"
