@@ -7,7 +7,6 @@
 #include "proto/core/numbers.hpp"
 
 namespace driftless {
-
 namespace {
 
 constexpr double second_ns = 1e9;

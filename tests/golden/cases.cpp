@@ -9,7 +9,6 @@
 #include "proto/core/errors.hpp"
 
 namespace driftless {
-
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

@@ -170,7 +170,7 @@ TEST(Connecting, AHandshakeWaitsForItsSteps) {
     EXPECT_GT(lane.idle_since, wanted) << "it stands since its handshake is over";
 }
 
-TEST(Connecting, HandshakesGoInOrderWithinTheirLimit) {
+TEST(Connecting, TheHandshakeThatHasWaitedLongestGoesFirst) {
     Secure secure;
     Connects connects(secure.options());
     std::vector<int> said;
@@ -191,23 +191,26 @@ TEST(Connecting, HandshakesGoInOrderWithinTheirLimit) {
         ASSERT_EQ(said.size(), lanes);
         EXPECT_EQ(said.back(), static_cast<int>(lanes));
     }
-    // The limit is of both, the connect and the handshake.
+}
+
+// The limit is of both, the connect and the handshake.
+TEST(Connecting, AHandshakeEndsAtTheTimeLimitOfTheConnect) {
     TlsWeather weather{.deaf = 1};
-    Secure other_secure(weather);
-    Connects other_connects(other_secure.options());
-    other_connects.begin();
-    const Instant limit = other_connects.loop.timers().next();
+    Secure secure(weather);
+    Connects connects(secure.options());
+    connects.begin();
+    const Instant limit = connects.loop.timers().next();
     for (int i = 0; i < 100; ++i) {
-        other_connects.turn();
+        connects.turn();
     }
-    EXPECT_EQ(other_connects.target.connecting, 1u);
-    const Instant moved = other_connects.loop.timers().next();
+    EXPECT_EQ(connects.target.connecting, 1u);
+    const Instant moved = connects.loop.timers().next();
     EXPECT_GE(moved, limit);
     EXPECT_LT(moved - limit, milliseconds(5)) << "what it waited for us";
-    EXPECT_EQ(other_connects.loop.timers().expire(moved, 32), 1u);
-    other_connects.turn_until_empty();
-    expect_failed(other_connects);
-    EXPECT_TRUE(other_connects.target.failure_timed_out);
+    EXPECT_EQ(connects.loop.timers().expire(moved, 32), 1u);
+    connects.turn_until_empty();
+    expect_failed(connects);
+    EXPECT_TRUE(connects.target.failure_timed_out);
 }
 
 // What waits for a step of ours does not: it gets that step, and as much longer.
@@ -234,9 +237,8 @@ TEST(Connecting, AHandshakeHasAsMuchLongerAsItWaitsForUs) {
     EXPECT_EQ(connects.lanes.shelf.count(), 1u);
     // The server's time is not that in which nobody looked; without TLS the kernel did all the
     // work.
-    Secure other_secure;
     for (const bool tls : {true, false}) {
-        Connects other_connects(tls ? other_secure.options() : Connects::Options{});
+        Connects other_connects(tls ? secure.options() : Connects::Options{});
         other_connects.begin();
         const Instant other_limit = other_connects.loop.timers().next();
         other_connects.lanes.pool.for_each(LaneState::connecting, [&other_connects](Lane& lane) {

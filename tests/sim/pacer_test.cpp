@@ -490,8 +490,7 @@ TEST(Preparing, ShakesHandsInAGapOrAfter50Milliseconds) {
     EXPECT_TRUE(prepares.slice(guard + milliseconds(1) + Duration{1}, guard));
     EXPECT_FALSE(prepares.waits_for_step());
     // One that has found no such gap for 50 ms goes before what is due.
-    Secure other_secure;
-    Prepares other_prepares(Rows(1), other_secure.options);
+    Prepares other_prepares(Rows(1), secure.options);
     other_prepares.arm();
     other_prepares.wait_for_handshakes(1);
     const Instant patient = other_prepares.lanes.connecting.handshake_wanted() + milliseconds(50);
@@ -500,19 +499,23 @@ TEST(Preparing, ShakesHandsInAGapOrAfter50Milliseconds) {
     EXPECT_TRUE(other_prepares.waits_for_step());
     EXPECT_TRUE(other_prepares.preparing.slice(patient, patient, guard));
     EXPECT_FALSE(other_prepares.waits_for_step());
-    // Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
-    Secure third_secure(milliseconds(8));
-    Prepares third_prepares(Rows(1), third_secure.options);
-    third_prepares.arm();
-    third_prepares.wait_for_handshakes(1);
-    const Instant from = third_prepares.driver.now();
-    ASSERT_TRUE(third_prepares.slice());
-    const Duration took = third_prepares.driver.now() - from;
+}
+
+// Where steps take longer, the next one wants a gap that is a fifth longer than the longest.
+TEST(Preparing, TakesFromHandshakesHowLongTheyTake) {
+    Secure secure(milliseconds(8));
+    Prepares prepares(Rows(1), secure.options);
+    const Duration guard = microseconds(30);
+    prepares.arm();
+    prepares.wait_for_handshakes(1);
+    const Instant from = prepares.driver.now();
+    ASSERT_TRUE(prepares.slice());
+    const Duration took = prepares.driver.now() - from;
     ASSERT_GT(took, milliseconds(1));
-    third_prepares.wait_for_next_step();
+    prepares.wait_for_next_step();
     const Duration gap = guard + Duration{took.ns * 6 / 5};
-    EXPECT_FALSE(third_prepares.slice(gap - microseconds(1), guard));
-    EXPECT_TRUE(third_prepares.slice(gap + microseconds(1), guard));
+    EXPECT_FALSE(prepares.slice(gap - microseconds(1), guard));
+    EXPECT_TRUE(prepares.slice(gap + microseconds(1), guard));
 }
 
 // --- How far ahead: from the first row's due before time 0 and until it is due, then from now on.
@@ -568,8 +571,7 @@ TEST(Preparing, BindsAQuarterOfASecondAhead) {
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due), 2u);
     EXPECT_EQ(bound_by(prepares, prepares.zero + first_due + Duration{1}), 3u);
     // A run that is resumed begins far from 0, which lies in the past then.
-    Secure other_secure;
-    Prepares other_prepares(rows_ahead(milliseconds(250)), other_secure.options);
+    Prepares other_prepares(rows_ahead(milliseconds(250)), secure.options);
     stand_for_all(other_prepares);
     other_prepares.driver.stand_still(first_due);
     other_prepares.begin(other_prepares.driver.now() - first_due + milliseconds(100));

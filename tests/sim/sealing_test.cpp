@@ -48,7 +48,7 @@ struct Bound : ByHand {
 
 using Outcomes = std::vector<Outcome>;
 
-TEST(Sealing, LateRowsGoFirstEachOnItsLane) {
+TEST(Sealing, LateRowsGoFirst) {
     Bound bound;
     EXPECT_EQ(bound.sealing.next(), nullptr);
     Lane& first = bound.bind(false);
@@ -66,48 +66,57 @@ TEST(Sealing, LateRowsGoFirstEachOnItsLane) {
     (void)bound.sealing.unbind(second);
     EXPECT_EQ(bound.sealing.next(), &third);
     EXPECT_EQ(bound.sealing.late_count(), 1u);
-    // Rows that are due become records in the order in which they became late.
-    Bound other_bound;
-    Lane& other_first = other_bound.bind(false);
-    Lane& other_second = other_bound.bind(false);
-    Lane& other_third = other_bound.bind(true);
-    other_bound.sealing.now_late(other_second);
-    other_bound.sealing.now_late(other_first);
-    for (Lane* lane : {&other_third, &other_second, &other_first}) {
-        EXPECT_EQ(other_bound.sealing.next(), lane);
-        (void)other_bound.sealing.unbind(*lane);
+}
+
+// Rows that are due become records in the order in which they became late.
+TEST(Sealing, LateRowsKeepTheirOrder) {
+    Bound bound;
+    Lane& first = bound.bind(false);
+    Lane& second = bound.bind(false);
+    Lane& third = bound.bind(true);
+    bound.sealing.now_late(second);
+    bound.sealing.now_late(first);
+    for (Lane* lane : {&third, &second, &first}) {
+        EXPECT_EQ(bound.sealing.next(), lane);
+        (void)bound.sealing.unbind(*lane);
     }
-    Bound third_bound;
-    Lane& lane = third_bound.bind(false);
-    EXPECT_EQ(third_bound.parts.targets[0].bound, 1u);
+}
+
+TEST(Sealing, ALaneIsOfOneRow) {
+    Bound bound;
+    Lane& lane = bound.bind(false);
+    EXPECT_EQ(bound.parts.targets[0].bound, 1u);
     EXPECT_EQ(lane.tls->row->lane, lane.number);
-    RowUnderway& row = third_bound.sealing.unbind(lane);
+    RowUnderway& row = bound.sealing.unbind(lane);
     EXPECT_EQ(row.lane, RowUnderway::no_lane);
     EXPECT_EQ(lane.tls->row, nullptr);
-    EXPECT_EQ(third_bound.parts.targets[0].bound, 0u);
-    EXPECT_EQ(third_bound.sealing.next(), nullptr);
+    EXPECT_EQ(bound.parts.targets[0].bound, 0u);
+    EXPECT_EQ(bound.sealing.next(), nullptr);
 }
 
 // Its bytes are records of a connection that is gone; its storage is its own.
-TEST(Sealing, ARowThatIsDroppedOrLostIsBuiltAgain) {
+TEST(Sealing, ARowThatIsDroppedKeepsItsStorage) {
     Bound bound;
     Lane& lane = bound.bind(false);
     const char* const storage = lane.tls->row->storage;
     RowUnderway& row = bound.sealing.drop(lane);
     EXPECT_EQ(std::tuple(row.stage, row.storage), std::tuple(RowStage::again, storage));
     EXPECT_TRUE(row.bytes.empty());
-    // A row whose connection ends is built again; those that ended young are counted.
+}
+
+// A row whose connection ends is built again; those that ended young are counted.
+TEST(Sealing, ARowThatIsLostIsBuiltAgain) {
     for (const bool late : {false, true}) {
         for (const bool young : {false, true}) {
-            Bound other_bound;
-            Lane& other_lane = other_bound.bind(late);
-            RowUnderway& other_row = *other_lane.tls->row;
-            other_bound.sealing.lose(other_lane, young);
-            EXPECT_EQ(other_bound.parts.again.pop_front(), &other_row);
-            EXPECT_EQ(other_row.losses, young ? 1u : 0u);
-            EXPECT_NE(other_row.storage, nullptr);
-            EXPECT_EQ(other_bound.sealing.late_count(), 0u);
-            EXPECT_TRUE(other_bound.ends().empty());
+            Bound bound;
+            Lane& lane = bound.bind(late);
+            RowUnderway& row = *lane.tls->row;
+            bound.sealing.lose(lane, young);
+            EXPECT_EQ(bound.parts.again.pop_front(), &row);
+            EXPECT_EQ(row.losses, young ? 1u : 0u);
+            EXPECT_NE(row.storage, nullptr);
+            EXPECT_EQ(bound.sealing.late_count(), 0u);
+            EXPECT_TRUE(bound.ends().empty());
         }
     }
 }

@@ -10,7 +10,6 @@
 #include "proto/core/errors.hpp"
 
 namespace driftless {
-
 namespace {
 
 void add_extension(X509* certificate, int kind, const std::string& value) {

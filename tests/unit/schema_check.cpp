@@ -4,7 +4,6 @@
 #include "tests/unit/json_text.hpp"
 
 namespace driftless {
-
 namespace {
 
 struct Pair {

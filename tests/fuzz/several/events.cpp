@@ -6,7 +6,6 @@
 #include "tests/std.hpp"
 
 namespace driftless {
-
 namespace {
 
 void check_reading(const EventReading& reading) {

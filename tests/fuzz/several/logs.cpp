@@ -1,14 +1,12 @@
 // Any bytes as a log: the calls are the same however the bytes are cut, and what they say is
 // within its limits. A target for each importer.
 
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/trace/formats.hpp"
 #include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 
 namespace driftless {
-
 namespace {
 
 int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {

@@ -10,7 +10,6 @@
 #include "tests/unit/proto/trace/round_trip.hpp"
 
 namespace driftless {
-
 namespace {
 
 bool read_in_pieces(std::string_view text, std::size_t piece, const ReadOptions& options,

@@ -3,7 +3,6 @@
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
-
 namespace {
 
 constexpr double ms = 1e6;

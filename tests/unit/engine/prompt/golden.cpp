@@ -3,7 +3,6 @@
 #include "engine/plan/files.hpp"
 
 namespace driftless {
-
 namespace {
 
 std::uint64_t take_number(std::string_view& from) {
