@@ -265,7 +265,8 @@ void EpollDriver::look(const Turn& turn, TurnResult& result) {
         sleep(turn.until);
         result.slept = result.entered = true;
     } else if (turn.may_enter) {
-        result.entered = fetch(0, now()) || result.entered;
+        const bool has_looked = std::exchange(looked_ahead_, false) && first_in_line_ >= 0;
+        result.entered = has_looked || fetch(0, now()) || result.entered;
     } else if (turn.wait == Wait::spin) {
         pause_core();
     }
@@ -438,7 +439,7 @@ void EpollDriver::tell(const Outcome& outcome) {
 // Whatever waits here already, nobody has looked behind it.
 Instant EpollDriver::unread_since(Instant now) {
     if (!any_untold()) {
-        (void)fetch(0, now);
+        looked_ahead_ = fetch(0, now);
     }
     return unread_.since();
 }

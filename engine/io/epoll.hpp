@@ -94,7 +94,8 @@ class EpollDriver final : public HostDriver {
 
     int epoll_ = -1;
     int timer_ = -1;
-    Instant timer_set_;  ///< for when
+    Instant timer_set_;          ///< for when
+    bool looked_ahead_ = false;  ///< `unread_since` has found what the next look reads
     std::optional<Error> why_not_ring_;
 
     std::vector<Watched> watched_;  ///< [descriptor]
