@@ -37,7 +37,7 @@ void set_name(X509_NAME* name, const std::string& text) {
                                      0) == 1);
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string dns_names(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) {
         text += (text.empty() ? "" : ",") + name;
@@ -87,7 +87,7 @@ PemFiles make_certificate(const CertificateSpec& spec, const PemFiles* authority
     if (spec.names.empty()) {
         add_extension(certificate, NID_basic_constraints, "critical,CA:TRUE");
     } else {
-        add_extension(certificate, NID_subject_alt_name, joined(spec.names));
+        add_extension(certificate, NID_subject_alt_name, dns_names(spec.names));
     }
     sign(certificate, key, authority);
 

@@ -15,7 +15,7 @@ class SchemaFields {
     template <typename T>
     void value(const char* key, int since, const T&, bool or_null = false, bool always = true) {
         if constexpr (std::is_enum_v<T>) {
-            or_null = or_null || first_is_null<T>;
+            or_null = or_null || (always && first_is_null<T>);
             const std::size_t first = first_is_null<T> ? 1 : 0;
             for (std::size_t i = first; i < closed_list<T>.size(); ++i) {
                 names_ += (i > first ? ", \"" : "\"") + std::string(closed_list<T>[i]) + "\"";
