@@ -230,8 +230,8 @@ HostFinding judge_driver(const DriverProbe& driver) {
         return fault(topic, found, remedy);
     }
     return warning(topic, found,
-                   "replays use epoll instead: as exact, but a busy engine takes up to twice the "
-                   "CPU time; to allow io_uring: " +
+                   "replays use epoll instead, for up to half more CPU time of the engine; to "
+                   "allow io_uring: " +
                        remedy);
 }
 
