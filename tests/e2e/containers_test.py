@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from harness import (
-    Case, DRIFTLESS, FILTERS, IO_URING, SAMPLE, SANITIZED, SECONDS_MAX, forbid, mock, read_jsonl,
+    Case, DRIFTLESS, DRIVER, FILTERS, IO_URING, SAMPLE, SANITIZED, SECONDS_MAX, forbid, mock, read_jsonl,
 )  # fmt: skip
 
 PROFILE = pathlib.Path(__file__).resolve().parents[2] / "cmd" / "containers" / "seccomp.json"
@@ -20,6 +20,7 @@ MADVISE = {"x86_64": {28}, "aarch64": {233}}
 RUNC = shutil.which("runc")
 
 
+@unittest.skipIf(DRIVER == "epoll", "it forbids io_uring itself")
 class Containers(Case):
     def test_a_folder_that_is_missing_is_named(self):
         """And not io_uring, which works."""
