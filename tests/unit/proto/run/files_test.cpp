@@ -149,5 +149,17 @@ TEST(FilesOfARun, ArePublishedAsTheyAreWritten) {
     expect_published("server_scrape.schema.json", ServerScrape());
 }
 
+// Null is read as nothing, also into a field that begins with something.
+TEST(FilesOfARun, APeriodReadsBackAsItself) {
+    for (const std::optional<std::int64_t> corrected : {std::optional<std::int64_t>(), {7}}) {
+        std::string line;
+        append_json_line(line, Period{.output_tokens_corrected = corrected});
+        JsonDocument document;
+        const Result<Period> read = read_json_line<Period>(document, line, "read a period");
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read.value().output_tokens_corrected, corrected);
+    }
+}
+
 }  // namespace
 }  // namespace driftless
