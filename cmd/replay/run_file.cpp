@@ -215,7 +215,8 @@ static void put_value(JsonWriter& json, const RunSegment& segment) {
                       {"error_ns", segment.clock.error_ns},
                       {"first_due_ns", segment.first_due_ns},
                       {"rows", segment.rows},
-                      {"rows_interrupted", segment.rows_interrupted}});
+                      {"rows_interrupted", segment.rows_interrupted},
+                      {"driver", segment.driver}});
 }
 
 static void put_value(JsonWriter& json, const TypedBudget& budget) {

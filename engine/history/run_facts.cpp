@@ -30,6 +30,7 @@ static void walk(JsonMembers& facts, RunSegment& segment) {
     facts.value("first_due_ns", 1, segment.first_due_ns);
     facts.value("rows", 1, segment.rows);
     facts.value("rows_interrupted", 1, segment.rows_interrupted);
+    facts.value("driver", 2, segment.driver);
 }
 
 namespace {

@@ -70,6 +70,7 @@ struct RunSegment {
     std::int64_t first_due_ns = 0;       ///< of the first row that it was to send
     std::uint64_t rows = 0;              ///< that it was to send
     std::uint64_t rows_interrupted = 0;  ///< of the segments before it, found without an end
+    std::string driver = "io_uring";     ///< older ones do not say: there was no other
 };
 
 /// One of the shards that a replay was dealt to, each a process with a run of its own.

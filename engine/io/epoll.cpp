@@ -1,6 +1,8 @@
 #include "engine/io/epoll.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -35,6 +38,25 @@ std::int32_t result_of(Call call) {
     return result < 0 ? -errno : static_cast<std::int32_t>(result);
 }
 
+/// What the kernel says with each read: how much it still has, the end of the stream included.
+void ask_what_is_left(Socket socket) {
+    const int on = 1;
+    (void)::setsockopt(socket.number, IPPROTO_TCP, TCP_INQ, &on, sizeof(on));
+}
+
+/// Whether something is, or an end: read together with the bytes, so that nothing comes between.
+bool is_anything_left(msghdr& message) {
+    for (cmsghdr* part = message.msg_control == nullptr ? nullptr : CMSG_FIRSTHDR(&message);
+         part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level == IPPROTO_TCP && part->cmsg_type == TCP_CM_INQ) {
+            int left = 0;
+            std::memcpy(&left, CMSG_DATA(part), sizeof(left));
+            return left > 0;
+        }
+    }
+    return false;
+}
+
 /// Of sockets whose call takes no flag of its own for it.
 void make_nonblocking(Socket socket) {
     (void)::fcntl(socket.number, F_SETFL, O_NONBLOCK);
@@ -60,7 +82,11 @@ Result<void> EpollDriver::open(const DriverOptions& options) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLET;
     event.data.fd = timer_;
-    if (epoll_ < 0 || timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0) {
+    const itimerspec unset{};
+    // A filter may allow some of the calls and not the others.
+    if (epoll_ < 0 || timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0 ||
+        ::epoll_wait(epoll_, &event, 1, 0) < 0 ||
+        ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &unset, nullptr) != 0) {
         return error_from_errno(errno, "set up epoll");
     }
     DriverOptions own = options;
@@ -142,6 +168,9 @@ void EpollDriver::begin(Op& op) {
             wait_for(op, &Watched::reader);
             break;
         case OpKind::receive:
+            if (op.spec.kernel_stamps) {
+                ask_what_is_left(op.spec.socket);
+            }
             wait_for(op, &Watched::reader);
             break;
         case OpKind::cancel:
@@ -188,7 +217,7 @@ void EpollDriver::try_send(Op& op) {
     const std::int32_t result = result_of([&spec, flags] {
         return ::send(spec.socket.number, spec.bytes.data(), spec.bytes.size(), flags);
     });
-    if (result == -EAGAIN && slots_.send_goes_on(op, result, {})) {
+    if (result == -EAGAIN && slots_.send_goes_on(op, result, now(), unread_.since())) {
         wait_for(op, &Watched::writer);
     } else {
         finish(op, result);
@@ -223,7 +252,7 @@ bool EpollDriver::watch(Socket socket, Watched& w) {
 
 void EpollDriver::finish(Op& op, std::int32_t result) {
     if (slots_.waits_for_room(op)) {
-        (void)slots_.send_goes_on(op, -ECANCELED, {});  // it waits no more
+        (void)slots_.send_goes_on(op, -ECANCELED, {}, {});  // it waits no more
     }
     if (op.spec.kind != OpKind::cancel) {
         Watched& w = watched(op.spec.socket);
@@ -340,7 +369,7 @@ bool EpollDriver::note_event(std::uint32_t events, int number) {
 
 void EpollDriver::note_room(Op& op) {
     if (op.spec.kind == OpKind::send) {
-        (void)slots_.send_goes_on(op, 0, now() - unread_.since());
+        (void)slots_.send_goes_on(op, 0, now(), unread_.since());
         try_send(op);
         return;
     }
@@ -399,7 +428,7 @@ void EpollDriver::receive_one(Op& op, Watched& w) {
     const int number = op.spec.socket.number;
     char* const buffer = buffers_.data() + std::size_t{buffers_used_} * buffer_bytes_;
     iovec part{buffer, buffer_bytes_};
-    alignas(cmsghdr) char control[receive_control_bytes];
+    alignas(cmsghdr) char control[receive_control_bytes + CMSG_SPACE(sizeof(int))];
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -413,11 +442,14 @@ void EpollDriver::receive_one(Op& op, Watched& w) {
         }
         return;
     }
-    const bool is_cut = static_cast<std::uint32_t>(result) == buffer_bytes_;
+    // The kernel may have joined an end of stream to the last bytes: their stamp is then that of
+    // the end, and says nothing of them.
+    const bool is_cut =
+        static_cast<std::uint32_t>(result) == buffer_bytes_ || w.ended || is_anything_left(message);
     const std::int64_t realtime_ns = op.spec.kernel_stamps ? receive_stamp_ns(message) : 0;
     outcomes_.push_back({&op, result, true, is_cut, buffer, realtime_ns});
     ++buffers_used_;
-    if (is_cut || w.ended) {
+    if (is_cut) {
         line_up(w, number);
     }
 }

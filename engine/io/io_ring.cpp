@@ -147,7 +147,7 @@ void OpSlots::open(std::uint32_t ops_max) {
 // of this process interrupts, and that has no share in its priority. So it is asked for what it can
 // take at once, and where that is nothing, for when it can. Whatever ends the wait for room, an
 // error of the socket included, is told by the next try.
-bool OpSlots::send_goes_on(const Op& op, std::int32_t result, Duration unread) {
+bool OpSlots::send_goes_on(const Op& op, std::int32_t result, Instant now, Instant unread_since) {
     CHECK(op.spec.kind == OpKind::send);
     Slot& slot = slots_[number_of(op)];
     const bool waited = slot.state == State::waiting_for_room;
@@ -155,7 +155,11 @@ bool OpSlots::send_goes_on(const Op& op, std::int32_t result, Duration unread) {
     if (waited || is_full) {
         slot.go(waited ? State::in_flight : State::waiting_for_room);
     }
-    slot.behind = slot.behind + (waited ? unread : Duration{0});
+    if (waited) {
+        slot.behind =
+            slot.behind + std::max(now - std::max(unread_since, slot.full_at), Duration{0});
+    }
+    slot.full_at = is_full ? now : slot.full_at;
     return is_full || (waited && result != -ECANCELED) || result == -EINTR;
 }
 

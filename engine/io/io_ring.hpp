@@ -247,9 +247,10 @@ class OpSlots {
     Instant quiet_since(const Op& op) const { return slots_[number_of(op)].quiet_since; }
 
     /// A completion of a send has come: whether the kernel must be asked again before the owner
-    /// hears of it, for room (`waits_for_room`) or to send. `unread`: how long the completion may
-    /// have waited for us. Sends wait for room here, unseen by their owners (io_ring.cpp).
-    bool send_goes_on(const Op& op, std::int32_t result, Duration unread);
+    /// hears of it, for room (`waits_for_room`) or to send. The completion may have waited for us
+    /// from `unread_since`, or from when the socket was found full, until `now`. Sends wait for
+    /// room here, unseen by their owners (io_ring.cpp).
+    bool send_goes_on(const Op& op, std::int32_t result, Instant now, Instant unread_since);
     /// A send found its socket full: the kernel is to say when it is not.
     bool waits_for_room(const Op& op) const {
         return slots_[number_of(op)].state == State::waiting_for_room;
@@ -280,6 +281,7 @@ class OpSlots {
         State state = State::free;
         bool cancelled = false;
         Duration behind{0};
+        Instant full_at;  ///< a send: when its socket was found full
         Instant quiet_since = never;
 
         /// CHECKs that the one may follow the other: what is in flight ends or waits for room; what

@@ -211,7 +211,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     }
     Op& op = *found;
     const OpKind kind = op.spec.kind;
-    if (kind == OpKind::send && slots_.send_goes_on(op, entry.res, stamp_ - unread_.since())) {
+    if (kind == OpKind::send && slots_.send_goes_on(op, entry.res, stamp_, unread_.since())) {
         prepare(op);
         return;
     }

@@ -323,17 +323,18 @@ TEST(OpSlots, SendsThatFindNoRoomWaitForIt) {
     slots.open(1);
     Op op;
     slots.take(send(op));
+    const auto at = [](std::int64_t us) { return Instant{us * 1000}; };
     EXPECT_FALSE(slots.waits_for_room(op));
-    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, microseconds(5)));
+    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, at(5), at(0)));
     EXPECT_TRUE(slots.waits_for_room(op));
     EXPECT_EQ(slots.behind(op).ns, 0) << "it had no room";
-    EXPECT_TRUE(slots.send_goes_on(op, POLLOUT, microseconds(5)));
+    EXPECT_TRUE(slots.send_goes_on(op, POLLOUT, at(15), at(10)));
     EXPECT_FALSE(slots.waits_for_room(op));
     EXPECT_EQ(slots.behind(op).ns, 5'000) << "it had room before we saw it";
-    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, microseconds(7)));
-    EXPECT_TRUE(slots.send_goes_on(op, POLLOUT, microseconds(7)));
-    EXPECT_EQ(slots.behind(op).ns, 12'000);
-    EXPECT_FALSE(slots.send_goes_on(op, 100, microseconds(9)));
+    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, at(20), at(10)));
+    EXPECT_TRUE(slots.send_goes_on(op, POLLOUT, at(27), at(10)));
+    EXPECT_EQ(slots.behind(op).ns, 12'000) << "no longer than since it was found full";
+    EXPECT_FALSE(slots.send_goes_on(op, 100, at(40), at(30)));
     EXPECT_EQ(slots.behind(op).ns, 12'000);
     slots.free(op);
     slots.take(op);
@@ -358,9 +359,9 @@ TEST(OpSlots, SendsGoOnUntilTheyHaveAnAnswer) {
         Op op;
         slots.take(send(op));
         if (one.waits) {
-            EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, Duration{0}));
+            EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, {}, {}));
         }
-        EXPECT_EQ(slots.send_goes_on(op, one.result, Duration{0}), one.goes_on)
+        EXPECT_EQ(slots.send_goes_on(op, one.result, {}, {}), one.goes_on)
             << one.waits << " " << one.result;
         EXPECT_FALSE(slots.waits_for_room(op));
         slots.free(op);

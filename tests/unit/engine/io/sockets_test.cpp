@@ -333,6 +333,28 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
     EXPECT_EQ(got.last_result, 0);
 }
 
+// The kernel may join an end of stream to the bytes before it, and stamps them both with when the
+// end came: such a stamp says nothing of the bytes.
+TEST_P(Stamps, AnEndBehindBytesTakesTheirStamp) {
+    auto address = resolve("127.0.0.1", 0).value();
+    connect_pair(address[0]);
+    ASSERT_TRUE(driver_->switch_on_stamps(peer_).receive);
+    Op receive;
+    Heard got;
+    watch(receive, OpKind::receive, peer_, got);
+    driver_->flush();
+    ASSERT_EQ(::send(client_.number, "alone", 5, 0), 5);
+    turn_while(*driver_, [&] { return got.bytes.size() < 5; });
+    ASSERT_EQ(got.receives.size(), 1u);
+    EXPECT_TRUE(got.receives[0].stamps_last_byte);
+    ASSERT_EQ(::send(client_.number, "ended", 5, 0), 5);
+    ASSERT_EQ(::shutdown(client_.number, SHUT_WR), 0);
+    turn_while(*driver_, [&] { return receive.in_flight(); });
+    ASSERT_EQ(got.bytes, "aloneended");
+    EXPECT_FALSE(got.receives[1].stamps_last_byte);
+    close_pair();
+}
+
 // What is not asked for does not come: a receive without stamps tells bytes only.
 TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
     auto address = resolve("127.0.0.1", 0).value();
