@@ -43,7 +43,7 @@ inline std::optional<std::uint64_t> digest_from_text(std::string_view text) {
 /// JsonMembers: reads members by their keys, into fields of any type, and keeps the first error:
 /// missing, bad_json (a value of another type) or out_of_range (a number that its field cannot
 /// hold, a name that is not of its list); `doing` is the key. After an error fields may hold
-/// anything; null leaves an optional field as it is. In a walk, keys that came with a schema after
+/// anything; null empties an optional field. In a walk, keys that came with a schema after
 /// the first may be missing, and leave the field as it is. Owns nothing.
 ///
 /// Members mostly have the order in which they are read, so that each key stands behind the one
@@ -150,7 +150,9 @@ class JsonMembers {
   protected:
     template <typename T>
     void take(const char* key, JsonValue value, std::optional<T>& out) {
-        if (value.present() && !value.is(JsonType::null)) {
+        if (value.is(JsonType::null)) {
+            out.reset();
+        } else if (value.present()) {
             take(key, value, out.emplace());
         }
     }
