@@ -149,7 +149,7 @@ class JsonMembers {
 
   protected:
     template <typename T>
-    void take(const char* key, JsonValue value, std::optional<T>& out) {
+    void take(const char* key, const JsonValue& value, std::optional<T>& out) {
         if (value.is(JsonType::null)) {
             out.reset();
         } else if (value.present()) {
@@ -157,7 +157,7 @@ class JsonMembers {
         }
     }
     template <typename T>
-    void take(const char* key, JsonValue value, std::vector<T>& out) {
+    void take(const char* key, const JsonValue& value, std::vector<T>& out) {
         fail_unless(value.is(JsonType::array), ErrorCode::bad_json, key);
         out.reserve(value.size());
         for (JsonValue item = value.first(); item.present(); item = item.next()) {
@@ -165,7 +165,7 @@ class JsonMembers {
         }
     }
     template <typename T>
-    void take(const char* key, JsonValue value, T& out) {
+    void take(const char* key, const JsonValue& value, T& out) {
         if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
             keep(key, ErrorCode::bad_json, value.as_string(), out);
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -198,7 +198,7 @@ class JsonMembers {
 
   private:
     template <typename Enum>
-    void take_name(const char* key, JsonValue value, Enum& out) {
+    void take_name(const char* key, const JsonValue& value, Enum& out) {
         if (first_is_null<Enum> && value.is(JsonType::null)) {
             return;
         }
@@ -207,7 +207,8 @@ class JsonMembers {
              from_name<Enum>(name.value_or("")), out);
     }
     template <typename From, typename T>
-    void keep_number(const char* key, JsonValue value, const std::optional<From>& from, T& out) {
+    void keep_number(const char* key, const JsonValue& value, const std::optional<From>& from,
+                     T& out) {
         if (from.has_value() && std::in_range<T>(*from)) {
             out = static_cast<T>(*from);
         } else {
