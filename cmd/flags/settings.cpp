@@ -54,7 +54,7 @@ constexpr FlagRow flag_rows[] = {
     {"--connect-to", may_be_socket | resumable},
     {"--cpu", resumable | not_setting},
     {"--dataset", takes_path | not_setting},
-    {"--driver", resumable | watching},
+    {"--driver", resumable | not_setting},
     {"--dry-run", of_one_run | of_sweep, ": a probe must send requests"},
     {"--duration", not_setting},
     {"--end", not_setting},

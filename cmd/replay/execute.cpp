@@ -302,7 +302,7 @@ StepParts Execution::step_parts() {
     RunSegment segment;
     segment.run_id = replay_.invocation.run_id;
     segment.command = replay_.invocation.command;
-    segment.driver = name_of(driver_.facts().kind);
+    segment.driver = name_of(host_.driver);
     segment.first_due_ns = plan().rows.empty() ? plan().last_due_ns : 0;  // else the engines know
     AssemblerConfig config = assembler_config(replay_, plan(), requests_end());
     config.histories = live_ ? &live_->histories : nullptr;

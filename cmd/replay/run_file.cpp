@@ -251,9 +251,6 @@ void put_dataset(JsonWriter& json, const std::string& dataset,
         return;
     }
     const CorpusFigures& figures = text->figures;
-    char digest[17];
-    std::snprintf(digest, sizeof(digest), "%016llx",
-                  static_cast<unsigned long long>(text->corpus.digest()));
     put_object(json, {{"file", dataset},
                       {"column", or_null(text->column)},
                       {"whole", text->is_whole},
@@ -265,7 +262,7 @@ void put_dataset(JsonWriter& json, const std::string& dataset,
                       {"words_put_in", figures.words_put_in},
                       {"pieces", text->corpus.pieces()},
                       {"tokens", text->corpus.tokens()},
-                      {"digest", digest}});
+                      {"digest", hex_text(text->corpus.digest())}});
 }
 
 /// Null where there was none. Warnings stand behind its own notes.
@@ -615,7 +612,7 @@ void put_host(JsonWriter& json, const Replay& run) {
                {"slice_ns", choice.granted.slice_ns},
                {"file_limit", choice.file_limit},
                {"compiler", __VERSION__},
-               {"driver", sends ? name_of(run.driver->facts().kind) : ""},
+               {"driver", sends ? name_of(choice.driver) : ""},
                {"driver_reason", or_null(choice.why_not_ring)}});
     json.end_object();
 }

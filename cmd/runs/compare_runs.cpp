@@ -15,16 +15,13 @@
 #include "cmd/flags/settings.hpp"
 #include "cmd/reading/view.hpp"
 #include "cmd/runs/compare.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/distribution.hpp"
 
 namespace driftless {
 
 namespace {
-
-std::string hex(std::uint64_t digest) {
-    return fmt::format("{:016x}", digest);
-}
 
 std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
@@ -35,7 +32,7 @@ std::string time_or(const OptionalNs& ns, const char* nothing) {
 }
 
 std::string trace_of(const PlayedRun& run) {
-    return run.facts.info.trace + " (" + hex(run.facts.trace_digest) + ")";
+    return run.facts.info.trace + " (" + hex_text(run.facts.trace_digest) + ")";
 }
 
 std::string window_of(const PlayedRun& run) {
@@ -76,9 +73,9 @@ std::string prompt_kind_of(const PlayedRun& run) {
 
 std::string words_of(const PlayedRun& run) {
     const RunFacts& facts = run.facts;
-    return fmt::format("{}, dataset {}, template {}", hex(facts.words_digest),
-                       facts.dataset_digest ? hex(*facts.dataset_digest) : "none",
-                       facts.template_digest ? hex(*facts.template_digest) : "none");
+    return fmt::format("{}, dataset {}, template {}", hex_text(facts.words_digest),
+                       facts.dataset_digest ? hex_text(*facts.dataset_digest) : "none",
+                       facts.template_digest ? hex_text(*facts.template_digest) : "none");
 }
 
 /// Its prompts have no salt, and are not shortened by what stands around them.
@@ -119,7 +116,8 @@ struct WorkPart {
 constexpr const char* repeat = "run B with driftless replay --from A, which repeats A's work";
 constexpr std::array work_parts{
     WorkPart{
-        "trace", Weight::no_pairs, [](const PlayedRun& run) { return hex(run.facts.trace_digest); },
+        "trace", Weight::no_pairs,
+        [](const PlayedRun& run) { return hex_text(run.facts.trace_digest); },
         "give both the same TRACE; rows of different traces cannot be paired, even with --anyway",
         true, true, trace_of},
     WorkPart{"load", Weight::refused, load_of, repeat, true, true},
@@ -149,7 +147,7 @@ constexpr std::array shard_parts{
     WorkPart{"cache salt", Weight::refused,
              [](const PlayedRun& run) { return run.facts.cache_salt.value_or("none"); }, ""},
     WorkPart{"due instants", Weight::refused,
-             [](const PlayedRun& run) { return hex(run.facts.schedule_digest); }, ""},
+             [](const PlayedRun& run) { return hex_text(run.facts.schedule_digest); }, ""},
     WorkPart{"number of shards", Weight::refused,
              [](const PlayedRun& run) {
                  return run.facts.shard ? std::to_string(run.facts.shard->count) : "none";
@@ -191,14 +189,16 @@ class Differences {
     void add_digests() {
         if (!dues_explained_) {
             add_part({"due instants", Weight::refused,
-                      [](const PlayedRun& run) { return hex(run.facts.schedule_digest); }, repeat});
+                      [](const PlayedRun& run) { return hex_text(run.facts.schedule_digest); },
+                      repeat});
         }
         const bool all_known = std::ranges::all_of(runs_, [](const PlayedRun* run) {
             return run->facts.prompts_digest.has_value() && !run->facts.is_live;
         });
         if (!prompts_explained_ && all_known) {
             add_part({"prompt digests", Weight::refused,
-                      [](const PlayedRun& run) { return hex(*run.facts.prompts_digest); }, repeat});
+                      [](const PlayedRun& run) { return hex_text(*run.facts.prompts_digest); },
+                      repeat});
         }
     }
     void add_unplayed() {

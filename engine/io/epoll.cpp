@@ -46,8 +46,8 @@ void ask_what_is_left(Socket socket) {
 
 /// Whether something is, or an end: read together with the bytes, so that nothing comes between.
 bool is_anything_left(msghdr& message) {
-    for (cmsghdr* part = message.msg_control == nullptr ? nullptr : CMSG_FIRSTHDR(&message);
-         part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+         part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level == IPPROTO_TCP && part->cmsg_type == TCP_CM_INQ) {
             int left = 0;
             std::memcpy(&left, CMSG_DATA(part), sizeof(left));
@@ -169,6 +169,7 @@ void EpollDriver::begin(Op& op) {
             break;
         case OpKind::receive:
             if (op.spec.kernel_stamps) {
+                ++counters_.enters;
                 ask_what_is_left(op.spec.socket);
             }
             wait_for(op, &Watched::reader);

@@ -9,8 +9,8 @@
 /// Descriptors are watched edge-triggered. A transmit stamp on an error queue, which epoll reports
 /// as long as it lies there (EPOLLERR), thus ends one sleep at most; TransmitStamps fetches it. A
 /// socket is registered for what somebody waits for: a send for room only after it found none.
-/// Reading goes on until a read comes back short, and to the end of a stream that has ended, so
-/// that none of its edges is lost, and `find_ends` has nothing to look for.
+/// Reading goes on as long as the kernel has more, the end of a stream included, so that none of
+/// its edges is lost, and `find_ends` has nothing to look for.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ namespace driftless {
 
 class EpollDriver final : public HostDriver {
   public:
-    /// Errors: exhausted (memory or descriptor limits), io_failed. `why_not_ring`: for the facts.
+    /// Errors: denied (by a filter), exhausted (memory or descriptor limits), io_failed.
+    /// `why_not_ring`: for the facts.
     /// CHECK at its end: no operation is in flight.
     static Result<std::unique_ptr<EpollDriver>> make(const DriverOptions& options,
                                                      std::optional<Error> why_not_ring = {});
@@ -60,7 +61,7 @@ class EpollDriver final : public HostDriver {
         Op* op = nullptr;
         std::int32_t result = 0;
         bool more = false;
-        bool is_cut = false;  ///< the read has filled its buffer
+        bool is_cut = false;  ///< the kernel has more of the stream, or its end
         const char* bytes = nullptr;
         std::int64_t realtime_ns = 0;  ///< the kernel's receive stamp; 0: none
     };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/summary.hpp"
 
@@ -391,12 +392,6 @@ Measured count_of(std::uint64_t count, const char* one, const char* many) {
     return {static_cast<double>(count), counted(count, one, many)};
 }
 
-std::string digest_text(std::uint64_t digest) {
-    char text[17];
-    (void)std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-    return text;
-}
-
 Measured first_turn_hits(const SummaryFigures& f) {
     const FirstTurnFigures& turns = f.phase.first_turns;
     if (turns.reported == 0 || turns.input_tokens == 0) {
@@ -507,7 +502,7 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
         case Measure::rows:
             return count_of(facts.rows, "row", "rows");
         case Measure::digest:
-            return {std::nullopt, digest_text(facts.trace_digest)};
+            return {std::nullopt, hex_text(facts.trace_digest)};
         case Measure::ceiling_hit_rate:
             return facts.expected_cached_tokens
                        ? share_of(*facts.expected_cached_tokens, facts.input_tokens,

@@ -238,11 +238,14 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     PlayedRun other = played("b");
     other.facts.info.model_id = "larger";
     other.facts.arguments = {"trace.jsonl", "--url=http://b", "--max-inflight=8"};
+    other.facts.segments = {{}, {.driver = "epoll"}};
     PlayedRun first = played("a");
-    first.facts.arguments = {"trace.jsonl", "--url=http://a"};
+    first.facts.arguments = {"trace.jsonl", "--url=http://a", "--driver=io_uring"};
+    first.facts.segments.resize(1);
     const std::vector<WorkDifference> found = work_differences({first}, {other});
-    EXPECT_EQ(names_of(found), (Names{"model", "settings"}));
-    EXPECT_EQ(found[1].b, "--max-inflight=8");
+    EXPECT_EQ(names_of(found), (Names{"model", "driver", "settings"}));
+    EXPECT_EQ(std::tuple(found[1].a, found[1].b), std::tuple("io_uring", "io_uring, then epoll"));
+    EXPECT_EQ(found[2].b, "--max-inflight=8");
     EXPECT_EQ(heaviest(found), Weight::told);
     const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
                                            {"t", "--header=A: b", "--seed=2"});

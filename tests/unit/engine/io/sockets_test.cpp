@@ -461,7 +461,13 @@ TEST_F(Refused, Rings) {
 }
 
 TEST_F(Refused, Epoll) {
-    for (const int call : {SYS_epoll_create1, SYS_timerfd_create}) {
+#ifdef SYS_epoll_wait
+    constexpr int wait = SYS_epoll_wait;
+#else
+    constexpr int wait = SYS_epoll_pwait;
+#endif
+    for (const int call :
+         {SYS_epoll_create1, SYS_timerfd_create, SYS_epoll_ctl, wait, SYS_timerfd_settime}) {
         EXPECT_TRUE(while_refusing({{call, EMFILE}}, [] {
             const auto made = EpollDriver::make(DriverOptions::small());
             EXPECT_EQ(made.error().code, ErrorCode::exhausted);
