@@ -555,6 +555,7 @@ void put_run(JsonWriter& json, const ReportedRun& run) {
                 JsonPairs{{"program", std::string("driftless ") + version()},
                           {"kernel", facts.kernel},
                           {"cpu", facts.cpu_model},
+                          {"driver", facts.drivers()},
                           {"zero_utc_ms", facts.segments.front().clock.zero_utc_ns / 1'000'000},
                           {"segments", facts.segments.size()},
                           {"ended", facts.ended},

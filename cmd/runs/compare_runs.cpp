@@ -43,17 +43,6 @@ std::string window_of(const PlayedRun& run) {
                        counted(run.facts.rows, "row", "rows"));
 }
 
-/// What moved its bytes; of a run that was resumed perhaps several.
-std::string drivers_of(const PlayedRun& run) {
-    std::vector<std::string> drivers;
-    for (const RunSegment& segment : run.facts.segments) {
-        if (drivers.empty() || drivers.back() != segment.driver) {
-            drivers.push_back(segment.driver);
-        }
-    }
-    return joined(drivers, ", then ");
-}
-
 std::string load_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
     std::string text = "sessions " + how.sessions;
@@ -139,7 +128,7 @@ constexpr std::array work_parts{
     WorkPart{"api", Weight::told, [](const PlayedRun& run) { return run.facts.info.backend; }, ""},
     WorkPart{"model", Weight::told, [](const PlayedRun& run) { return run.facts.info.model_id; },
              ""},
-    WorkPart{"driver", Weight::told, drivers_of, ""},
+    WorkPart{"driver", Weight::told, [](const PlayedRun& run) { return run.facts.drivers(); }, ""},
 };
 
 /// What all shards of one replay have alike, beside their work.

@@ -250,6 +250,16 @@ Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& f
     return judged;
 }
 
+std::string RunFacts::drivers() const {
+    std::vector<std::string> drivers;
+    for (const RunSegment& segment : segments) {
+        if (drivers.empty() || drivers.back() != segment.driver) {
+            drivers.push_back(segment.driver);
+        }
+    }
+    return joined(drivers, ", then ");
+}
+
 std::string how_calibrated(const CalibrationFacts& calibration) {
     std::string text = "calibrated at " + calibration.date;
     if (calibration.measured_ns > 0) {

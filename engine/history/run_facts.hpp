@@ -96,7 +96,9 @@ struct RunFacts {
     std::string records_in(const std::string& folder) const {
         return records_path.empty() ? folder + "/requests.jsonl" : records_path;
     }
-    std::vector<RunSegment> segments;         ///< at least one
+    std::vector<RunSegment> segments;  ///< at least one
+    /// What moved its bytes: "io_uring"; of a run that was resumed perhaps "io_uring, then epoll".
+    std::string drivers() const;
     bool ended = false;                       ///< it closed its books
     std::optional<std::uint64_t> rows_fired;  ///< in all segments, by those books
 

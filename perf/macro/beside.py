@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What a user's first flags give beside a server of the same host: beside.py [LOAD [PASSES [FLAG ..]]]
 
-LOAD: streamsN (N of 50 tokens/s, 1,000 where N is left out, which start 5 ms apart), apartN (10 bursts of 1,000 rows
+LOAD: streamsN (N, or 1,000, of 50 tokens/s, which start 5 ms apart; more than 1,000 start within 5 s and have 50,000
+tokens/s together), apartN (10 bursts of 1,000 rows
 N us apart), or rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without
 flags and, where there are some, with FLAG .. in turn; REPLAY_FLAGS are for both. Neither side is pinned. MOCK_CPU pins
 the mock, MOCK_UNDER is put before its command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the
@@ -26,9 +27,14 @@ import time
 PROGRAM = os.environ.get("DRIFTLESS", "build-release/driftless")
 
 
+def streams_of(load):
+    return int(load.removeprefix("streams") or 1000)
+
+
 def write_trace(load, path):
     if load.startswith("streams"):
-        rows = [(i * 0.005, 250) for i in range(int(load.removeprefix("streams") or 1000))]
+        streams = streams_of(load)
+        rows = [(i * min(0.005, 5 / streams), 250) for i in range(streams)]
     elif load.startswith("apart"):
         gap = float(load.removeprefix("apart")) / 1e6
         rows = [(burst * (0.2 + 1000 * gap) + i * gap, 3) for burst in range(10) for i in range(1000)]
@@ -70,7 +76,7 @@ def busy_program(told):
 
 @contextlib.contextmanager
 def mock(load, log):
-    gap = "20ms" if load.startswith("streams") else "2ms"
+    gap = f"{max(20_000, 20 * streams_of(load))}us" if load.startswith("streams") else "2ms"
     command = [PROGRAM, "mock", "--listen", "127.0.0.1:0", "--ttft", "20ms", "--itl", gap, "--log", log]
     if "MOCK_CPU" in os.environ:
         command += ["--cpu", os.environ["MOCK_CPU"]]

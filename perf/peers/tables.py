@@ -6,6 +6,7 @@ US = "driftless"
 
 # key, what it says, whether the smaller (-1), the larger (1) or the nearer to 0 (0) is better
 COMMON = [("requests", "requests that arrived", None), ("cpu_s", "CPU, s", -1),
+          ("yielding_s", "further CPU that only yields, s", None),
           ("resident_mb", "resident memory, MB", -1), ("first_s", "from start to first request, s", -1),
           ("wall_s", "wall time, s", -1), ("server_cpu_s", "server's CPU, s", None)]
 ANSWERS = [("ttft_error_mean", "TTFT error, mean, ms", 0), ("ttft_error_p99", "TTFT error, p99, ms", 0),

@@ -172,7 +172,7 @@ function markedChip() {
 function addRunsFoot() {
   const run = summary.run || {};
   addFoot(
-    [data.run.calibration, data.run.cpu, data.run.kernel].filter(Boolean).join(" · "),
+    [data.run.calibration, data.run.cpu, data.run.kernel, data.run.driver].filter(Boolean).join(" · "),
     `trace ${run.trace_digest || "-"}, schedule ${run.schedule_digest || "-"}, seed ${run.seed ?? "-"}`,
   );
 }

@@ -466,8 +466,8 @@ TEST_F(Refused, Epoll) {
 #else
     constexpr int wait = SYS_epoll_pwait;
 #endif
-    for (const int call :
-         {SYS_epoll_create1, SYS_timerfd_create, SYS_epoll_ctl, wait, SYS_timerfd_settime}) {
+    for (const int call : {SYS_epoll_create1, SYS_timerfd_create, SYS_epoll_ctl, wait,
+                           SYS_timerfd_settime, SYS_sendto, SYS_recvmsg, SYS_connect, SYS_fcntl}) {
         EXPECT_TRUE(while_refusing({{call, EMFILE}}, [] {
             const auto made = EpollDriver::make(DriverOptions::small());
             EXPECT_EQ(made.error().code, ErrorCode::exhausted);
