@@ -321,6 +321,107 @@ struct Record {
         request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
 };
 
+// The keys of a line in their order, since which schema, and their fields: the one list by which
+// lines are written and read (record_lines.hpp). What they mean: record.schema.json.
+
+/// Up to what orders records.
+void walk_origin(auto& fields, auto& record) {
+    fields.value("row", 1, record.row);
+    fields.value("request", 8, record.request);
+    fields.value("pass", 8, record.pass);
+    fields.value("phase", 8, record.phase);
+    fields.value("attempt", 10, record.attempt);
+    fields.value("side", 14, record.side);
+    fields.value("user", 8, record.user);
+    fields.value("session", 1, record.session);
+    fields.value("tree", 8, record.tree);
+    fields.value("turn", 1, record.turn);
+    fields.object("kept", 1, record.kept);
+    fields.value("segment", 4, record.segment);
+    fields.text("url", 1, record.url);
+    fields.value("api", 1, record.api);
+    fields.value("model", 6, record.model);
+    fields.value("connection", 1, record.connection);
+    fields.value("reused", 1, record.reused);
+    fields.value("connection_state", 5, record.connection_state);
+    fields.value("connection_age_ns", 5, record.connection_age_ns);
+    fields.value("stale_retries", 1, record.stale_retries);
+    fields.value("due_ns", 1, record.due_ns);
+}
+
+void walk_times(auto& fields, auto& record) {
+    fields.value("parent_end_ns", 8, record.parent_end_ns);
+    fields.value("overtaken", 9, record.overtaken);
+    fields.value("armed_ns", 1, record.armed_ns);
+    fields.value("fired_ns", 1, record.fired_ns);
+    fields.value("drift_ns", 1, record.drift_ns);
+    fields.value("held_ns", 1, record.held_ns);
+    fields.value("late_cause", 1, record.late_cause);
+    fields.texts("tainted", 1, record.tainted);
+    fields.value("connect_ns", 1, record.connect_ns);
+    fields.value("submit_ns", 3, record.submit_ns);
+    fields.value("wire_ns", 1, record.wire_ns);
+    fields.value("sent_ns", 1, record.sent_ns);
+    fields.value("headers_ns", 1, record.headers_ns);
+    fields.value("first_byte_ns", 1, record.first_byte_ns);
+    fields.value("first_token_ns", 1, record.first_token_ns);
+    fields.value("first_content_ns", 1, record.first_content_ns);
+    fields.value("last_token_ns", 1, record.last_token_ns);
+    fields.value("first_event_ns", 13, record.first_event_ns);
+    fields.value("finish_event_ns", 13, record.finish_event_ns);
+    fields.value("usage_event_ns", 13, record.usage_event_ns);
+    fields.value("error_event_ns", 13, record.error_event_ns);
+    fields.value("end_marker_ns", 13, record.end_marker_ns);
+    fields.value("done_ns", 1, record.done_ns);
+    fields.value("ended_ns", 2, record.ended_ns);
+    fields.value("censored", 10, record.censored);
+    fields.value("ttft_ns", 1, record.ttft_ns);
+    fields.value("ttft_due_ns", 1, record.ttft_due_ns);
+    fields.value("tpot_ns", 1, record.tpot_ns);
+    fields.value("e2e_ns", 1, record.e2e_ns);
+    fields.value("first_late_ns", 17, record.first_late_ns);
+    fields.value("last_late_ns", 17, record.last_late_ns);
+}
+
+void walk_tokens(auto& fields, auto& record) {
+    fields.chunks("chunk_ns", 1, record.chunk_ns, record.has_chunks);
+    fields.chunks("chunk_tokens", 1, record.chunk_tokens, record.chunk_tokens_known);
+    fields.chunks("chunk_late_ns", 17, record.chunk_late_ns, record.chunks_late_known);
+    fields.chunks("chunk_kinds", 13, record.chunk_kinds);
+    fields.value("input_length", 1, record.input_length);
+    fields.value("prompt_tokens", 1, record.prompt_tokens);
+    fields.value("prompt_tokens_off", 2, record.prompt_tokens_off);
+    fields.value("live_turns", 11, record.live_turns);
+    fields.value("padded_tokens", 11, record.padded_tokens);
+    fields.value("expected_cached_tokens", 1, record.expected_cached_tokens);
+    fields.value("expected_cached_server", 6, record.expected_cached_server);
+    fields.value("cached_tokens", 1, record.cached_tokens);
+    fields.value("output_length", 1, record.output_length);
+    fields.value("output_tokens", 1, record.output_tokens);
+    fields.value("tokens_source", 1, record.tokens_source);
+}
+
+void walk_end(auto& fields, auto& record) {
+    fields.value("outcome", 1, record.outcome);
+    fields.value("status", 1, record.status);
+    fields.value("error", 1, record.error);
+    fields.value("finish_reason", 1, record.finish_reason);
+    fields.value("response_id", 1, record.response_id);
+    fields.value("trace_id", 5, record.trace_id);
+    fields.by_name("headers", 5, record.headers);
+    fields.object("worker", 6, record.worker);
+    fields.value("inflight", 1, record.inflight);
+    fields.digest("output_digest", 1, record.output_digest);
+    fields.value("bytes_sent", 1, record.bytes_sent);
+    fields.value("bytes_received", 1, record.bytes_received);
+    fields.value("coalesced_chunks", 1, record.coalesced_chunks);
+    fields.value("receive_delay_ns", 1, record.receive_delay_ns);
+    fields.value("retransmits", 6, record.retransmits);
+    fields.value("wire_delay_bound_ns", 7, record.wire_delay_bound_ns);
+    fields.value("request_delay_ns", 7, record.request_delay_ns);
+    fields.if_known("shard", 1, record.shard);
+}
+
 bool has_taint(const Record& record, std::string_view reason);
 /// The full event ring took a part of its answer: what stood there is lost in the client.
 bool lost_in_client(const Record& record);

@@ -62,7 +62,7 @@ class Exports(Case):
         self.assertEqual(figures["outcomes.http_5xx"], "1")
         head, *rows = rows_of(f"{tables}/definitions.csv")
         self.assertEqual(head, ["table", "name", "unit", "definition"])
-        self.assertIn(["requests", "drift_ns", "ns", "fired_ns - due_ns."], rows)
+        self.assertIn(["requests", "drift_ns", "ns", "fired_ns - due_ns; never negative."], rows)
         self.assertEqual(len({(table, name) for table, name, _, _ in rows}), len(rows))
 
         again = report(run.folder, "--csv", tables)  # never over what is there

@@ -76,8 +76,9 @@ void check_members(const Pair& pair, std::vector<Pair>& work, std::vector<std::s
 
 void check_keywords(const Pair& pair, std::vector<std::string>& errors) {
     static constexpr std::string_view known[] = {
-        "$schema", "$id",      "title",      "description",          "type",  "enum",
-        "minimum", "required", "properties", "additionalProperties", "items", "unit",
+        "$schema", "$id",     "title",    "description", "type",
+        "enum",    "minimum", "required", "properties",  "additionalProperties",
+        "items",   "unit",    "since",
     };
     for (JsonValue word = pair.schema.first(); word.present(); word = word.next()) {
         bool found = false;
@@ -130,9 +131,12 @@ std::vector<std::string> schema_errors(JsonValue schema, JsonValue value) {
     return errors;
 }
 
+std::filesystem::path source_path(std::string_view path) {
+    return std::filesystem::path(TEST_DATA).parent_path().parent_path() / path;
+}
+
 std::string source_file(std::string_view path) {
-    const std::filesystem::path top = std::filesystem::path(TEST_DATA).parent_path().parent_path();
-    std::ifstream file(top / path);
+    std::ifstream file(source_path(path));
     EXPECT_TRUE(file.good()) << path;
     std::ostringstream text;
     text << file.rdbuf();

@@ -19,5 +19,6 @@ std::vector<std::string> schema_errors(std::string_view schema_path, const std::
 
 // The text of a file of this repository, by its path from the top.
 std::string source_file(std::string_view path);
+std::filesystem::path source_path(std::string_view path);
 
 }  // namespace driftless

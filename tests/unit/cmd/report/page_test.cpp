@@ -222,7 +222,7 @@ TEST(Figures, HaveDefinitionsUnitsAndDigits) {
     EXPECT_EQ(unit_of(RunTable::summary, "outcomes.no_tokens"), "");
     // A figure says what its object says where it says nothing itself, and one sentence at most.
     const std::vector<Figure> figures = figures_of(RunTable::requests);
-    EXPECT_EQ(named(figures, "drift_ns")->definition, "fired_ns - due_ns.");
+    EXPECT_EQ(named(figures, "drift_ns")->definition, "fired_ns - due_ns; never negative.");
     EXPECT_EQ(named(figures, "live_turns")->definition,
               "Answers of this run in its prompt (--assistant live); 0 after turns that had none.");
     EXPECT_EQ(definition_rows().front()[0].text, "summary");

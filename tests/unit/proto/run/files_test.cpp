@@ -109,40 +109,50 @@ SchemaFields expect_published(const char* schema, const T& value) {
     return fields;
 }
 
-/// The keys stand in the first cells of a table of the page, in this order, with the units of the
-/// schema; the page says which schema of a later version added them.
-void expect_rows(const std::string& schema_path, const SchemaFields& fields) {
+/// What the page says of a file: the rows of its table are those of its schema.
+std::string table_of(const SchemaFields& fields, const std::string& schema_path) {
     const JsonText schema(source_file(schema_path));
-    const std::string page = source_file("proto/run/README.md");
-    const std::vector<std::string> lines = lines_of(page);
-    std::size_t at = 0;
+    std::string table = "| key | unit | since | meaning |\n|---|---|---|---|\n";
     for (const auto& [key, since] : fields.keys) {
-        const auto names_key = [&name = key](const std::string& line) {
-            return line.starts_with("| ") &&
-                   says(line.substr(0, line.find(" | ")), "`" + name + "`");
-        };
-        while (at < lines.size() && !names_key(lines[at])) {
-            ++at;
-        }
-        ASSERT_LT(at, lines.size()) << key << " has no row, or not in the order of the line";
-        const JsonValue unit = schema.root.find("properties").find(key).find("unit");
-        const std::string wanted(key.ends_with("_ns") ? "ns" : unit.as_string().value_or(""));
-        const std::string cells = lines[at].substr(lines[at].find(" |") + 2);
-        EXPECT_TRUE(says(cells.substr(0, cells.find('|')), wanted))
-            << key << " counts in " << wanted;
-        if (since > 1) {
-            const std::size_t from = page.find("chema " + std::to_string(since) + " ");
-            EXPECT_TRUE(
-                says(page.substr(from, page.find("chema ", from + 1) - from), "`" + key + "`"))
-                << key << " came with schema " << since;
-        }
+        const JsonValue one = schema.root.find("properties").find(key);
+        const std::string type(one.find("type").raw());
+        const bool is_list = says(type, "array");
+        const std::string unit(one.find("unit").as_string().value_or(
+            key.ends_with("_ns")    ? (says(type, "number") ? "ns, fractional" : "ns")
+            : says(type, "boolean") ? "bool"
+            : says(type, "object")  ? "object"
+                                    : ""));
+        EXPECT_EQ(one.find("since").as_i64().value_or(1), since) << key;
+        table += "| `" + key + "` | " + (is_list ? "list" : "") +
+                 (is_list && !unit.empty() ? " of " : "") + unit + " | " +
+                 (since > 1 ? std::to_string(since) : "") + " | " +
+                 std::string(one.find("description").as_string().value_or("")) + " |\n";
     }
+    return table;
+}
+
+/// DRIFTLESS_WRITE_PAGES=1 writes the table into the page, below its heading.
+void expect_rows(const std::string& heading, const std::string& schema_path,
+                 const SchemaFields& fields) {
+    const std::string path = "proto/run/README.md";
+    std::string page = source_file(path);
+    const std::size_t begin = page.find("| key |", page.find("\n" + heading + "\n"));
+    ASSERT_NE(begin, page.npos);
+    const std::size_t end = page.find("\n\n", begin) + 1;
+    const std::string table = table_of(fields, schema_path);
+    if (std::getenv("DRIFTLESS_WRITE_PAGES") != nullptr) {
+        std::ofstream(source_path(path)) << page.replace(begin, end - begin, table);
+        return;
+    }
+    EXPECT_EQ(lines_of(page.substr(begin, end - begin)), lines_of(table)) << schema_path;
 }
 
 // A field that is added, dropped or moved is so in the published schema, and in the table of keys.
 TEST(FilesOfARun, ArePublishedAsTheyAreWritten) {
-    expect_rows("proto/run/record.schema.json", expect_published("record.schema.json", Record()));
-    expect_rows("proto/run/period.schema.json", expect_published("period.schema.json", Period()));
+    expect_rows("## Keys", "proto/run/record.schema.json",
+                expect_published("record.schema.json", Record()));
+    expect_rows("## Periods", "proto/run/period.schema.json",
+                expect_published("period.schema.json", Period()));
     expect_published("fired.schema.json", FiredRow());
     expect_published("timed_event.schema.json", TimedEvent());
     expect_published("server_series.schema.json", ServerSeries());
