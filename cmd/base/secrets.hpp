@@ -66,6 +66,7 @@ std::string mask_event(std::string_view event);
 /// "kind=openai_http,target=URL,api_key=KEY", as GuideLLM takes a backend.
 std::string mask_backend(std::string_view list);
 
+/// The value as it may be shown.
 std::string mask_value(Mask mask, std::string_view value);
 
 /// Of a value that was refused, so that nobody knows where in it a password stands: of

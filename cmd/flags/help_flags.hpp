@@ -41,6 +41,8 @@ inline constexpr FlagTraits watching{32};
 inline constexpr FlagTraits of_sweep{64};
 /// Takes up the flags of a run or a file, or belongs to one that does.
 inline constexpr FlagTraits of_again{128};
+/// What rows are made of: equal among the runs of a table.
+inline constexpr FlagTraits of_corpus{256};
 constexpr FlagTraits hides(Mask mask) {
     return {0, mask};
 }
@@ -59,7 +61,7 @@ struct Flag {
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
     FlagTraits traits;
 
-    /// What it takes is a path; where it takes words, too, those are none.
+    /// Its unit says that the value is a path, or one of a few words.
     bool takes_file() const;
     bool is_repeatable() const { return help.ends_with("; repeatable"); }
 };

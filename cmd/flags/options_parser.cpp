@@ -406,15 +406,15 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
 void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
                 "rows without block ids share a prefix within a session, or all do",
-                sharing_choices, load.share);
+                sharing_choices, load.share, of_corpus);
     flags.value("--max-context", "N",
                 "leave out trees that have a request of more tokens, in plus out [none]",
-                parse_positive_count, load.admission.context_max);
+                parse_positive_count, load.admission.context_max, of_corpus);
     flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
-                parse_positive_u32, load.admission.trees_max);
+                parse_positive_u32, load.admission.trees_max, of_corpus);
     flags.value("--sample-sessions", "SHARE",
                 "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
-                load.sample);
+                load.sample, of_corpus);
     flags.value("--replicate", "N",
                 "overlay N copies that share nothing and start at different times;\n"
                 "rows:N copies one after another until there are N rows",

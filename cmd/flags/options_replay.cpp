@@ -92,7 +92,7 @@ void add_rate_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--abandon", "P:T1..T2",
                 "10%:2s..10s: clients give up this share of the requests, at a seeded\n"
                 "time after the fire; they count as abandoned, not as failed [none]",
-                parse_abandon, options.sending.abandon);
+                parse_abandon, options.sending.abandon, of_corpus);
 }
 
 // The flags of users, and of what they do between requests.
@@ -113,7 +113,8 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                 "with --users A..B: begin with A and add users up to B at the end of a\n"
                 "--period while ttft:p95:2s (or the like) holds with room; not for\n"
                 "published figures [none]",
-                parse_grow_rules, workload.grow, no_probe(": it changes the load within a run"));
+                parse_grow_rules, workload.grow,
+                of_corpus | no_probe(": it changes the load within a run"));
     flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
                 parse_duration_ns, users.ramp_ns);
     flags.value("--session-order", "HOW", "order in which trees are played: {}", "file",
@@ -268,7 +269,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                  "response header to keep in every record, up to 256 bytes", parse_header_name,
                  request.record_headers);
     flags.value("--extra-body", "JSON", "object whose members are added to every body [none]",
-                parse_extra_body, request.extra_body, hides(mask_json));
+                parse_extra_body, request.extra_body, hides(mask_json) | of_corpus);
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
                 server.api_key, resumable | not_setting | hides(mask_key));
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]",
@@ -306,10 +307,10 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 prompts.tokenizer, not_setting);
     flags.value("--dataset", "FILE",
                 "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]",
-                prompts.dataset, not_setting);
+                prompts.dataset, not_setting | of_corpus);
     flags.value("--dataset-column", "NAME",
                 "text column of --dataset [conversations, messages, text, prompt, ..]",
-                prompts.dataset_column);
+                prompts.dataset_column, of_corpus);
     flags.value("--ids-from", "N", "first of the 4,096 token ids that --prompt ids uses", "1000",
                 parse_u32, prompts.ids_from);
     flags.value("--verify-prompts", "N",
@@ -328,15 +329,15 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--assistant", "WHOSE",
                 "answers in conversations: recorded, or live (the server's own);\n"
                 "traces without answers are live [recorded]",
-                assistant_choices, request.assistant);
+                assistant_choices, request.assistant, of_corpus);
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
-                "text,tools", parse_kept_words, request.live_keep, {}, kept_choices.words());
+                "text,tools", parse_kept_words, request.live_keep, of_corpus, kept_choices.words());
     flags.value("--length-field", "NAME", "bounds answers: {}", "auto", length_field_choices,
-                request.length_member);
+                request.length_member, of_corpus);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  request.continuous_usage);
     flags.off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
-              request.stream);
+              request.stream, of_corpus);
     flags.value("--seed", "N", "seed of prompts, --spread and load flags", "0", parse_count,
                 options.workload.plan.seed, not_setting | no_probe("; give it before --"));
 }
