@@ -14,34 +14,6 @@ namespace driftless {
 
 namespace {
 
-/// "Name: value" or "Name=value" with its value masked where the name calls for it.
-std::string mask_header(std::string_view text) {
-    const std::size_t cut = text.find_first_of(":=");
-    if (cut == text.npos && is_secret_name(text)) {  // of what is refused, too
-        return std::string(mask_text);
-    }
-    if (cut == text.npos || !is_secret_name(trim_blanks(text.substr(0, cut))) ||
-        !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
-        return std::string(text);
-    }
-    return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
-}
-
-/// A JSON object with the texts of its credentials masked. One that cannot be read is shown, so
-/// that its mistake can be found, unless it speaks of such.
-std::string mask_json(std::string_view json) {
-    std::string out(json);
-    const std::string mask = '"' + std::string(mask_text) + '"';
-    for (const SecretMember& member : secret_members(json)) {
-        for (std::size_t at = out.find(member.raw); at != std::string::npos;
-             at = out.find(member.raw, at + mask.size())) {
-            out.replace(at, member.raw.size(), mask);
-        }
-    }
-    JsonDocument document;
-    return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
-}
-
 /// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
 bool is_secret_parameter(std::string_view name) {
     constexpr std::array<std::string_view, 6> more{"sig", "signature", "code",
@@ -120,27 +92,6 @@ std::vector<std::string_view> cookie_values(std::string_view pairs) {
     return values;
 }
 
-/// "kind=openai_http,target=URL,api_key=sk-1", as GuideLLM takes a backend: the values of secret
-/// names masked, and the users of URLs.
-std::string mask_backend(std::string_view list) {
-    std::string out;
-    while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        const std::size_t equals = part.find('=');
-        const std::string_view name = part.substr(0, equals);
-        if (equals == part.npos) {
-            out += mask_url(part);
-        } else {
-            out +=
-                std::string(name) + '=' +
-                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
-        }
-        out += part.size() < list.size() ? "," : "";
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
-    }
-    return out;
-}
-
 /// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
 /// tokens of a model.
 bool is_plain(std::string_view member) {
@@ -189,38 +140,6 @@ std::size_t posted_url_at(std::string_view event) {
     return posts ? words.what : event.size();
 }
 
-std::string mask_event(std::string_view event) {
-    const std::string_view url = event.substr(posted_url_at(event));
-    std::string_view rest = event.substr(0, event.size() - url.size());
-    std::string shown;
-    for (const std::string_view secret : secrets_in_command(rest)) {
-        const auto before = static_cast<std::size_t>(secret.data() - rest.data());
-        shown += std::string(rest.substr(0, before)) + std::string(mask_text);
-        rest.remove_prefix(before + secret.size());
-    }
-    return shown + std::string(rest) + mask_url(url);
-}
-
-std::string mask_key(std::string_view key) {
-    return std::string(environment_name(key).empty() ? mask_text : key);
-}
-
-using Mask = std::string (*)(std::string_view value);
-
-/// How the values are shown that may hold a secret: of our flags, and of three of other tools, in
-/// whose spelling a command line is recorded. nullptr: all of it may be shown.
-Mask mask_of(std::string_view flag) {
-    constexpr std::pair<std::string_view, Mask> masks[] = {
-        {"--against", mask_url},  {"--api-key", mask_key},     {"--backend", mask_backend},
-        {"--base-url", mask_url}, {"--connect-to", mask_url},  {"--endpoint", mask_url},
-        {"--event", mask_event},  {"--extra-body", mask_json}, {"--header", mask_header},
-        {"--host", mask_url},     {"--metrics", mask_url},     {"--target", mask_url},
-        {"--url", mask_url}};
-    const auto* const found = std::find_if(std::begin(masks), std::end(masks),
-                                           [flag](const auto& one) { return one.first == flag; });
-    return found == std::end(masks) ? nullptr : found->second;
-}
-
 }  // namespace
 
 std::string_view environment_name(std::string_view value) {
@@ -233,9 +152,68 @@ std::string_view environment_name(std::string_view value) {
     return legal ? name : "";
 }
 
-std::string mask_refused(std::string_view flag, std::string_view value) {
-    std::string shown = mask_value(flag, value);
-    const Mask mask = mask_of(flag);
+std::string mask_key(std::string_view key) {
+    return std::string(environment_name(key).empty() ? mask_text : key);
+}
+
+std::string mask_header(std::string_view text) {
+    const std::size_t cut = text.find_first_of(":=");
+    if (cut == text.npos && is_secret_name(text)) {  // of what is refused, too
+        return std::string(mask_text);
+    }
+    if (cut == text.npos || !is_secret_name(trim_blanks(text.substr(0, cut))) ||
+        !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
+        return std::string(text);
+    }
+    return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
+}
+
+std::string mask_json(std::string_view json) {
+    std::string out(json);
+    const std::string mask = '"' + std::string(mask_text) + '"';
+    for (const SecretMember& member : secret_members(json)) {
+        for (std::size_t at = out.find(member.raw); at != std::string::npos;
+             at = out.find(member.raw, at + mask.size())) {
+            out.replace(at, member.raw.size(), mask);
+        }
+    }
+    JsonDocument document;
+    return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
+}
+
+std::string mask_backend(std::string_view list) {
+    std::string out;
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        const std::size_t equals = part.find('=');
+        const std::string_view name = part.substr(0, equals);
+        if (equals == part.npos) {
+            out += mask_url(part);
+        } else {
+            out +=
+                std::string(name) + '=' +
+                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
+        }
+        out += part.size() < list.size() ? "," : "";
+        list.remove_prefix(std::min(part.size() + 1, list.size()));
+    }
+    return out;
+}
+
+std::string mask_event(std::string_view event) {
+    const std::string_view url = event.substr(posted_url_at(event));
+    std::string_view rest = event.substr(0, event.size() - url.size());
+    std::string shown;
+    for (const std::string_view secret : secrets_in_command(rest)) {
+        const auto before = static_cast<std::size_t>(secret.data() - rest.data());
+        shown += std::string(rest.substr(0, before)) + std::string(mask_text);
+        rest.remove_prefix(before + secret.size());
+    }
+    return shown + std::string(rest) + mask_url(url);
+}
+
+std::string mask_refused(Mask mask, std::string_view value) {
+    std::string shown = mask_value(mask, value);
     if (mask != mask_event && mask != mask_url && value.find("://") == value.npos) {
         return shown;
     }
@@ -249,13 +227,8 @@ std::string mask_refused(std::string_view flag, std::string_view value) {
     return query == shown.npos ? shown : shown.substr(0, query + 1) + std::string(mask_text);
 }
 
-std::string mask_value(std::string_view flag, std::string_view value) {
-    const Mask mask = mask_of(flag);
+std::string mask_value(Mask mask, std::string_view value) {
     return mask != nullptr ? mask(value) : std::string(value);
-}
-
-bool may_hold_secret(std::string_view flag) {
-    return mask_of(flag) != nullptr;
 }
 
 bool is_authorization(std::string_view header_name) {
@@ -366,27 +339,6 @@ std::size_t assigned_secret_at(std::string_view argument) {
                c == '_';
     });
     return is_variable && is_secret_name(name) ? equals + 1 : 0;
-}
-
-std::vector<std::string> mask_command(const std::vector<std::string>& arguments) {
-    std::vector<std::string> masked;
-    std::string_view flag;  // the flag whose value the next argument is
-    for (const std::string& argument : arguments) {
-        const std::size_t equals = argument.find('=');
-        if (argument.starts_with("--") && equals != argument.npos) {
-            const std::string_view name = std::string_view(argument).substr(0, equals);
-            const std::string_view value = std::string_view(argument).substr(equals + 1);
-            masked.push_back(std::string(name) + "=" + mask_value(name, value));
-            flag = {};
-        } else if (const std::size_t at = assigned_secret_at(argument); at > 0) {
-            masked.push_back(argument.substr(0, at) + std::string(mask_text));
-            flag = {};
-        } else {
-            masked.push_back(mask_value(flag, argument));
-            flag = argument;
-        }
-    }
-    return masked;
 }
 
 std::vector<SecretMember> secret_members(std::string_view json) {

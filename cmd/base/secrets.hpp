@@ -52,24 +52,30 @@ std::vector<std::string_view> secrets_in_command(std::string_view command);
 /// with secret names are masked.
 std::string mask_members(std::string_view text);
 
-/// Whether a part of a value of the flag may not be shown.
-bool may_hold_secret(std::string_view flag);
+/// How a value is shown that may hold a secret; nullptr: all of it.
+using Mask = std::string (*)(std::string_view value);
+/// All of it, but for a reference to the environment.
+std::string mask_key(std::string_view key);
+/// "Name: value" or "Name=value": the value, where the name calls for it.
+std::string mask_header(std::string_view text);
+/// A JSON object: the texts of its credentials. One that cannot be read is shown, so that its
+/// mistake can be found, unless it speaks of such.
+std::string mask_json(std::string_view json);
+/// "+T ACTION WHAT": in a command, and in a URL that it posts to.
+std::string mask_event(std::string_view event);
+/// "kind=openai_http,target=URL,api_key=KEY", as GuideLLM takes a backend.
+std::string mask_backend(std::string_view list);
 
-/// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
-std::string mask_value(std::string_view flag, std::string_view value);
+/// The value as it may be shown.
+std::string mask_value(Mask mask, std::string_view value);
 
-/// The same of a value that was refused, so that nobody knows where in it a password stands: of
+/// Of a value that was refused, so that nobody knows where in it a password stands: of
 /// URLs, all before the last "@", and all of a query.
-std::string mask_refused(std::string_view flag, std::string_view value);
+std::string mask_refused(Mask mask, std::string_view value);
 
 /// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a
 /// command: where its value begins; else 0.
 std::size_t assigned_secret_at(std::string_view argument);
-
-/// A command line as it may be recorded: `arguments` with the secrets in the values of flags
-/// masked, whether written as `--flag value` or `--flag=value`, and those that a shell would
-/// assign.
-std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
 
 /// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what
 /// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what

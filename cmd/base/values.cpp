@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <system_error>
@@ -34,9 +35,6 @@ constexpr std::array<Unit, 6> units{{{"ns", 1},
                                      {"m", 60'000'000'000},
                                      {"h", 3'600'000'000'000}}};
 
-Error invalid(const char* why) {
-    return {ErrorCode::invalid, 0, why};
-}
 Error out_of_range(const char* why) {
     return {ErrorCode::out_of_range, 0, why};
 }
@@ -116,6 +114,11 @@ Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
 }  // namespace
 
 /// "1h30m" is read part by part; each part must have a unit, and a smaller one than that before it.
+std::optional<double> read_decimal(std::string_view text) {
+    const auto value = read_number<double>(text, std::chars_format::fixed);
+    return value && std::isfinite(*value) && !text.starts_with('-') ? value : std::nullopt;
+}
+
 Result<std::int64_t> parse_duration_ns(std::string_view text) {
     constexpr std::size_t parts_max = units.size();
     std::int64_t sum = 0;

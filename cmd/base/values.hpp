@@ -5,16 +5,49 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include "proto/core/errors.hpp"
 
 namespace driftless {
+
+/// Of a value that is refused: what is wrong, and the remedy.
+constexpr Error invalid(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+/// The number that the whole of a text is; nothing where it is none.
+template <typename Number>
+std::optional<Number> read_number(
+    std::string_view text, [[maybe_unused]] std::chars_format format = std::chars_format::general) {
+    Number value{};
+    const char* const end = text.data() + text.size();
+    std::from_chars_result read{};
+    if constexpr (std::is_floating_point_v<Number>) {
+        read = std::from_chars(text.data(), end, value, format);
+    } else {
+        read = std::from_chars(text.data(), end, value);
+    }
+    return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
+}
+/// The same of a plain decimal number from 0 on.
+std::optional<double> read_decimal(std::string_view text);
+
+/// The value, if there is one from `least` to `most`; else an error that says `why`.
+template <typename T>
+Result<T> within(const Result<T>& value, std::type_identity_t<T> least,
+                 std::type_identity_t<T> most, const char* why) {
+    return value && value.value() >= least && value.value() <= most ? value : invalid(why);
+}
 
 /// "90", "1.5s", "10m", "250ms", "5us", "80ns", "2h": nanoseconds, exactly as the decimal says; a
 /// bare number is seconds. Never negative. Errors: invalid; out_of_range above 100 years or for
@@ -74,7 +107,7 @@ class Choices {
                 return choice.value;
             }
         }
-        return Error{ErrorCode::invalid, 0, remedy_.data()};
+        return invalid(remedy_.data());
     }
 
     /// The first word of the value; empty: it has none.

@@ -28,7 +28,7 @@ void add_target(const Url& url, const std::string& api_path, ReplayOptions& opti
 std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     const Result<Url> url = parse_url(text);
     if (!url) {
-        return "--endpoint \"" + mask_refused("--endpoint", text) + "\" " + url.error().doing;
+        return "--endpoint \"" + mask_refused(mask_url, text) + "\" " + url.error().doing;
     }
     const std::string api_path = path_of(*options.request.dialect, options.request.stream);
     const std::string& path = url.value().path;
@@ -64,7 +64,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         const std::string host = literal ? "[" + server.host + "]" : server.host;
         const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
         if (!url) {
-            return "--host \"" + mask_refused("--host", server.host) + "\" " + url.error().doing;
+            return "--host \"" + mask_refused(mask_url, server.host) + "\" " + url.error().doing;
         }
         add_target(url.value(), api_path, options);
     }
@@ -174,23 +174,19 @@ std::string complete_speed(ReplayOptions& options) {
 }
 
 std::string dataset_contradiction(const ReplayOptions& options) {
-    if (options.prompts.dataset.empty()) {
-        return options.prompts.dataset_column.empty()
-                   ? ""
-                   : "--dataset-column needs --dataset; give both";
-    }
-    if (options.prompts.tokenizer.empty()) {
-        return "--dataset needs the model's --tokenizer, to cut text to exact numbers of tokens; "
-               "give both";
-    }
-    if (options.request.prompt == PromptKind::ids) {
-        return "--dataset gives text, but --prompt ids sends no text; remove one";
-    }
-    if (options.workload.load.share != Sharing::none) {
-        return "--share builds prompts from shared words, --dataset gives each row its own text; "
-               "remove one";
-    }
-    return "";
+    const PromptFlags& prompts = options.prompts;
+    const bool given = !prompts.dataset.empty();
+    return first_that_holds({
+        {!given && !prompts.dataset_column.empty(), "--dataset-column needs --dataset; give both"},
+        {given && prompts.tokenizer.empty(),
+         "--dataset needs the model's --tokenizer, to cut text to exact numbers of tokens; give "
+         "both"},
+        {given && options.request.prompt == PromptKind::ids,
+         "--dataset gives text, but --prompt ids sends no text; remove one"},
+        {given && options.workload.load.share != Sharing::none,
+         "--share builds prompts from shared words, --dataset gives each row its own text; remove "
+         "one"},
+    });
 }
 
 std::string compressed_records(const ReplayOptions& options) {
@@ -216,164 +212,131 @@ std::string goodput_contradiction(const ReplayOptions& options) {
 }
 
 std::string growth_contradiction(const ReplayOptions& options) {
-    if (options.rules.required && options.rules.typed.empty()) {
-        return "--require-rules needs rules to hold; add --rules NAME, or remove it";
-    }
-    if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
-        return "--stop-when needs periods, but --period none disables them; remove one";
-    }
-    if (options.workload.grow && options.results.period_ns == 0) {
-        return "--grow needs periods, but --period none disables them; remove one";
-    }
-    if (options.workload.grow && !options.request.stream) {
-        return "--grow needs first tokens, but --no-stream has none; remove one";
-    }
-    return "";
+    const bool has_periods = options.results.period_ns > 0;
+    const bool grows = options.workload.grow.has_value();
+    return first_that_holds({
+        {options.rules.required && options.rules.typed.empty(),
+         "--require-rules needs rules to hold; add --rules NAME, or remove it"},
+        {!options.results.stop_when.empty() && !has_periods,
+         "--stop-when needs periods, but --period none disables them; remove one"},
+        {grows && !has_periods,
+         "--grow needs periods, but --period none disables them; remove one"},
+        {grows && !options.request.stream,
+         "--grow needs first tokens, but --no-stream has none; remove one"},
+    });
 }
 
 /// Flags of what stands in requests, and of what is counted and named in the results.
 std::string request_contradiction(const ReplayOptions& options) {
-    if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
-        return std::string("--length-field cannot be used with --api ") +
-               options.request.dialect->name + ", which has only one name for it; remove it";
+    const RequestFlags& request = options.request;
+    return first_that_holds({
+        {!request.length_member.empty() && !request.dialect->has_two_length_names,
+         std::string("--length-field cannot be used with --api ") + request.dialect->name +
+             ", which has only one name for it; remove it"},
+        {request.traceparent && has_header(request, "traceparent"),
+         "--traceparent and --header traceparent cannot be combined; remove one"},
+        {!request.stream && request.continuous_usage,
+         "--continuous-usage counts chunks, but --no-stream has none; remove one"},
+        {true, repeated_label(options.results.labels)},
+        {true, goodput_contradiction(options)},
+    });
+}
+
+/// A body that is saved must hold no key.
+std::string saved_secret(const ReplayOptions& options) {
+    if (options.prompts.save_prompts.empty()) {
+        return "";
     }
-    if (options.request.traceparent && has_header(options.request, "traceparent")) {
-        return "--traceparent and --header traceparent cannot be combined; remove one";
-    }
-    if (!options.request.stream && options.request.continuous_usage) {
-        return "--continuous-usage counts chunks, but --no-stream has none; remove one";
-    }
-    if (std::string why = repeated_label(options.results.labels); !why.empty()) {
-        return why;
-    }
-    return goodput_contradiction(options);
+    const std::vector<SecretMember> secrets = secret_members(options.request.extra_body);
+    return secrets.empty()
+               ? ""
+               : "--save-prompts writes whole bodies, and --extra-body has the key \"" +
+                     secrets.front().name + "\"; give the key with --api-key or --header instead";
+}
+
+/// Flags of probes, which are not sent.
+std::string probe_contradiction(const ReplayOptions& options) {
+    const ServerFlags& server = options.server;
+    const RequestFlags& request = options.request;
+    const std::string forbids = options.dry_run ? "--dry-run" : "--no-preflight";
+    const bool probes = server.preflight && !options.dry_run;
+    return first_that_holds({
+        {!server.preflight && request.model.empty() && !options.dry_run &&
+             request.dialect->names_model,
+         "--no-preflight requires --model; name the model"},
+        {server.verify_prompts > 0 && !probes,
+         "--verify-prompts asks the server, but " + forbids + " forbids it; remove one"},
+        {server.reset_cache && !(probes && server.warm_probe),
+         "--reset-cache is checked with probes, but " + (probes ? "--no-warm-probe" : forbids) +
+             " forbids them; remove one"},
+    });
+}
+
+/// Once the targets are known.
+std::string sticky_contradiction(const ReplayOptions& options) {
+    const bool spreads =
+        options.sending.balance == Balance::turn && options.server.targets.size() > 1;
+    return options.sending.connection == ConnectionRule::sticky && spreads
+               ? "--connection sticky keeps a session on one connection, but --balance turn sends "
+                 "its rows to all URLs; use --balance session"
+               : "";
 }
 
 std::string contradiction(const ReplayOptions& options) {
-    if (options.workload.files.paths.empty()) {
-        return "no trace is given; name a file, a directory or -";
-    }
-    if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
-        return std::string("--prompt ids cannot be used with --api ") +
-               options.request.dialect->name + "; use --api openai-completions";
-    }
-    if (const std::string why = flat_agents_refusal(options.workload.files.flat_agents,
-                                                    options.workload.files.sessions);
-        !why.empty()) {
-        return why;
-    }
-    if (const std::string why = dataset_contradiction(options); !why.empty()) {
-        return why;
-    }
-    if (const std::string why = compressed_records(options); !why.empty()) {
-        return why;
-    }
-    if (const std::string why = extra_body_contradiction(options.request); !why.empty()) {
-        return why;
-    }
-    if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
-        options.request.dialect->names_model) {
-        return "--no-preflight requires --model; name the model";
-    }
-    if (options.server.verify_prompts > 0 && (!options.server.preflight || options.dry_run)) {
-        return std::string("--verify-prompts asks the server, but ") +
-               (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it; remove one";
-    }
-    if (options.server.reset_cache &&
-        (!options.server.preflight || !options.server.warm_probe || options.dry_run)) {
-        return std::string("--reset-cache is checked with probes, but ") +
-               (options.dry_run            ? "--dry-run"
-                : options.server.preflight ? "--no-warm-probe"
-                                           : "--no-preflight") +
-               " forbids them; remove one";
-    }
-    if (!options.request.dialect->has_routing_headers &&
-        (!options.request.routing_strategy.empty() || !options.request.user.empty())) {
-        return "--routing-strategy and --user are only for AIBrix; use --api aibrix, or --header";
-    }
-    if (!options.prompts.save_prompts.empty()) {
-        const std::vector<SecretMember> secrets = secret_members(options.request.extra_body);
-        if (!secrets.empty()) {
-            return "--save-prompts writes whole bodies, and --extra-body has the key \"" +
-                   secrets.front().name + "\"; give the key with --api-key or --header instead";
-        }
-    }
-    if (const std::string why = request_contradiction(options); !why.empty()) {
-        return why;
-    }
-    if (const std::string why = growth_contradiction(options); !why.empty()) {
-        return why;
-    }
-    if (!options.server.preflight && options.server.wait_ready_ns) {
-        return "--wait-ready probes the server, but --no-preflight forbids it; remove one";
-    }
-    if (const std::string why = host_contradiction(options); !why.empty()) {
-        return why;
-    }
-    if (options.workload.plan.start_ns && options.workload.plan.end_ns &&
-        *options.workload.plan.end_ns <= *options.workload.plan.start_ns) {
-        return "--end must be later than --start";
-    }
-    return "";
+    const WorkloadFlags& workload = options.workload;
+    const RequestFlags& request = options.request;
+    return first_that_holds({
+        {workload.files.paths.empty(), "no trace is given; name a file, a directory or -"},
+        {request.prompt == PromptKind::ids && !request.dialect->takes_ids,
+         std::string("--prompt ids cannot be used with --api ") + request.dialect->name +
+             "; use --api openai-completions"},
+        {true, flat_agents_refusal(workload.files.flat_agents, workload.files.sessions)},
+        {true, dataset_contradiction(options)},
+        {true, compressed_records(options)},
+        {true, extra_body_contradiction(request)},
+        {true, probe_contradiction(options)},
+        {!request.dialect->has_routing_headers &&
+             (!request.routing_strategy.empty() || !request.user.empty()),
+         "--routing-strategy and --user are only for AIBrix; use --api aibrix, or --header"},
+        {true, saved_secret(options)},
+        {true, request_contradiction(options)},
+        {true, growth_contradiction(options)},
+        {!options.server.preflight && options.server.wait_ready_ns.has_value(),
+         "--wait-ready probes the server, but --no-preflight forbids it; remove one"},
+        {true, host_contradiction(options)},
+        {workload.plan.start_ns && workload.plan.end_ns &&
+             *workload.plan.end_ns <= *workload.plan.start_ns,
+         "--end must be later than --start"},
+    });
 }
 
 }  // namespace
 
+std::string first_that_holds(std::initializer_list<Check> checks) {
+    const auto* const found = std::find_if(checks.begin(), checks.end(), [](const Check& check) {
+        return check.holds && !check.why.empty();
+    });
+    return found == checks.end() ? "" : found->why;
+}
+
 std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
                      ReplayOptions& options) {
-    std::string why = describe_api(options.request.dialect, options.request.template_file,
-                                   options.request.described);
-    if (why.empty()) {
-        why = complete_events(options.events);
-    }
-    if (why.empty()) {
-        why = complete_metrics(options.metrics);
-    }
-    if (why.empty()) {
-        why = complete_sessions(options.workload, options.request.output);
-    }
-    if (why.empty()) {
-        why = complete_rates(options.workload);
-    }
-    if (why.empty()) {
-        why = contradiction(options);
-    }
-    if (why.empty()) {
-        why = complete_speed(options);
-    }
-    if (why.empty()) {
-        why = complete_targets(server, options);
-    }
-    if (why.empty()) {
-        why = dual_contradiction(server, options);
-    }
-    if (why.empty()) {
-        why = tls_contradiction(options);
-    }
-    if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
-        options.sending.balance == Balance::turn && options.server.targets.size() > 1) {
-        why =
-            "--connection sticky keeps a session on one connection, but --balance turn sends its "
-            "rows to all URLs; use --balance session";
-    }
-    if (why.empty()) {
-        why = complete_model(options);
-    }
-    if (why.empty()) {
-        why = complete_row_headers(options);
-    }
-    if (why.empty()) {
-        why = complete_extra_body(options);
-    }
-    if (why.empty()) {
-        why = complete_key(server.api_key, api_key_from_environment, options.request);
-    }
-    if (why.empty()) {
-        why = complete_headers(options);
-    }
-    if (why.empty()) {
-        why = complete_record_headers(options);
-    }
+    std::string why;
+    const auto is_well = [&why](std::string said) {
+        why = std::move(said);
+        return why.empty();
+    };
+    (void)(is_well(describe_api(options.request.dialect, options.request.template_file,
+                                options.request.described)) &&
+           is_well(complete_events(options.events)) && is_well(complete_metrics(options.metrics)) &&
+           is_well(complete_sessions(options.workload, options.request.output)) &&
+           is_well(complete_rates(options.workload)) && is_well(contradiction(options)) &&
+           is_well(complete_speed(options)) && is_well(complete_targets(server, options)) &&
+           is_well(dual_contradiction(server, options)) && is_well(tls_contradiction(options)) &&
+           is_well(sticky_contradiction(options)) && is_well(complete_model(options)) &&
+           is_well(complete_row_headers(options)) && is_well(complete_extra_body(options)) &&
+           is_well(complete_key(server.api_key, api_key_from_environment, options.request)) &&
+           is_well(complete_headers(options)) && is_well(complete_record_headers(options)));
     return why;
 }
 
@@ -401,24 +364,21 @@ std::string loop_flag(const ReplayOptions& options) {
 }
 
 std::string other_contradiction(const ReplayOptions& options) {
-    if (options.server.connect_to) {
-        return "--connect-to would connect both servers to the same address; put the address into "
-               "--url or --against instead";
-    }
-    if (options.sending.connection == ConnectionRule::sticky) {
-        return "--connection sticky gives each session one connection, but --against needs two; "
-               "remove one of the flags";
-    }
-    if (!options.prompts.save_prompts.empty()) {
-        return "--save-prompts saves one body per row, but --against makes two; save them without "
-               "--against";
-    }
-    if (!options.request.against_model.empty() &&
-        options.request.model.find('{') != std::string::npos) {
-        return "--model with a column already names each row's model for both servers; remove "
-               "--against-model";
-    }
-    return "";
+    return first_that_holds({
+        {options.server.connect_to.has_value(),
+         "--connect-to would connect both servers to the same address; put the address into --url "
+         "or --against instead"},
+        {options.sending.connection == ConnectionRule::sticky,
+         "--connection sticky gives each session one connection, but --against needs two; remove "
+         "one of the flags"},
+        {!options.prompts.save_prompts.empty(),
+         "--save-prompts saves one body per row, but --against makes two; save them without "
+         "--against"},
+        {!options.request.against_model.empty() &&
+             options.request.model.find('{') != std::string::npos,
+         "--model with a column already names each row's model for both servers; remove "
+         "--against-model"},
+    });
 }
 
 }  // namespace
@@ -463,13 +423,13 @@ std::string tls_without_https(const ReplayOptions& options) {
 }  // namespace
 
 std::string tls_contradiction(const ReplayOptions& options) {
-    if (!options.server.tls.key_file.empty() && options.server.tls.cert_file.empty()) {
-        return "--key needs --cert; give the client certificate as well";
-    }
-    if (!options.server.tls.verify && !options.server.tls.ca_file.empty()) {
-        return "--insecure and --ca cannot be combined; remove one";
-    }
-    return tls_without_https(options);
+    const TlsClientOptions& tls = options.server.tls;
+    return first_that_holds({
+        {!tls.key_file.empty() && tls.cert_file.empty(),
+         "--key needs --cert; give the client certificate as well"},
+        {!tls.verify && !tls.ca_file.empty(), "--insecure and --ca cannot be combined; remove one"},
+        {true, tls_without_https(options)},
+    });
 }
 
 namespace {
@@ -542,19 +502,18 @@ std::string engines_refusal(const ReplayOptions& options) {
 }  // namespace
 
 std::string host_contradiction(const ReplayOptions& options) {
-    if (options.calibration.require_certified && options.calibration.source == "none") {
-        return "--require-certified and --calibration none cannot be combined; remove one";
-    }
-    if (options.host.warm_sends && options.host.wait == WaitPolicy::sleep) {
-        return "--warm-send needs an engine that spins; use --wait hybrid, not sleep";
-    }
-    if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
-        return "--realtime with --wait spin loses 5 % of the time; use --wait hybrid";
-    }
-    if (options.host.realtime && options.host.scheduling) {
-        return "--realtime and --scheduling cannot be combined; remove one";
-    }
-    return engines_refusal(options);
+    const HostFlags& host = options.host;
+    return first_that_holds({
+        {options.calibration.require_certified && options.calibration.source == "none",
+         "--require-certified and --calibration none cannot be combined; remove one"},
+        {host.warm_sends && host.wait == WaitPolicy::sleep,
+         "--warm-send needs an engine that spins; use --wait hybrid, not sleep"},
+        {host.realtime && host.wait == WaitPolicy::spin,
+         "--realtime with --wait spin loses 5 % of the time; use --wait hybrid"},
+        {host.realtime && host.scheduling.has_value(),
+         "--realtime and --scheduling cannot be combined; remove one"},
+        {true, engines_refusal(options)},
+    });
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,14 @@ struct TypedServer {
     std::uint32_t port = 0;
     std::string api_key;  ///< empty: not typed
 };
+
+/// What is said about flags that stand together, where that holds; empty: they may.
+struct Check {
+    bool holds;
+    std::string why;
+};
+/// What the first of them says, in their order; empty: nothing is wrong.
+std::string first_that_holds(std::initializer_list<Check> checks);
 
 /// Fills in what follows from several flags (targets, headers, speed) and looks for contradictions.
 /// Returns one line that says what is wrong and what to do, or the empty text.

@@ -52,7 +52,7 @@ std::string read_point(std::string_view line, const std::vector<Point>& before, 
     const std::size_t comma = line.find(',');
     const Result<std::int64_t> at = parse_duration_ns(trim_blanks(line.substr(0, comma)));
     const Result<double> rate = comma == line.npos
-                                    ? Result<double>(Error{ErrorCode::invalid, 0, ""})
+                                    ? Result<double>(invalid(""))
                                     : parse_rate_or_zero(trim_blanks(line.substr(comma + 1)));
     if (!at || !rate) {
         return "is not SECONDS,RATE; write lines such as 60,12.5";
@@ -121,23 +121,21 @@ std::string rate_flag(const RateFlags& flags, std::string& refusal) {
 
 /// What goes on beside a rate, and cannot.
 std::string rate_contradiction(const WorkloadFlags& workload, const std::string& flag) {
-    const ArrivalLaw law = workload.rates.arrivals.value_or(TypedArrivals()).law;
-    if (workload.user_count.most > 0) {
-        return flag +
-               " sets when sessions begin, but with --users a session begins when another has "
-               "ended; remove one; --sessions closed without --users follows the rate";
-    }
-    if (workload.rates.rate && workload.rates.rate->infinite && workload.rates.arrivals) {
-        return "--rate inf sends all rows at time 0, so --arrivals has no gaps to draw; remove one";
-    }
-    if (workload.files.sessions == Sessions::recorded && workload.speed_text != "1") {
-        return "--speed changes recorded instants, but " + flag +
-               " replaces them; remove --speed, or give another rate";
-    }
-    if (workload.plan.spread && law != ArrivalLaw::recorded) {
-        return "--spread changes recorded instants, but " + flag + " replaces them; remove one";
-    }
-    return "";
+    const RateFlags& rates = workload.rates;
+    const bool draws = rates.arrivals.value_or(TypedArrivals()).law != ArrivalLaw::recorded;
+    return first_that_holds({
+        {workload.user_count.most > 0,
+         flag +
+             " sets when sessions begin, but with --users a session begins when another has ended; "
+             "remove one; --sessions closed without --users follows the rate"},
+        {rates.rate && rates.rate->infinite && rates.arrivals,
+         "--rate inf sends all rows at time 0, so --arrivals has no gaps to draw; remove one"},
+        {workload.files.sessions == Sessions::recorded && workload.speed_text != "1",
+         "--speed changes recorded instants, but " + flag +
+             " replaces them; remove --speed, or give another rate"},
+        {workload.plan.spread && draws,
+         "--spread changes recorded instants, but " + flag + " replaces them; remove one"},
+    });
 }
 
 }  // namespace
@@ -214,14 +212,14 @@ std::string complete_rates(WorkloadFlags& workload) {
 namespace {
 
 std::string gap_contradiction(const WorkloadFlags& workload) {
-    if (workload.gap == GapRule::none && workload.gap_cap_ns) {
-        return "--gap none leaves no gaps for --gap-cap to shorten; remove one";
-    }
-    if ((!workload.gap && !workload.gap_cap_ns) || workload.files.sessions == Sessions::closed) {
-        return "";
-    }
-    return std::string(workload.gap ? "--gap" : "--gap-cap") +
-           " applies to turns that wait for answers, but no row waits; add --sessions closed";
+    const bool waits = workload.files.sessions == Sessions::closed;
+    return first_that_holds({
+        {workload.gap == GapRule::none && workload.gap_cap_ns,
+         "--gap none leaves no gaps for --gap-cap to shorten; remove one"},
+        {!waits && (workload.gap || workload.gap_cap_ns),
+         std::string(workload.gap ? "--gap" : "--gap-cap") +
+             " applies to turns that wait for answers, but no row waits; add --sessions closed"},
+    });
 }
 
 /// The first flag that shapes users, or of those about whole sessions; nullptr where none is given.
@@ -259,21 +257,19 @@ const char* flag_of_users(const WorkloadFlags& workload, bool of_sessions) {
 /// What is sent before the measurement.
 std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule output) {
     const StartRules& start = workload.users.start;
-    if (!start.is_inside() && (start.by_turns || start.prime_one_token)) {
-        return std::string(start.by_turns ? "--start-by" : "--prime") +
-               " applies to trees that begin inside their recordings; add --start-within A:B";
-    }
-    if (start.warms_up() && workload.users.ramp_ns > 0) {
-        return std::string(start.is_inside() ? "--start-within" : "--warmup-requests") +
-               " starts the measurement for all users at once, but --user-ramp spreads the starts; "
-               "remove one";
-    }
-    const bool one_token = start.warmup_requests > 0 || start.prime_one_token;
-    if (one_token && output == OutputRule::free) {
-        return std::string(start.warmup_requests > 0 ? "--warmup-requests" : "--prime one-token") +
-               " asks for one token, but --output free asks for no length; remove one";
-    }
-    return "";
+    const bool has_requests = start.warmup_requests > 0;
+    return first_that_holds({
+        {!start.is_inside() && (start.by_turns || start.prime_one_token),
+         std::string(start.by_turns ? "--start-by" : "--prime") +
+             " applies to trees that begin inside their recordings; add --start-within A:B"},
+        {start.warms_up() && workload.users.ramp_ns > 0,
+         std::string(start.is_inside() ? "--start-within" : "--warmup-requests") +
+             " starts the measurement for all users at once, but --user-ramp spreads the starts; "
+             "remove one"},
+        {(has_requests || start.prime_one_token) && output == OutputRule::free,
+         std::string(has_requests ? "--warmup-requests" : "--prime one-token") +
+             " asks for one token, but --output free asks for no length; remove one"},
+    });
 }
 
 /// Users that are added while the run goes on.
@@ -305,26 +301,24 @@ const char* flag_of_trees(const WorkloadFlags& workload) {
 
 /// Single rows are kept open: there is no other time than that of their ends.
 std::string loop_contradiction(const WorkloadFlags& workload) {
-    if (const char* const flag = flag_of_trees(workload); flag != nullptr) {
-        return std::string(flag) +
-               " applies to sessions, but --concurrency sends single rows; remove one, or keep N "
-               "sessions live with --users N";
-    }
-    if (workload.plan.duration_ns) {
-        return "--duration selects rows by known instants, but --concurrency sends a row when "
-               "another has ended; use --for T instead";
-    }
-    if (workload.plan.spread || workload.speed_text != "1") {
-        return std::string(workload.plan.spread ? "--spread" : "--speed") +
-               " changes recorded instants, but --concurrency sends a row when another has ended; "
-               "remove one";
-    }
+    const char* const flag = flag_of_trees(workload);
     const RateFlags& rates = workload.rates;
-    if (rates.rate || rates.ramp || !rates.shape_file.empty() || rates.arrivals) {
-        return "--concurrency sends a row when another has ended, not at a rate; remove one, or "
-               "cap the rate with --max-inflight N";
-    }
-    return "";
+    return first_that_holds({
+        {flag != nullptr,
+         std::string(flag != nullptr ? flag : "") +
+             " applies to sessions, but --concurrency sends single rows; remove one, or keep N "
+             "sessions live with --users N"},
+        {workload.plan.duration_ns.has_value(),
+         "--duration selects rows by known instants, but --concurrency sends a row when another "
+         "has ended; use --for T instead"},
+        {workload.plan.spread || workload.speed_text != "1",
+         std::string(workload.plan.spread ? "--spread" : "--speed") +
+             " changes recorded instants, but --concurrency sends a row when another has ended; "
+             "remove one"},
+        {rates.rate || rates.ramp || !rates.shape_file.empty() || rates.arrivals,
+         "--concurrency sends a row when another has ended, not at a rate; remove one, or cap the "
+         "rate with --max-inflight N"},
+    });
 }
 
 /// Users play closed sessions; what shapes them is nothing without them.
@@ -344,19 +338,19 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
                    ? ""
                    : std::string(flag) + " applies to users; add --users N (or --concurrency N)";
     }
-    if (workload.files.sessions == Sessions::open) {
-        return "--users replays closed sessions, but --sessions open does not wait for answers; "
-               "remove one";
-    }
-    if (users.recycle && !users.for_ns) {
-        return "--recycle repeats the trace without end; add --for T to end the run";
-    }
-    if (users.shares_system && !users.recycle) {
-        return "--recycle-share applies to passes, but the trace is replayed only once; add "
-               "--recycle";
-    }
-    if (users.for_ns && users.ramp_ns >= *users.for_ns) {
-        return "--user-ramp is not shorter than --for; shorten it";
+    std::string why = first_that_holds({
+        {workload.files.sessions == Sessions::open,
+         "--users replays closed sessions, but --sessions open does not wait for answers; remove "
+         "one"},
+        {users.recycle && !users.for_ns,
+         "--recycle repeats the trace without end; add --for T to end the run"},
+        {users.shares_system && !users.recycle,
+         "--recycle-share applies to passes, but the trace is replayed only once; add --recycle"},
+        {users.for_ns && users.ramp_ns >= *users.for_ns,
+         "--user-ramp is not shorter than --for; shorten it"},
+    });
+    if (!why.empty()) {
+        return why;
     }
     if (workload.on_failure) {
         users.failures.rule = workload.on_failure->rule;

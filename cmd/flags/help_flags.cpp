@@ -64,6 +64,18 @@ bool Flag::takes_file() const {
     });
 }
 
+const Flag& FlagTable::named(std::string_view name) const {
+    static const Flag none;
+    for (const std::vector<Flag>* const list : {&flags, &hidden}) {
+        for (const Flag& flag : *list) {
+            if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) {
+                return flag;
+            }
+        }
+    }
+    return none;
+}
+
 std::vector<std::string> names_of(const std::vector<Flag>& flags) {
     std::vector<std::string> names;
     for (const Flag& flag : flags) {
@@ -74,7 +86,7 @@ std::vector<std::string> names_of(const std::vector<Flag>& flags) {
 
 Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
                std::string group) {
-    Flag flag{std::move(names), std::move(unit), std::move(help), {}, std::move(group), {}};
+    Flag flag{std::move(names), std::move(unit), std::move(help), {}, std::move(group), {}, {}};
     const std::size_t open = flag.help.rfind(" [");
     if (open != flag.help.npos && flag.help.ends_with(']')) {
         flag.standard = flag.help.substr(open + 2, flag.help.size() - open - 3);

@@ -8,9 +8,50 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/secrets.hpp"
+
 namespace driftless {
 
-/// A flag that the help shows, or an argument without a flag.
+/// What a flag of replay is beside its value. All that walks the flags goes by it (settings.hpp).
+struct FlagTraits {
+    unsigned set = 0;                    ///< of those below
+    Mask mask = nullptr;                 ///< of its value
+    const char* not_in_probe = nullptr;  ///< why it is no flag of a probe of `find`
+
+    constexpr bool has(FlagTraits one_of) const { return (set & one_of.set) != 0; }
+    constexpr FlagTraits operator|(FlagTraits other) const {
+        return {set | other.set, mask == nullptr ? other.mask : mask,
+                not_in_probe == nullptr ? other.not_in_probe : not_in_probe};
+    }
+};
+/// Holds for one run alone: never kept, so never compared.
+inline constexpr FlagTraits of_one_run{1};
+/// Of files that a run writes at its end: kept for `--resume` alone, and may be given with it.
+inline constexpr FlagTraits of_its_end{2};
+/// May be given with `--resume`.
+inline constexpr FlagTraits resumable{4};
+/// Says, with its like, where the server is.
+inline constexpr FlagTraits names_server{8};
+/// Compared elsewhere (compare_runs.cpp: server, model, work), or of no meaning for a comparison
+/// (the client's host, shards).
+inline constexpr FlagTraits not_setting{16};
+/// How the client watches and uses its host: shards may differ in it.
+inline constexpr FlagTraits watching{32};
+/// A sweep gives it to its cells, or none may have it.
+inline constexpr FlagTraits of_sweep{64};
+/// Takes up the flags of a run or a file, or belongs to one that does.
+inline constexpr FlagTraits of_again{128};
+/// What rows are made of: equal among the runs of a table.
+inline constexpr FlagTraits of_corpus{256};
+constexpr FlagTraits hides(Mask mask) {
+    return {0, mask};
+}
+/// `why` follows "cannot be used in a probe".
+constexpr FlagTraits no_probe(const char* why) {
+    return {0, nullptr, why};
+}
+
+/// A flag, or an argument without a flag.
 struct Flag {
     std::vector<std::string> names;    ///< "-o", "--out"; of an argument its name alone, "TRACE"
     std::string unit;                  ///< of its value, "URL"; empty: it has none
@@ -18,7 +59,9 @@ struct Flag {
     std::string standard;              ///< its default, as the help tells it; empty: none is told
     std::string group;                 ///< heading in the help
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
+    FlagTraits traits;
 
+    /// Its unit says that the value is a path, or one of a few words.
     bool takes_file() const;
     bool is_repeatable() const { return help.ends_with("; repeatable"); }
 };
@@ -29,7 +72,11 @@ struct FlagTable {
     std::string description;
     std::vector<Flag> arguments;
     std::vector<Flag> flags;
-    std::string footer;  ///< what the help says behind the flags
+    std::string footer;          ///< what the help says behind the flags
+    std::vector<Flag> hidden{};  ///< they work, and no help shows them
+
+    /// The flag of that name; nothing holds for one that is not here.
+    const Flag& named(std::string_view name) const;
 };
 
 /// All names of all flags.

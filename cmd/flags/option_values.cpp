@@ -24,7 +24,7 @@ Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
         parse_positive_duration_ns(colon == part.npos ? part : part.substr(colon + 1));
     const bool all = colon == part.npos;
     if (!limit || !(all || name == "sent" || name == "read" || name == "error")) {
-        return Error{ErrorCode::invalid, 0, certify_remedy};
+        return invalid(certify_remedy);
     }
     constexpr std::int64_t default_part = 5;  // of 5 ms
     within.sent_ns = all || name == "sent" ? limit.value() : within.sent_ns;
@@ -52,19 +52,19 @@ Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::strin
         }
         text.remove_prefix(end == text.npos ? text.size() : end + 1);
     }
-    return any ? Result<Limits>(limits) : Result<Limits>(Error{ErrorCode::invalid, 0, remedy});
+    return any ? Result<Limits>(limits) : Result<Limits>(invalid(remedy));
 }
 
 }  // namespace
 
 Result<GapRule> parse_gap_rule(std::string_view text) {
     if (text == "original" || text == "api-scaled") {
-        return Error{ErrorCode::invalid, 0,
-                     text == "original"
-                         ? "would wait the recorded distance of two starts after an answer, "
-                           "counting the answer's time twice; use start-to-start"
-                         : "would add the recorded time of an answer to that of this run, counting "
-                           "it twice; use end-to-start"};
+        return invalid(
+            text == "original"
+                ? "would wait the recorded distance of two starts after an answer, "
+                  "counting the answer's time twice; use start-to-start"
+                : "would add the recorded time of an answer to that of this run, counting "
+                  "it twice; use end-to-start");
     }
     return gap_choices(text == "think-only" ? "end-to-start" : text);
 }
@@ -83,7 +83,7 @@ Result<const Dialect*> parse_api(std::string_view text) {
         return dialect;
     }
     static const std::string remedy = "is not one of " + dialect_names();
-    return Error{ErrorCode::invalid, 0, remedy.c_str()};
+    return invalid(remedy.c_str());
 }
 
 Result<ArmAhead> parse_arm_ahead(std::string_view text) {
@@ -103,11 +103,8 @@ Result<std::int64_t> parse_period(std::string_view text) {
     if (text == "none") {
         return std::int64_t{0};
     }
-    const Result<std::int64_t> period = parse_duration_ns(text);
-    if (!period || period.value() < least_ns || period.value() > most_ns) {
-        return Error{ErrorCode::invalid, 0, "is not a period; use 100ms to 24h, or none"};
-    }
-    return period;
+    return within(parse_duration_ns(text), least_ns, most_ns,
+                  "is not a period; use 100ms to 24h, or none");
 }
 
 Result<std::uint64_t> parse_save_responses(std::string_view text) {
@@ -120,7 +117,7 @@ Result<Overhead> parse_overhead(std::string_view text) {
     const Result<std::uint32_t> post =
         comma == text.npos ? Result<std::uint32_t>(0U) : parse_u32(text.substr(comma + 1));
     if (!pre || !post || comma == text.npos) {
-        return Error{ErrorCode::invalid, 0, "is not PRE,POST: two numbers of tokens, as in 5,3"};
+        return invalid("is not PRE,POST: two numbers of tokens, as in 5,3");
     }
     return Overhead{.pre = pre.value(), .post = post.value()};
 }
@@ -132,7 +129,7 @@ Result<CertifyWithin> parse_certify_within(std::string_view text) {
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos || equals == 0) {
-        return Error{ErrorCode::invalid, 0, "is not a label; use KEY=VALUE"};
+        return invalid("is not a label; use KEY=VALUE");
     }
     return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
@@ -154,7 +151,7 @@ Result<std::string> parse_extra_body(std::string_view text) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text);
     if (!root || !root.value().is(JsonType::object)) {
-        return Error{ErrorCode::invalid, 0, R"(is not a JSON object; use '{"top_p": 0.9}')"};
+        return invalid(R"(is not a JSON object; use '{"top_p": 0.9}')");
     }
     return std::string(text);
 }
@@ -198,22 +195,21 @@ Result<std::int64_t> parse_positive_duration_ns(std::string_view text) {
 
 Result<std::string> parse_text(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; give it a value, or remove it"};
+        return invalid("is empty; give it a value, or remove it");
     }
     return std::string(text);
 }
 
 Result<std::string> parse_path(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
+        return invalid("is empty; name a file");
     }
     return std::string(text);
 }
 
 Result<std::string> parse_path_on_disk(std::string_view text) {
     if (text == "-") {
-        return Error{ErrorCode::invalid, 0,
-                     "cannot be written to standard output; name a path (./- for that name)"};
+        return invalid("cannot be written to standard output; name a path (./- for that name)");
     }
     return parse_path(text);
 }
@@ -228,13 +224,12 @@ Result<std::string> parse_folder(std::string_view text) {
 Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
     if (!header && text.find_first_of("\r\n") != text.npos) {
-        return Error{ErrorCode::invalid, 0,
-                     "has a line end, which would begin another header; remove it"};
+        return invalid("has a line end, which would begin another header; remove it");
     }
     if (!header) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not a header that can be added; use 'Name: value' (framing headers cannot "
-                     "be overridden)"};
+        return invalid(
+            "is not a header that can be added; use 'Name: value' (framing headers cannot "
+            "be overridden)");
     }
     return header;
 }
@@ -245,7 +240,7 @@ Result<Url> parse_connect_to(std::string_view text) {
 
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
-        return Error{ErrorCode::invalid, 0, "is not a header name; use only the name, as in X-Pod"};
+        return invalid("is not a header name; use only the name, as in X-Pod");
     }
     return std::string(text);
 }
@@ -272,7 +267,7 @@ Result<std::string> parse_trace_format(std::string_view text) {
         return std::string(text);
     }
     static const std::string why = "is not one of " + trace_format_names();
-    return Error{ErrorCode::invalid, 0, why.c_str()};
+    return invalid(why.c_str());
 }
 
 Result<std::string> parse_time_unit(std::string_view text) {
@@ -280,17 +275,17 @@ Result<std::string> parse_time_unit(std::string_view text) {
         return std::string(text);
     }
     static const std::string why = "is not one of " + time_unit_names();
-    return Error{ErrorCode::invalid, 0, why.c_str()};
+    return invalid(why.c_str());
 }
 
 Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
-    constexpr Error wrong{ErrorCode::invalid, 0,
-                          "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
-                          "session, turn, delay and model"};
-    constexpr Error wrong_key{ErrorCode::invalid, 0,
-                              "has an unknown key; the keys are time, in, out, hashes, session, "
-                              "turn, delay and model, as in in=COLUMN"};
-    constexpr Error key_twice{ErrorCode::invalid, 0, "has a key twice; give each one column"};
+    constexpr Error wrong = invalid(
+        "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
+        "session, turn, delay and model");
+    constexpr Error wrong_key = invalid(
+        "has an unknown key; the keys are time, in, out, hashes, session, "
+        "turn, delay and model, as in in=COLUMN");
+    constexpr Error key_twice = invalid("has a key twice; give each one column");
     const Result<std::vector<std::string>> parts = parse_list(text);
     if (!parts) {
         return wrong;
@@ -347,7 +342,7 @@ Result<const TraceTarget*> parse_trace_target(std::string_view text) {
     if (const TraceTarget* target = find_trace_target(text); target != nullptr) {
         return target;
     }
-    return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
+    return invalid("is not one of canonical, mooncake");
 }
 
 namespace {
@@ -372,9 +367,9 @@ Result<Copies> parse_copies(std::string_view text) {
     const Result<std::uint64_t> count =
         parse_positive_count(text.substr(is_rows ? by_rows.size() : 0));
     if (!count || count.value() > (is_rows ? replicated_rows_max : copies_max)) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not a number of copies from 1 to 1000000, or rows:N with N from 1 to "
-                     "100000000"};
+        return invalid(
+            "is not a number of copies from 1 to 1000000, or rows:N with N from 1 to "
+            "100000000");
     }
     const auto number = static_cast<std::uint32_t>(count.value());
     return is_rows ? Copies(1, number) : Copies(number);

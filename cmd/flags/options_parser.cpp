@@ -8,44 +8,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "cmd/base/secrets.hpp"
 #include "cmd/flags/help_flags.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
 
 namespace {
-
-Flag flag_of(const CLI::Option& option, std::vector<std::string> words) {
-    std::vector<std::string> names;
-    for (const std::string& name : option.get_snames()) {
-        names.push_back("-" + name);
-    }
-    for (const std::string& name : option.get_lnames()) {
-        names.push_back("--" + name);
-    }
-    const bool has_value = option.get_expected_max() > 0;
-    Flag flag = make_flag(std::move(names), has_value ? option.get_type_name() : "",
-                          option.get_description(), option.get_group());
-    flag.choices = std::move(words);
-    return flag;
-}
-
-/// The flag table of a command. Flags of no group are left out: the help does not show them.
-FlagTable table_of(const CommandParser& parser) {
-    FlagTable table;
-    table.command = parser.command;
-    table.description = parser.app->get_description();
-    table.footer = parser.app->get_footer();
-    for (const CLI::Option* option : parser.app->get_options()) {
-        if (option->get_positional()) {
-            table.arguments.push_back(
-                make_flag({option->get_name(true)}, "", option->get_description(), ""));
-        } else if (!option->get_group().empty()) {
-            table.flags.push_back(flag_of(*option, parser.flags.words_of(option->get_name())));
-        }
-    }
-    return table;
-}
 
 /// One line about the first argument that no flag took, with the name that may have been meant; or
 /// the empty text.
@@ -197,7 +166,7 @@ std::string whole_help_of(const CommandParser& parser) {
 /// there, and the text is empty.
 std::string help_of(const CommandParser& parser, const std::string& topic) {
     if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
-        asked->add(table_of(parser));
+        asked->add(parser.table());
         return "";
     }
     const bool is_short = topic != "all" && !parser.most_used.empty();
@@ -236,7 +205,7 @@ void Flags::Row::take(const std::string& text) const {
     if (taken) {
         return;
     }
-    const std::string shown = mask_refused(name, text);
+    const std::string shown = mask_refused(traits.mask, text);
     const std::string nearest =
         nearest_name(shown, read(unlisted_word, false) ? Words() : all_words());
     throw CLI::ValidationError(name + " \"" + shown + "\" " + taken.error().doing +
@@ -244,6 +213,7 @@ void Flags::Row::take(const std::string& text) const {
 }
 
 void Flags::add(Row row) {
+    row.traits = of_group_ | row.traits;
     if (row.standard != nullptr) {
         CHECK(row.read(row.standard, true));
         row.help += std::string(" [") + row.standard + "]";
@@ -270,13 +240,36 @@ void Flags::add(Row row) {
         CLI::MultiOptionPolicy::TakeAll);
 }
 
-void Flags::on_off(const char* name, const char* help, bool& target, bool meaning) {
+void Flags::switch_to(bool meaning, const char* name, const char* help, bool& target,
+                      FlagTraits traits) {
+    rows_[name].traits = of_group_ | traits;
     app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
 }
 
-Flags::Words Flags::words_of(const std::string& name) const {
-    const auto found = rows_.find(name);
-    return found == rows_.end() ? Words() : found->second.all_words();
+FlagTable Flags::table() const {
+    FlagTable table;
+    for (const CLI::Option* option : app_.get_options()) {
+        if (option->get_positional()) {
+            table.arguments.push_back(
+                make_flag({option->get_name(true)}, "", option->get_description(), ""));
+            continue;
+        }
+        std::vector<std::string> names;
+        for (const std::string& name : option->get_snames()) {
+            names.push_back("-" + name);
+        }
+        for (const std::string& name : option->get_lnames()) {
+            names.push_back("--" + name);
+        }
+        const bool has_value = option->get_expected_max() > 0;
+        const auto row = rows_.find(names.back());
+        Flag flag = make_flag(std::move(names), has_value ? option->get_type_name() : "",
+                              option->get_description(), option->get_group());
+        flag.choices = has_value ? row->second.all_words() : Words();
+        flag.traits = row != rows_.end() ? row->second.traits : of_sweep;  // --help
+        (flag.group.empty() ? table.hidden : table.flags).push_back(std::move(flag));
+    }
+    return table;
 }
 
 std::vector<std::string> Flags::given(const char* name) const {
@@ -313,7 +306,16 @@ CommandParser::CommandParser(std::string named, const char* description, std::st
     app->set_help_flag("-h,--help", "print this help and exit");
 }
 
+CommandParser::CommandParser(CommandParser&&) = default;
 CommandParser::~CommandParser() = default;
+
+FlagTable CommandParser::table() const {
+    FlagTable table = flags.table();
+    table.command = command;
+    table.description = app->get_description();
+    table.footer = app->get_footer();
+    return table;
+}
 
 std::optional<std::string> help_topic(const std::vector<std::string>& arguments) {
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
@@ -358,12 +360,12 @@ void CommandParser::read(const std::vector<std::string>& arguments, CommandLine&
 }
 
 void add_ci_flags(Flags& flags, CiFiles& files, Result<std::string> (&parse)(std::string_view)) {
-    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
-                parse, files.markdown);
+    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", parse,
+                files.markdown, of_its_end | of_sweep | no_probe(": there are many"));
     flags.value("--junit", "FILE", "a test case for the verdict, or the work, and each --fail-if",
-                nullptr, parse, files.junit);
+                parse, files.junit, of_its_end | of_sweep | no_probe(": there are many"));
     flags.on_off("--force", "these files, and other exports, may replace what is there",
-                 files.force);
+                 files.force, of_its_end);
 }
 
 void add_trace_argument(Flags& flags, TraceFiles& files) {
@@ -371,21 +373,21 @@ void add_trace_argument(Flags& flags, TraceFiles& files) {
 }
 
 void add_trace_flags(Flags& flags, TraceFiles& files) {
-    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
-                files.format, names_in(trace_formats()));
-    flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]", nullptr,
+    flags.value("--format", "NAME", "format of the trace [detected]", parse_trace_format,
+                files.format, not_setting, names_in(trace_formats()));
+    flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]",
                 parse_time_unit, files.time_unit);
-    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
-                parse_positive_u32, files.block_size);
+    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", parse_positive_u32,
+                files.block_size);
     flags.value("--map", "K=COLUMN,..",
                 "name the columns: time, in, out, hashes, session, turn, delay;\n"
                 "in replay also model",
-                nullptr, parse_map, files.map);
+                parse_map, files.map);
     flags.value("--sessions", "HOW",
                 "when turns are sent: recorded (recorded instants), open (recorded\n"
                 "gaps if they have no instants), closed (when what they wait for\n"
                 "has ended)",
-                "recorded", session_choices, files.sessions);
+                "recorded", session_choices, files.sessions, not_setting);
     flags.value("--flat-agents", "HOW",
                 "agents recorded in one line of a closed trace: chains (each waits\n"
                 "for its own answers) or keep",
@@ -393,9 +395,9 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, everywhere (all), or inside a\n"
                 "session [the format's]",
-                nullptr, hash_scope_choices, files.id_scope);
+                hash_scope_choices, files.id_scope);
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
-                nullptr, parse_positive_u32, files.default_output);
+                parse_positive_u32, files.default_output);
     flags.on_off("--lenient",
                  "repair and count contradictions if possible instead of refusing them",
                  files.lenient);
@@ -403,22 +405,22 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
 
 void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
-                "rows without block ids share a prefix within a session, or all do", nullptr,
-                sharing_choices, load.share);
+                "rows without block ids share a prefix within a session, or all do",
+                sharing_choices, load.share, of_corpus);
     flags.value("--max-context", "N",
-                "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
-                parse_positive_count, load.admission.context_max);
+                "leave out trees that have a request of more tokens, in plus out [none]",
+                parse_positive_count, load.admission.context_max, of_corpus);
     flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
-                nullptr, parse_positive_u32, load.admission.trees_max);
+                parse_positive_u32, load.admission.trees_max, of_corpus);
     flags.value("--sample-sessions", "SHARE",
                 "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
-                load.sample);
+                load.sample, of_corpus);
     flags.value("--replicate", "N",
                 "overlay N copies that share nothing and start at different times;\n"
                 "rows:N copies one after another until there are N rows",
                 "1", parse_copies, load.copies);
     flags.value("--replicate-within", "T",
-                "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
+                "copies start within T of the first [60s, or a tenth of the trace]",
                 parse_duration_ns, load.within_ns);
 }
 

@@ -10,12 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
-#include "cmd/base/secrets.hpp"
 #include "cmd/flags/help_flags.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "engine/plan/trace_file.hpp"
@@ -57,45 +57,72 @@ class Flags {
     void argument(const char* name, const char* help, std::string& target);
     void argument(const char* name, const char* help, std::vector<std::string>& target);
 
-    /// Heading of the flags that follow; empty: they work, and the help does not show them.
-    void group(const char* name) { group_ = name; }
+    /// Heading of the flags that follow, and what holds for all of them; empty: they work, and the
+    /// help does not show them.
+    void group(const char* name, FlagTraits traits = {}) {
+        group_ = name;
+        of_group_ = traits;
+    }
 
-    /// A flag with one value, given at most once. `standard` is the default, or nullptr where the
-    /// target keeps what it holds (`help` tells it then, in brackets). For "{}" in the help its
-    /// words are put. `parse` stays where it is.
+    /// A flag with one value, given at most once. Its default is in brackets at the end of `help`:
+    /// the target keeps what it holds. For "{}" in the help its words are put. `parse` stays where
+    /// it is.
+    template <typename Parse, typename Target>
+        requires std::is_invocable_v<const Parse&, std::string_view>
+    void value(const char* name, const char* unit, const char* help, const Parse& parse,
+               Target& target, FlagTraits traits = {}, Words words = {}) {
+        value(name, unit, help, nullptr, parse, target, traits, std::move(words));
+    }
+    /// The same with a default, which the help tells behind `help`.
     template <typename Parse, typename Target>
     void value(const char* name, const char* unit, const char* help, const char* standard,
-               const Parse& parse, Target& target, Words words = {}) {
-        add({name, unit, help, standard, false, own_words(parse, std::move(words)),
+               const Parse& parse, Target& target, FlagTraits traits = {}, Words words = {}) {
+        add({name, unit, help, standard, false, traits, own_words(parse, std::move(words)),
              reader(parse, [&target](auto value) { target = std::move(value); })});
+    }
+    /// One of any text but the empty one.
+    void value(const char* name, const char* unit, const char* help, std::string& target,
+               FlagTraits traits = {}) {
+        value(name, unit, help, parse_text, target, traits);
     }
 
     /// A flag that may be given any number of times, each time with one value.
     template <typename Parse, typename T>
     void values(const char* name, const char* unit, const char* help, const Parse& parse,
-                std::vector<T>& target, Words words = {}) {
-        add({name, unit, help, nullptr, true, own_words(parse, std::move(words)),
+                std::vector<T>& target, FlagTraits traits = {}, Words words = {}) {
+        add({name, unit, help, nullptr, true, traits, own_words(parse, std::move(words)),
              reader(parse, [&target](auto value) { target.push_back(std::move(value)); })});
     }
 
-    /// A flag without value: `target` becomes `meaning`.
-    void on_off(const char* name, const char* help, bool& target, bool meaning = true);
+    void values(const char* name, const char* unit, const char* help,
+                std::vector<std::string>& target, FlagTraits traits = {}) {
+        values(name, unit, help, parse_text, target, traits);
+    }
 
-    /// The words that a flag takes, for completions. `name` with its dashes.
-    Words words_of(const std::string& name) const;
+    /// A flag without value: `target` becomes true; of `off`, false.
+    void on_off(const char* name, const char* help, bool& target, FlagTraits traits = {}) {
+        switch_to(true, name, help, target, traits);
+    }
+    void off(const char* name, const char* help, bool& target, FlagTraits traits = {}) {
+        switch_to(false, name, help, target, traits);
+    }
+
+    /// All of them, as help, man pages, completions and settings walk them.
+    FlagTable table() const;
     /// What was given of one flag.
     std::vector<std::string> given(const char* name) const;
     /// What was given of all, in our spelling: `--flag` or `--flag=value`.
     std::vector<std::string> given() const;
 
   private:
-    /// What the parser knows of a flag with values.
+    /// What was declared of a flag; one without value has no unit, and no `read`.
     struct Row {
         std::string name;
         const char* unit = nullptr;
         std::string help;
         const char* standard = nullptr;
         bool repeats = false;
+        FlagTraits traits;
         Words words;
         /// Reads a value, and puts it into the target if it is kept.
         std::function<Result<void>(std::string_view, bool kept)> read;
@@ -126,9 +153,12 @@ class Flags {
         }
     }
     void add(Row row);
+    void switch_to(bool meaning, const char* name, const char* help, bool& target,
+                   FlagTraits traits);
 
     CLI::App& app_;
     std::string group_;
+    FlagTraits of_group_;
     std::map<std::string, Row> rows_;  ///< by their long names
 };
 
@@ -139,6 +169,7 @@ struct CommandParser {
     /// says behind the flags. `column_width`: of the flags in the help.
     CommandParser(std::string command, const char* description, std::string footer,
                   std::size_t column_width = 30);
+    CommandParser(CommandParser&&);
     ~CommandParser();
 
     std::string command;
@@ -149,6 +180,8 @@ struct CommandParser {
     std::vector<const char*> most_used;
     std::string flag_hint;      ///< what a refusal of an unknown flag ends with
     std::string argument_hint;  ///< what one of an unexpected argument ends with
+
+    FlagTable table() const;
 
     /// Returns what is wrong with the arguments; empty: nothing, or `line` became the help: of the
     /// topic behind --help, which is "all", a group, or a word of names and texts of flags.

@@ -81,17 +81,15 @@ std::string typed_kind(std::string name) {
 
 Result<std::uint32_t> parse_block_size(std::string_view text) {
     const Result<std::uint32_t> size = parse_positive_row_tokens(text);
-    return size && size.value() <= 65536
-               ? size
-               : Error{ErrorCode::invalid, 0, "is not from 1 to 65536 tokens"};
+    return size && size.value() <= 65536 ? size : invalid("is not from 1 to 65536 tokens");
 }
 
 /// A number would be the lengths of answers.
 Result<std::string> parse_new_file(std::string_view text) {
     if (!text.empty() && text.find_first_not_of("0123456789.,:") == text.npos) {
-        return Error{ErrorCode::invalid, 0,
-                     "is a number, and --out names the file, as in ./512; lengths of answers are "
-                     "--out-tokens"};
+        return invalid(
+            "is a number, and --out names the file, as in ./512; lengths of answers are "
+            "--out-tokens");
     }
     return parse_text(text);
 }
@@ -102,8 +100,8 @@ void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) 
                 "-", parse_new_file, options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, options.target);
-    flags.value("--block-size", "TOKENS", "tokens per block [16; mooncake: 512]", nullptr,
-                parse_block_size, block_size);
+    flags.value("--block-size", "TOKENS", "tokens per block [16; mooncake: 512]", parse_block_size,
+                block_size);
     flags.value("--seed", "N", "the same seed makes the same trace", "0", parse_count,
                 options.spec.seed);
 }
@@ -111,7 +109,7 @@ void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) 
 void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
     flags.group("Arrivals");
     const std::string help = std::string(what) + " per second: 10, 600/m, or inf (all at once)";
-    flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second,
+    flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second, {},
                 {"inf"});
     flags.value("--arrivals", "LAW", "gaps of the rate: {}", "poisson", constant_choices,
                 spec.arrivals.constant);
@@ -141,7 +139,7 @@ void add_prefix(Flags& flags, KindValues& values) {
     flags.value("--popularity", "LAW",
                 "rows of a group: equal (same number, random order), ordered (group\n"
                 "after group), or zipf:A (share rank^-A)",
-                "equal", parse_popularity, values.popularity, popularity_choices.words());
+                "equal", parse_popularity, values.popularity, {}, popularity_choices.words());
 }
 
 void add_token_time(Flags& flags, SynthSpec& spec) {

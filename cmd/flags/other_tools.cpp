@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "cmd/base/program.hpp"
-#include "cmd/base/secrets.hpp"
 #include "cmd/flags/replay_values.hpp"
+#include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -92,6 +92,15 @@ const ToolRow* find_row(std::string_view section, std::string_view typed) {
         }
     }
     return nullptr;
+}
+
+std::string_view our_flag(std::string_view typed) {
+    for (const ToolRow& row : tool_table().rows) {
+        if (row.verb == "is" && is_one_of(row.typed, typed)) {
+            return row.text;
+        }
+    }
+    return "";
 }
 
 const std::string& reason_of(std::string_view name) {
@@ -592,7 +601,7 @@ class Speller {
 
     void apply(const ToolRow& row, std::string_view typed, const std::string& value) {
         const std::string shown =
-            std::string(typed) + (value.empty() ? "" : " " + mask_value(typed, value));
+            std::string(typed) + (value.empty() ? "" : " " + mask_value(mask_of(typed), value));
         const std::string_view verb = row.verb;
         if (verb == "is") {
             add_renamed(row, typed, value, out_);

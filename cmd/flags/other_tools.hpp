@@ -35,6 +35,9 @@ struct Spelled {
 /// Arguments after `--` stay as they are.
 Spelled spell(const std::vector<std::string>& arguments);
 
+/// The flag of ours that is only called otherwise by a tool; empty: there is none.
+std::string_view our_flag(std::string_view typed);
+
 // What follows is for the translations of single tools.
 
 /// A row of other_tools.txt, whose first lines say what its columns mean.

@@ -126,7 +126,7 @@ void add_headers(Spelled& out, std::string_view pairs) {
         pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
         const std::size_t equals = pair.find('=');
         if (equals == pair.npos) {
-            refuse_line(out, "--header \"" + mask_value("--header", pair) +
+            refuse_line(out, "--header \"" + mask_value(mask_header, pair) +
                                  "\": is not NAME=VALUE, as this tool takes it; put --header "
                                  "NAME:VALUE before the tool's own words");
             return;

@@ -358,7 +358,7 @@ void take_backend(std::string_view value, Line& line) {
                               "validate_backend=false|server_history=false|follow_redirects=false|"
                               "http2=false",
                               key + "=" + part)) {
-            refuse(line, "--backend", mask_value("--backend", key + "=" + part),
+            refuse(line, "--backend", mask_value(mask_backend, key + "=" + part),
                    "is not known here; use --url, --model, --api, --header and --extra-body");
         }
     }

@@ -1,8 +1,9 @@
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cmd/base/values.hpp"
@@ -26,11 +27,19 @@ constexpr const char* ramp_remedy =
     "is not FROM:TO:OVER; use 1:20:60s, 1:20:60s:exponential or 0:20:60s:steps=5, or rows instead "
     "of the time";
 
-struct Unit {
-    std::string_view text;
-    double seconds;
-};
-constexpr std::array units{Unit{"/s", 1}, Unit{"/m", 60}, Unit{"/h", 3600}};
+constexpr std::pair<std::string_view, std::int64_t> periods[] = {
+    {"/s", 1}, {"/m", 60}, {"/h", 3600}};
+
+/// The seconds of the period behind a text, which loses it; 0: it has none.
+std::int64_t take_period(std::string_view& text) {
+    for (const auto& [behind, seconds] : periods) {
+        if (text.ends_with(behind)) {
+            text.remove_suffix(behind.size());
+            return seconds;
+        }
+    }
+    return 0;
+}
 
 std::vector<std::string_view> split(std::string_view text, char between) {
     std::vector<std::string_view> parts;
@@ -44,32 +53,23 @@ std::vector<std::string_view> split(std::string_view text, char between) {
     }
 }
 
-/// A decimal as a double. False for all but plain, finite decimals.
-bool read_double(std::string_view text, double& out) {
-    if (!scan_decimal(text)) {
-        return false;
-    }
-    text.remove_prefix(text.starts_with('+') ? 1 : 0);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc() && end == text.data() + text.size() && std::isfinite(out);
+/// A plain, finite decimal as a double.
+std::optional<double> read_double(std::string_view text) {
+    const auto value = scan_decimal(text)
+                           ? read_number<double>(text.substr(text.starts_with('+') ? 1 : 0))
+                           : std::nullopt;
+    return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 }  // namespace
 
 Result<double> parse_rate_or_zero(std::string_view text) {
-    double seconds = 1;
-    for (const Unit& unit : units) {
-        if (text.ends_with(unit.text)) {
-            text.remove_suffix(unit.text.size());
-            seconds = unit.seconds;
-            break;
-        }
+    const auto seconds = static_cast<double>(std::max<std::int64_t>(take_period(text), 1));
+    const std::optional<double> count = read_double(text);
+    if (!count || *count < 0) {
+        return invalid(rate_remedy);
     }
-    double count = 0;
-    if (!read_double(text, count) || count < 0) {
-        return Error{ErrorCode::invalid, 0, rate_remedy};
-    }
-    const double rate = count / seconds;
+    const double rate = *count / seconds;
     return rate > rate_most ? Result<double>(Error{ErrorCode::out_of_range, 0, rate_too_high})
                             : Result<double>(rate);
 }
@@ -95,11 +95,11 @@ Result<TypedArrivals> parse_arrivals(std::string_view text) {
     if (arrivals.scaled) {
         parts.pop_back();
     }
-    const Error wrong{ErrorCode::invalid, 0, arrivals_remedy};
+    const Error wrong = invalid(arrivals_remedy);
     if (parts[0] == "gamma") {
         arrivals.law = ArrivalLaw::gamma;
-        const bool known = parts.size() == 2 && read_double(parts[1], arrivals.shape) &&
-                           arrivals.shape >= gamma_shape_min && arrivals.shape <= gamma_shape_max;
+        arrivals.shape = parts.size() == 2 ? read_double(parts[1]).value_or(0) : 0;
+        const bool known = arrivals.shape >= gamma_shape_min && arrivals.shape <= gamma_shape_max;
         return known ? Result<TypedArrivals>(arrivals) : wrong;
     }
     const Result<ArrivalLaw> law = arrival_choices(parts[0]);
@@ -122,7 +122,7 @@ std::string text_of(const TypedArrivals& arrivals) {
 
 Result<TypedRamp> parse_ramp(std::string_view text) {
     constexpr std::string_view steps = "steps=";
-    const Error wrong{ErrorCode::invalid, 0, ramp_remedy};
+    const Error wrong = invalid(ramp_remedy);
     const std::vector<std::string_view> parts = split(text, ':');
     if (parts.size() < 3 || parts.size() > 4) {
         return wrong;
@@ -140,10 +140,9 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
         }
     }
     if (!from || !to || !length || length.value() <= 0) {
-        return Error{ErrorCode::invalid, 0,
-                     length && length.value() <= 0
-                         ? "has a time of 0; give a time above 0, as in 1:20:60s"
-                         : ramp_remedy};
+        return invalid(length && length.value() <= 0
+                           ? "has a time of 0; give a time above 0, as in 1:20:60s"
+                           : ramp_remedy);
     }
     ramp.from = from.value();
     ramp.to = to.value();
@@ -153,28 +152,27 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
     if (form.starts_with(steps)) {
         const Result<std::uint64_t> count = parse_count(form.substr(steps.size()));
         if (!count || count.value() < 2 || count.value() > ramp_steps_max || ramp.over_rows) {
-            return Error{ErrorCode::invalid, 0,
-                         "needs N from 2 to 1000 in steps=N, and a time, not rows"};
+            return invalid("needs N from 2 to 1000 in steps=N, and a time, not rows");
         }
         ramp.steps = static_cast<std::uint32_t>(count.value());
     } else if (form != "linear" && form != "exponential") {
         return wrong;
     }
     if (ramp.from + ramp.to <= 0) {
-        return Error{ErrorCode::invalid, 0, "has no rate above 0; use FROM:TO:OVER as in 1:20:60s"};
+        return invalid("has no rate above 0; use FROM:TO:OVER as in 1:20:60s");
     }
     if ((ramp.form == RampForm::exponential || ramp.over_rows) && ramp.from * ramp.to <= 0) {
-        return Error{ErrorCode::invalid, 0,
-                     "has a rate of 0, which exponential ramps and ramps over rows cannot start or "
-                     "end at; use a rate above 0, or a linear ramp over a time"};
+        return invalid(
+            "has a rate of 0, which exponential ramps and ramps over rows cannot start or "
+            "end at; use a rate above 0, or a linear ramp over a time");
     }
     return ramp;
 }
 
 Result<AbandonRules> parse_abandon(std::string_view text) {
-    const Error refused{ErrorCode::invalid, 0,
-                        "is not a share of the requests and two times, the smaller first; use "
-                        "10%:2s..10s or 0.1:500ms..1m"};
+    const Error refused = invalid(
+        "is not a share of the requests and two times, the smaller first; use "
+        "10%:2s..10s or 0.1:500ms..1m");
     const std::size_t colon = text.find(':');
     const std::size_t dots = text.find("..");
     if (colon == text.npos || dots == text.npos || dots < colon) {
@@ -236,10 +234,9 @@ Result<UserCount> parse_user_count(std::string_view text) {
     }
     const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
     if (!first || !most || most.value() <= first.value()) {
-        return Error{
-            ErrorCode::invalid, 0,
+        return invalid(
             "is not two numbers of users, the smaller first; use 8, ..8 for up to 8, or 2..64 with "
-            "--grow"};
+            "--grow");
     }
     return UserCount{first.value(), most.value()};
 }
@@ -248,7 +245,7 @@ Result<GrowRules> parse_grow_rules(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::size_t last = text.rfind(':');
     if (colon == std::string_view::npos) {
-        return Error{ErrorCode::invalid, 0, grow_remedy};
+        return invalid(grow_remedy);
     }
     GrowRules rules;
     const Result<GrowMetric> metric = grow_metrics(text.substr(0, colon));
@@ -256,7 +253,7 @@ Result<GrowRules> parse_grow_rules(std::string_view text) {
         grow_figures(colon == last ? "avg" : text.substr(colon + 1, last - colon - 1));
     const Result<std::int64_t> limit = parse_positive_duration_ns(text.substr(last + 1));
     if (!metric || !figure || !limit) {
-        return Error{ErrorCode::invalid, 0, grow_remedy};
+        return invalid(grow_remedy);
     }
     rules.metric = metric.value();
     rules.figure = figure.value();
@@ -299,7 +296,7 @@ Result<StartWithin> parse_start_within(std::string_view text) {
         colon == std::string_view::npos ? std::nullopt : share_or_none(text.substr(0, colon));
     const std::optional<double> to = from ? share_or_none(text.substr(colon + 1)) : std::nullopt;
     if (!to || *to < *from) {
-        return Error{ErrorCode::invalid, 0, within_remedy};
+        return invalid(within_remedy);
     }
     return StartWithin{*from, *to};
 }
@@ -311,13 +308,6 @@ constexpr const char* input_remedy =
     "is not a token rate; use 20000/s, 500k/m, 30M/h or 500k/m:uncached";
 constexpr std::uint64_t tokens_most = 1'000'000'000'000;
 
-struct BudgetPeriod {
-    std::string_view text;
-    Duration length;
-};
-constexpr std::array periods{BudgetPeriod{"/s", seconds(1)}, BudgetPeriod{"/m", seconds(60)},
-                             BudgetPeriod{"/h", seconds(3600)}};
-
 std::uint64_t take_factor(std::string_view& text) {
     const std::uint64_t factor = text.ends_with('k') ? 1'000 : text.ends_with('M') ? 1'000'000 : 1;
     text.remove_suffix(factor == 1 ? 0 : 1);
@@ -325,22 +315,16 @@ std::uint64_t take_factor(std::string_view& text) {
 }
 
 Result<TokenRate> parse_token_rate(std::string_view text, const char* remedy) {
-    for (const BudgetPeriod& period : periods) {
-        if (!text.ends_with(period.text)) {
-            continue;
-        }
-        text.remove_suffix(period.text.size());
-        const std::uint64_t factor = take_factor(text);
-        const Result<std::uint64_t> count = parse_positive_count(text);
-        if (!count) {
-            return Error{count.error().code, 0, remedy};
-        }
-        if (count.value() > tokens_most / factor) {
-            return Error{ErrorCode::out_of_range, 0, "is more than 10^12 tokens"};
-        }
-        return TokenRate{count.value() * factor, period.length};
+    const std::int64_t period = take_period(text);
+    const std::uint64_t factor = take_factor(text);
+    const Result<std::uint64_t> count = parse_positive_count(text);
+    if (period == 0 || !count) {
+        return Error{period == 0 ? ErrorCode::invalid : count.error().code, 0, remedy};
     }
-    return Error{ErrorCode::invalid, 0, remedy};
+    if (count.value() > tokens_most / factor) {
+        return Error{ErrorCode::out_of_range, 0, "is more than 10^12 tokens"};
+    }
+    return TokenRate{count.value() * factor, seconds(period)};
 }
 
 }  // namespace
@@ -359,9 +343,9 @@ Result<TypedBudget> parse_output_budget(std::string_view text) {
 }
 
 std::string text_of(const TokenRate& rate, bool uncached) {
-    for (const BudgetPeriod& period : periods) {
-        if (rate.tokens > 0 && rate.period == period.length) {
-            return std::to_string(rate.tokens) + std::string(period.text) +
+    for (const auto& [behind, length] : periods) {
+        if (rate.tokens > 0 && rate.period == seconds(length)) {
+            return std::to_string(rate.tokens) + std::string(behind) +
                    (uncached ? ":uncached" : "");
         }
     }

@@ -1,6 +1,7 @@
 /// Values that ReplayOptions holds as they were typed: when rows are sent (rates, users, limits
 /// that hold them back), and what is beside the rows (API and answers, timed events, pages of
-/// metrics, other machines and engines).
+/// metrics, other machines and engines). From typed text and back: pure, but for what reads a file.
+/// The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,7 @@
 
 namespace driftless {
 
-// Values of the flags that say when rows are sent: rates, users, and limits that hold them back.
-
-// The values of the flags that make rows arrive at a rate, as they are typed. Errors as in
-// cmd/base/values.hpp.
+// When rows are sent: at a rate.
 
 /// `--rate`.
 struct TypedRate {
@@ -80,8 +78,7 @@ Result<TypedRamp> parse_ramp(std::string_view text);
 /// fire. Without the seed.
 Result<AbandonRules> parse_abandon(std::string_view text);
 
-// Values of the flags of users: from typed text and back. Pure. The `doing` of an Error is a
-// clause for the message: what is wrong, and the remedy.
+// By users.
 
 /// `--users`: "8", or "2..64" where `--grow` adds them.
 struct UserCount {
@@ -123,8 +120,7 @@ inline constexpr Choices<bool> tree_barrier_choices{{"stream", false}, {"tree", 
 inline constexpr Choices<bool> share_system_choices{{"none", false}, {"system", true}};
 inline constexpr Choices<bool> prime_one_token_choices{{"exact", false}, {"one-token", true}};
 
-// Values of the flags that hold requests back: token budgets. Pure. The `doing` of an Error is a
-// clause for the message: what is wrong, and the remedy.
+// Held back by token budgets.
 
 /// A budget as it is typed.
 struct TypedBudget {
@@ -140,9 +136,6 @@ Result<TypedBudget> parse_output_budget(std::string_view text);
 
 /// As it is typed: "500000/m:uncached"; empty where there is none.
 std::string text_of(const TokenRate& rate, bool uncached);
-
-// Values of the flags of what is beside the rows of a replay: its servers' API and answers, timed
-// events, pages of metrics, other machines and engines.
 
 /// DescribedApi: the server of `--api template`, as the file of `--template` describes it. Owned by
 /// the options of a run, on the heap: the dialect refers to the rest.
@@ -161,9 +154,6 @@ std::string describe_api(const Dialect*& dialect, const std::string& file,
 /// completions API to most tools, and a chat to some.
 void note_api(const std::vector<std::string>& typed, const Dialect& dialect,
               std::vector<std::string>& notes);
-
-// Values of the flags of live assistants: from typed text and back. Pure. The `doing` of an Error
-// is a clause for the message: what is wrong, and the remedy.
 
 inline constexpr Choices<Assistant> assistant_choices{{"recorded", Assistant::recorded},
                                                       {"live", Assistant::live}};
@@ -228,9 +218,6 @@ struct MetricsFlags;
 /// empty: all is well.
 std::string complete_metrics(MetricsFlags& metrics);
 
-// Values of the flags of a replay on several machines. Pure. The `doing` of an Error is a clause
-// for the message: what is wrong, and the remedy.
-
 /// More than any cluster has for its load generator: every shard reads the whole trace, and shard 0
 /// talks to all others.
 inline constexpr std::uint32_t shards_max = 4096;
@@ -259,8 +246,6 @@ std::string text_of(const MeetPlace& place);
 /// `--start-at`: a date and time of RFC 3339 with its offset, "2026-11-26T05:30:00Z", from 1970 on:
 /// ns of CLOCK_REALTIME. Errors: invalid, out_of_range.
 Result<std::int64_t> parse_utc_ns(std::string_view text);
-
-// How many engines, as `--engines` of `replay` and `calibrate` takes it. Pure.
 
 /// "auto" (`engines_auto`), or 1 to `engines_max`.
 Result<std::uint32_t> parse_engines(std::string_view text);

@@ -1,7 +1,6 @@
 #include "cmd/flags/rule_sets.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -151,18 +150,15 @@ void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
         reader.fail(table,
                     "[[flag]] " + flag.name + " needs one of value, switch, required, absent");
     }
-    constexpr std::array<std::pair<std::string_view, OtherValue>, 3> others{
-        {{"allowed", OtherValue::allowed},
-         {"violated", OtherValue::violated},
-         {"refused", OtherValue::refused}}};
-    const auto found = std::find_if(others.begin(), others.end(),
-                                    [&other](const auto& one) { return one.first == other; });
-    if (found == others.end()) {
-        reader.fail(table,
-                    "[[flag]] other \"" + other + "\" is not one of allowed, violated, refused");
-    } else {
-        flag.other = found->second;
+    constexpr Choices<OtherValue> others{{"allowed", OtherValue::allowed},
+                                         {"violated", OtherValue::violated},
+                                         {"refused", OtherValue::refused}};
+    const Result<OtherValue> found = others(other);
+    if (!found) {
+        reader.fail(table, "[[flag]] other \"" + other + "\" " + found.error().doing);
+        return;
     }
+    flag.other = found.value();
 }
 
 void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {

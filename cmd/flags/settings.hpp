@@ -1,5 +1,10 @@
-/// Settings: the flags of a replay as run.json keeps them: how they are taken up again, and in
-/// which of them two runs differ. Pure functions on text.
+/// Settings: the flags of a replay as run.json keeps them: how they are taken up again by
+/// `--resume` and `--from`, in which of them two runs differ, and what of them is secret. Pure
+/// functions on text, which walk the flags as they were declared (options_replay.cpp).
+///
+/// An argument is TRACE, `--flag` or `--flag=value`, in our spelling. No secret is among those that
+/// are kept: a key that came by name (`env:NAME`, or OPENAI_API_KEY without any flag) is found
+/// again in the environment, one that was typed must be given again.
 #pragma once
 
 #include <string>
@@ -7,25 +12,39 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/help_flags.hpp"
+
 namespace driftless {
 
-// Recall: the flags of a replay as run.json keeps them, and as `--resume` and `--from` take them
-// up again. Pure functions on text.
-//
-// An argument is TRACE, `--flag` or `--flag=value`, in our spelling. No secret is among those that
-// are kept: a key that came by name (`env:NAME`, or OPENAI_API_KEY without any flag) is found
-// again in the environment, one that was typed must be given again.
+struct CommandParser;
+struct ReplayOptions;
+struct TypedServer;
 
-/// The flags that are not as usual here, in the order of their names.
-std::vector<std::string_view> named_flags();
+/// The parser of `replay`: each flag is declared there, once.
+CommandParser replay_parser(TypedServer& server, ReplayOptions& options);
+/// What it declares.
+const FlagTable& replay_flags();
+
+/// How the values of a flag are shown: of ours, and of other tools' that mean the same, in whose
+/// spelling a command line is recorded.
+Mask mask_of(std::string_view name, const FlagTable& flags = replay_flags());
+
+/// A command line as it may be recorded: `arguments` with the secrets in the values of flags
+/// masked, whether written as `--flag value` or `--flag=value`, and those that a shell would
+/// assign.
+std::vector<std::string> mask_command(const std::vector<std::string>& arguments,
+                                      const FlagTable& flags = replay_flags());
 
 /// What run.json keeps of `arguments`: secrets masked, paths made absolute from `folder`, and
 /// nothing that names where this one run was written.
 std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
-                                           const std::string& folder);
+                                           const std::string& folder,
+                                           const FlagTable& flags = replay_flags());
 
 /// Those of the kept arguments that another run takes up, too: it writes files of its own.
-std::vector<std::string> arguments_to_repeat(std::vector<std::string> kept);
+std::vector<std::string> arguments_to_repeat(std::vector<std::string> kept,
+                                             const FlagTable& flags = replay_flags());
 
 /// `path` as it is found from anywhere: below `folder` where it is relative.
 std::string absolute_path(const std::string& path, const std::string& folder);
@@ -39,40 +58,43 @@ struct Recalled {
 /// same name (a header: of the same header's name; a server: every kept server, and the place that
 /// stood in for it). A key that was masked must be given, or be in the environment.
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
-                bool key_in_environment);
+                bool key_in_environment, const FlagTable& flags = replay_flags());
 
 /// Whether the flag takes up those of a run or of a file (--resume, --from, --config), or belongs
 /// to one that does.
-bool takes_up_flags(std::string_view name);
+bool takes_up_flags(std::string_view name, const FlagTable& flags = replay_flags());
 
 /// The first flag of `given` that would change the run of the `kept` ones; empty: none. Allowed
 /// with `--resume` are: where the server is and how it is asked, which CPUs are used, when to stop,
 /// and what holds credentials, if nothing else in it differs.
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
-                                    const std::vector<std::string>& kept);
+                                    const std::vector<std::string>& kept,
+                                    const FlagTable& flags = replay_flags());
 
 /// Whether a flag, without its dashes, is the sweep's to give: what decides where a run is written,
 /// and whether there is one.
-bool is_flag_of_sweep(std::string_view name);
+bool is_flag_of_sweep(std::string_view name, const FlagTable& flags = replay_flags());
 
 /// Why `find` cannot pass one of the arguments on to its probes: it gives them that flag itself, or
 /// they would be no probes. Empty: it can.
-std::string why_not_in_probe(const std::vector<std::string>& arguments);
+std::string why_not_in_probe(const std::vector<std::string>& arguments,
+                             const FlagTable& flags = replay_flags());
 
-// Flags in which two runs differ beside their work, for the reader: the connection, limits,
-// headers. Pure.
-
-/// The arguments of `replay` (TRACE.., then `--flag=value`) that only one of two runs has, each
-/// side as one text. Without those that name the server, the work or where files go.
+/// The arguments that only one of two runs has, each side as one text: in which flags they differ
+/// beside their work, for the reader (the connection, limits, headers). Without those that name the
+/// server, the work or where files go.
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
-                                                       const std::vector<std::string>& b);
+                                                       const std::vector<std::string>& b,
+                                                       const FlagTable& flags = replay_flags());
 
 /// The same, also without what only changes what the client observes and records: metrics, events,
 /// answers, periods.
 std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
-                                                      const std::vector<std::string>& b);
+                                                      const std::vector<std::string>& b,
+                                                      const FlagTable& flags = replay_flags());
 
 /// Those of the arguments that `differing_sending` compares, sorted.
-std::vector<std::string> sending_settings(const std::vector<std::string>& arguments);
+std::vector<std::string> sending_settings(const std::vector<std::string>& arguments,
+                                          const FlagTable& flags = replay_flags());
 
 }  // namespace driftless

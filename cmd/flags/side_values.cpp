@@ -71,9 +71,10 @@ std::string text_of(const KeptWords& kept) {
 
 namespace {
 
-Error invalid(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
+constexpr Choices<TimedEventKind> actions({{"post", TimedEventKind::post},
+                                           {"run", TimedEventKind::run},
+                                           {"label", TimedEventKind::label}},
+                                          "has an unknown action; use ", " or ");
 
 /// The first word of a text, which loses it.
 std::string_view take_word(std::string_view& text) {
@@ -106,19 +107,17 @@ Result<TypedEvent> parse_event(std::string_view text) {
         return invalid(
             "has no action; use \"+90s post URL\", \"+2m run COMMAND\" or \"+10m label TEXT\"");
     }
-    if (verb == "run") {
-        event.kind = TimedEventKind::run;
-    } else if (verb == "label") {
-        event.kind = TimedEventKind::label;
-    } else if (verb == "post") {
-        event.kind = TimedEventKind::post;
+    const Result<TimedEventKind> kind = actions(verb);
+    if (!kind) {
+        return kind.error();
+    }
+    event.kind = kind.value();
+    if (event.kind == TimedEventKind::post) {
         Result<Url> url = parse_url(rest);
         if (!url) {
             return url.error();
         }
         event.url = std::move(url).value();
-    } else {
-        return invalid("has an unknown action; use post, run or label");
     }
     return event;
 }
@@ -143,7 +142,7 @@ std::string parse_events(const std::string& where, std::string_view text,
         }
         Result<TypedEvent> event = parse_event(typed);
         if (!event) {
-            return where + ":" + std::to_string(line) + ": \"" + mask_refused("--event", typed) +
+            return where + ":" + std::to_string(line) + ": \"" + mask_refused(mask_event, typed) +
                    "\" " + event.error().doing;
         }
         out.push_back(std::move(event).value());
@@ -174,8 +173,7 @@ Result<MetricsPlace> parse_metrics_place(std::string_view text) {
         return place;
     }
     if (lacks_a_letter_of("auto", text) || lacks_a_letter_of("none", text)) {
-        return Error{ErrorCode::invalid, 0,
-                     "is no URL; did you mean auto or none? A host of that name is http://NAME"};
+        return invalid("is no URL; did you mean auto or none? A host of that name is http://NAME");
     }
     Result<Url> url = parse_url(text);
     if (!url) {
@@ -194,11 +192,8 @@ Result<MetricsPlace> parse_metrics_place(std::string_view text) {
 Result<std::int64_t> parse_metrics_period(std::string_view text) {
     constexpr std::int64_t least_ns = 100'000'000;  // servers take up to 40 ms to make a page
     constexpr std::int64_t most_ns = 3600 * std::int64_t{1'000'000'000};
-    const Result<std::int64_t> period = parse_duration_ns(text);
-    if (!period || period.value() < least_ns || period.value() > most_ns) {
-        return Error{ErrorCode::invalid, 0, "is not a scrape period; use 100ms to 1h"};
-    }
-    return period;
+    return within(parse_duration_ns(text), least_ns, most_ns,
+                  "is not a scrape period; use 100ms to 1h");
 }
 
 Result<Url> parse_listen_place(std::string_view text) {
@@ -206,11 +201,10 @@ Result<Url> parse_listen_place(std::string_view text) {
     if (!place) {
         return place.error().code == ErrorCode::out_of_range
                    ? place.error()
-                   : Error{ErrorCode::invalid, 0, "is not ADDRESS:PORT; use 127.0.0.1:9123"};
+                   : invalid("is not ADDRESS:PORT; use 127.0.0.1:9123");
     }
     if (place.value().unix_socket) {
-        return Error{ErrorCode::invalid, 0,
-                     "is a Unix socket; use an address such as 127.0.0.1:9123"};
+        return invalid("is a Unix socket; use an address such as 127.0.0.1:9123");
     }
     return place;
 }
@@ -252,8 +246,7 @@ Result<TypedShard> parse_shard(std::string_view text) {
     const Result<std::uint64_t> count =
         parse_positive_count(has_slash ? text.substr(slash + 1) : std::string_view());
     if (!index || !count) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not a shard and the number of shards; use 0/3, 1/3 and 2/3, or none"};
+        return invalid("is not a shard and the number of shards; use 0/3, 1/3 and 2/3, or none");
     }
     if (index.value() >= count.value()) {
         return Error{
@@ -273,7 +266,7 @@ Result<MeetPlace> parse_meet_place(std::string_view text) {
     constexpr const char* remedy = "is not HOST:PORT; use node0:7100 or [::1]:7100";
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) {
-        return Error{ErrorCode::invalid, 0, remedy};
+        return invalid(remedy);
     }
     std::string_view host = text.substr(0, colon);
     const bool bracketed = host.front() == '[' && host.back() == ']';
@@ -282,7 +275,7 @@ Result<MeetPlace> parse_meet_place(std::string_view text) {
     const bool is_name = host.find_first_of(" /@[]") == std::string_view::npos &&
                          (bracketed || host.find(':') == std::string_view::npos);
     if (!port || port.value() > UINT16_MAX || host.empty() || !is_name) {
-        return Error{ErrorCode::invalid, 0, remedy};
+        return invalid(remedy);
     }
     return MeetPlace{std::string(host), static_cast<std::uint16_t>(port.value())};
 }
@@ -375,14 +368,14 @@ Result<std::int64_t> parse_utc_ns(std::string_view text) {
     constexpr std::size_t seconds_end = 19;  // "2026-11-26T05:30:00"
     constexpr std::int64_t ns_per_second = 1'000'000'000;
     if (text.size() <= seconds_end) {
-        return Error{ErrorCode::invalid, 0, utc_remedy};
+        return invalid(utc_remedy);
     }
     const std::optional<std::int64_t> local = seconds_of(text.substr(0, seconds_end));
     text.remove_prefix(seconds_end);
     const std::optional<std::int64_t> fraction_ns = take_fraction_ns(text);
     const std::optional<int> ahead = offset_minutes(text);
     if (!local || !fraction_ns || !ahead) {
-        return Error{ErrorCode::invalid, 0, utc_remedy};
+        return invalid(utc_remedy);
     }
     const std::int64_t utc = *local - std::int64_t{*ahead} * 60;
     if (utc < 0 || utc > INT64_MAX / 2 / ns_per_second) {  // up to the year 2116
@@ -401,7 +394,7 @@ Result<std::uint32_t> parse_engines(std::string_view text) {
     }
     const Result<std::uint64_t> engines = parse_count(text);
     if (!engines || engines.value() == 0 || engines.value() > engines_max) {
-        return Error{ErrorCode::invalid, 0, "is neither auto nor a number from 1 to 256"};
+        return invalid("is neither auto nor a number from 1 to 256");
     }
     return static_cast<std::uint32_t>(engines.value());
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -19,10 +17,6 @@ namespace driftless {
 
 namespace {
 
-Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
-
 struct CompareWord {
     std::string_view word;
     Compare compare;
@@ -33,16 +27,13 @@ constexpr std::array compare_words = {
     CompareWord{">", Compare::above}, CompareWord{"<", Compare::below}};
 
 bool read_statistic(std::string_view name, Threshold& out) {
-    constexpr std::array<std::pair<std::string_view, Statistic>, 4> words = {
-        {{"mean", Statistic::mean},
-         {"avg", Statistic::mean},
-         {"min", Statistic::min},
-         {"max", Statistic::max}}};
-    for (const auto& [word, statistic] : words) {
-        if (name == word) {
-            out.statistic = statistic;
-            return true;
-        }
+    constexpr Choices<Statistic> words{{"mean", Statistic::mean},
+                                       {"avg", Statistic::mean},
+                                       {"min", Statistic::min},
+                                       {"max", Statistic::max}};
+    if (const Result<Statistic> word = words(name); word) {
+        out.statistic = word.value();
+        return true;
     }
     name = name == "median" ? "p50" : name;
     for (std::size_t i = 0; i < percentiles.size() && name.starts_with('p'); ++i) {
@@ -55,43 +46,32 @@ bool read_statistic(std::string_view name, Threshold& out) {
     return false;
 }
 
-/// A plain decimal number from 0 on.
-std::optional<double> read_number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole && std::isfinite(value) && value >= 0 && !text.starts_with('-')
-               ? std::optional(value)
-               : std::nullopt;
-}
-
 Result<double> read_bound(const FigureName& figure, std::string_view text) {
     const FigureUnit unit = figure.unit;
     if (unit == FigureUnit::share && text.starts_with('-')) {
-        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+        return invalid("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
     if (text.starts_with('+') || text.starts_with('-')) {
-        return remedy(
+        return invalid(
             "compares with another run, but there is only one; give an absolute bound, as in "
             "\"ttft:p99 > 2s\"");
     }
     if (unit == FigureUnit::time) {
         const bool bare = text.find_first_not_of("0123456789.") == text.npos;
         const Result<std::int64_t> ns =
-            bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
+            bare ? Result<std::int64_t>(invalid("")) : parse_duration_ns(text);
         return ns ? Result<double>(static_cast<double>(ns.value()))
-                  : Result<double>(remedy("needs a bound with its unit, as in 2s or 300ms"));
+                  : Result<double>(invalid("needs a bound with its unit, as in 2s or 300ms"));
     }
     const bool percent = text.ends_with('%');
     const std::optional<double> value =
-        read_number(percent ? text.substr(0, text.size() - 1) : text);
+        read_decimal(percent ? text.substr(0, text.size() - 1) : text);
     if (unit == FigureUnit::number) {
         return value && !percent ? Result<double>(*value)
-                                 : remedy("needs a plain number, as in \"completed < 240\"");
+                                 : invalid("needs a plain number, as in \"completed < 240\"");
     }
     if (!value || (figure.is_part && *value > (percent ? 100 : 1))) {
-        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+        return invalid("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
     return percent ? *value / 100 : *value;
 }
@@ -157,15 +137,15 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
     if (out.figure == nullptr) {
-        return remedy(unknown_figure(left));
+        return invalid(unknown_figure(left));
     }
     const bool has_statistic = colon != left.npos;
     if (!out.figure->has_statistics()) {
-        return has_statistic ? remedy("has no statistics: it is one figure; use its name alone")
+        return has_statistic ? invalid("has no statistics: it is one figure; use its name alone")
                              : Result<void>();
     }
     if (!has_statistic || !read_statistic(left.substr(colon + 1), out)) {
-        return remedy(
+        return invalid(
             "needs one of these statistics: p25, p50, p75, p90, p95, p99, p99.9, mean, min or max, "
             "as in ttft:p99");
     }
@@ -217,15 +197,15 @@ Result<Threshold> parse_threshold(std::string_view text) {
     const std::string_view all = condition;
     const std::size_t at = all.find_first_of("<>");
     if (at == all.npos) {
-        return remedy(
+        return invalid(
             "has no comparison; say when the run fails, as in \"ttft:p99 > 2s\" or \"errors > 0.1 "
             "%\", in quotes: a shell takes > for the name of a file");
     }
     if (at > 0 && all[at - 1] == '=') {
-        return remedy("is not a comparison; use >=, <=, > or <");
+        return invalid("is not a comparison; use >=, <=, > or <");
     }
     if (all.substr(0, at).find('=') != all.npos) {
-        return remedy("names a group of rows, which only --fail-if of a run takes");
+        return invalid("names a group of rows, which only --fail-if of a run takes");
     }
     Threshold out;
     out.text = std::string(text);
@@ -257,8 +237,8 @@ Result<GroupKey> parse_key_of_rows(std::string_view name) {
         key = parse_group_key("kept." + std::string(name));
     }
     return key && key.value().kind == GroupKey::Kind::input
-               ? Result<GroupKey>(remedy("uses input:PARTS, which has no single value; use phase, "
-                                         "turn, api, url, model, header.NAME or a name of --keep"))
+               ? Result<GroupKey>(invalid("uses input:PARTS, which has no single value; use phase, "
+                                          "turn, api, url, model, header.NAME or a name of --keep"))
                : key;
 }
 
@@ -300,7 +280,7 @@ Result<Threshold> parse_group_threshold(std::string_view text) {
 Result<Threshold> parse_fail_if(std::string_view text) {
     const Result<Threshold> threshold = parse_group_threshold(text);
     const char* const why = threshold ? why_decided(threshold.value()) : nullptr;
-    return why == nullptr ? threshold : Result<Threshold>(remedy(why));
+    return why == nullptr ? threshold : Result<Threshold>(invalid(why));
 }
 
 Result<StopRule> parse_stop_rule(std::string_view text) {
@@ -311,7 +291,7 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
         return threshold.error();
     }
     if (const char* const why = why_decided(threshold.value()); why != nullptr) {
-        return remedy(why);
+        return invalid(why);
     }
     StopRule rule;
     rule.threshold = threshold.value();
@@ -321,14 +301,14 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
             "uses a figure that is only known at the end; during a run use " +
             list_of_figures([](const FigureName& one) { return one.stop.has_value(); }) +
             ", as in \"ttft:p99 > 10s for 30s\"";
-        return remedy(why.c_str());
+        return invalid(why.c_str());
     }
     rule.figure = *rule.threshold.figure->stop;
     if (at != text.npos) {
         const Result<std::int64_t> time =
             parse_duration_ns(without_blanks(text.substr(at + word.size())));
         if (!time) {
-            return remedy("needs a time after \"for\", as in \"ttft:p99 > 10s for 30s\"");
+            return invalid("needs a time after \"for\", as in \"ttft:p99 > 10s for 30s\"");
         }
         rule.for_ns = time.value();
     }
@@ -348,16 +328,18 @@ constexpr const char* colon_remedy =
     "a kept column of that name is kept.NAME";
 constexpr std::string_view between = " ,";
 
-bool is_limit(std::string_view name) {
-    return name == "ttft" || name == "ttft_due" || name == "tpot" || name == "e2e" ||
-           name == "e2el";
-}
+constexpr Choices<decltype(&GoodputLimits::ttft_ns)> limit_choices{
+    {"ttft", &GoodputLimits::ttft_ns},
+    {"ttft_due", &GoodputLimits::ttft_due_ns},
+    {"tpot", &GoodputLimits::tpot_ns},
+    {"e2e", &GoodputLimits::e2e_ns},
+    {"e2el", &GoodputLimits::e2e_ns}};
 
 Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     const std::size_t colon = part.find(':');
-    const std::string_view name = part.substr(0, colon);
-    if (colon == part.npos) {
-        return Error{ErrorCode::invalid, 0, limits_remedy};
+    const auto member = limit_choices(part.substr(0, colon));
+    if (colon == part.npos || !member) {
+        return invalid(limits_remedy);
     }
     std::string value(part.substr(colon + 1));
     if (value.find_first_not_of("0123456789.") == value.npos) {
@@ -365,19 +347,9 @@ Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     }
     const Result<std::int64_t> limit = parse_duration_ns(value);
     if (!limit || limit.value() <= 0) {
-        return Error{ErrorCode::invalid, 0, limits_remedy};
+        return invalid(limits_remedy);
     }
-    if (name == "ttft") {
-        limits.ttft_ns = limit.value();
-    } else if (name == "ttft_due") {
-        limits.ttft_due_ns = limit.value();
-    } else if (name == "tpot") {
-        limits.tpot_ns = limit.value();
-    } else if (name == "e2e" || name == "e2el") {
-        limits.e2e_ns = limit.value();
-    } else {
-        return Error{ErrorCode::invalid, 0, limits_remedy};
-    }
+    limits.*member.value() = limit.value();
     return {};
 }
 
@@ -399,7 +371,7 @@ Result<GoodputLimits> parse_goodput(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return limits.set() ? Result<GoodputLimits>(limits)
-                        : Result<GoodputLimits>(Error{ErrorCode::invalid, 0, limits_remedy});
+                        : Result<GoodputLimits>(invalid(limits_remedy));
 }
 
 Result<GoodputRule> parse_group_goodput(std::string_view text) {
@@ -408,11 +380,11 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     const std::size_t end = equals == text.npos ? equals : read_value(text, equals, between, value);
     const std::string name(text.substr(0, equals));
     const std::size_t begin = text.find_last_of(between, equals) + 1;
-    if (equals != text.npos && is_limit(text.substr(begin, equals - begin))) {
-        return Error{ErrorCode::invalid, 0, colon_remedy};
+    if (equals != text.npos && limit_choices(text.substr(begin, equals - begin))) {
+        return invalid(colon_remedy);
     }
     if (equals == text.npos || equals == 0 || end == text.npos) {
-        return Error{ErrorCode::invalid, 0, group_remedy};
+        return invalid(group_remedy);
     }
     Result<GroupKey> key = parse_key_of_rows(name);
     const Result<GoodputLimits> limits = parse_goodput(text.substr(end + 1));

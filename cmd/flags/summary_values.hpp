@@ -7,14 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/values.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {
-
-// Limits as people type them: thresholds (`--fail-if "ttft:p99 > 2s"`) and what makes a row good
-// (`--goodput`), on every command that has them.
 
 // Thresholds as people type them (`--fail-if "ttft:p99 > 2s"`), shared by replay and report.
 
@@ -64,12 +62,7 @@ std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold
 
 enum class TableKind : std::uint8_t { compact, full };
 
-/// "short" or "full".
-inline Result<TableKind> parse_table_kind(std::string_view text) {
-    if (text == "short" || text == "full") {
-        return text == "full" ? TableKind::full : TableKind::compact;
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of short, full"};
-}
+inline constexpr Choices<TableKind> table_choices{{"short", TableKind::compact},
+                                                  {"full", TableKind::full}};
 
 }  // namespace driftless

@@ -1,7 +1,6 @@
 #include "cmd/flags/synth_values.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -243,16 +242,10 @@ constexpr LawValues times{0, 366LL * 86400 * second_ns, true,
                           "exponential:2s or file:PATH (lines of milliseconds,weight)",
                           "has a time that is not from 0 to 366 days"};
 
-Error invalid(const char* why) {
-    return {ErrorCode::invalid, 0, why};
-}
-
 /// A decimal that is not negative and finite.
 std::optional<double> number_of(std::string_view text) {
-    double value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = code == std::errc{} && end == text.data() + text.size();
-    return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+    const auto value = read_number<double>(text);
+    return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 /// Cuts off what stands before the next colon.
@@ -370,16 +363,6 @@ Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
     return value ? Result<ValueLaw>(fixed_law(value.value())) : value.error();
 }
 
-/// A count within [least, most].
-Result<std::uint64_t> parse_within(std::string_view text, std::uint64_t least, std::uint64_t most,
-                                   const char* remedy) {
-    const Result<std::uint64_t> count = parse_count(text);
-    if (!count || count.value() < least || count.value() > most) {
-        return invalid(remedy);
-    }
-    return count;
-}
-
 Result<std::uint32_t> narrow(const Result<std::uint64_t>& value) {
     return value ? Result<std::uint32_t>(static_cast<std::uint32_t>(value.value())) : value.error();
 }
@@ -406,15 +389,17 @@ Result<ValueLaw> parse_time_law(std::string_view text) {
 }
 
 Result<std::uint32_t> parse_row_tokens(std::string_view text) {
-    return narrow(parse_within(text, 0, row_tokens_max, "is not from 0 to 134217728 tokens"));
+    return narrow(
+        within(parse_count(text), 0, row_tokens_max, "is not from 0 to 134217728 tokens"));
 }
 
 Result<std::uint32_t> parse_positive_row_tokens(std::string_view text) {
-    return narrow(parse_within(text, 1, row_tokens_max, "is not from 1 to 134217728 tokens"));
+    return narrow(
+        within(parse_count(text), 1, row_tokens_max, "is not from 1 to 134217728 tokens"));
 }
 
 Result<std::uint64_t> parse_set_tokens(std::string_view text) {
-    return parse_within(text, 1, set_tokens_max, "is not from 1 to 1000000000000 tokens");
+    return within(parse_count(text), 1, set_tokens_max, "is not from 1 to 1000000000000 tokens");
 }
 
 Result<SetRange> parse_set_range(std::string_view text) {
@@ -433,20 +418,20 @@ Result<SetRange> parse_set_range(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_rows(std::string_view text) {
-    return parse_within(text, 1, synth_rows_max,
-                        "is not from 1 to 4294967000, the most rows that a trace can have");
+    return within(parse_count(text), 1, synth_rows_max,
+                  "is not from 1 to 4294967000, the most rows that a trace can have");
 }
 
 Result<std::uint32_t> parse_groups(std::string_view text) {
-    return narrow(parse_within(text, 1, groups_max, "is not a number from 1 to 1000000"));
+    return narrow(within(parse_count(text), 1, groups_max, "is not a number from 1 to 1000000"));
 }
 
 Result<std::uint32_t> parse_small(std::string_view text) {
-    return narrow(parse_within(text, 1, 1000, "is not a number from 1 to 1000"));
+    return narrow(within(parse_count(text), 1, 1000, "is not a number from 1 to 1000"));
 }
 
 Result<std::uint32_t> parse_depth(std::string_view text) {
-    return narrow(parse_within(text, 0, 8, "is not a number from 0 to 8"));
+    return narrow(within(parse_count(text), 0, 8, "is not a number from 0 to 8"));
 }
 
 Result<std::uint64_t> parse_hit_rate(std::string_view text) {
@@ -512,8 +497,7 @@ Result<Popularity> parse_popularity(std::string_view text) {
 }
 
 Result<std::int64_t> parse_token_time(std::string_view text) {
-    const Result<std::int64_t> time = parse_duration_ns(text);
-    return time && time.value() <= 10 * second_ns ? time : invalid("is not a time up to 10s");
+    return within(parse_duration_ns(text), 0, 10 * second_ns, "is not a time up to 10s");
 }
 
 Result<ValueLaw> range_law(const ValueLaw& fixed, double ratio) {

@@ -9,9 +9,9 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
-#include "cmd/base/secrets.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/flags/help_flags.hpp"
+#include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 

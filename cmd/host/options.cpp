@@ -32,7 +32,7 @@ Exit codes: 0 done, 2 usage, 7 the host lacks something, fails, or is busy.)";
 Result<std::uint32_t> parse_cpu(std::string_view text) {
     const Result<std::uint64_t> number = parse_count(text);
     if (!number || number.value() > UINT32_MAX) {
-        return Error{ErrorCode::invalid, 0, "is not a CPU number; use 0, 1, 2 .."};
+        return invalid("is not a CPU number; use 0, 1, 2 ..");
     }
     return static_cast<std::uint32_t>(number.value());
 }
@@ -45,9 +45,9 @@ CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arg
     Flags& flags = parser.flags;
     flags.group("Flags");
     flags.value("--out", "FILE",
-                "file for the figures [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
-                parse_path, parsed.options.out);
-    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_cpu,
+                "file for the figures [$XDG_STATE_HOME/driftless/calibration.json]", parse_path,
+                parsed.options.out);
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", parse_cpu,
                 parsed.options.cpu);
     flags.value("--engines", "N|auto",
                 "for replays with as many engines, measured together; saved in a\n"
@@ -92,7 +92,7 @@ DoctorCommandLine parse_doctor_options(const std::vector<std::string>& arguments
     Flags& flags = parser.flags;
     flags.group("Flags");
     flags.value("--out", "DIR", "folder for the runs", "runs", parse_folder, parsed.options.folder);
-    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_u32,
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", parse_u32,
                 parsed.options.cpu);
     flags.on_off("--json", "the findings as one JSON object on standard output",
                  parsed.options.json);

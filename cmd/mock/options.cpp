@@ -32,10 +32,6 @@ Examples:
 
 Exit codes: 0 done, 2 usage, 7 the host lacks something or fails.)";
 
-Error invalid(const char* why) {
-    return {ErrorCode::invalid, 0, why};
-}
-
 /// A whole number that fits T. Errors: those of parse_count, out_of_range.
 template <typename T>
 Result<T> parse_integer(std::string_view text) {
@@ -125,13 +121,9 @@ Result<Duration> parse_delay(std::string_view text) {
 
 /// A share of one, 0 to 1: "0.25".
 Result<double> parse_share(std::string_view text) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, value);
-    if (failure != std::errc() || stop != end || !(value >= 0 && value <= 1)) {
-        return invalid("is not a share between 0 and 1");
-    }
-    return value;
+    const auto value = read_number<double>(text);
+    return value && *value >= 0 && *value <= 1 ? Result<double>(*value)
+                                               : invalid("is not a share between 0 and 1");
 }
 
 /// "reset:0.05"
@@ -283,31 +275,30 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     flags.group("Server");
     flags.value("--listen", "ADDR:PORT", "where to listen; port 0: a free one, printed",
                 "127.0.0.1:8000", parse_listen, options.listen);
-    flags.value("--port", "N", "port only, instead of the one in --listen", nullptr, parse_port,
-                raw.port);
+    flags.value("--port", "N", "port only, instead of the one in --listen", parse_port, raw.port);
     flags.value("--backlog", "N", "connections waiting to be accepted", "4096",
                 parse_positive_number, server.backlog);
     flags.value("--keep-alive-requests", "N", "answers per connection; 0: no limit", "0",
                 parse_number, options.core.keep_alive_requests);
     flags.value("--keep-alive-timeout", "T", "idle connections are closed after T; 0: never", "0",
                 parse_delay, options.core.keep_alive_timeout);
-    flags.on_off("--keep-alive-silent", "do not announce these two limits in answers",
-                 options.core.announce_keep_alive, false);
-    flags.value("--tls-cert", "FILE", "speak https: PEM chain of the certificate", nullptr,
-                parse_name, options.tls.cert_file);
-    flags.value("--tls-key", "FILE", "PEM of the certificate's key [in --tls-cert]", nullptr,
-                parse_name, options.tls.key_file);
-    flags.value("--cpu", "N", "pin the serving thread to this CPU [not pinned]", nullptr,
-                parse_number, options.cpu);
+    flags.off("--keep-alive-silent", "do not announce these two limits in answers",
+              options.core.announce_keep_alive);
+    flags.value("--tls-cert", "FILE", "speak https: PEM chain of the certificate", parse_name,
+                options.tls.cert_file);
+    flags.value("--tls-key", "FILE", "PEM of the certificate's key [in --tls-cert]", parse_name,
+                options.tls.key_file);
+    flags.value("--cpu", "N", "pin the serving thread to this CPU [not pinned]", parse_number,
+                options.cpu);
     flags.value("--wait", "HOW", "spin, hybrid or sleep until the next token is due", "hybrid",
                 wait_choices, server.wait);
     flags.value("--max-requests", "N", "exit after this many requests; 0: never", "0", parse_count,
                 server.requests_max);
-    flags.value("--log", "FILE", "JSONL file for what truly happened to every request", nullptr,
-                parse_name, options.log_path);
+    flags.value("--log", "FILE", "JSONL file for what truly happened to every request", parse_name,
+                options.log_path);
     flags.value("--log-headers", "A,B,..",
-                "request header fields to log [X-Session-ID and the like]", nullptr,
-                parse_header_names, options.core.session_headers);
+                "request header fields to log [X-Session-ID and the like]", parse_header_names,
+                options.core.session_headers);
     flags.value("--check-history", "REPLIES",
                 "count which of the last N replies return in histories; 0: none", "0", parse_number,
                 options.core.check_history);
@@ -324,8 +315,8 @@ void add_model_flags(Flags& flags, MockOptions& options) {
     flags.value("--overhead", "PRE,POST",
                 "template tokens around every text prompt, none around ids", "0,0", parse_template,
                 core.overhead);
-    flags.value("--tokenizer", "FILE", "tokenizer.json to count prompts with [words]", nullptr,
-                parse_name, options.tokenizer);
+    flags.value("--tokenizer", "FILE", "tokenizer.json to count prompts with [words]", parse_name,
+                options.tokenizer);
     flags.value("--tokenize", "FORM", "kind of /tokenize: {}", "vllm", tokenize_choices,
                 core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
@@ -334,7 +325,7 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                  core.incremental);
     flags.value("--metrics", "NAMES", "metric names of /metrics: {}", "both", metric_choices,
                 core.metric_names);
-    flags.value("--pod", "NAME", "value of the target-pod header of answers [none]", nullptr,
+    flags.value("--pod", "NAME", "value of the target-pod header of answers [none]",
                 parse_header_text, core.pod);
     flags.value("--headers", "WHEN", "early: headers leave at once; late: with the first token",
                 "early", header_choices, core.early_headers);
@@ -374,23 +365,23 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.group("Faults");
     flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault, core.faults);
     flags.values("--fault-row", "KIND:ROW", "a fault for this row", parse_fault_row, raw.by_row);
-    flags.value("--split-words", "A,B,..", "words that cost two tokens each; *: all", nullptr,
+    flags.value("--split-words", "A,B,..", "words that cost two tokens each; *: all",
                 parse_split_words, core.words);
     flags.value("--split-first", "A,B,..", "words that cost two tokens at the start of a prompt",
-                nullptr, parse_split_first, raw.split_first);
+                parse_split_first, raw.split_first);
     flags.value("--join-words", "A+B,..", "pairs of words that become one token when adjacent",
-                nullptr, parse_join_words, raw.joined);
+                parse_join_words, raw.joined);
     flags.value("--overhead-varies", "N", "up to N more template tokens, different per request",
                 "0", parse_number, core.overhead_varies);
     flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
-                nullptr, parse_template, core.tokenize_overhead);
+                parse_template, core.tokenize_overhead);
     flags.value("--cached-tokens", "WHEN", "report cached tokens: always, hits (if any), never",
                 "always", cached_choices, core.cached_reported);
-    flags.on_off("--refuse-ignore-eos", "fields to refuse with status 400",
-                 core.model.takes_ignore_eos, false);
-    flags.on_off("--old-length", "ignore max_completion_tokens, read only max_tokens",
-                 core.model.knows_new_length, false);
-    flags.on_off("--no-usage", "never send usage", core.usage, false);
+    flags.off("--refuse-ignore-eos", "fields to refuse with status 400",
+              core.model.takes_ignore_eos);
+    flags.off("--old-length", "ignore max_completion_tokens, read only max_tokens",
+              core.model.knows_new_length);
+    flags.off("--no-usage", "never send usage", core.usage);
 }
 
 /// All fault rules in one list, or a line that says what is wrong.

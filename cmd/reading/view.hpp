@@ -6,7 +6,6 @@
 /// Then what several views are made of, for view_*.cpp alone.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -14,11 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cmd/base/values.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
@@ -211,20 +210,6 @@ inline double in_s(std::int64_t ns) {
 }
 inline double as_double(std::int64_t value) {
     return static_cast<double>(value);
-}
-/// The number that the whole of a text is; nothing where it is none.
-template <typename Number>
-std::optional<Number> read_number(
-    std::string_view text, [[maybe_unused]] std::chars_format format = std::chars_format::general) {
-    Number value{};
-    const char* const end = text.data() + text.size();
-    std::from_chars_result read{};
-    if constexpr (std::is_floating_point_v<Number>) {
-        read = std::from_chars(text.data(), end, value, format);
-    } else {
-        read = std::from_chars(text.data(), end, value);
-    }
-    return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
 }
 /// 0 where there is nothing to divide by.
 inline double ratio(double value, double by) {

@@ -189,8 +189,8 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
     for (int i = 1; i < argc; ++i) {
         // Only flags that carry credentials: a short key may be part of other words.
         const std::string_view argument = argv[i];
-        const bool carries =
-            may_hold_secret(argument.substr(0, argument.find('='))) || may_hold_secret(argv[i - 1]);
+        const bool carries = mask_of(argument.substr(0, argument.find('='))) != nullptr ||
+                             mask_of(argv[i - 1]) != nullptr;
         for (const Header& credential : credentials.all) {
             const std::string& value = credential.value;
             const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();

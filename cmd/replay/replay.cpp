@@ -15,6 +15,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/replay/shard.hpp"
 #include "cmd/report/exports.hpp"
 #include "cmd/report/report.hpp"

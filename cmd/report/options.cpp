@@ -18,7 +18,7 @@ namespace {
 
 Result<std::string> parse_trace_path(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; name a trace"};
+        return invalid("is empty; name a trace");
     }
     return std::string(text);
 }
@@ -29,7 +29,7 @@ void add_reading_flags(Flags& flags, ReportReadings& readings) {
                 "another tool's figures in its layout: vllm, sglang, aiperf, guidellm,\n"
                 "genai-perf, genai-bench, inference-perf, trace-replayer, loadgen,\n"
                 "inferencex, inferencex-fixed, llm-d",
-                nullptr, parse_view, readings.view);
+                parse_view, readings.view);
     flags.values("--by", "KEY", "tables by group: phase, turn, url, kept.NAME, input:4, ..",
                  parse_group_key, readings.by);
     flags.values("--goodput", "LIMITS",
@@ -40,14 +40,14 @@ void add_reading_flags(Flags& flags, ReportReadings& readings) {
     flags.value("--why", "[WHAT]",
                 "what distinguishes the slowest rows from the rest: --why, --why 10%,\n"
                 "--why tpot, --why e2e:5%",
-                nullptr, parse_why, readings.why);
+                parse_why, readings.why);
     flags.on_off("--trees", "session trees as jobs", readings.trees);
     flags.on_off("--certificate",
                  "what was sent, by digests and counts; why the verdict; where hits\n"
                  "were lost",
                  readings.certificate);
     flags.value("--against", "TRACE", "fidelity to a trace: arrivals, lengths, sharing, gaps",
-                nullptr, parse_trace_path, readings.against);
+                parse_trace_path, readings.against);
 }
 
 /// `--why` may stand without a value: what follows it is one only if it is meant as one.
@@ -124,7 +124,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     parser.flags.argument("RUN", "folder of the run", line.command.folder);
     Flags& flags = parser.flags;
     flags.group("Output");
-    flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
+    flags.value("--table", "KIND", "short, or full (every figure)", "short", table_choices,
                 line.command.table);
     flags.on_off("--json", "print summary.json (schema: driftless help summary.schema.json)",
                  line.command.json);
@@ -134,15 +134,15 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     add_reading_flags(flags, line.command.readings);
     flags.group("Files (-: standard output, where it is one text)");
     ReportExports& files = line.command.exports;
-    flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
+    flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv",
                 parse_path_on_disk, files.csv);
     flags.value("--html", "FILE", "one page with charts, tables and all records, for browsers",
-                nullptr, parse_path, files.html);
-    flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", nullptr,
-                parse_path_on_disk, files.xlsx);
+                parse_path, files.html);
+    flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", parse_path_on_disk,
+                files.xlsx);
     add_ci_flags(flags, files.ci, parse_path);
-    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", nullptr,
-                parse_path, files.perfetto);
+    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", parse_path,
+                files.perfetto);
     parser.read(with_value_of_why(arguments), line, [&] {
         if (line.command.folder.empty()) {
             return std::string("no run is given; name its folder");

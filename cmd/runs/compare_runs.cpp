@@ -225,7 +225,7 @@ class Differences {
     void add_settings(decltype(&differing_settings) compared, Weight weight) {
         for (const PlayedRun* run : runs_) {
             const auto [first, value] =
-                compared(runs_.front()->facts.arguments, run->facts.arguments);
+                compared(runs_.front()->facts.arguments, run->facts.arguments, replay_flags());
             if (first != value) {
                 found_.push_back(
                     {weight, "settings", or_none(first), or_none(value), run->name(), ""});
@@ -291,25 +291,19 @@ Weight heaviest(const std::vector<WorkDifference>& differences) {
 
 namespace {
 
-Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
-
 /// "5 %": 0.05; a plain decimal number from 0 on.
 std::optional<double> read_percent(std::string_view text) {
     if (!text.ends_with('%')) {
         return std::nullopt;
     }
     text.remove_suffix(1);
-    const auto value = read_number<double>(text, std::chars_format::fixed);
-    return value && std::isfinite(*value) && *value >= 0 && text[0] != '-'
-               ? std::optional(*value / 100)
-               : std::nullopt;
+    const std::optional<double> value = read_decimal(text);
+    return value ? std::optional(*value / 100) : std::nullopt;
 }
 
 Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
     if (unit == MetricUnit::per_second) {
-        return remedy(
+        return invalid(
             "cannot have an absolute bound here; compare B with A, as in \"request_throughput < -5 "
             "%\"");
     }
@@ -317,16 +311,16 @@ Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
         const std::optional<double> share = read_percent(text);
         return share && *share <= 1
                    ? Result<double>(*share)
-                   : remedy(
+                   : invalid(
                          "needs a share from 0 to 100 % for B, as in \"errors > 0.1 %\", or a "
                          "change in percentage points, as in \"errors > +0.1 %\"");
     }
     const bool bare = text.find_first_not_of("0123456789.") == text.npos;
     const Result<std::int64_t> ns =
-        bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
+        bare ? Result<std::int64_t>(invalid("")) : parse_duration_ns(text);
     return ns && ns.value() > 0
                ? Result<double>(static_cast<double>(ns.value()))
-               : remedy(
+               : invalid(
                      "needs a change, as in \"ttft:p99 > +5 %\", or a time with its unit for B, "
                      "as in \"ttft:p99 > 2s\"");
 }
@@ -478,7 +472,7 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     const std::string_view all = condition;
     const std::size_t at = all.find_first_of("<>");
     if (at == all.npos) {
-        return remedy(
+        return invalid(
             "has no comparison; say when it fails, as in \"ttft:p99 > +5 %\" or \"errors > 0.1 "
             "%\"");
     }
@@ -486,7 +480,7 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     out.text = std::string(text);
     const std::optional<ComparedMetric> metric = read_metric(all.substr(0, at));
     if (!metric) {
-        return remedy(why_not_compared(all.substr(0, at)));
+        return invalid(why_not_compared(all.substr(0, at)));
     }
     out.metric = *metric;
     out.above = all[at] == '>';
@@ -501,21 +495,22 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
         out.bound = own.value();
         const bool is_share = out.metric.unit() == MetricUnit::share;
         if (is_share && (out.above ? out.bound >= 1 : out.bound <= 0)) {
-            return remedy("never holds: a share is from 0 to 100 %; use a bound between them");
+            return invalid("never holds: a share is from 0 to 100 %; use a bound between them");
         }
         return out;
     }
     const std::optional<double> change = read_percent(bound.substr(1));
     if (!change) {
-        return remedy("needs a change in percent, as in \"ttft:p99 > +5 %\"");
+        return invalid("needs a change in percent, as in \"ttft:p99 > +5 %\"");
     }
     out.bound = bound[0] == '-' ? -*change : *change;
     const bool is_share = out.metric.unit() == MetricUnit::share;
     if (out.bound <= -1 || (is_share && out.bound >= 1)) {
-        return remedy(is_share ? "is decided by no run: a share changes by 100 points at most; use "
-                                 "a bound between -100 and +100 %"
-                               : "is decided by no run: a figure falls by 100 % at most; use a "
-                                 "bound above -100 %");
+        return invalid(is_share
+                           ? "is decided by no run: a share changes by 100 points at most; use "
+                             "a bound between -100 and +100 %"
+                           : "is decided by no run: a figure falls by 100 % at most; use a "
+                             "bound above -100 %");
     }
     return out;
 }

@@ -28,10 +28,6 @@ namespace driftless {
 
 namespace {
 
-Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
-
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == ',';
 }
@@ -71,7 +67,8 @@ std::string opposite(const std::string& condition) {
 
 Result<Slo> parse_slo(const std::string& condition) {
     if (condition.find_first_of("<>") == condition.npos) {
-        return remedy("has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
+        return invalid(
+            "has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
     }
     // In its own words first: "<==1s" is none, and its opposite would be.
     if (const Result<Threshold> itself = parse_threshold(condition); !itself) {
@@ -90,11 +87,11 @@ Result<Slo> parse_slo(const std::string& condition) {
         static const std::string text =
             "cannot be in an SLO; use " +
             list_of_figures([](const FigureName& one) { return one.in_slo; });
-        return remedy(text.c_str());
+        return invalid(text.c_str());
     }
     const bool bounded_above = condition[condition.find_first_of("<>")] == '<';
     if (bounded_above != (figure.better == Better::low)) {
-        return remedy(
+        return invalid(
             "is the wrong way round: an SLO says what must hold, as in \"ttft:p99<2s\", "
             "\"errors<1%\" or \"good>95%\"");
     }
@@ -120,7 +117,7 @@ Result<Slos> parse_slos(std::string_view text) {
         out.list.push_back(std::move(slo).value());
     }
     if (out.list.empty()) {
-        return remedy("is empty; say what must hold, as in \"ttft:p99<2s\"");
+        return invalid("is empty; say what must hold, as in \"ttft:p99<2s\"");
     }
     if (!bounds_errors) {
         Result<Slo> errors = parse_slo(std::string(errors_slo));

@@ -19,7 +19,7 @@ namespace {
 
 Result<std::string> parse_table_path(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; give it a value"};
+        return invalid("is empty; give it a value");
     }
     return std::string(text);
 }
@@ -27,19 +27,19 @@ Result<std::string> parse_table_path(std::string_view text) {
 void add_table_flags(Flags& flags, TableCommand& table) {
     flags.group("With --table");
     flags.value("--sort", "FIGURE", "the best first: ttft:p99, output_throughput .. [as given]",
-                nullptr, parse_table_figure, table.sort);
+                parse_table_figure, table.sort);
     flags.on_off("--each", "show each repeat on its own line", table.each);
     flags.values("--pareto", "X:Y",
                  "frontier of two figures, as in ttft:p99:output_throughput; low or\n"
                  "high before a figure says which is better [16 pairs]",
                  parse_chart_axes, table.charts);
     flags.value("--group", "NAME", "a frontier for each value of a label, an axis or a flag [one]",
-                nullptr, parse_table_path, table.group);
-    flags.value("--csv", "FILE", "a line per cell, with InferenceX's sweep columns", nullptr,
+                parse_table_path, table.group);
+    flags.value("--csv", "FILE", "a line per cell, with InferenceX's sweep columns",
                 parse_table_path, table.csv);
-    flags.value("--inferencex", "FILE", "aggregate rows of InferenceX, a JSON array", nullptr,
+    flags.value("--inferencex", "FILE", "aggregate rows of InferenceX, a JSON array",
                 parse_table_path, table.inferencex);
-    flags.value("--llm-d", "FILE", "benchmark reports 0.2.1 of llm-d, a JSON array", nullptr,
+    flags.value("--llm-d", "FILE", "benchmark reports 0.2.1 of llm-d, a JSON array",
                 parse_table_path, table.llmd);
 }
 
@@ -110,7 +110,7 @@ std::string take_table(const std::vector<std::string>& runs, TableCommand& table
 
 Result<std::string> parse_path(std::string_view text) {
     if (text.empty() || text == separator) {
-        return Error{ErrorCode::invalid, 0, "is empty; name a file, or - for standard output"};
+        return invalid("is empty; name a file, or - for standard output");
     }
     return std::string(text);
 }
@@ -123,8 +123,8 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.value("--margin", "SHARE", "changes up to this count as the same", "1 %", parse_margin,
                 wish.options.margin);
     flags.value("--detect", "SHARE",
-                "print how many requests would show such a change, as in \"3 %\"", nullptr,
-                parse_margin, wish.detect);
+                "print how many requests would show such a change, as in \"3 %\"", parse_margin,
+                wish.detect);
     flags.values("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]",
                  parse_goodput_rule, command.slo);
     flags.value("--seed", "N", "seed of the resampling behind the intervals", "1", parse_count,
@@ -144,10 +144,9 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.group("Files (-: standard output)");
     CompareExports& files = command.exports;
     flags.value("--json", "FILE",
-                "all figures (driftless help compare.schema.json, or table.schema.json)", nullptr,
+                "all figures (driftless help compare.schema.json, or table.schema.json)",
                 parse_path, files.json);
-    flags.value("--html", "FILE", "a page with charts, for a browser", nullptr, parse_path,
-                files.html);
+    flags.value("--html", "FILE", "a page with charts, for a browser", parse_path, files.html);
     add_ci_flags(flags, files.ci, parse_path);
 }
 
@@ -240,7 +239,7 @@ already), 3 the runs are not shards of one replay, or cannot be read, 7 the host
 
 Result<std::string> parse_merged(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "does not name a folder"};
+        return invalid("does not name a folder");
     }
     return std::string(text);
 }
@@ -260,11 +259,10 @@ MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) 
     parser.flags.argument("RUN", "folders of the shards, in any order", line.command.folders);
     Flags& flags = parser.flags;
     flags.group("Output");
-    flags.value("-o,--out", "DIR", "new folder for the merged run", nullptr, parse_merged,
-                line.command.out);
+    flags.value("-o,--out", "DIR", "new folder for the merged run", parse_merged, line.command.out);
     flags.value("--report", "KIND", "html: a page of charts in report.html; or none", "html",
                 page_choices, line.command.page);
-    flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
+    flags.value("--table", "KIND", "short, or full (every figure)", "short", table_choices,
                 line.command.table);
     flags.group("Verdict");
     flags.value("--clock-error-max", "T",

@@ -66,7 +66,7 @@ bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& l
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     if (ns && ns.value() == 0) {
-        return Error{ErrorCode::invalid, 0, "is 0; use 10m or 30s"};
+        return invalid("is 0; use 10m or 30s");
     }
     return ns;
 }
@@ -87,28 +87,25 @@ void add_flags(Flags& flags, TypedSweep& typed) {
     flags.values("--over", "NAME=A,B,..", "values of a replay flag; true and false for a switch",
                  parse_axis, typed.over);
     flags.values("--server", "NAME=A,B,..", "values for hooks only", parse_axis, typed.server);
-    flags.values("--url", "URL", "as in replay", parse_text, typed.urls);
+    flags.values("--url", "URL", "as in replay", typed.urls);
     flags.value("--repeat", "N", "runs per cell; every second pass in reverse order", "1",
                 parse_positive_count, plan.repeat);
     flags.values("--label", "K=V", "label for every run", parse_label, plan.labels);
     flags.group("Between cells");
     flags.value("--before", "CMD", "command before each cell, to (re)start the server [none]",
-                nullptr, parse_text, plan.before.command);
-    flags.value("--ready", "CMD", "command repeated until it succeeds [none]", nullptr, parse_text,
-                plan.ready.command);
-    flags.value("--after", "CMD", "command after each cell, even a failed one [none]", nullptr,
-                parse_text, plan.after.command);
+                plan.before.command);
+    flags.value("--ready", "CMD", "command repeated until it succeeds [none]", plan.ready.command);
+    flags.value("--after", "CMD", "command after each cell, even a failed one [none]",
+                plan.after.command);
     flags.value("--hook-limit", "T", "time limit of each hook", "10m", parse_limit,
                 typed.hook_limit_ns);
     flags.value("--idle-limit", "T", "longest wait until the server is idle", "30m", parse_limit,
                 plan.idle_limit_ns);
     flags.group("Sweep");
-    flags.value("--out", "DIR", "folder of the sweep [sweeps/<UTC time>]", nullptr, parse_text,
-                typed.command.out);
+    flags.value("--out", "DIR", "folder of the sweep [sweeps/<UTC time>]", typed.command.out);
     flags.on_off("--dry-run", "print the cells and how long they take; send nothing",
                  typed.command.dry_run);
-    flags.value("--resume", "DIR", "continue an interrupted sweep", nullptr, parse_text,
-                typed.command.resume);
+    flags.value("--resume", "DIR", "continue an interrupted sweep", typed.command.resume);
 }
 
 /// --resume takes nothing else: all is in sweep.json.
@@ -241,7 +238,7 @@ constexpr double reach = 1024;
 Result<std::optional<double>> parse_load(std::string_view text) {
     const auto value = read_number<double>(text, std::chars_format::fixed);
     if (!value || !(*value >= load_min && *value <= load_max)) {
-        return Error{ErrorCode::invalid, 0, "is not a load; use a number above 0, up to 1000000"};
+        return invalid("is not a load; use a number above 0, up to 1000000");
     }
     return value;
 }
@@ -252,7 +249,7 @@ Result<double> parse_tolerance(std::string_view text) {
     const double value =
         read_number<double>(text, std::chars_format::fixed).value_or(0) / (percent ? 100 : 1);
     if (!(value >= 0.001 && value <= 1)) {
-        return Error{ErrorCode::invalid, 0, "is not a tolerance; use 0.1% to 100%, as in 5%"};
+        return invalid("is not a tolerance; use 0.1% to 100%, as in 5%");
     }
     return value;
 }
@@ -260,16 +257,14 @@ Result<double> parse_tolerance(std::string_view text) {
 Result<std::uint32_t> parse_up_to_20(std::string_view text) {
     const Result<std::uint64_t> count = parse_count(text);
     if (!count || count.value() > 20) {
-        return Error{ErrorCode::invalid, 0, "is not a whole number from 0 to 20"};
+        return invalid("is not a whole number from 0 to 20");
     }
     return static_cast<std::uint32_t>(count.value());
 }
 
 Result<std::uint32_t> parse_tries(std::string_view text) {
     const Result<std::uint32_t> count = parse_up_to_20(text);
-    return count && count.value() > 0
-               ? count
-               : Error{ErrorCode::invalid, 0, "is not a number from 1 to 20"};
+    return count && count.value() > 0 ? count : invalid("is not a number from 1 to 20");
 }
 
 std::string check_replay_flags(const FindOptions& options) {
@@ -356,17 +351,17 @@ std::string complete(FindOptions& options) {
 void add_flags(Flags& flags, FindOptions& options) {
     flags.group("Search");
     flags.value("--slo", "CONDITIONS",
-                "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", nullptr,
-                parse_slos, options.slos);
-    flags.value("--over", "LOAD", axis_choices.list(), nullptr, axis_choices, options.over);
-    flags.value("--low", "L", "lowest load [1, or 1/1024 of the first probe]", nullptr, parse_load,
+                "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", parse_slos,
+                options.slos);
+    flags.value("--over", "LOAD", axis_choices.list(), axis_choices, options.over);
+    flags.value("--low", "L", "lowest load [1, or 1/1024 of the first probe]", parse_load,
                 options.loads.low);
-    flags.value("--high", "H", "highest load [1024 times the first probe]", nullptr, parse_load,
+    flags.value("--high", "H", "highest load [1024 times the first probe]", parse_load,
                 options.loads.high);
     flags.value("--start-at", "V",
                 "load of the first probe [of a rate: below what a closed loop gets;\n"
                 "else between --low and --high; 1]",
-                nullptr, parse_load, options.loads.start);
+                parse_load, options.loads.start);
     flags.value("--tolerance", "SHARE",
                 "stop when pass and fail are this close, relative to the pass", "5%",
                 parse_tolerance, options.rules.tolerance);
@@ -378,12 +373,11 @@ void add_flags(Flags& flags, FindOptions& options) {
                 parse_count, options.seed);
     flags.group("Output");
     flags.value("--out", "DIR", "new folder for find.json and the runs [runs/<UTC time>-find]",
-                nullptr, parse_text, options.out);
-    flags.value("--resume", "DIR", "continue an interrupted search", nullptr, parse_text,
-                options.resume);
+                options.out);
+    flags.value("--resume", "DIR", "continue an interrupted search", options.resume);
     flags.on_off("--quiet", "print only the result, not each probe", options.quiet);
     flags.group("Server");
-    flags.values("--url", "URL", "as in replay", parse_text, options.urls);
+    flags.values("--url", "URL", "as in replay", options.urls);
 }
 
 }  // namespace

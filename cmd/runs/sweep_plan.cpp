@@ -2,7 +2,6 @@
 #include <optional>
 #include <string_view>
 
-#include "cmd/base/secrets.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/settings.hpp"
@@ -162,13 +161,11 @@ Result<SweepAxis> parse_axis(std::string_view text) {
     std::string_view name = text.substr(0, equals);
     name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
     if (equals == text.npos || !is_axis_name(name)) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not NAME=VALUE,..; use a flag of replay, as in speed=1,2,4"};
+        return invalid("is not NAME=VALUE,..; use a flag of replay, as in speed=1,2,4");
     }
     const Result<std::vector<std::string>> values = parse_list(text.substr(equals + 1));
     if (!values) {
-        return Error{ErrorCode::invalid, 0,
-                     "has an empty value; separate values by single commas, as in speed=1,2,4"};
+        return invalid("has an empty value; separate values by single commas, as in speed=1,2,4");
     }
     return SweepAxis{std::string(name), values.value(), false};
 }
@@ -253,9 +250,8 @@ void read_limit(TomlReader& reader, const toml::table& table, const char* key, s
     if (given.empty()) {
         return;
     }
-    const Result<std::int64_t> ns = given.size() == 1
-                                        ? parse_duration_ns(given[0])
-                                        : Result<std::int64_t>(Error{ErrorCode::invalid, 0, ""});
+    const Result<std::int64_t> ns =
+        given.size() == 1 ? parse_duration_ns(given[0]) : Result<std::int64_t>(invalid(""));
     if (!ns || ns.value() == 0) {
         reader.fail(*table.get(key),
                     std::string(key) + " is not a time above 0; use 90, \"10m\" or \"30s\"");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cmd/base/files.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/figures/verdict.hpp"
@@ -20,9 +21,9 @@ namespace {
 
 // Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
 // text. The corpus is what must be equal among the runs of a table: trace and window, which no
-// sweep can excuse, and what is made of its rows. The load is what people vary on purpose: server,
-// model, pace, users. The cache salt is neither: with another salt prompts have other words, and
-// share the same.
+// sweep can excuse, and what is made of its rows (with the flags that are `of_corpus`). The load is
+// what people vary on purpose: server, model, pace, users. The cache salt is neither: with another
+// salt prompts have other words, and share the same.
 
 /// Where a key stands in summary.json.
 enum class Where : std::uint8_t { root, run, flag };
@@ -51,14 +52,9 @@ constexpr std::array window{
 };
 
 constexpr std::array contents{
-    Key{"seed", Where::run, "seed"},         Key{"prompt", Where::run, "prompt"},
-    Key{"output", Where::run, "output"},     Key{"share", Where::flag, ""},
-    Key{"max-context", Where::flag, ""},     Key{"max-trees", Where::flag, ""},
-    Key{"sample-sessions", Where::flag, ""}, Key{"dataset", Where::flag, ""},
-    Key{"dataset-column", Where::flag, ""},  Key{"assistant", Where::flag, ""},
-    Key{"live-keep", Where::flag, ""},       Key{"length-field", Where::flag, ""},
-    Key{"abandon", Where::flag, ""},         Key{"grow", Where::flag, ""},
-    Key{"no-stream", Where::flag, ""},       Key{"extra-body", Where::flag, ""},
+    Key{"seed", Where::run, "seed"},
+    Key{"prompt", Where::run, "prompt"},
+    Key{"output", Where::run, "output"},
 };
 
 /// The text of a value, without the quotes of a string; null, false and what is absent are empty.
@@ -330,6 +326,12 @@ void describe_run(TableRun& run) {
     run.load = values_of(root, {load});
     if (root.find("run").is(JsonType::object)) {  // sweep.json keeps figures alone
         run.corpus = values_of(root, {window, contents});
+        for (const Flag& flag : replay_flags().flags) {
+            if (const std::string& name = flag.names.back(); flag.traits.has(of_corpus)) {
+                run.corpus.push_back({name.substr(2), flag_text(root.find("run").find("arguments"),
+                                                                name.substr(2))});
+            }
+        }
     }
     const JsonValue labels = root.find("labels");
     for (JsonValue one = labels.first(); one.present(); one = one.next()) {

@@ -39,29 +39,27 @@ Result<std::string> parse_log_format(std::string_view text) {
         return std::string(text);
     }
     static const std::string why = "is not one of " + log_format_names();
-    return Error{ErrorCode::invalid, 0, why.c_str()};
+    return invalid(why.c_str());
 }
 
 void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.group("Logs");
     flags.on_off("--from-logs", "read logs of requests instead of a trace", logs.wanted);
-    flags.value("--log-format", "NAME", "litellm, langfuse, otel or plain [detected]", nullptr,
+    flags.value("--log-format", "NAME", "litellm, langfuse, otel or plain [detected]",
                 parse_log_format, logs.format);
     flags.value("--tokenizer", "FILE", "the served model's tokenizer.json, or its rank file",
-                nullptr, parse_text, logs.tokenizer);
-    flags.value("--salt-file", "FILE", "file with the secret salt for block ids", nullptr,
-                parse_text, logs.salt_file);
-    flags.value("--salt-env", "NAME", "environment variable with the salt", nullptr, parse_text,
-                logs.salt_env);
+                logs.tokenizer);
+    flags.value("--salt-file", "FILE", "file with the secret salt for block ids", logs.salt_file);
+    flags.value("--salt-env", "NAME", "environment variable with the salt", logs.salt_env);
 }
 
 void add_range_flags(Flags& flags, PlanOptions& plan) {
     flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                nullptr, parse_duration_ns, plan.start_ns);
-    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
+                parse_duration_ns, plan.start_ns);
+    flags.value("--end", "T", "rows before this trace time [the end]", parse_duration_ns,
                 plan.end_ns);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
-                parse_positive_count, plan.limit);
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", parse_positive_count,
+                plan.limit);
 }
 
 std::string range_refusal(const PlanOptions& plan) {
@@ -159,12 +157,12 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
     Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
-                nullptr, parse_text, options.out);
+                options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, options.target);
     flags.group("Trace");
     add_trace_flags(flags, options.files);
-    flags.value("--keep", "A,B", "columns of the trace or log to keep [none]", nullptr, parse_list,
+    flags.value("--keep", "A,B", "columns of the trace or log to keep [none]", parse_list,
                 options.files.keep);
     add_log_flags(flags, options.logs);
     add_selection_flags(flags, options);
@@ -193,7 +191,7 @@ Examples:
 Exit codes: 0 done, 2 usage (or a report file exists), 3 input refused, 7 the host fails.)";
 
 Result<std::vector<std::uint32_t>> parse_sizes(std::string_view text) {
-    constexpr Error wrong{ErrorCode::invalid, 0, "is not a list of sizes in tokens; use 512,1024"};
+    constexpr Error wrong = invalid("is not a list of sizes in tokens; use 512,1024");
     const Result<std::vector<std::string>> parts = parse_list(text);
     std::vector<std::uint32_t> sizes;
     for (const std::string& part : parts ? parts.value() : std::vector<std::string>{""}) {
@@ -215,19 +213,19 @@ void add_flags(Flags& flags, InspectCommand& command) {
                 command.inspect.plan.seed);
     flags.group("Cache");
     flags.value("--block-sizes", "A,B",
-                "block sizes in tokens, multiples of the trace's [2^n up to 4096]", nullptr,
-                parse_sizes, command.inspect.block_sizes);
+                "block sizes in tokens, multiples of the trace's [2^n up to 4096]", parse_sizes,
+                command.inspect.block_sizes);
     flags.value("--kv-bytes", "BYTES", "bytes of one cached token; adds sizes in bytes [none]",
-                nullptr, parse_bytes, command.token_bytes);
+                parse_bytes, command.token_bytes);
     flags.value("--max-model-len", "N", "count the rows beyond a context of N tokens [none]",
-                nullptr, parse_positive_count, command.inspect.max_model_len);
+                parse_positive_count, command.inspect.max_model_len);
     flags.group("Output");
     flags.on_off("--plot", "plots of rates, lengths, working set and hit rates", command.plot);
     flags.on_off("--json", "JSON, one object per line (schema: driftless help inspect.schema.json)",
                  command.json);
     flags.value("--hash-block-report", "FILE",
-                "JSON as written by simulate_hash_block_mode.py; a new file, or -", nullptr,
-                parse_text, command.hash_block_report);
+                "JSON as written by simulate_hash_block_mode.py; a new file, or -",
+                command.hash_block_report);
 }
 
 std::string contradiction(const InspectCommand& command) {
@@ -276,7 +274,7 @@ Examples:
 Result<std::optional<std::uint64_t>> parse_size(std::string_view text) {
     const Result<std::uint64_t> rows = parse_rows(text);
     if (!rows || rows.value() > like_rows_max) {
-        return Error{ErrorCode::invalid, 0, "is not from 1 to 100000000"};
+        return invalid("is not from 1 to 100000000");
     }
     return std::optional(rows.value());
 }
@@ -287,20 +285,20 @@ Result<std::optional<std::int64_t>> parse_length(std::string_view text) {
         return length.error();
     }
     return length.value() > 0 ? Result<std::optional<std::int64_t>>(std::optional(length.value()))
-                              : Error{ErrorCode::invalid, 0, "must be longer than 0"};
+                              : invalid("must be longer than 0");
 }
 
 Result<std::optional<double>> parse_like_rate(std::string_view text) {
     const Result<double> rate = parse_synth_rate(text);
     if (!rate || rate.value() == 0) {
-        return Error{ErrorCode::invalid, 0, "is not a rate; use 10 (rows a second), 600/m or 50/h"};
+        return invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
     }
     return std::optional(rate.value());
 }
 
 Result<std::uint32_t> parse_users(std::string_view text) {
     const Result<std::uint32_t> users = parse_groups(text);
-    return users ? users : Error{ErrorCode::invalid, 0, "is not from 1 to 1000000 users"};
+    return users ? users : invalid("is not from 1 to 1000000 users");
 }
 
 std::string check(const LikeCommand& command) {
@@ -327,16 +325,16 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     Flags& flags = parser.flags;
     flags.group("Workload");
     flags.value("--trees", "N",
-                "session trees [as many as the trace has, times the change of --rate]", nullptr,
-                parse_size, command.like.trees);
-    flags.value("--rows", "N", "about this many rows; trees stay whole", nullptr, parse_size,
+                "session trees [as many as the trace has, times the change of --rate]", parse_size,
+                command.like.trees);
+    flags.value("--rows", "N", "about this many rows; trees stay whole", parse_size,
                 command.like.rows);
-    flags.value("--length", "T", "trees that begin within T; the last ones may end later", nullptr,
+    flags.value("--length", "T", "trees that begin within T; the last ones may end later",
                 parse_length, command.like.length_ns);
     flags.value("--rate", "R", "rows per second: trees begin closer or further apart [recorded]",
-                nullptr, parse_like_rate, command.like.per_second);
+                parse_like_rate, command.like.per_second);
     flags.value("--users", "N", "this many users, each with one tree after another [recorded]",
-                nullptr, parse_users, command.like.users);
+                parse_users, command.like.users);
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 "-", parse_text, command.out);

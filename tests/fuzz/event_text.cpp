@@ -31,7 +31,7 @@ void check_masking(std::string_view text, const TypedEvent& event) {
         std::string typed = before + form;
         typed.replace(typed.rfind("%s"), 2, key);
         CHECK(!parse_event(typed));
-        CHECK(mask_value("--event", typed).find(key) == std::string::npos);
+        CHECK(mask_event(typed).find(key) == std::string::npos);
     }
 }
 

@@ -1,6 +1,7 @@
 // No key, token or password survives in what is shown or recorded.
 #include "cmd/base/secrets.hpp"
 
+#include "cmd/flags/settings.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -50,16 +51,15 @@ TEST(Secrets, MaskUrlsAndCommandLines) {
 
 // Words of an event stand behind whatever blanks.
 TEST(Secrets, MaskWhatStandsInTexts) {
-    EXPECT_EQ(mask_value("--event", "+1s post http://u:w@a/b"), "+1s post http://***@a/b");
-    EXPECT_EQ(mask_value("--event", "\t+1s \tpost\t http://u:w@a/b"),
-              "\t+1s \tpost\t http://***@a/b");
-    EXPECT_EQ(mask_value("--event", "+1s label post a:b@c"), "+1s label post a:b@c");
-    EXPECT_EQ(mask_value("--event", "+1s post"), "+1s post");
-    EXPECT_EQ(mask_value("--event", ""), "");
-    EXPECT_EQ(mask_value("--backend", "kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
+    EXPECT_EQ(mask_event("+1s post http://u:w@a/b"), "+1s post http://***@a/b");
+    EXPECT_EQ(mask_event("\t+1s \tpost\t http://u:w@a/b"), "\t+1s \tpost\t http://***@a/b");
+    EXPECT_EQ(mask_event("+1s label post a:b@c"), "+1s label post a:b@c");
+    EXPECT_EQ(mask_event("+1s post"), "+1s post");
+    EXPECT_EQ(mask_event(""), "");
+    EXPECT_EQ(mask_backend("kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
               "kind=openai_http,target=http://***@h,api_key=***,model=m");
-    EXPECT_EQ(mask_value("--backend", "my_api_key=sk-1"), "my_api_key=***");
-    EXPECT_EQ(mask_value("--backend", "vllm"), "vllm");
+    EXPECT_EQ(mask_backend("my_api_key=sk-1"), "my_api_key=***");
+    EXPECT_EQ(mask_backend("vllm"), "vllm");
     EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
               (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
                                         "HF_TOKEN=***", "vllm"}));
@@ -68,15 +68,17 @@ TEST(Secrets, MaskWhatStandsInTexts) {
         EXPECT_EQ(assigned_secret_at(other), 0U) << other;
     }
     // Nobody knows what a URL that cannot be read was meant to be.
-    EXPECT_EQ(mask_refused("--url", "http://user:hunter2#@a:1"), "http://***@a:1");
-    EXPECT_EQ(mask_refused("--against", "http://user:hun?ter2@a"), "http://***@a");
-    EXPECT_EQ(mask_refused("--url", "https//user:hunter2@a"), "https//***@a");
-    EXPECT_EQ(mask_refused("--metrics", "http://a/x?k=hunter2"), "http://a/x?***");
-    EXPECT_EQ(mask_refused("--event", "+1s pots http://u:hunter2#@a/x"), "+1s pots http://***@a/x");
-    EXPECT_EQ(mask_refused("--url", "unix:@name"), "unix:@name");
-    EXPECT_EQ(mask_refused("--seed", "a@b?c"), "a@b?c");
-    EXPECT_EQ(mask_refused("--event", "+1s post http://u:hun ter2@a/x"), "+1s post http://***@a/x");
-    EXPECT_EQ(mask_refused("--url", "u:hunter2@a//x#y"), "***@a//x#y");
+    EXPECT_EQ(mask_refused(mask_url, "http://user:hunter2#@a:1"), "http://***@a:1");
+    EXPECT_EQ(mask_refused(mask_url, "http://user:hun?ter2@a"), "http://***@a");
+    EXPECT_EQ(mask_refused(mask_url, "https//user:hunter2@a"), "https//***@a");
+    EXPECT_EQ(mask_refused(mask_url, "http://a/x?k=hunter2"), "http://a/x?***");
+    EXPECT_EQ(mask_refused(mask_event, "+1s pots http://u:hunter2#@a/x"),
+              "+1s pots http://***@a/x");
+    EXPECT_EQ(mask_refused(mask_url, "unix:@name"), "unix:@name");
+    EXPECT_EQ(mask_refused(nullptr, "a@b?c"), "a@b?c");
+    EXPECT_EQ(mask_refused(mask_event, "+1s post http://u:hun ter2@a/x"),
+              "+1s post http://***@a/x");
+    EXPECT_EQ(mask_refused(mask_url, "u:hunter2@a//x#y"), "***@a//x#y");
 }
 
 // A reference to the environment is no secret: it is what run.json keeps of one.
@@ -85,12 +87,12 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
     for (const char* other : {"", "env:", "env:a-b", "env:a b", "Env:A", "xenv:A", "sk-env:A"}) {
         EXPECT_EQ(environment_name(other), "") << other;
     }
-    EXPECT_EQ(mask_value("--api-key", "env:MY_KEY"), "env:MY_KEY");
-    EXPECT_EQ(mask_value("--api-key", "env:my key"), "***");
-    EXPECT_EQ(mask_value("--header", "X-Api-Key: env:MY_KEY"), "X-Api-Key: env:MY_KEY");
-    EXPECT_EQ(mask_value("--header", "X-Api-Key : s3cret"), "X-Api-Key :***");
-    EXPECT_EQ(mask_value("--header", "Authorization s3cret"), "***");
-    EXPECT_EQ(mask_value("--header", "X-Team a"), "X-Team a");
+    EXPECT_EQ(mask_key("env:MY_KEY"), "env:MY_KEY");
+    EXPECT_EQ(mask_key("env:my key"), "***");
+    EXPECT_EQ(mask_header("X-Api-Key: env:MY_KEY"), "X-Api-Key: env:MY_KEY");
+    EXPECT_EQ(mask_header("X-Api-Key : s3cret"), "X-Api-Key :***");
+    EXPECT_EQ(mask_header("Authorization s3cret"), "***");
+    EXPECT_EQ(mask_header("X-Team a"), "X-Team a");
     for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
                              "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
         EXPECT_TRUE(is_secret_name(name)) << name;
@@ -114,7 +116,7 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
 // A hook's command may give a program its key.
 TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
     const auto masked = [](const char* command) {
-        return mask_value("--event", "+1s run " + std::string(command)).substr(8);
+        return mask_event("+1s run " + std::string(command)).substr(8);
     };
     EXPECT_EQ(masked("curl -H 'Authorization: Bearer sk-1' http://h:80/x"),
               "curl -H 'Authorization: ***' http://h:80/x");
@@ -155,23 +157,23 @@ TEST(Secrets, AreFoundInBodiesAndUrlsWhereTheyStand) {
     EXPECT_EQ(found, (std::vector<std::string>{R"(Secret=one="one")", R"(Secret=one="one")",
                                                R"(api_key=abc="a\u0062c")"}));
     EXPECT_EQ(
-        mask_value("--extra-body", body),
+        mask_json(body),
         R"({"max_tokens": 5, "api_key":"***","n":{"x":[{"Secret":["***","***"]}]},"top":"t"})");
     EXPECT_TRUE(secret_members("{\"api_key\":").empty());
     EXPECT_TRUE(secret_members(R"({"prompt_cache_key":"abcd","eos_token":"</s>",)"
                                R"("tools":[{"properties":{"key":{"type":"string"}}}]})")
                     .empty());
-    EXPECT_EQ(mask_value("--extra-body", "{\"api_key\":\"sk"), "***");
-    EXPECT_EQ(mask_value("--extra-body", "{top_p}"), "{top_p}");
+    EXPECT_EQ(mask_json("{\"api_key\":\"sk"), "***");
+    EXPECT_EQ(mask_json("{top_p}"), "{top_p}");
     // What looks like the user of a URL is one in flags of URLs, and text in all others.
     const char* const other_body = R"({"user":"me:you@example.org"})";
-    EXPECT_EQ(mask_value("--extra-body", other_body), other_body);
+    EXPECT_EQ(mask_json(other_body), other_body);
     for (const char* flag : {"--label", "--cache-salt", "--model", ""}) {
-        EXPECT_EQ(mask_value(flag, "a:b@c"), "a:b@c") << flag;
+        EXPECT_EQ(mask_value(mask_of(flag), "a:b@c"), "a:b@c") << flag;
     }
     for (const char* flag :
-         {"--url", "--base-url", "--target", "--endpoint", "--host", "--connect-to"}) {
-        EXPECT_EQ(mask_value(flag, "a:b@c"), "***@c") << flag;
+         {"--url", "--base-url", "--target", "-u", "--endpoint", "--host", "--connect-to"}) {
+        EXPECT_EQ(mask_value(mask_of(flag), "a:b@c"), "***@c") << flag;
     }
 }
 

@@ -209,8 +209,8 @@ TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
         EXPECT_FALSE(parse_event(text)) << text;
     }
     // Credentials of a URL are refused; the refusal does not show them.
-    EXPECT_EQ(mask_value("--event", "+1s post http://u:word@h/x"), "+1s post http://***@h/x");
-    EXPECT_EQ(mask_value("--event", "+1s run echo a@b"), "+1s run echo a@b");
+    EXPECT_EQ(mask_event("+1s post http://u:word@h/x"), "+1s post http://***@h/x");
+    EXPECT_EQ(mask_event("+1s run echo a@b"), "+1s run echo a@b");
     const ScratchFolder folder;
     const std::string path = folder.path() + "/events.txt";
     std::ofstream(path) << "# comment\n\n+1s label a\r\n  +2s run b\n";
@@ -254,7 +254,7 @@ TEST(MetricsValues, ReadsPlacesAndPeriods) {
     EXPECT_EQ(options_with(many).metrics.places.size(), metrics_places_max);
     many.insert(many.end(), {"--metrics", "auto"});
     EXPECT_TRUE(refused(many, "32 at most"));
-    EXPECT_EQ(mask_value("--metrics", "http://me:pw@a/metrics"), "http://***@a/metrics");
+    EXPECT_EQ(mask_url("http://me:pw@a/metrics"), "http://***@a/metrics");
 }
 
 // Values of the flags of several machines: what is typed, and what is refused.

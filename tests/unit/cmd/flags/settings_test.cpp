@@ -4,6 +4,7 @@
 
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/checks.hpp"
+#include "cmd/flags/options_parser.hpp"
 #include "cmd/help/help.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
@@ -16,23 +17,6 @@ namespace driftless {
 namespace {
 
 // Whatever way it was typed, what is kept is parsed to the same arguments again.
-// A row of a flag that was renamed would have no effect, and nobody would see it.
-TEST(Recall, NamesOnlyFlagsOfReplay) {
-    AskedTables asked;
-    (void)parse_replay_options({"--help"}, "");
-    std::vector<std::string> known{"--host", "--port"};  // of a server, in two parts
-    for (const FlagTable& table : asked.tables()) {
-        for (const std::string& name : names_of(table.flags)) {
-            known.push_back(name);
-        }
-    }
-    const std::vector<std::string_view> names = named_flags();
-    EXPECT_EQ(std::ranges::adjacent_find(names, std::ranges::greater_equal()), names.end());
-    for (const std::string_view name : names) {
-        EXPECT_GT(std::ranges::count(known, name), 0) << name;
-    }
-}
-
 TEST(Recall, KeptArgumentsParseToThemselves) {
     Words typed = words_of(
         "a.jsonl b.jsonl --base-url http://h:1/x --num-prompts 7 --spread --goodput ttft:200 "
@@ -382,36 +366,63 @@ TEST(ExtraBody, ReplacesAllButThePrompt) {
     EXPECT_EQ(said(R"({"regex":"[a-z]{3}"})"), "");
 }
 
-// A new flag is in what walks the flags of replay, without a row or a list of its own.
+// A flag is declared once: then all that walks the flags of replay has it, and goes by what it is.
 
-TEST(NewFlag, IsWhereverFlagsAre) {
-    AskedTables asked;
-    (void)parse_replay_options({"--help"}, "");
-    std::vector<CommandPages> pages{{"replay", "plays", asked.tables()}};
-    Flag flag = make_flag({"--new-flag"}, "KIND", "few, or many [many]", "Host");
-    flag.choices = {"few", "many"};
-    pages[0].tables.at(0).flags.push_back(flag);
-    EXPECT_TRUE(says(man_page(pages[0], {"1", "2026-11-25"}), "\\-\\-new\\-flag"));
+TEST(NewFlag, IsWhereverFlagsAreByOneDeclaration) {
+    static constexpr Choices<bool> kinds{{"few", false}, {"many", true}};
+    TypedServer server;
+    ReplayOptions options;
+    bool many = false;
+    std::string text;
+    CommandParser parser = replay_parser(server, options);
+    parser.flags.group("Host");
+    parser.flags.value("--new-kind", "KIND", "how many: {}", "many", kinds, many);
+    parser.flags.value("--new-file", "FILE", "as in it [none]", text,
+                       watching | of_sweep | no_probe(": there is none"));
+    parser.flags.value("--new-url", "URL", "a place", text, resumable | hides(mask_url));
+    parser.flags.on_off("--new-once", "now", many, of_one_run | not_setting);
+    CommandLine line;
+    EXPECT_EQ(parser.parse({"--help=all"}, line), "");
+    EXPECT_TRUE(says(line.text, "--new-kind KIND             how many: few, many [many]\n"));
+    EXPECT_EQ(parser.parse({"--help=new-kind"}, line), "");
+    EXPECT_TRUE(says(line.text, "Host:\n  --new-kind KIND"));
+    const FlagTable flags = parser.table();
+    const std::vector<CommandPages> pages{{"replay", "plays", {flags}}};
+    EXPECT_TRUE(says(man_page(pages[0], {"1", "2026-11-25"}), "\\-\\-new\\-kind"));
     const std::vector<Completed> all = completed_words(pages, {}, {});
-    EXPECT_TRUE(says(bash_completion(all), "'replay --new-flag') reply='few many'"));
-    EXPECT_TRUE(says(bash_completion(all), "--clock-error-max --new-flag'"));
-    EXPECT_TRUE(says(zsh_completion(all), "'--new-flag=[few, or many]:KIND:(few many)'"));
-    EXPECT_TRUE(says(fish_completion(all), " -l new-flag -x -a 'few many' -d 'few, or many'"));
-    const Words given{"--new-flag=few"};
-    EXPECT_EQ(arguments_to_keep(given, "/here"), given);
-    EXPECT_EQ(recall(given, {}, false).arguments, given);
-    EXPECT_EQ(flag_not_to_resume_with(given, given), "--new-flag");
-    EXPECT_EQ(differing_settings(given, {}).first, given[0]);
-    EXPECT_EQ(differing_sending({}, given).second, given[0]);
-    EXPECT_EQ(sending_settings(given), given);
-    EXPECT_EQ(why_not_in_probe(given), "");
+    EXPECT_TRUE(says(bash_completion(all), "'replay --new-kind') reply='few many'"));
+    EXPECT_TRUE(says(bash_completion(all), "'replay --new-file') reply='/'"));
+    EXPECT_TRUE(says(bash_completion(all), " --new-kind --new-file --new-url --new-once'"));
+    EXPECT_TRUE(says(zsh_completion(all), "'--new-kind=[how many: few, many]:KIND:(few many)'"));
+    EXPECT_TRUE(says(fish_completion(all), " -l new-kind -x -a 'few many' -d 'how many: few,"));
+
+    const Words given = words_of("--new-kind=few --new-file=f --new-url=http://u:w@h --new-once");
+    const Words kept = words_of("--new-kind=few --new-file=/here/f --new-url=http://***@h");
+    EXPECT_EQ(arguments_to_keep(given, "/here", flags), kept);
+    EXPECT_EQ(mask_command({given[2], "--new-url", "u:w@h"}, flags),
+              words_of("--new-url=http://***@h --new-url ***@h"));
+    EXPECT_TRUE(says(recall(kept, {}, false, flags).refused, "a key in --new-url"));
+    EXPECT_EQ(recall(kept, {given[2]}, false, flags).arguments,
+              (Words{kept[0], kept[1], given[2]}));
+    EXPECT_EQ(flag_not_to_resume_with({given[2]}, {}, flags), "");
+    EXPECT_EQ(flag_not_to_resume_with(given, {}, flags), "--new-kind");
+    EXPECT_EQ(differing_settings(given, {}, flags).first,
+              "--new-kind=few --new-file=f --new-url=http://u:w@h");
+    EXPECT_EQ(differing_sending({}, given, flags).second, "--new-kind=few --new-url=http://u:w@h");
+    EXPECT_EQ(sending_settings(given, flags), (Words{given[0], given[2]}));
+    EXPECT_TRUE(is_flag_of_sweep("new-file", flags));
+    EXPECT_FALSE(is_flag_of_sweep("new-kind", flags));
+    EXPECT_EQ(why_not_in_probe({given[0], given[2]}, flags), "");
+    EXPECT_EQ(why_not_in_probe(given, flags),
+              "--new-file after -- cannot be used in a probe: there is none");
+    // Sweep and find pass a flag on that they do not know, and each flag of their own is refused.
     const SweepCommandLine sweep =
-        parse_sweep_options(words_of("t.jsonl --url http://a --over new-flag=few,many"));
+        parse_sweep_options(words_of("t.jsonl --url http://a --over new-kind=few,many"));
     EXPECT_EQ(sweep.kind, CommandLine::Kind::run) << sweep.text;
     const FindCommandLine find = parse_find_options(
-        words_of("t.jsonl --url http://a --slo ttft:p50<1s --over rate -- --new-flag few"));
+        words_of("t.jsonl --url http://a --slo ttft:p50<1s --over rate -- --new-kind few"));
     EXPECT_EQ(find.kind, CommandLine::Kind::run) << find.text;
-    // Each flag of a search's own is refused behind "--", with a remedy.
+    EXPECT_TRUE(is_flag_of_sweep("help"));
     EXPECT_EQ(why_not_in_probe({"--speed=2", "--seed", "1"}),
               "--seed after -- cannot be used in a probe; give it before --");
     EXPECT_EQ(why_not_in_probe({"--grow=ttft:2s"}),
