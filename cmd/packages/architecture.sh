@@ -25,7 +25,7 @@ choose_architecture() {
     esac
     suffix='' compiler='' sysroot=/ database=/var/lib/dpkg cross_packages=()
     local mapped=-ffile-prefix-map=$PWD=.
-    configure=(-G Ninja -DTESTS=OFF -DUNITY=ON "-DCMAKE_C_FLAGS=$mapped" "-DCMAKE_CXX_FLAGS=$mapped"
+    configure=(-G Ninja -DTESTS=OFF -DUNITY=ON "-DCMAKE_C_FLAGS=$mapped" "-DCMAKE_CXX_FLAGS=$mapped -Wno-psabi"
         -DCMAKE_EXE_LINKER_FLAGS=-Wl,-Map=.)
     umask 022 # modes of what is packed
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
