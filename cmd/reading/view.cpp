@@ -164,14 +164,11 @@ std::optional<ViewedRequest> viewed_request(const Record& record) {
     request.prompt_recorded = record.input_length.value_or(0);
     request.output_recorded = record.output_length.value_or(0);
     request.prompt_usage = record.prompt_tokens;
-    request.cached_usage = record.cached_tokens;
     const bool counted = record.tokens_source == TokensSource::usage ||
                          record.tokens_source == TokensSource::continuous;
     request.output_usage = counted ? record.output_tokens : std::nullopt;
     request.status = record.status.value_or(0);
     request.outcome = record.outcome;
-    request.error = record.error.value_or("");
-    request.session = record.session.value_or("");
     return request;
 }
 
@@ -361,12 +358,6 @@ std::string centred(std::string_view text, std::size_t width, char filler) {
     return std::string(room / 2, filler) + std::string(text) + std::string(room - room / 2, filler);
 }
 
-void add_pairs(std::string& screen, std::initializer_list<ScreenPair> pairs) {
-    for (const auto& [label, value] : pairs) {
-        screen += pad_right(label, 40) + " " + pad_right(value, 10) + "\n";
-    }
-}
-
 namespace {
 
 /// Code points: continuation bytes have no width.
@@ -398,24 +389,6 @@ std::string ViewTable::text(std::size_t left, bool is_last_left) const {
         out += line + "\n";
     }
     return out;
-}
-
-void put_statistics(JsonWriter& json, const ValueList& values, StatisticNames names,
-                    std::string_view ending) {
-    for (const std::string_view name : names) {
-        json.key(std::string(name).append(ending));
-        name == "count" ? json.unsigned_integer(values.count())
-                        : json.number(statistic_of(values, name));
-    }
-}
-
-void StatisticsObject::operator()(JsonWriter& json) const {
-    json.begin_object();
-    if (!unit_key.empty()) {
-        put(json, {{unit_key, unit}});
-    }
-    put_statistics(json, values, names);
-    json.end_object();
 }
 
 std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,

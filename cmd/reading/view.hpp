@@ -3,7 +3,7 @@
 /// what they return. Definitions with their sources stand in README.md.
 ///
 /// A view prints what its tool would print, also where the tool is wrong: `notes` say so beside it.
-/// Then what several views are made of, for view_*.cpp alone.
+/// Then what several views are made of; their tables are in view_keys.hpp.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,6 @@
 
 #include "cmd/base/values.hpp"
 #include "proto/figures/summary.hpp"
-#include "proto/json/put.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -60,12 +59,9 @@ struct ViewedRequest {
     std::int64_t prompt_recorded = 0;
     std::int64_t output_recorded = 0;
     std::optional<std::int64_t> prompt_usage;
-    std::optional<std::int64_t> cached_usage;
     std::optional<std::int64_t> output_usage;  ///< the server's own count
     int status = 0;                            ///< 0: no answer
     Outcome outcome = Outcome::ok;
-    std::string error;
-    std::string session;  ///< empty: none
 
     /// A 200 whose body came whole and is of the API, with or without an error object in it: a
     /// success to tools that skip errors.
@@ -165,10 +161,9 @@ class ValueList {
     bool nearest_even(std::uint32_t per_mille, std::size_t more, double& out) const;
     /// Value number floor(count x share), from 0: LoadGen's.
     double floor_rank(std::uint32_t per_mille) const;
-
-  private:
     const std::vector<double>& sorted() const;
 
+  private:
     mutable std::vector<double> values_;  ///< sorted when they are first asked for
     mutable bool is_sorted_ = true;
 };
@@ -228,37 +223,11 @@ std::string pad_left(std::string_view text, std::size_t width);
 /// In the middle of `width` fillers, as Python's "{:=^50}".
 std::string centred(std::string_view text, std::size_t width, char filler);
 
-/// Label and value in the two columns of vLLM's and SGLang's screens; fractions have two decimals.
-struct ScreenPair {
-    template <typename Value>
-    ScreenPair(std::string_view what, const Value& of) : label(what) {
-        if constexpr (std::is_integral_v<Value>) {
-            value = std::to_string(of);
-        } else if constexpr (std::is_floating_point_v<Value>) {
-            value = fixed(of, 2);
-        } else {
-            value = of;
-        }
-    }
-    std::string_view label;
-    std::string value;
-};
-void add_pairs(std::string& screen, std::initializer_list<ScreenPair> pairs);
-
 /// A table without lines, each column as wide as its widest cell. Width is that of code points.
 class ViewTable {
   public:
     explicit ViewTable(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-    /// A row of those statistics of a list that the head names, each as `write` has it.
-    template <typename Write>
-    void add_statistics(std::string label, const ValueList& values, const Write& write) {
-        std::vector<std::string> row{std::move(label)};
-        for (std::size_t i = 1; i < rows_.front().size(); ++i) {
-            row.push_back(write(statistic_of(values, rows_.front()[i])));
-        }
-        add(std::move(row));
-    }
     /// The first `left` columns begin at the left, the others end at the right; `is_last_left`: but
     /// for the last of a row.
     std::string text(std::size_t left = 1, bool is_last_left = false) const;
@@ -267,30 +236,6 @@ class ViewTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// A tool's file: one object, whose members `write` puts.
-template <typename Write>
-std::string file_of(const Write& write) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    write(json);
-    json.end_object();
-    return text + "\n";
-}
-
-/// "p50" and the like, or another name that `statistic_of` knows, or "count".
-using StatisticNames = std::span<const char* const>;
-/// Statistics of a list under these names, with `ending` behind each.
-void put_statistics(JsonWriter& json, const ValueList& values, StatisticNames names,
-                    std::string_view ending = "");
-/// An object of them, for `put`; `unit_key` with the unit stands before them, unless it is empty.
-struct StatisticsObject {
-    const ValueList& values;
-    StatisticNames names;
-    std::string_view unit_key = "";
-    std::string_view unit = "";
-    void operator()(JsonWriter& json) const;
-};
 /// From the first begin to the last end.
 struct ViewSpan {
     std::int64_t first_ns = INT64_MAX;
@@ -314,77 +259,5 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,
 
 /// `counted`: tokens of these kinds; where they cannot be told apart, the server's count.
 std::int64_t tokens_or_usage(const ViewedRequest& request, std::string_view kinds);
-
-// What the serving benchmarks of vLLM, SGLang and InferenceX's fork of it have in common: their
-// peaks by bins of one second, and their screens. Internal to the room.
-
-/// One request that a serving benchmark counts as a success.
-struct ServedRequest {
-    std::int64_t fired_ns = 0;
-    std::int64_t ttft_ns = 0;
-    std::int64_t e2e_ns = 0;
-    std::int64_t prompt_tokens = 0;
-    std::int64_t output_tokens = 0;
-    std::vector<std::int64_t> events_ns;  ///< that the tool counts as tokens
-
-    /// (E2E - TTFT) / (tokens - 1), ms; 0 for one token or none.
-    double tpot_ms() const;
-    /// One token or none has a TPOT of 0, which passes.
-    bool meets(const GoodputLimits& limits) const;
-};
-
-struct ServingFigures {
-    std::vector<ServedRequest> served;
-    double duration_s = 0;
-    std::int64_t completed = 0;
-    std::int64_t failed = 0;
-    std::int64_t good = 0;
-    std::int64_t input = 0;
-    std::int64_t output = 0;
-    ValueList ttft;  ///< ms, as the others
-    ValueList tpot;
-    ValueList itl;
-    ValueList e2e;
-    // Both by bins of one second from the first start: each event counts for one token, and a
-    // request for every second that it touches, so that two one after the other count as two at
-    // once.
-    std::int64_t peak_tokens_per_s = 0;
-    std::int64_t peak_concurrent = 0;
-
-    double per_second(std::int64_t count) const { return ratio(as_double(count), duration_s); }
-    std::int64_t tokens() const { return input + output; }
-};
-/// Of the requests whose stream was read, what the tool takes one for; nothing: it failed.
-ServingFigures serving_figures(const ViewedRun& run,
-                               std::optional<ServedRequest> (*served_of)(const ViewedRequest&));
-
-/// A title between dashes, and mean, median, p90, p95 and p99.
-void add_metric_block(std::string& screen, std::string_view title, std::string_view name,
-                      const ValueList& values);
-
-// AIPerf's record of a request, which InferenceX's aggregate is made of, too. Internal to the
-// room.
-
-/// Of a request that AIPerf counts as a success. ns, from the fire where nothing else is said.
-struct AiperfRecord {
-    std::int64_t start_ns = 0;  ///< from time 0
-    std::int64_t input_tokens = 0;
-    std::int64_t output_tokens = 0;
-    std::int64_t reasoning_tokens = 0;
-    std::int64_t ttft_ns = 0;
-    OptionalNs second_ns;        ///< second chunk after the first
-    OptionalNs first_output_ns;  ///< first chunk that is no reasoning
-    std::int64_t latency_ns = 0;
-    std::int64_t last_response_ns = 0;  ///< of any kind: usage, end marker
-    std::optional<double> itl_ns;
-    OptionalNs headers_ns;
-    std::vector<std::int64_t> gaps_ns;
-};
-
-struct AiperfRecords {
-    std::vector<AiperfRecord> ok;
-    std::int64_t failed = 0;
-};
-AiperfRecords aiperf_records(const ViewedRun& run);
 
 }  // namespace driftless

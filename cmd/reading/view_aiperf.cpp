@@ -2,311 +2,174 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "cmd/reading/view.hpp"
+#include "cmd/reading/view_keys.hpp"
 
 namespace driftless {
 
 namespace {
 
-using Known = std::optional<double>;
-
-/// A figure of each request; nothing: it has none. Without `of`: one of each gap.
-struct Metric {
-    const char* tag;
-    const char* header;  ///< on the screen; empty: not there
-    const char* unit;
-    Known (*of)(const AiperfRecord& one);
-};
-
-Known known_ms(const OptionalNs& ns) {
-    return ns ? Known(in_ms(*ns)) : std::nullopt;
-}
-
-constexpr Metric first_token_metric{
-    "time_to_first_token", "Time to First Token (ms)", "ms",
-    [](const AiperfRecord& one) -> Known { return in_ms(one.ttft_ns); }};
-constexpr Metric second_token_metric{
-    "time_to_second_token", "Time to Second Token (ms)", "ms",
-    [](const AiperfRecord& one) { return known_ms(one.second_ns); }};
-constexpr Metric latency_metric{
-    "request_latency", "Request Latency (ms)", "ms",
-    [](const AiperfRecord& one) -> Known { return in_ms(one.latency_ns); }};
-constexpr Metric itl_metric{"inter_token_latency", "Inter Token Latency (ms)", "ms",
-                            [](const AiperfRecord& one) {
-                                return one.itl_ns ? Known(*one.itl_ns / ns_per_ms) : std::nullopt;
-                            }};
-constexpr const char* user_rate = "tokens/sec/user";
-constexpr Metric output_metric{
-    "output_sequence_length", "Output Sequence Length (tokens)", "tokens",
-    [](const AiperfRecord& one) -> Known { return as_double(one.output_tokens); }};
-constexpr Metric input_metric{
-    "input_sequence_length", "Input Sequence Length (tokens)", "tokens",
-    [](const AiperfRecord& one) -> Known { return as_double(one.input_tokens); }};
-constexpr Metric decode_metric{
-    "decode_duration", "Decode Duration (ms)", "ms",
-    [](const AiperfRecord& one) -> Known { return in_ms(one.latency_ns - one.ttft_ns); }};
-
-constexpr Metric aiperf_metrics[] = {
-    first_token_metric,
-    second_token_metric,
-    {"time_to_first_output_token", "Time to First Output Token (ms)", "ms",
-     [](const AiperfRecord& one) { return known_ms(one.first_output_ns); }},
-    latency_metric,
-    decode_metric,
-    itl_metric,
-    {"output_token_throughput_per_user", "Output Token Throughput Per User (tokens/sec/user)",
-     user_rate,
-     [](const AiperfRecord& one) {
-         return one.itl_ns && *one.itl_ns > 0 ? Known(ns_per_s / *one.itl_ns) : std::nullopt;
-     }},
-    {"e2e_output_token_throughput", "E2E Output Token Throughput (tokens/sec/user)", user_rate,
-     [](const AiperfRecord& one) -> Known {
-         return ratio(as_double(one.output_tokens), in_s(one.latency_ns));
-     }},
-    output_metric,
-    input_metric,
-    {"inter_chunk_latency", "", "ms", nullptr},
-    {"output_token_count", "", "tokens",
-     [](const AiperfRecord& one) -> Known {
-         return as_double(one.output_tokens - one.reasoning_tokens);
-     }},
-    {"reasoning_token_count", "", "tokens",
-     [](const AiperfRecord& one) {
-         return one.reasoning_tokens > 0 ? Known(as_double(one.reasoning_tokens)) : std::nullopt;
-     }},
-    {"prefill_throughput_per_user", "", user_rate,
-     [](const AiperfRecord& one) -> Known {
-         return ratio(as_double(one.input_tokens), in_s(one.ttft_ns));
-     }},
-    {"stream_setup_latency", "", "ms",
-     [](const AiperfRecord& one) { return known_ms(one.headers_ns); }},
-    {"stream_prefill_latency", "", "ms",
-     [](const AiperfRecord& one) {
-         return one.headers_ns ? Known(in_ms(one.ttft_ns - *one.headers_ns)) : std::nullopt;
-     }},
-};
-
-/// A metric and its values of all requests.
-struct Measured {
-    const Metric& metric;
-    ValueList values;
-};
-
-Measured measured(const Metric& metric, const std::vector<AiperfRecord>& records) {
-    Measured out{metric, {}};
-    for (const AiperfRecord& one : records) {
-        if (metric.of == nullptr) {
-            for (const std::int64_t gap : one.gaps_ns) {
-                out.values.add(in_ms(gap));
-            }
-        } else if (const Known value = metric.of(one)) {
-            out.values.add(*value);
-        }
+std::optional<Counted> counted_by(const ViewedRequest& request, std::string_view kinds) {
+    std::vector<std::int64_t> stamps = request.stamps_of(kinds);
+    if (stamps.empty()) {
+        return std::nullopt;
     }
-    return out;
-}
-
-/// A figure that has one value.
-struct Derived {
-    const char* tag;
-    const char* header;  ///< on the screen; empty: not there
-    const char* unit;
-    double value;
-};
-
-/// What both tools show, in their order.
-struct ToolFigures {
-    std::vector<Measured> metrics;
-    std::vector<Derived> derived;
-    std::size_t failed = 0;
-};
-
-ToolFigures figures_of(std::span<const Metric> metrics, const std::vector<AiperfRecord>& records) {
-    ToolFigures figures;
-    for (const Metric& metric : metrics) {
-        figures.metrics.push_back(measured(metric, records));
-    }
-    return figures;
-}
-
-/// A metric that a request lacks makes it bad.
-bool is_good(const GoodputLimits& limits, const AiperfRecord& one) {
-    return (!limits.ttft_ns || one.ttft_ns <= *limits.ttft_ns) &&
-           (!limits.tpot_ns || (one.itl_ns && *one.itl_ns <= as_double(*limits.tpot_ns))) &&
-           (!limits.e2e_ns || one.latency_ns <= *limits.e2e_ns);
-}
-
-ToolFigures aiperf_figures(const ViewedRun& run) {
-    const AiperfRecords records = aiperf_records(run);
-    ToolFigures figures = figures_of(aiperf_metrics, records.ok);
-    figures.failed = static_cast<std::size_t>(records.failed);
-    std::int64_t input = 0;
-    std::int64_t output = 0;
-    std::int64_t good = 0;
-    ViewSpan span;
-    for (const AiperfRecord& one : records.ok) {
-        input += one.input_tokens;
-        output += one.output_tokens;
-        good += is_good(run.limits, one) ? 1 : 0;
-        span.add(one.start_ns, one.start_ns + one.latency_ns);
-    }
-    const double duration_s = in_s(span.length_ns());
-    const auto rate = [duration_s](std::int64_t count) {
-        return ratio(as_double(count), duration_s);
-    };
-    const auto ok = static_cast<std::int64_t>(records.ok.size());
-    const double sent = as_double(ok + records.failed);
-    const char* tokens = "tokens/sec";
-    figures.derived = {
-        {"output_token_throughput", "Output Token Throughput (tokens/sec)", tokens, rate(output)},
-        {"input_token_throughput", "Input Token Throughput (tokens/sec)", tokens, rate(input)},
-        {"total_token_throughput", "", tokens, rate(input + output)},
-        {"request_throughput", "Request Throughput (requests/sec)", "requests/sec", rate(ok)}};
-    if (run.limits.set()) {
-        figures.derived.push_back(
-            {"goodput", "Goodput (requests/sec)", "requests/sec", rate(good)});
-        figures.derived.push_back(
-            {"good_request_fraction", "", "ratio", ratio(as_double(good), sent)});
-    }
-    figures.derived.insert(
-        figures.derived.end(),
-        {{"request_error_rate", "Request Error Rate (%)", "%",
-          100 * ratio(as_double(records.failed), sent)},
-         {"request_count", "Request Count (requests)", "requests", as_double(ok)},
-         {"error_request_count", "", "requests", as_double(records.failed)},
-         {"benchmark_duration", "", "sec", duration_s}});
-    return figures;
-}
-
-/// Metrics, then what has one value; `head` names the statistics.
-std::string screen_of(const char* title, std::vector<std::string> head,
-                      const ToolFigures& figures) {
-    ViewTable table(head);
-    for (const auto& [metric, values] : figures.metrics) {
-        if (metric.header[0] != '\0') {
-            table.add_statistics(metric.header, values, [&values = values](double value) {
-                return values.empty() ? "N/A" : with_commas(value, 2);
-            });
-        }
-    }
-    for (const Derived& one : figures.derived) {
-        if (one.header[0] != '\0') {
-            std::vector<std::string> row(head.size(), "N/A");
-            row[0] = one.header;
-            row[1] = with_commas(one.value, 2);
-            table.add(std::move(row));
-        }
-    }
-    return title + table.text();
-}
-
-void put_metrics(JsonWriter& json, const ToolFigures& figures, StatisticNames names) {
-    for (const auto& [metric, values] : figures.metrics) {
-        if (!values.empty()) {
-            put(json, {{metric.tag, StatisticsObject{values, names, "unit", metric.unit}}});
-        }
-    }
-}
-
-void put_derived(JsonWriter& json, const std::vector<Derived>& derived) {
-    for (const Derived& one : derived) {
-        put(json, {{one.tag, JsonPairs{{"unit", one.unit}, {"avg", one.value}}}});
-    }
-}
-
-/// With each failure as an infinite value, which is null in JSON.
-void put_adjusted(JsonWriter& json, const Measured& measured, std::size_t failed) {
-    const ValueList& values = measured.values;
-    json.key(std::string("adj_") + measured.metric.tag).begin_object();
-    put(json, {{"unit", measured.metric.unit},
-               {"avg", nullptr},
-               {"min", values.min()},
-               {"max", nullptr}});
-    for (const std::uint32_t one : {10U, 50U, 100U, 250U, 500U, 750U, 900U, 950U, 990U}) {
-        double value = 0;
-        json.key("p" + std::to_string(one / 10));
-        values.nearest_even(one, failed, value) ? json.number(value) : json.null();
-    }
-    put(json, {{"count", values.count() + failed}});
-    json.end_object();
-}
-
-constexpr const char* aiperf_statistics[] = {"avg", "min", "max", "p1",    "p5",
-                                             "p10", "p25", "p50", "p75",   "p90",
-                                             "p95", "p99", "std", "count", "sum"};
-
-void put_file(JsonWriter& json, const ViewedRun& run, const ToolFigures& figures) {
-    put(json,
-        {{"schema_version", "1.4"}, {"aiperf_version", "0.13.0"}, {"benchmark_id", run.run_id}});
-    put_metrics(json, figures, aiperf_statistics);
-    for (const Metric& adjusted : {first_token_metric, latency_metric, itl_metric, decode_metric}) {
-        const auto found = std::find_if(
-            figures.metrics.begin(), figures.metrics.end(),
-            [&adjusted](const Measured& one) { return one.metric.tag == adjusted.tag; });
-        if (figures.failed > 0) {
-            put_adjusted(json, *found, figures.failed);
-        }
-    }
-    put_derived(json, figures.derived);
-}
-
-/// Without what a tool tells of reasoning and of the time between tokens.
-AiperfRecord timed_record(const ViewedRequest& request, const std::vector<std::int64_t>& stamps,
-                          std::int64_t output_tokens) {
-    AiperfRecord one;
-    one.start_ns = request.fired_ns;
-    one.input_tokens =
-        request.prompt_recorded > 0 ? request.prompt_recorded : request.prompt_tokens();
-    one.output_tokens = output_tokens;
-    one.ttft_ns = stamps.front() - request.fired_ns;
-    one.latency_ns = stamps.back() - request.fired_ns;
-    for (std::size_t i = 1; i < stamps.size(); ++i) {
-        one.gaps_ns.push_back(stamps[i] - stamps[i - 1]);
-    }
-    if (!one.gaps_ns.empty()) {
-        one.second_ns = one.gaps_ns.front();
-    }
-    return one;
+    const std::int64_t end = stamps.back();
+    return counted_of(
+        request, std::move(stamps), end,
+        request.prompt_recorded > 0 ? request.prompt_recorded : request.prompt_tokens(),
+        tokens_or_usage(request, kinds));
 }
 
 }  // namespace
 
-AiperfRecords aiperf_records(const ViewedRun& run) {
-    AiperfRecords records;
-    for (const ViewedRequest& request : run.requests) {
-        const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
-        if (!request.stream_read() || stamps.empty()) {
-            ++records.failed;
-            continue;
-        }
-        AiperfRecord& one = records.ok.emplace_back(
-            timed_record(request, stamps, tokens_or_usage(request, all_text_kinds)));
-        const std::vector<std::int64_t> spoken = request.stamps_of("ceut");
-        one.reasoning_tokens =
-            spoken.size() == stamps.size()
-                ? 0
-                : one.output_tokens - request.tokens_of("ceut").value_or(one.output_tokens);
-        one.last_response_ns = request.last_line_ns() - request.fired_ns;
-        if (!spoken.empty()) {
-            one.first_output_ns = spoken.front() - request.fired_ns;
-        }
-        if (one.output_tokens > 1) {
-            one.itl_ns = as_double(one.latency_ns - one.ttft_ns) / as_double(one.output_tokens - 1);
-        }
-        if (request.headers_ns) {
-            one.headers_ns = *request.headers_ns - request.fired_ns;
-        }
-    }
-    return records;
+std::optional<Counted> aiperf_counted(const ViewedRequest& request) {
+    return request.stream_read() ? counted_by(request, all_text_kinds) : std::nullopt;
 }
 
-ViewResult aiperf_view(const ViewedRun& run) {
-    const ToolFigures figures = aiperf_figures(run);
+Known first_spoken_ms(const Counted& one) {
+    const std::vector<std::int64_t> spoken = one.seen->stamps_of(spoken_kinds);
+    return spoken.empty() ? std::nullopt : Known(in_ms(spoken.front() - one.begin_ns));
+}
+
+namespace {
+
+Known second_gap_ms(const Counted& one) {
+    return one.events_ns.size() > 1 ? Known(in_ms(one.events_ns[1] - one.events_ns[0]))
+                                    : std::nullopt;
+}
+
+Known user_rate(const Counted& one) {
+    const double itl = itl_ns(one).value_or(0);
+    return known_if(itl > 0, ns_per_s / itl);
+}
+
+Known reasoning_tokens(const Counted& one) {
+    return one.seen->stamps_of(spoken_kinds).size() == one.events_ns.size()
+               ? 0
+               : as_double(one.output - one.seen->tokens_of(spoken_kinds).value_or(one.output));
+}
+
+Known spoken_tokens(const Counted& one) {
+    return as_double(one.output) - *reasoning_tokens(one);
+}
+
+/// From the fire to the response head.
+Known head_ms(const Counted& one) {
+    return known_if(one.seen->headers_ns.has_value(),
+                    in_ms(one.seen->headers_ns.value_or(0) - one.begin_ns));
+}
+
+Known prefill_ms(const Counted& one) {
+    const std::int64_t first = one.begin_ns + *one.first_ns;
+    return known_if(one.seen->headers_ns.has_value(),
+                    in_ms(first - one.seen->headers_ns.value_or(0)));
+}
+
+ToolKeys aiperf_metrics() {
+    const char* const rate = "tokens/sec/user";
     return {
-        screen_of("NVIDIA AIPerf | LLM Metrics\n",
-                  {"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"}, figures),
-        file_of([&](JsonWriter& json) { put_file(json, run, figures); }),
+        {"time_to_first_token/*", first_token<ns_per_ms>, "Time to First Token (ms)", "ms"},
+        {"time_to_second_token/*", second_gap_ms, "Time to Second Token (ms)", "ms"},
+        {"time_to_first_output_token/*", first_spoken_ms, "Time to First Output Token (ms)", "ms"},
+        {"request_latency/*", whole_answer<ns_per_ms>, "Request Latency (ms)", "ms"},
+        {"decode_duration/*", [](const Counted& one) -> Known { return in_ms(one.decode_ns()); },
+         "Decode Duration (ms)", "ms"},
+        {"inter_token_latency/*", divided<itl_ns, ns_per_ms>, "Inter Token Latency (ms)", "ms"},
+        {"output_token_throughput_per_user/*", user_rate,
+         "Output Token Throughput Per User (tokens/sec/user)", rate},
+        {"e2e_output_token_throughput/*",
+         [](const Counted& one) -> Known {
+             return ratio(as_double(one.output), in_s(one.last_ns));
+         },
+         "E2E Output Token Throughput (tokens/sec/user)", rate},
+        {"output_sequence_length/*", output_tokens, "Output Sequence Length (tokens)", "tokens"},
+        {"input_sequence_length/*", prompt_tokens, "Input Sequence Length (tokens)", "tokens"},
+        {"inter_chunk_latency/*", Gaps(), "", "ms"},
+        {"output_token_count/*", spoken_tokens, "", "tokens"},
+        {"reasoning_token_count/*", positive<reasoning_tokens>, "", "tokens"},
+        {"prefill_throughput_per_user/*",
+         [](const Counted& one) -> Known {
+             return ratio(as_double(one.prompt), in_s(*one.first_ns));
+         },
+         "", rate},
+        {"stream_setup_latency/*", head_ms, "", "ms"},
+        {"stream_prefill_latency/*", prefill_ms, "", "ms"},
+    };
+}
+
+/// With each failure as an infinite value, which is null in JSON.
+ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
+    const ValueList& values = metric.values();
+    const std::string prefix = "adj_" + metric.key.substr(0, metric.key.find('*'));
+    ToolKeys keys = {{prefix + "avg", nullptr, "", metric.unit},
+                     {prefix + "min", values.min()},
+                     {prefix + "max", nullptr}};
+    for (const std::uint32_t one : {10U, 50U, 100U, 250U, 500U, 750U, 900U, 950U, 990U}) {
+        double value = 0;
+        const bool finite = values.nearest_even(one, failed, value);
+        keys.push_back({prefix + "p" + std::to_string(one / 10), known_value(finite, value)});
+    }
+    keys.push_back({prefix + "count", static_cast<std::int64_t>(values.count() + failed)});
+    return keys;
+}
+
+ToolKeys aiperf_totals(const GoodputLimits& limits, const Tally& t) {
+    const char* const tokens = "tokens/sec";
+    const char* const requests = "requests/sec";
+    const double sent = as_double(t.sent());
+    ToolKeys keys = {
+        {"output_token_throughput/avg", t.per_second(t.output),
+         "Output Token Throughput (tokens/sec)", tokens},
+        {"input_token_throughput/avg", t.per_second(t.input), "Input Token Throughput (tokens/sec)",
+         tokens},
+        {"total_token_throughput/avg", t.per_second(t.tokens()), "", tokens},
+        {"request_throughput/avg", t.per_second(t.count()), "Request Throughput (requests/sec)",
+         requests},
+    };
+    if (limits.set()) {
+        const std::int64_t good = count_good(t, limits, itl_ns, 1);
+        append(keys, {{"goodput/avg", t.per_second(good), "Goodput (requests/sec)", requests},
+                      {"good_request_fraction/avg", ratio(as_double(good), sent), "", "ratio"}});
+    }
+    append(keys,
+           {{"request_error_rate/avg", 100 * ratio(as_double(t.failed), sent),
+             "Request Error Rate (%)", "%"},
+            {"request_count/avg", as_double(t.count()), "Request Count (requests)", "requests"},
+            {"error_request_count/avg", as_double(t.failed), "", "requests"},
+            {"benchmark_duration/avg", t.seconds, "", "sec"}});
+    return keys;
+}
+
+ToolKeys aiperf_keys(const ViewedRun& run) {
+    Tally t = tally_of(run, aiperf_counted);
+    t.seconds = in_s(t.span.length_ns());
+    const ToolKeys metrics = measured(aiperf_metrics(), t);
+    ToolKeys keys = {
+        {"schema_version", "1.4"}, {"aiperf_version", "0.13.0"}, {"benchmark_id", run.run_id}};
+    append(keys, metrics);
+    for (const std::size_t one : {0U, 3U, 5U, 4U}) {  // TTFT, latency, ITL, decode duration
+        append(keys, t.failed > 0 ? adjusted(metrics[one], static_cast<std::size_t>(t.failed))
+                                  : ToolKeys());
+    }
+    append(keys, aiperf_totals(run.limits, t));
+    return keys;
+}
+
+std::string comma_cell(const ToolKey& row, std::string_view name) {
+    return row.values().empty() ? "N/A" : with_commas(row.statistic(name), 2);
+}
+
+}  // namespace
+
+ViewResult aiperf_view(const ViewedRun& run) {
+    const ToolKeys keys = aiperf_keys(run);
+    return {
+        "NVIDIA AIPerf | LLM Metrics\n" +
+            table_of({"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"}, keys, comma_cell),
+        file_of(keys, {"avg min max p1 p5 p10 p25 p50 p75 p90 p95 p99 std count sum",
+                       FileStyle::Empty::left_out, "unit"}),
         notes_on(
             run, {false, true, true},
             {"the tool stamps a network read once, however many events it holds; here each has its "
@@ -321,98 +184,76 @@ ViewResult aiperf_view(const ViewedRun& run) {
 
 namespace {
 
-constexpr Metric genai_metrics[] = {
-    {"time_to_first_token", "Time To First Token (ms)", "ms", first_token_metric.of},
-    {"time_to_second_token", "Time To Second Token (ms)", "ms", second_token_metric.of},
-    latency_metric,
-    itl_metric,
-    {"output_token_throughput_per_user", "Output Token Throughput Per User (tokens/sec/user)",
-     user_rate,
-     [](const AiperfRecord& one) {
-         return one.itl_ns ? Known(ratio(ns_per_s, *one.itl_ns)) : std::nullopt;
-     }},
-    output_metric,
-    input_metric,
-};
+std::optional<Counted> genai_counted(const ViewedRequest& request) {
+    return counted_by(request, content_kinds);
+}
 
-std::optional<AiperfRecord> genai_record(const ViewedRequest& request) {
-    const std::vector<std::int64_t> stamps = request.stamps_of(content_kinds);
-    if (stamps.empty()) {
-        return std::nullopt;
-    }
-    AiperfRecord one = timed_record(request, stamps, tokens_or_usage(request, content_kinds));
-    if (stamps.size() > 1 && one.output_tokens > 1) {
-        one.itl_ns = std::round(as_double(stamps.back() - stamps.front()) /
-                                as_double(one.output_tokens - 1));
-    }
-    return one;
+Known genai_itl_ns(const Counted& one) {
+    const Known itl = one.events_ns.size() > 1 ? itl_ns(one) : std::nullopt;
+    return itl ? Known(std::round(*itl)) : std::nullopt;
 }
 
 /// The lists are zipped although they are not of one length: a request without ITL shifts all
 /// later pairs.
-std::int64_t genai_good(const GoodputLimits& limits, const std::vector<AiperfRecord>& records) {
+std::int64_t genai_good(const GoodputLimits& limits, const std::vector<Counted>& ok) {
     std::vector<double> itls_ms;
-    for (const AiperfRecord& one : records) {
-        if (one.itl_ns) {
-            itls_ms.push_back(*one.itl_ns / ns_per_ms);
+    for (const Counted& one : ok) {
+        if (const Known itl = genai_itl_ns(one)) {
+            itls_ms.push_back(*itl / ns_per_ms);
         }
     }
-    const std::size_t pairs = limits.tpot_ns ? itls_ms.size() : records.size();
+    const std::size_t pairs = limits.tpot_ns ? itls_ms.size() : ok.size();
     std::int64_t good = 0;
     for (std::size_t i = 0; i < pairs; ++i) {
-        const bool ttft = !limits.ttft_ns || in_ms(records[i].ttft_ns) <= in_ms(*limits.ttft_ns);
+        const bool ttft = !limits.ttft_ns || *ok[i].first_ns <= *limits.ttft_ns;
         const bool itl = !limits.tpot_ns || itls_ms[i] <= in_ms(*limits.tpot_ns);
-        const bool e2e = !limits.e2e_ns || in_ms(records[i].latency_ns) <= in_ms(*limits.e2e_ns);
+        const bool e2e = !limits.e2e_ns || ok[i].last_ns <= *limits.e2e_ns;
         good += ttft && itl && e2e ? 1 : 0;
     }
     return good;
 }
 
-ToolFigures genai_figures(const ViewedRun& run) {
-    std::vector<AiperfRecord> records;
-    std::int64_t output = 0;
-    ViewSpan span;
-    for (const ViewedRequest& request : run.requests) {
-        if (const std::optional<AiperfRecord> one = genai_record(request)) {
-            span.add(one->start_ns, one->start_ns + one->latency_ns);
-            output += one->output_tokens;
-            records.push_back(*one);
-        }
-    }
-    ToolFigures figures = figures_of(genai_metrics, records);
-    const auto rate = [&span](std::int64_t count) {
-        return ratio(as_double(count), in_s(span.length_ns()));
-    };
-    const auto sent = static_cast<std::int64_t>(run.requests.size());
-    figures.derived = {
-        {"output_token_throughput", "Output Token Throughput (tokens/sec)", "tokens/sec",
-         rate(output)},
-        {"request_throughput", "Request Throughput (per sec)", "requests/sec", rate(sent)}};
+ToolKeys genai_keys(const ViewedRun& run) {
+    Tally t = tally_of(run, genai_counted);
+    t.seconds = in_s(t.span.length_ns());
+    const char* const per_second = "requests/sec";
+    ToolKeys keys = {{"request_throughput/avg", t.per_second(t.sent()),
+                      "Request Throughput (per sec)", per_second, 2}};
     if (run.limits.set()) {
-        figures.derived.push_back({"request_goodput", "Request Goodput (per sec)", "requests/sec",
-                                   rate(genai_good(run.limits, records))});
+        keys.push_back({"request_goodput/avg", t.per_second(genai_good(run.limits, t.ok)),
+                        "Request Goodput (per sec)", per_second, 2});
     }
-    figures.derived.push_back(
-        {"request_count", "Request Count (count)", "count", static_cast<double>(records.size())});
-    return figures;
+    append(
+        keys,
+        {{"request_count/avg", as_double(t.count()), "Request Count (count)", "count", 2},
+         {"output_token_throughput/avg", t.per_second(t.output),
+          "Output Token Throughput (tokens/sec)", "tokens/sec", 1},
+         {"time_to_first_token/*", first_token<ns_per_ms>, "Time To First Token (ms)", "ms"},
+         {"time_to_second_token/*", second_gap_ms, "Time To Second Token (ms)", "ms"},
+         {"request_latency/*", whole_answer<ns_per_ms>, "Request Latency (ms)", "ms"},
+         {"inter_token_latency/*", divided<genai_itl_ns, ns_per_ms>, "Inter Token Latency (ms)",
+          "ms"},
+         {"output_token_throughput_per_user/*",
+          [](const Counted& one) {
+              const Known itl = genai_itl_ns(one);
+              return known_if(itl.has_value(), ratio(ns_per_s, itl.value_or(0)));
+          },
+          "Output Token Throughput Per User (tokens/sec/user)", "tokens/sec/user"},
+         {"output_sequence_length/*", output_tokens, "Output Sequence Length (tokens)", "tokens"},
+         {"input_sequence_length/*", prompt_tokens, "Input Sequence Length (tokens)", "tokens"}});
+    return measured(std::move(keys), t);
 }
-
-constexpr const char* genai_statistics[] = {"avg", "p1",  "p5",  "p10", "p25", "p50", "p75",
-                                            "p90", "p95", "p99", "min", "max", "std"};
 
 }  // namespace
 
 ViewResult genai_perf_view(const ViewedRun& run) {
-    const ToolFigures figures = genai_figures(run);
+    const ToolKeys keys = genai_keys(run);
     ViewResult result;
-    result.screen = screen_of("NVIDIA GenAI-Perf | LLM Metrics\n",
-                              {"Statistic", "avg", "min", "max", "p99", "p90", "p75"}, figures);
-    result.json = file_of([&](JsonWriter& json) {
-        std::vector<Derived> file = figures.derived;  // it has the first of the screen last
-        std::rotate(file.begin(), file.begin() + 1, file.end());
-        put_derived(json, file);
-        put_metrics(json, figures, genai_statistics);
-    });
+    result.screen =
+        "NVIDIA GenAI-Perf | LLM Metrics\n" +
+        table_of({"Statistic", "avg", "min", "max", "p99", "p90", "p75"}, keys, comma_cell);
+    result.json = file_of(keys, {"avg p1 p5 p10 p25 p50 p75 p90 p95 p99 min max std",
+                                 FileStyle::Empty::left_out, "unit"});
     result.notes = notes_on(
         run, {false, true, true},
         {"only delta.content ends TTFT: hidden reasoning counts as prefill, and its tokens do not "

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
-#include <vector>
 
-#include "cmd/reading/view.hpp"
+#include "cmd/reading/view_keys.hpp"
 
 namespace driftless {
 
@@ -102,265 +100,202 @@ WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& inter
 
 // GuideLLM (guidellm/schemas/base/request_stats.py, statistics.py, benchmark/schemas/metrics.py).
 
-/// Of one request, as the tool stores it. Seconds from the start of the run.
-struct GuideStats {
-    bool ok = false;
-    double start = 0;
-    double end = 0;
-    double due = 0;
-    OptionalNs first_ns;  ///< first token, from the fire
-    OptionalNs first_output_ns;
-    std::int64_t last_ns = 0;
-    std::int64_t fired_ns = 0;
-    std::int64_t iterations = 0;
-    std::int64_t prompt = 0;  ///< usage alone
-    std::int64_t output = 0;
-
-    double latency() const { return ok ? end - start : 0; }
-};
-
-GuideStats stats_of(const ViewedRequest& request) {
-    GuideStats stats;
+/// As the tool stores it: up to its last token, the prompt by usage alone.
+Counted guide_counted(const ViewedRequest& request) {
     const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
-    const std::vector<std::int64_t> spoken = request.stamps_of("ceut");
-    stats.ok = request.stream_read() && !request.error_ns &&
-               request.outcome != Outcome::stream_error && !stamps.empty();
-    stats.fired_ns = request.fired_ns;
-    stats.start = in_s(request.fired_ns);
-    stats.due = in_s(request.due_ns);
-    if (!stamps.empty()) {
-        stats.first_ns = stamps.front() - request.fired_ns;
-        stats.last_ns = stamps.back() - request.fired_ns;
-    }
-    if (!spoken.empty()) {
-        stats.first_output_ns = spoken.front() - request.fired_ns;
-    }
-    stats.iterations = static_cast<std::int64_t>(stamps.size());
-    stats.prompt = request.prompt_usage.value_or(0);
-    stats.output = request.output_usage.value_or(stats.iterations);
-    // What is raised ends it: an error at its event, a status at the head.
-    std::int64_t end = request.ended_ns;
-    if (stats.ok) {
-        end = request.marker_ns.value_or(end);
-    } else if (request.error_ns) {
-        end = *request.error_ns;
-    } else if (request.status != 200) {
-        end = request.headers_ns.value_or(end);
-    }
-    stats.end = in_s(end);
-    return stats;
+    const auto chunks = static_cast<std::int64_t>(stamps.size());
+    Counted one =
+        counted_of(request, stamps, stamps.empty() ? request.fired_ns : stamps.back(),
+                   request.prompt_usage.value_or(0), request.output_usage.value_or(chunks));
+    one.seen = &request;
+    return one;
 }
 
-std::vector<WeightedValue> output_timings(const GuideStats& one) {
-    std::vector<WeightedValue> timings;
-    const auto at = [&one](std::int64_t ns) { return in_s(one.fired_ns + ns); };
-    if (!one.first_ns || one.iterations <= 1) {
-        timings.emplace_back(one.first_ns ? at(one.last_ns) : one.end, as_double(one.output));
-        return timings;
-    }
-    timings.emplace_back(at(*one.first_ns), one.output > 0 ? 1 : 0);
-    if (one.output > 1) {
-        const double steps = as_double(one.iterations - 1);
-        const double begin = at(*one.first_ns);
-        const double step = (at(one.last_ns) - begin) / steps;
-        for (std::int64_t i = 1; i < one.iterations; ++i) {
-            timings.emplace_back(begin + step * as_double(i), as_double(one.output - 1) / steps);
-        }
-    }
-    return timings;
+bool is_ok(const Counted& one) {
+    return one.first_ns && one.seen->stream_read() && !one.seen->error_ns &&
+           one.seen->outcome != Outcome::stream_error;
 }
 
-/// The columns of a metric; `incomplete` is always empty here.
-enum GuideStatus : std::size_t { guide_ok, guide_incomplete, guide_errored, guide_all };
-constexpr std::array status_names{"successful", "incomplete", "errored", "total"};
+// Seconds from the start of the run.
 
-struct GuideMetric {
-    const char* name;
-    std::array<WeightedFigures, status_names.size()> columns;  ///< [GuideStatus]
-};
+Known start_s(const Counted& one) {
+    return in_s(one.begin_ns);
+}
 
-struct GuideRun {
-    std::vector<GuideStats> all;
-    double end = 0;
-    std::int64_t ok = 0;
-};
+/// What is raised ends it: an error at its event, a status at the head.
+Known end_s(const Counted& one) {
+    const ViewedRequest& seen = *one.seen;
+    if (is_ok(one)) {
+        return in_s(seen.marker_ns.value_or(seen.ended_ns));
+    }
+    const OptionalNs raised = seen.status == 200 ? std::nullopt : seen.headers_ns;
+    return in_s(seen.error_ns.value_or(raised.value_or(seen.ended_ns)));
+}
+
+Known first_token_s(const Counted& one) {
+    return one.first_ns ? in_s(one.begin_ns + *one.first_ns) : end_s(one);
+}
 
 using Values = std::vector<WeightedValue>;
 
-/// Of the requests of each column, what `make` makes of the values that `take` has of them.
-template <typename Take, typename Make>
-GuideMetric metric(const char* name, const GuideRun& run, Take take, Make make) {
-    GuideMetric out{name, {}};
-    for (const GuideStatus status : {guide_ok, guide_errored, guide_all}) {
-        Values values;
-        for (const GuideStats& one : run.all) {
-            if (status == guide_all || one.ok == (status == guide_ok)) {
-                take(one, values);
-            }
-        }
-        out.columns[status] = make(std::move(values));
+/// When its tokens came: the first, and the others at equal steps up to the last.
+void add_output(const Counted& one, Values& out) {
+    const double last = one.first_ns ? in_s(one.end_ns()) : *end_s(one);
+    if (one.events_ns.size() <= 1) {
+        out.emplace_back(last, as_double(one.output));
+        return;
     }
-    return out;
+    const double begin = *first_token_s(one);
+    out.emplace_back(begin, one.output > 0 ? 1 : 0);
+    const auto steps = static_cast<double>(one.events_ns.size() - 1);
+    const double step = (last - begin) / steps;
+    for (std::size_t i = 1; one.output > 1 && i < one.events_ns.size(); ++i) {
+        out.emplace_back(begin + step * static_cast<double>(i), as_double(one.output - 1) / steps);
+    }
 }
 
-void add_prompt(const GuideStats& one, Values& out) {
-    const double at = one.first_ns ? in_s(one.fired_ns + *one.first_ns) : one.end;
-    out.emplace_back(at, as_double(one.prompt));
+Known gaps_of(const Counted& one) {
+    return std::max(as_double(one.output - 1), 0.0);
 }
 
-void add_output(const GuideStats& one, Values& out) {
-    const Values timings = output_timings(one);
-    out.insert(out.end(), timings.begin(), timings.end());
-}
+/// What a metric makes of its values: their distribution, that of their rates at those times, or of
+/// how many were open from the value to the weight.
+enum class GuideKind { values, rates, open };
 
-std::vector<GuideMetric> rates_of(const GuideRun& run) {
-    const auto rate = [&run](const char* name, void (*take)(const GuideStats&, Values&)) {
-        return metric(name, run, take, [&run](Values times) {
-            return rate_distribution(std::move(times), 0, run.end);
-        });
-    };
-    return {rate("requests_per_second",
-                 [](const GuideStats& one, Values& out) { out.emplace_back(one.end, 1); }),
-            metric(
-                "request_concurrency", run,
-                [](const GuideStats& one, Values& out) { out.emplace_back(one.start, one.end); },
-                [&run](const Values& open) { return concurrency_distribution(open, 0, run.end); }),
-            rate("prompt_tokens_per_second", add_prompt),
-            rate("output_tokens_per_second", add_output),
-            rate("tokens_per_second", [](const GuideStats& one, Values& out) {
-                add_prompt(one, out);
-                add_output(one, out);
-            })};
-}
-
-using Weighted = std::optional<WeightedValue>;
-
-Weighted once(double value) {
-    return WeightedValue(value, 1);
-}
-
-/// Nothing: the request has none.
-constexpr std::pair<const char*, Weighted (*)(const GuideStats&)> guide_latencies[] = {
-    {"request_latency", [](const GuideStats& one) { return once(one.latency()); }},
-    {"request_dispatch_delay", [](const GuideStats& one) { return once(one.start - one.due); }},
-    {"request_scheduled_latency",
-     [](const GuideStats& one) { return one.ok ? once(one.end - one.due) : std::nullopt; }},
-    {"prompt_token_count", [](const GuideStats& one) { return once(as_double(one.prompt)); }},
-    {"output_token_count", [](const GuideStats& one) { return once(as_double(one.output)); }},
-    {"total_token_count",
-     [](const GuideStats& one) { return once(as_double(one.prompt + one.output)); }},
-    {"time_to_first_token_ms",
-     [](const GuideStats& one) {
-         return one.first_ns ? once(in_ms(*one.first_ns)) : std::nullopt;
-     }},
-    {"time_to_first_output_token_ms",
-     [](const GuideStats& one) {
-         return one.first_output_ns ? once(in_ms(*one.first_output_ns)) : std::nullopt;
-     }},
-    {"time_per_output_token_ms",
-     [](const GuideStats& one) -> Weighted {
-         const double tokens = as_double(one.output);
-         return WeightedValue(ratio(in_ms(one.last_ns), tokens), tokens);
-     }},
-    {"inter_token_latency_ms",
-     [](const GuideStats& one) -> Weighted {
-         const double gaps = std::max(as_double(one.output - 1), 0.0);
-         return one.first_ns
-                    ? Weighted(WeightedValue(ratio(in_ms(one.last_ns - *one.first_ns), gaps), gaps))
-                    : std::nullopt;
-     }},
+struct GuideMetric {
+    const char* name;
+    GuideKind kind;
+    RequestFigure value;
+    RequestFigure weight = nullptr;  ///< 1
+    void (*more)(const Counted& one, Values& out) = nullptr;
 };
 
-std::vector<GuideMetric> metrics_of(const GuideRun& run) {
-    std::vector<GuideMetric> all = rates_of(run);
-    for (const auto& [name, of] : guide_latencies) {
-        const auto take = [of = of](const GuideStats& one, Values& out) {
-            if (const Weighted value = of(one)) {
-                out.push_back(*value);
+constexpr GuideMetric guide_metrics[] = {
+    {"requests_per_second", GuideKind::rates, end_s},
+    {"request_concurrency", GuideKind::open, start_s, end_s},
+    {"prompt_tokens_per_second", GuideKind::rates, first_token_s, prompt_tokens},
+    {"output_tokens_per_second", GuideKind::rates, nullptr, nullptr, add_output},
+    {"tokens_per_second", GuideKind::rates, first_token_s, prompt_tokens, add_output},
+    {"request_latency", GuideKind::values,
+     [](const Counted& one) { return is_ok(one) ? Known(*end_s(one) - *start_s(one)) : 0; }},
+    {"request_dispatch_delay", GuideKind::values,
+     [](const Counted& one) -> Known { return *start_s(one) - in_s(one.seen->due_ns); }},
+    {"request_scheduled_latency", GuideKind::values,
+     [](const Counted& one) { return known_if(is_ok(one), *end_s(one) - in_s(one.seen->due_ns)); }},
+    {"prompt_token_count", GuideKind::values, prompt_tokens},
+    {"output_token_count", GuideKind::values, output_tokens},
+    {"total_token_count", GuideKind::values, all_tokens},
+    {"time_to_first_token_ms", GuideKind::values, first_token<ns_per_ms>},
+    {"time_to_first_output_token_ms", GuideKind::values, first_spoken_ms},
+    {"time_per_output_token_ms", GuideKind::values,
+     [](const Counted& one) -> Known { return ratio(in_ms(one.last_ns), as_double(one.output)); },
+     output_tokens},
+    {"inter_token_latency_ms", GuideKind::values,
+     [](const Counted& one) {
+         return known_if(one.first_ns.has_value(), ratio(in_ms(one.decode_ns()), *gaps_of(one)));
+     },
+     gaps_of},
+};
+
+/// The columns of a metric.
+enum GuideStatus { guide_ok, guide_incomplete, guide_errored, guide_all };
+constexpr const char* status_names[] = {"successful", "incomplete", "errored", "total"};
+
+struct GuideRun {
+    std::vector<Counted> all;
+    double end_s = 0;
+
+    /// `incomplete` is always empty here.
+    WeightedFigures figures(const GuideMetric& metric, GuideStatus status) const {
+        Values values;
+        for (const Counted& one : all) {
+            if (status != guide_all && status != (is_ok(one) ? guide_ok : guide_errored)) {
+                continue;
             }
-        };
-        all.push_back(metric(name, run, take,
-                             [](Values values) { return weighted_figures(std::move(values)); }));
-    }
-    return all;
-}
-
-void put_column(JsonWriter& json, const WeightedFigures& figures) {
-    const auto put_percentiles = [&figures](JsonWriter& to) {
-        constexpr const char* names[] = {"p001", "p01", "p05", "p10", "p25", "p50",
-                                         "p75",  "p90", "p95", "p99", "p999"};
-        to.begin_object();
-        for (std::size_t i = 0; i < 11; ++i) {
-            put(to, {{names[i], figures.percentiles[i]}});
+            if (const Known value = metric.value != nullptr ? metric.value(one) : std::nullopt) {
+                values.emplace_back(*value, metric.weight != nullptr ? *metric.weight(one) : 1);
+            }
+            if (metric.more != nullptr) {
+                metric.more(one, values);
+            }
         }
-        to.end_object();
-    };
-    put_object(json, {{"mean", figures.mean},
-                      {"median", figures.median},
-                      {"mode", figures.mode},
-                      {"variance", figures.variance},
-                      {"std_dev", figures.std_dev},
-                      {"min", figures.min},
-                      {"max", figures.max},
-                      {"count", figures.count},
-                      {"total_sum", figures.total_sum},
-                      {"percentiles", put_percentiles}});
+        if (metric.kind == GuideKind::values || status == guide_incomplete) {
+            return weighted_figures(std::move(values));
+        }
+        return metric.kind == GuideKind::rates ? rate_distribution(std::move(values), 0, end_s)
+                                               : concurrency_distribution(values, 0, end_s);
+    }
+};
+
+ToolKeys column_of(const std::string& path, const WeightedFigures& figures) {
+    constexpr const char* percentiles[] = {"p001", "p01", "p05", "p10", "p25", "p50",
+                                           "p75",  "p90", "p95", "p99", "p999"};
+    ToolKeys keys = {{path + "mean", figures.mean},
+                     {path + "median", figures.median},
+                     {path + "mode", figures.mode},
+                     {path + "variance", figures.variance},
+                     {path + "std_dev", figures.std_dev},
+                     {path + "min", figures.min},
+                     {path + "max", figures.max},
+                     {path + "count", figures.count},
+                     {path + "total_sum", figures.total_sum}};
+    for (std::size_t i = 0; i < std::size(percentiles); ++i) {
+        keys.push_back({path + "percentiles/" + percentiles[i], figures.percentiles[i]});
+    }
+    return keys;
 }
 
-void put_file(JsonWriter& json, const ViewedRun& viewed, const GuideRun& run,
-              const std::vector<GuideMetric>& metrics) {
+ToolKeys guide_keys(const ViewedRun& viewed, const GuideRun& run) {
     const auto all = static_cast<std::int64_t>(run.all.size());
+    const std::int64_t ok = std::count_if(run.all.begin(), run.all.end(), is_ok);
     const double start = in_s(viewed.zero_utc_ns);
-    put(json, {{"metadata", JsonPairs{{"guidellm_version", "0.8.1"}}}});
-    json.key("benchmarks").begin_array().begin_object();
-    put(json, {{"start_time", start},
-               {"end_time", start + run.end},
-               {"duration", run.end},
-               {"warmup_duration", 0},
-               {"cooldown_duration", 0}});
-    json.key("metrics").begin_object();
-    put(json, {{"request_totals", JsonPairs{{"successful", run.ok},
-                                            {"incomplete", 0},
-                                            {"errored", all - run.ok},
-                                            {"total", all}}}});
-    for (const GuideMetric& one : metrics) {
-        json.key(one.name).begin_object();
-        for (std::size_t i = 0; i < status_names.size(); ++i) {
-            put_column(json.key(status_names[i]), one.columns[i]);
+    const std::string totals = "benchmarks[]/metrics/request_totals/";
+    ToolKeys keys = {{"metadata/guidellm_version", "0.8.1"},
+                     {"benchmarks[]/start_time", start},
+                     {"benchmarks[]/end_time", start + run.end_s},
+                     {"benchmarks[]/duration", run.end_s},
+                     {"benchmarks[]/warmup_duration", 0},
+                     {"benchmarks[]/cooldown_duration", 0},
+                     {totals + "successful", ok},
+                     {totals + "incomplete", 0},
+                     {totals + "errored", all - ok},
+                     {totals + "total", all}};
+    for (const GuideMetric& metric : guide_metrics) {
+        for (const GuideStatus status : {guide_ok, guide_incomplete, guide_errored, guide_all}) {
+            append(keys, column_of(std::string("benchmarks[]/metrics/") + metric.name + "/" +
+                                       status_names[status] + "/",
+                                   run.figures(metric, status)));
         }
-        json.end_object();
     }
-    json.end_object().end_object().end_array();
+    return keys;
 }
 
-const GuideMetric& named(const std::vector<GuideMetric>& metrics, std::string_view name) {
-    return *std::find_if(metrics.begin(), metrics.end(),
-                         [name](const GuideMetric& one) { return one.name == name; });
-}
-
-std::string screen_of(const std::vector<GuideMetric>& metrics) {
+std::string screen_of(const GuideRun& run) {
+    const auto named = [&run](std::string_view name, GuideStatus status) {
+        return run.figures(*std::find_if(std::begin(guide_metrics), std::end(guide_metrics),
+                                         [name](const auto& one) { return one.name == name; }),
+                           status);
+    };
+    using Shown = std::pair<const char*, const char*>;
     ViewTable latency({"Request Latency Statistics (Completed)", "Mean", "Mdn", "p95"});
-    constexpr std::pair<const char*, const char*> shown[] = {
-        {"Request Latency (s)", "request_latency"},
-        {"TTFT (ms)", "time_to_first_token_ms"},
-        {"TTFOT (ms)", "time_to_first_output_token_ms"},
-        {"ITL (ms)", "inter_token_latency_ms"},
-        {"TPOT (ms)", "time_per_output_token_ms"}};
-    for (const auto& [label, name] : shown) {
-        const WeightedFigures& one = named(metrics, name).columns[guide_ok];
+    for (const auto& [label, name] : {Shown("Request Latency (s)", "request_latency"),
+                                      Shown("TTFT (ms)", "time_to_first_token_ms"),
+                                      Shown("TTFOT (ms)", "time_to_first_output_token_ms"),
+                                      Shown("ITL (ms)", "inter_token_latency_ms"),
+                                      Shown("TPOT (ms)", "time_per_output_token_ms")}) {
+        const WeightedFigures one = named(name, guide_ok);
         latency.add(
             {label, fixed(one.mean, 1), fixed(one.median, 1), fixed(one.percentiles[8], 1)});
     }
     ViewTable rates({"Server Throughput Statistics (All Requests)", "Mdn", "Mean"});
-    const WeightedFigures& open = named(metrics, "request_concurrency").columns[guide_all];
-    rates.add({"Request Concurrency", fixed(open.median, 1), fixed(open.mean, 1)});
-    constexpr std::pair<const char*, const char*> per_second[] = {
-        {"Requests Per Sec", "requests_per_second"},
-        {"Input Tok Per Sec", "prompt_tokens_per_second"},
-        {"Output Tok Per Sec", "output_tokens_per_second"},
-        {"Total Tok Per Sec", "tokens_per_second"}};
-    for (const auto& [label, name] : per_second) {
-        rates.add({label, "", fixed(named(metrics, name).columns[guide_all].mean, 1)});
+    for (const auto& [label, name] : {Shown("Request Concurrency", "request_concurrency"),
+                                      Shown("Requests Per Sec", "requests_per_second"),
+                                      Shown("Input Tok Per Sec", "prompt_tokens_per_second"),
+                                      Shown("Output Tok Per Sec", "output_tokens_per_second"),
+                                      Shown("Total Tok Per Sec", "tokens_per_second")}) {
+        const WeightedFigures one = named(name, guide_all);
+        const bool is_level = std::string_view(name) == "request_concurrency";
+        rates.add({label, is_level ? fixed(one.median, 1) : "", fixed(one.mean, 1)});
     }
     return latency.text() + "\n" + rates.text();
 }
@@ -369,24 +304,22 @@ std::string screen_of(const std::vector<GuideMetric>& metrics) {
 
 ViewResult guidellm_view(const ViewedRun& viewed) {
     GuideRun run;
-    run.end = in_s(viewed.duration_ns);
+    run.end_s = in_s(viewed.duration_ns);
     for (const ViewedRequest& request : viewed.requests) {
-        run.all.push_back(stats_of(request));
-        run.ok += run.all.back().ok ? 1 : 0;
+        run.all.push_back(guide_counted(request));
     }
-    const std::vector<GuideMetric> metrics = metrics_of(run);
-    ViewResult result;
-    result.screen = screen_of(metrics);
-    result.json = file_of([&](JsonWriter& json) { put_file(json, viewed, run, metrics); });
-    result.notes = notes_on(
-        viewed, {true, true, false},
-        {"TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by "
-         "their tokens",
-         "the second table counts failed requests too; the tool's TTFT starts at the header write, "
-         "ours at the fire",
-         "not computable: the margins after the means, and slo_attainment without an SLO in the "
-         "tool's form"});
-    return result;
+    return {
+        screen_of(run), file_of(guide_keys(viewed, run), {}),
+        notes_on(
+            viewed, {true, true, false},
+            {"TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by "
+             "their tokens",
+             "the second table counts failed requests too; the tool's TTFT starts at the header "
+             "write, "
+             "ours at the fire",
+             "not computable: the margins after the means, and slo_attainment without an SLO in "
+             "the "
+             "tool's form"})};
 }
 
 }  // namespace driftless

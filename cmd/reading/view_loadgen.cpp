@@ -1,127 +1,111 @@
 // MLPerf LoadGen, Server scenario with token latencies (loadgen/results.cc, logging.cc).
 
-#include "cmd/reading/view.hpp"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include "cmd/reading/view_keys.hpp"
 
 namespace driftless {
 
 namespace {
 
-struct LoadgenFigures {
-    std::int64_t queries = 0;
-    std::int64_t tokens = 0;
-    std::int64_t one_token = 0;
-    double final_end_s = 0;  ///< when the query that was due last had ended
-    double final_scheduled_s = 0;
-    ValueList latency;  ///< ns
-    ValueList first_token;
-    ValueList tpot;
-
-    double completed_per_s() const { return ratio(as_double(queries - 1), final_end_s); }
-    double scheduled_per_s() const { return ratio(as_double(queries - 1), final_scheduled_s); }
-    double tokens_per_s() const { return ratio(as_double(tokens), final_end_s); }
-};
-
-LoadgenFigures loadgen_figures(const ViewedRun& run) {
-    LoadgenFigures figures;
-    std::int64_t last_due = INT64_MIN;
-    for (const ViewedRequest& request : run.requests) {
-        const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
-        if (!request.stream_read() || stamps.empty()) {
-            continue;
-        }
-        const std::int64_t latency = stamps.back() - request.due_ns;
-        const std::int64_t first = stamps.front() - request.due_ns;
-        const std::int64_t tokens =
-            request.output_usage.value_or(tokens_or_usage(request, all_text_kinds));
-        // One token is set to none: it is lost, and divides by -1.
-        const std::int64_t kept = tokens == 1 ? 0 : tokens;
-        ++figures.queries;
-        figures.one_token += tokens == 1 ? 1 : 0;
-        figures.tokens += kept;
-        figures.latency.add(as_double(latency));
-        figures.first_token.add(as_double(first));
-        figures.tpot.add(as_double((latency - first) / (kept - 1)));
-        if (request.due_ns >= last_due) {
-            last_due = request.due_ns;
-            figures.final_end_s = in_s(stamps.back());
-            figures.final_scheduled_s = in_s(request.due_ns);
-        }
-    }
-    return figures;
+std::int64_t loadgen_tokens(const ViewedRequest& request) {
+    return request.output_usage.value_or(tokens_or_usage(request, all_text_kinds));
 }
 
-struct LoadgenPercentile {
-    std::uint32_t per_mille;
-    const char* name;
-};
-constexpr LoadgenPercentile percentiles_shown[] = {{500, "50.00"}, {900, "90.00"}, {950, "95.00"},
-                                                   {970, "97.00"}, {990, "99.00"}, {999, "99.90"}};
+/// One token is set to none: it is lost, and divides by -1.
+std::optional<Counted> loadgen_counted(const ViewedRequest& request) {
+    const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
+    if (!request.stream_read() || stamps.empty()) {
+        return std::nullopt;
+    }
+    const std::int64_t due = request.due_ns;
+    const std::int64_t tokens = loadgen_tokens(request);
+    return Counted{due, stamps.front() - due, stamps.back() - due, 0, tokens == 1 ? 0 : tokens, {}};
+}
+
+ToolKeys loadgen_keys(const Tally& t) {
+    const Counted none;
+    const Counted* last = &none;  // the query that was due last
+    for (const Counted& one : t.ok) {
+        last = last == &none || one.begin_ns >= last->begin_ns ? &one : last;
+    }
+    const double end_s = in_s(last->end_ns());
+    const double gaps = as_double(t.count() - 1);
+    ToolKeys keys = {
+        {"result_completed_samples_per_sec", ratio(gaps, end_s)},
+        {"result_scheduled_samples_per_sec", ratio(gaps, in_s(last->begin_ns))},
+        {"result_completed_tokens_per_second", ratio(as_double(t.output), end_s)},
+        {"result_*_latency_ns", whole_answer<1.0>, "latency"},
+        {"result_first_token_*_latency_ns", first_token<1.0>, "First Token latency"},
+        {"result_time_per_output_token_*_ns",
+         [](const Counted& one) -> Known {
+             return as_double((one.last_ns - *one.first_ns) / (one.output - 1));
+         },
+         "Time per Output Token"},
+    };
+    return measured(std::move(keys), t);
+}
+
+constexpr std::string_view loadgen_statistics =
+    "min max mean 50.00_percentile 90.00_percentile 95.00_percentile 97.00_percentile "
+    "99.00_percentile 99.90_percentile";
+
+double loadgen_value(const ToolKey& row, std::string_view name) {
+    const auto percent = read_number<double>(name.substr(0, name.find('_')));
+    return percent ? row.values().floor_rank(static_cast<std::uint32_t>(std::lround(*percent * 10)))
+                   : row.statistic(name);
+}
 
 /// Integers of ns, as the tool has them.
-void add_block(std::string& screen, const std::string& what, const ValueList& values) {
-    const auto line = [&screen](const std::string& label, double value) {
-        screen += pad_right(label, 48) + ": " + fixed(value, 0) + "\n";
-    };
-    line("Min " + what + " (ns)", values.min());
-    line("Max " + what + " (ns)", values.max());
-    line("Mean " + what + " (ns)", values.mean());
-    for (const LoadgenPercentile& one : percentiles_shown) {
-        line(std::string(one.name) + " percentile " + what + " (ns)",
-             values.floor_rank(one.per_mille));
-    }
+KeyValue loadgen_statistic(const ToolKey& row, std::string_view name) {
+    return static_cast<std::int64_t>(loadgen_value(row, name));
 }
 
-std::string screen_of(const LoadgenFigures& figures) {
-    const std::string rule(48, '=');
-    std::string screen = rule + "\nMLPerf Results Summary\n" + rule + "\n";
-    screen += "SUT name : driftless\nScenario : Server\nMode     : PerformanceOnly\n";
-    screen += "Completed samples per second    : " + fixed(figures.completed_per_s(), 2) + "\n";
-    screen += "Completed tokens per second: " + fixed(figures.tokens_per_s(), 2) + "\n";
-    screen += "\n" + rule + "\nAdditional Stats\n" + rule + "\n";
-    screen += "Scheduled samples per second : " + fixed(figures.scheduled_per_s(), 2) + "\n";
-    add_block(screen, "latency", figures.latency);
-    screen += "\n";
-    add_block(screen, "First Token latency", figures.first_token);
-    screen += "\n";
-    add_block(screen, "Time per Output Token", figures.tpot);
+std::string loadgen_screen(const ToolKeys& keys) {
+    const auto number = [&keys](std::size_t row) { return std::get<double>(keys[row].value); };
+    std::string screen = fmt::format(
+        "{0}\nMLPerf Results Summary\n{0}\n"
+        "SUT name : driftless\nScenario : Server\nMode     : PerformanceOnly\n"
+        "Completed samples per second    : {1:.2f}\nCompleted tokens per second: {2:.2f}\n"
+        "\n{0}\nAdditional Stats\n{0}\nScheduled samples per second : {3:.2f}\n",
+        std::string(48, '='), number(0), number(2), number(1));
+    std::string_view between;
+    for (const ToolKey* const line : lines_of(keys)) {
+        screen += std::exchange(between, "\n");
+        for (std::string name : words_in(loadgen_statistics)) {
+            const double value = loadgen_value(*line, name);
+            std::replace(name.begin(), name.end(), '_', ' ');
+            name[0] = static_cast<char>(std::toupper(name[0]));
+            screen += fmt::format("{:<48}: {:.0f}\n", name + " " + line->label + " (ns)", value);
+        }
+    }
     return screen;
-}
-
-void put_block(JsonWriter& json, const std::string& prefix, const char* suffix,
-               const ValueList& values) {
-    const auto whole = [](double ns) { return static_cast<std::int64_t>(ns); };
-    put(json, {{prefix + "min" + suffix, whole(values.min())},
-               {prefix + "max" + suffix, whole(values.max())},
-               {prefix + "mean" + suffix, whole(values.mean())}});
-    for (const LoadgenPercentile& one : percentiles_shown) {
-        put(json, {{prefix + one.name + "_percentile" + suffix,
-                    whole(values.floor_rank(one.per_mille))}});
-    }
 }
 
 }  // namespace
 
 ViewResult loadgen_view(const ViewedRun& run) {
-    const LoadgenFigures figures = loadgen_figures(run);
+    const Tally t = tally_of(run, loadgen_counted);
+    const ToolKeys keys = loadgen_keys(t);
     ViewResult result;
-    result.screen = screen_of(figures);
-    result.json = file_of([&figures](JsonWriter& json) {
-        put(json, {{"result_completed_samples_per_sec", figures.completed_per_s()},
-                   {"result_scheduled_samples_per_sec", figures.scheduled_per_s()},
-                   {"result_completed_tokens_per_second", figures.tokens_per_s()}});
-        put_block(json, "result_", "_latency_ns", figures.latency);
-        put_block(json, "result_first_token_", "_latency_ns", figures.first_token);
-        put_block(json, "result_time_per_output_token_", "_ns", figures.tpot);
-    });
+    result.screen = loadgen_screen(keys);
+    result.json = file_of(keys, {.statistics = loadgen_statistics, .statistic = loadgen_statistic});
     result.notes = notes_on(
         run, {false, false, false},
         {"every latency starts at the due instant; a request without an answer would hang the tool "
          "and is left out here",
          "not computable: whether the run is VALID (minimum duration, queries, early stopping), "
          "because that is a rule of a submission"});
-    if (figures.one_token > 0) {
-        result.notes.push_back("wrong in the tool: the one token of " +
-                               std::to_string(figures.one_token) +
+    const auto one_token = std::count_if(t.ok.begin(), t.ok.end(), [](const Counted& one) {
+        return loadgen_tokens(*one.seen) == 1;
+    });
+    if (one_token > 0) {
+        result.notes.push_back("wrong in the tool: the one token of " + std::to_string(one_token) +
                                " answers counts as none: it is missing in tokens per second, and "
                                "TPOT divides by -1; the tool's figure is shown, except its Mean "
                                "TPOT, which overflows when the sum is negative");
@@ -133,92 +117,73 @@ ViewResult loadgen_view(const ViewedRun& run) {
 
 namespace {
 
-struct ReplayerFigures {
-    std::int64_t rows = 0;
-    std::int64_t success = 0;
-    std::int64_t tokens = 0;
-    std::int64_t duration_ns = 0;
-    ValueList ttft;
-    ValueList tpot;
-    ValueList e2e;
-};
-
-/// A row that is in no file: the transport failed. A timeout has a row.
-bool has_row(const ViewedRequest& request) {
-    switch (request.outcome) {
-        case Outcome::timeout_connect:
-        case Outcome::timeout_first_byte:
-        case Outcome::timeout_idle:
-        case Outcome::timeout_total:
-            return true;
-        default:
-            return request.status != 0 && request.outcome != Outcome::truncated &&
-                   request.outcome != Outcome::bad_http;
+/// Without one is a row that is in no file: the transport failed. A timeout has a row.
+std::optional<Counted> replayer_counted(const ViewedRequest& request) {
+    const bool timed_out = request.outcome == Outcome::timeout_connect ||
+                           request.outcome == Outcome::timeout_first_byte ||
+                           request.outcome == Outcome::timeout_idle ||
+                           request.outcome == Outcome::timeout_total;
+    if (!timed_out && (request.status == 0 || request.outcome == Outcome::truncated ||
+                       request.outcome == Outcome::bad_http)) {
+        return std::nullopt;
     }
+    const bool parsed = request.status == 200;
+    const OptionalNs& end = parsed ? request.marker_ns : request.headers_ns;
+    Counted one = counted_of(request, request.choice_events(), end.value_or(request.ended_ns), 0,
+                             request.output_recorded);
+    if (!parsed || !request.headers_ns) {
+        one.first_ns.reset();
+    }
+    return one;
 }
 
-ReplayerFigures replayer_figures(const ViewedRun& run) {
-    ReplayerFigures figures;
-    ViewSpan span;
-    for (const ViewedRequest& request : run.requests) {
-        if (!has_row(request)) {
-            continue;
-        }
-        const bool parsed = request.status == 200;
-        const std::int64_t read = parsed ? request.marker_ns.value_or(request.ended_ns)
-                                         : request.headers_ns.value_or(request.ended_ns);
-        ++figures.rows;
-        figures.success += parsed ? 1 : 0;
-        figures.tokens += request.output_recorded;
-        figures.e2e.add(in_ms(read - request.fired_ns));
-        span.add(request.fired_ns, read);
-        const std::vector<std::int64_t> events = request.choice_events();
-        if (!parsed || events.empty() || !request.headers_ns) {
-            continue;
-        }
-        figures.ttft.add(in_ms(events.front() - *request.headers_ns));
-        figures.tpot.add(
-            ratio(in_ms(events.back() - events.front()), as_double(request.output_recorded)));
-    }
-    figures.duration_ns = span.length_ns();
-    return figures;
+Known replayer_ttft_ms(const Counted& one) {
+    const std::int64_t first = one.begin_ns + one.first_ns.value_or(0);
+    return known_if(one.first_ns.has_value(), in_ms(first - one.seen->headers_ns.value_or(0)));
 }
 
-void add_metric(std::vector<std::pair<std::string, std::string>>& lines, const std::string& name,
-                const ValueList& values) {
-    for (const std::uint32_t one : {500U, 900U, 950U, 990U}) {
-        lines.emplace_back(name + "_p" + std::to_string(one / 10) + "_ms",
-                           fixed(values.nearest_above(one), 3));
-    }
-    lines.emplace_back(name + "_mean_ms", fixed(values.mean(), 3));
+Known replayer_tpot_ms(const Counted& one) {
+    return known_if(one.first_ns.has_value(),
+                    ratio(in_ms(one.events_length_ns()), as_double(one.output)));
 }
 
-std::vector<std::pair<std::string, std::string>> lines_of(const ReplayerFigures& figures) {
-    const double seconds = in_s(figures.duration_ns);
-    std::vector<std::pair<std::string, std::string>> lines = {
-        {"requests_total", std::to_string(figures.rows)},
-        {"requests_success", std::to_string(figures.success)},
-        {"output_tokens_total", std::to_string(figures.tokens)},
-        {"duration_ms", fixed(in_ms(figures.duration_ns), 3)},
-        {"throughput_rps", fixed(ratio(as_double(figures.rows), seconds), 3)},
-        {"throughput_tps", fixed(ratio(as_double(figures.tokens), seconds), 3)}};
-    add_metric(lines, "ttft", figures.ttft);
-    add_metric(lines, "tpot", figures.tpot);
-    add_metric(lines, "e2e", figures.e2e);
-    return lines;
+ToolKeys replayer_keys(const ViewedRun& run) {
+    Tally t = tally_of(run, replayer_counted);
+    t.seconds = in_s(t.span.length_ns());
+    const auto parsed = std::count_if(t.ok.begin(), t.ok.end(),
+                                      [](const Counted& one) { return one.seen->status == 200; });
+    ToolKeys keys = {
+        {"requests_total", t.count()},
+        {"requests_success", parsed},
+        {"output_tokens_total", t.output},
+        {"duration_ms", in_ms(t.span.length_ns())},
+        {"throughput_rps", t.per_second(t.count())},
+        {"throughput_tps", t.per_second(t.output)},
+        {"ttft_*_ms", replayer_ttft_ms},
+        {"tpot_*_ms", replayer_tpot_ms},
+        {"e2e_*_ms", whole_answer<ns_per_ms>},
+    };
+    return measured(std::move(keys), t);
+}
+
+KeyValue replayer_statistic(const ToolKey& row, std::string_view name) {
+    const auto percent = read_number<std::uint32_t>(name.substr(1));
+    return percent ? row.values().nearest_above(*percent * 10) : row.statistic(name);
 }
 
 }  // namespace
 
 ViewResult trace_replayer_view(const ViewedRun& run) {
-    const auto lines = lines_of(replayer_figures(run));
+    const ToolKeys keys = replayer_keys(run);
+    const FileStyle style{
+        .statistics = "p50 p90 p95 p99 mean",
+        .statistic = replayer_statistic,
+        .put_number = [](JsonWriter& json, double value) { json.raw(fixed(value, 3)); }};
     ViewResult result;
-    result.json = file_of([&](JsonWriter& json) {
-        for (const auto& [name, value] : lines) {
-            result.screen += pad_right(name, 24) + value + "\n";
-            json.key(name).raw(value);
-        }
-    });
+    for (const ToolMember& one : members_of(keys, style)) {
+        result.screen += fmt::format("{:<24}{}\n", one.path, one.json);
+    }
+    result.json = file_of(keys, style);
     result.notes = notes_on(
         run, {true, false, false},
         {"TTFT starts at the response headers: a server that sends them with the first event has 0",

@@ -102,8 +102,7 @@ void check_row(const Trace& trace, std::size_t row, const JsonValue& expected) {
 void check(const std::string& name, const std::string& expectation, const std::string& format) {
     const Trace trace = read(name);
     const std::vector<std::string> lines = expected_of(expectation);
-    EXPECT_EQ(trace.format, format);
-    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(std::tuple(trace.format, trace.unknown_keys), std::tuple(format, 0U));
     ASSERT_EQ(trace.rows.size(), lines.size());
     JsonDocument document;
     for (std::size_t row = 0; row < lines.size(); ++row) {

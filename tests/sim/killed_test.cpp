@@ -108,8 +108,7 @@ TEST(Killed, AtEachStepOfTheOrder) {
         EXPECT_EQ(broken_laws(done), "") << call;
         EXPECT_EQ(count(done, Outcome::interrupted), rows) << call;
     }
-    EXPECT_EQ(unnamed, 4u);
-    EXPECT_EQ(named, 6u);
+    EXPECT_EQ(std::tuple(unnamed, named), std::tuple(4u, 6u));
 }
 
 // A resumption that is given up before its first row keeps what the next one needs, whether
@@ -255,8 +254,7 @@ std::vector<std::uint32_t> followed_over(const KilledRun& run) {
 TEST(KilledLaws, HoldWithoutABug) {
     const KilledRun run = lawful(run_with(Bug::none));
     ASSERT_EQ(run.lives.size(), 2u);
-    EXPECT_FALSE(run.lives[1].found.empty());
-    EXPECT_FALSE(run.lives[1].found_fired.empty());
+    EXPECT_FALSE(run.lives[1].found.empty() || run.lives[1].found_fired.empty());
     EXPECT_FALSE(run.lives[1].given_up.empty());
     EXPECT_GT(run.lives[1].planned.size(), 10u);
     EXPECT_FALSE(followed_over(run).empty());
@@ -411,8 +409,7 @@ TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
     Fate fate = dies_at(0.7);
     fate.host = true;
     const KilledUsers other_run = lawful(run_users_with(Bug::none, fate));
-    EXPECT_FALSE(other_run.marks);
-    EXPECT_FALSE(other_run.lost.all_known);
+    EXPECT_FALSE(other_run.marks || other_run.lost.all_known);
 }
 
 struct UsersWorldBug {

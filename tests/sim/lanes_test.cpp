@@ -118,8 +118,7 @@ TEST(LanePool, OpensNoMoreThanThereMayBe) {
     Pool lanes(at_most(2));
     EXPECT_TRUE(lanes.pool.open_one(0));
     EXPECT_FALSE(lanes.pool.full());
-    EXPECT_TRUE(lanes.pool.open_one(0));
-    EXPECT_TRUE(lanes.pool.full());
+    EXPECT_TRUE(lanes.pool.open_one(0) && lanes.pool.full());
     EXPECT_FALSE(lanes.pool.open_one(0));
     EXPECT_EQ(std::tuple(lanes.pool.in_use(), lanes.parts.counts.connects), std::tuple(2u, 2u));
     Pool other_lanes;
@@ -153,9 +152,7 @@ TEST(LanePool, AClosedLaneIsOpenedAsNew) {
     EXPECT_EQ(lane.state, LaneState::closed);
     lanes.open();
     EXPECT_EQ(lanes.lanes.shelf.oldest(0), &lane);
-    EXPECT_FALSE(lane.used);
-    EXPECT_FALSE(lane.broken);
-    EXPECT_FALSE(lane.timed_out);
+    EXPECT_FALSE(lane.used || lane.broken || lane.timed_out);
     EXPECT_EQ(lane.answers_left, Lane::answers_unknown);
 }
 
@@ -508,9 +505,8 @@ TEST_F(Causes, ThereIsNoneWhereNothingWasAmiss) {
 TEST_F(Causes, ALateRowWasKeptByOtherWorkOrByALateWake) {
     late_.note_work_end(at(2));
     const Duration late = LateCauses::on_time_max + Duration{1};
-    EXPECT_EQ(of(at(1), LateCauses::on_time_max), LateCause::none);
-    EXPECT_EQ(of(at(1), late), LateCause::guard);
-    EXPECT_EQ(of(at(2), late), LateCause::wake);
+    EXPECT_EQ(std::tuple(of(at(1), LateCauses::on_time_max), of(at(1), late), of(at(2), late)),
+              std::tuple(LateCause::none, LateCause::guard, LateCause::wake));
     late_.note_fire(at(3), at(4));  // of another row
     EXPECT_EQ(of(at(3), late), LateCause::burst);
     EXPECT_EQ(of(at(1), late), LateCause::guard) << "what held back the first of a burst";

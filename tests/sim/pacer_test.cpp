@@ -204,11 +204,9 @@ TEST(Pacer, WaitsForTheWriterAndIsDoneWhenAllHasEnded) {
     third_pacing.begin(Duration{0});
     EXPECT_TRUE(third_pacing.step());
     third_pacing.answer_all();
-    EXPECT_FALSE(third_pacing.pacer.done());
-    EXPECT_FALSE(third_pacing.schedule.over());
+    EXPECT_FALSE(third_pacing.pacer.done() || third_pacing.schedule.over());
     (void)third_pacing.step();
-    EXPECT_TRUE(third_pacing.pacer.done());
-    EXPECT_TRUE(third_pacing.schedule.over());
+    EXPECT_TRUE(third_pacing.pacer.done() && third_pacing.schedule.over());
     EXPECT_EQ(third_pacing.armer.rows().count(), 0u) << "its place is free";
     // Every row gets its end, in portions, whether it was armed or not; none leaves any more.
     Pacing other_pacing(Rows(5));
@@ -379,8 +377,7 @@ TEST(Preparing, BuildsInSlicesAndThenOpensConnections) {
     Prepares prepares(Rows(1));
     prepares.arm();
     prepares.open();
-    EXPECT_FALSE(prepares.slice());
-    EXPECT_FALSE(prepares.slice());
+    EXPECT_FALSE(prepares.slice() || prepares.slice());
     // A large prompt is built in slices of 4,096 tokens; then its connection is opened.
     Prepares::Options options{.rows = {.pool_bytes = 8 << 20}};
     Prepares other_prepares(Rows{{Duration{0}, no_session, many_tokens}, {}}, options);
@@ -474,8 +471,7 @@ TEST(Preparing, ShakesHandsLast) {
     EXPECT_TRUE(prepares.slice());
     EXPECT_TRUE(prepares.waits_for_step()) << "of the other one";
     EXPECT_TRUE(prepares.slice());
-    EXPECT_FALSE(prepares.waits_for_step());
-    EXPECT_FALSE(prepares.slice());
+    EXPECT_FALSE(prepares.waits_for_step() || prepares.slice());
 }
 
 // A step takes 1 ms: it begins where that is free before the guard of a row.
@@ -607,8 +603,7 @@ TEST(Preparing, OpensConnectionsASecondAheadUntilAStop) {
     prepares.preparing.stop();
     EXPECT_FALSE(prepares.slice());
     prepares.pass(milliseconds(3500));
-    EXPECT_TRUE(prepares.slice());
-    EXPECT_TRUE(prepares.slice());
+    EXPECT_TRUE(prepares.slice() && prepares.slice());
     EXPECT_EQ(prepares.lanes.shelf.count(0), 0u);
     EXPECT_FALSE(prepares.slice());
     EXPECT_EQ(prepares.connects(), 1u);

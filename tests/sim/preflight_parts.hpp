@@ -50,8 +50,7 @@ struct Asked {
             failure = preflight.failure();
             took = driver.now() - begun;
         }
-        EXPECT_EQ(driver.in_flight(), 0u);
-        EXPECT_EQ(driver.sockets_open(), 0u);
+        EXPECT_EQ(std::tuple(driver.in_flight(), driver.sockets_open()), std::tuple(0u, 0u));
         EXPECT_EQ(driver.misread(), 0u) << seed;
         bytes = driver.bytes_delivered();
     }

@@ -268,8 +268,8 @@ TEST(Preflight, SaysWhyItFailedOrWasStopped) {
     const Asked asked(server);
     EXPECT_FALSE(asked.ok);
     EXPECT_EQ(asked.failure.status, 400);
-    EXPECT_TRUE(says(asked.failure.text, "exceeds model's maximum context length (30)."));
-    EXPECT_TRUE(says(asked.failure.text, "serve a longer context"));
+    EXPECT_TRUE(says(asked.failure.text,
+                     {"exceeds model's maximum context length (30).", "serve a longer context"}));
     // A server that is not there, and one that hangs: one line with the reason, and no socket is
     // left.
     for (const bool hangs : {false, true}) {
@@ -400,10 +400,10 @@ TEST(PreflightLimits, NamesTheLimitThatWasReached) {
     limits.total = seconds(4);
     const Asked mute = ask({{"mute", "", "late", seconds(100)}}, limits);
     EXPECT_FALSE(mute.ok);
-    EXPECT_TRUE(says(mute.failure.text,
-                     "the first byte of an answer did not come within 3 s "
-                     "(--timeout-first-byte); check that the server is not stuck"));
-    EXPECT_TRUE(says(mute.failure.text, "no answer to GET /v1/models came from"));
+    EXPECT_TRUE(
+        says(mute.failure.text, {"the first byte of an answer did not come within 3 s "
+                                 "(--timeout-first-byte); check that the server is not stuck",
+                                 "no answer to GET /v1/models came from"}));
     EXPECT_LT(mute.took.ns, seconds(4).ns);
     const Asked torn = ask({{"torn", head, "late", seconds(100)}}, limits);
     EXPECT_TRUE(says(torn.failure.text, "nothing more of it came for 2 s (--timeout-idle)"));

@@ -423,9 +423,8 @@ TEST_F(SecureLane, ARowThatIsNotReadyIsLate) {
     ASSERT_NE(lanes_.sealing.late_front(), nullptr);
     RowUnderway& late = *lanes_.sealing.late_front()->tls->row;
     Lane& lane = *lanes_.pool.take_ready(late);
-    EXPECT_EQ(late.due.request, 1u);
-    EXPECT_EQ(std::tuple(late.cause, late.held_ns), std::tuple(LateCause::prepare, 7));
-    EXPECT_EQ(lanes_.sealing.late_count(), 0u);
+    EXPECT_EQ(std::tuple(late.due.request, late.cause, late.held_ns, lanes_.sealing.late_count()),
+              std::tuple(1u, LateCause::prepare, 7, 0u));
     fire(lane, late);
     EXPECT_EQ(lanes_.pool.take_ready(other), nullptr);
     lanes_.pool.unbind_all();
@@ -439,8 +438,7 @@ TEST_F(SecureLane, LateRowsLeaveInTheirOrder) {
     }
     (void)bind(0, 1, true);
     (void)bind(1, 1, true);
-    EXPECT_TRUE(lanes_.pool.seal_slice());
-    EXPECT_TRUE(lanes_.pool.seal_slice());
+    EXPECT_TRUE(lanes_.pool.seal_slice() && lanes_.pool.seal_slice());
     ASSERT_NE(lanes_.sealing.late_front(), nullptr);
     EXPECT_EQ(lanes_.sealing.late_front()->tls->row->due.request, 0u);
     lanes_.pool.unbind_all();

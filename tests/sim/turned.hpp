@@ -76,8 +76,7 @@ struct Turned : RowsToArm {
         return events;
     }
     void expect_nothing_left() {
-        EXPECT_EQ(driver.in_flight(), 0u);
-        EXPECT_EQ(driver.sockets_open(), 0u);
+        EXPECT_EQ(std::tuple(driver.in_flight(), driver.sockets_open()), std::tuple(0u, 0u));
         EXPECT_EQ(bodies.used_bytes(), 0u);
     }
 

@@ -259,8 +259,7 @@ Told play(const Turned::Options& options) {
 // Its own connection comes free a moment later; the turn need not wait for that.
 TEST(Turns, LeaveBeforeOrOnTheLaneOfTheAnswer) {
     const Told told = play(chain());
-    EXPECT_EQ(told.before_the_end, turns - 1);
-    EXPECT_EQ(told.connects, 2u);
+    EXPECT_EQ(std::tuple(told.before_the_end, told.connects), std::tuple(turns - 1, 2u));
     for (std::uint32_t turn = 1; turn < turns; ++turn) {
         EXPECT_NE(told.lanes[turn], told.lanes[turn - 1]);
         EXPECT_GE(told.fired_ns[turn], told.ended_ns[turn - 1]);

@@ -142,8 +142,7 @@ TEST(Verification, NamesAWrongCountUntilTheUserStops) {
     joins.words.join(words[block - 6], words[block - 5]);  // five tokens stand before the text
     const auto all = static_cast<std::uint32_t>(bench.plan.rows.size());
     const std::string said = bench.verify(joins, TokenizeForm::messages, {5, 3}, all).wrong;
-    EXPECT_TRUE(says(said, "row "));
-    EXPECT_TRUE(says(said, "tokens for its prompt, the trace says "));
+    EXPECT_TRUE(says(said, {"row ", "tokens for its prompt, the trace says "}));
     mock::CoreOptions splits = server_with(mock::TokenizeForm::vllm);
     splits.words.split(words[17]);
     EXPECT_NE(bench.verify(splits, TokenizeForm::messages, {5, 3}, all).wrong, "");

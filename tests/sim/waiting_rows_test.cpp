@@ -64,8 +64,7 @@ TEST(WaitingRows, LeaveInTheirOrderToTheirOwnServer) {
     EXPECT_TRUE(waiting.rows.empty());
     RowUnderway& first = waiting.add();
     RowUnderway& second = waiting.add();
-    EXPECT_EQ(first.stage, RowStage::waiting);
-    EXPECT_EQ(waiting.rows.count(0), 2u);
+    EXPECT_EQ(std::tuple(first.stage, waiting.rows.count(0)), std::tuple(RowStage::waiting, 2u));
     EXPECT_FALSE(waiting.rows.can_leave()) << "no lane";
     EXPECT_FALSE(waiting.rows.step().done);
     for (RowUnderway* row : {&first, &second}) {
@@ -92,8 +91,7 @@ TEST(WaitingRows, LeaveInTheirOrderToTheirOwnServer) {
     other_waiting.open(1);
     EXPECT_EQ(other_waiting.rows.count(0), 1u);
     EXPECT_EQ(other_waiting.rows.count(1), 0u);
-    EXPECT_FALSE(other_waiting.rows.can_leave());
-    EXPECT_FALSE(other_waiting.rows.step().done);
+    EXPECT_FALSE(other_waiting.rows.can_leave() || other_waiting.rows.step().done);
 }
 
 // Rows go to two servers in turn, and one place in flight comes free at a time: whichever was due
@@ -139,8 +137,7 @@ TEST(WaitingRows, ARetryGoesFirstOnAFreshConnection) {
     retry.enter(RowStage::in_flight);
     waiting.armer.give_back(retry);
     waiting.open();
-    EXPECT_FALSE(waiting.rows.can_leave());
-    EXPECT_FALSE(waiting.rows.step().done);
+    EXPECT_FALSE(waiting.rows.can_leave() || waiting.rows.step().done);
     // Both could have the only lane.
     Waiting other_waiting;
     RowUnderway& other_retry = other_waiting.add_retry();
@@ -156,8 +153,7 @@ TEST(WaitingRows, ARetryGoesFirstOnAFreshConnection) {
     (void)third_waiting.add_retry();
     third_waiting.open();
     third_waiting.use_idle_lane();
-    EXPECT_FALSE(third_waiting.rows.can_leave());
-    EXPECT_FALSE(third_waiting.rows.step().done);
+    EXPECT_FALSE(third_waiting.rows.can_leave() || third_waiting.rows.step().done);
     RowUnderway& row = third_waiting.add();
     const WaitingRows::Step third_step = third_waiting.rows.step();
     ASSERT_EQ(third_step.row, &row) << "for others it does";
@@ -173,8 +169,7 @@ TEST(WaitingRows, HaveAConnectionOpenedAgain) {
     EXPECT_FALSE(waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 0u) << "nobody waits";
     (void)waiting.add();
-    EXPECT_FALSE(waiting.rows.answer_failures());
-    EXPECT_FALSE(waiting.rows.answer_failures());
+    EXPECT_FALSE(waiting.rows.answer_failures() || waiting.rows.answer_failures());
     EXPECT_EQ(waiting.lanes.parts.targets[0].connecting, 1u);
     Waiting full(4, places(1));
     (void)full.leave();
@@ -198,9 +193,8 @@ TEST(WaitingRows, HaveAConnectionOpenedAgain) {
     EXPECT_EQ(other_waiting.lanes.parts.targets[0].connecting, 1u);
     const std::vector<Event> events = other_waiting.drain();
     ASSERT_EQ(events.size(), 2u);
-    EXPECT_EQ(events[0].kind, EventKind::armed);
-    EXPECT_EQ(events[0].stamp_ns, Event::never_armed);
-    EXPECT_EQ(events[1].end.outcome, Outcome::connect_failed);
+    EXPECT_EQ(std::tuple(events[0].kind, events[0].stamp_ns, events[1].end.outcome),
+              std::tuple(EventKind::armed, Event::never_armed, Outcome::connect_failed));
     EXPECT_EQ(events[1].end.sys_errno, ECONNREFUSED);
 }
 
@@ -210,8 +204,7 @@ TEST(WaitingRows, AFailureEndsARetryFirstAndWaitsForTheWriter) {
     (void)waiting.add();
     waiting.fail_connect();
     EXPECT_TRUE(waiting.rows.answer_failures());
-    EXPECT_EQ(retry.stage, RowStage::ended);
-    EXPECT_EQ(waiting.rows.count(0), 1u);
+    EXPECT_EQ(std::tuple(retry.stage, waiting.rows.count(0)), std::tuple(RowStage::ended, 1u));
     EXPECT_EQ(waiting.lanes.in_flight.count(), 0u) << "its place is free";
     // A connection that was opened ahead of need has failed: that is no row's end, now or later.
     Waiting unwanted;
@@ -311,8 +304,7 @@ TEST(WaitingRows, EndAtAStopOrAreForgotten) {
     (void)other_waiting.add();
     other_waiting.rows.stop();
     other_waiting.rows.forget();
-    EXPECT_TRUE(other_waiting.rows.empty());
-    EXPECT_TRUE(other_waiting.ends().empty());
+    EXPECT_TRUE(other_waiting.rows.empty() && other_waiting.ends().empty());
     EXPECT_EQ(other_waiting.bodies.used_bytes(), 0u);
 }
 

@@ -27,6 +27,29 @@ auto read_alone(Reader reader, std::string_view text) {
     return reader(document, text);
 }
 
+/// Member by member and element by element: "a/0/b".
+inline JsonValue at(JsonValue value, std::string_view path) {
+    while (!path.empty()) {
+        const std::string_view key = path.substr(0, path.find('/'));
+        path.remove_prefix(std::min(key.size() + 1, path.size()));
+        value =
+            value.is(JsonType::array) ? value.at(std::stoul(std::string(key))) : value.find(key);
+    }
+    return value;
+}
+/// Its values at these paths, as the text has them: "ok, 4, null" of "outcome, tokens/0, error".
+/// Texts stand without quotes; a value that is missing is "".
+inline std::string values_of(JsonValue root, std::string_view paths) {
+    std::string values;
+    for (bool is_first = true; !paths.empty(); is_first = false) {
+        const std::string_view path = paths.substr(0, paths.find(", "));
+        paths.remove_prefix(std::min(paths.size(), path.size() + 2));
+        const JsonValue value = at(root, path);
+        values.append(is_first ? "" : ", ").append(value.as_string().value_or(value.raw()));
+    }
+    return values;
+}
+
 /// In their order.
 inline std::vector<std::string> keys_of(JsonValue object) {
     std::vector<std::string> keys;

@@ -1,10 +1,9 @@
 /// What many tests make by hand: rows of a trace, lines of records, a list of one member of each.
 #pragma once
 
-#include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/json_text.hpp"
 
 namespace driftless {
 
@@ -52,22 +51,9 @@ inline std::string line_of(const Record& record) {
     line.pop_back();
     return line;
 }
-/// The record's fields of these names as its line has them: "ok, 4, null" of "outcome,
-/// output_tokens, error". Texts stand without quotes.
+/// The record's fields of these names as its line has them.
 inline std::string values_of(const Record& record, std::string_view names) {
-    JsonDocument document;
-    const std::string line = line_of(record);
-    const JsonValue root = document.parse(line).value();
-    std::string values;
-    while (!names.empty()) {  // ends: each name takes a byte at least
-        const std::string_view name = names.substr(0, names.find(", "));
-        names.remove_prefix(std::min(names.size(), name.size() + 2));
-        const JsonValue value = root.find(name);
-        CHECK(value.present());
-        values += values.empty() ? "" : ", ";
-        values += value.as_string().value_or(value.raw());
-    }
-    return values;
+    return values_of(JsonText(line_of(record)).root, names);
 }
 
 }  // namespace driftless

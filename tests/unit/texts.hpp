@@ -12,6 +12,26 @@ inline testing::AssertionResult says(std::string_view text, std::string_view par
            << (found ? "\"" : "no \"") << part << "\" in \"" << text << '"';
 }
 
+/// All of these; then it prints the first that is missing.
+inline testing::AssertionResult says(std::string_view text,
+                                     std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+        if (const testing::AssertionResult found = says(text, part); !found) {
+            return found;
+        }
+    }
+    return testing::AssertionSuccess();
+}
+
+/// `expect_saying(refusal, gives("--end 9q", "is not a duration"))`.
+template <typename Of, typename... Cases>
+void expect_saying(const Of& of, const Cases&... cases) {
+    const auto expect = [&of](const auto& one) {
+        EXPECT_TRUE(says(of(one.first), one.second)) << testing::PrintToString(one.first);
+    };
+    (expect(cases), ...);
+}
+
 /// One that holds `what`, whose first one becomes `with`.
 inline std::string replaced(std::string text, const std::string& what, const std::string& with) {
     const std::size_t at = text.find(what);

@@ -13,9 +13,8 @@ TEST(Secrets, MaskUrlsAndCommandLines) {
     EXPECT_EQ(mask_url("http://user:w@rd@host"), "http://***@host");
     EXPECT_EQ(mask_url("user:word@host:80"), "***@host:80");
     EXPECT_EQ(mask_url("http://host/a@b"), "http://host/a@b");
-    EXPECT_EQ(mask_url("sk-1@host:8000"), "***@host:8000");
-    EXPECT_EQ(mask_url("sk-1@host"), "***@host");
-    EXPECT_EQ(mask_url("unix:@name"), "unix:@name");
+    expect_each(mask_url, gives("sk-1@host:8000", "***@host:8000"), gives("sk-1@host", "***@host"),
+                gives("unix:@name", "unix:@name"));
     EXPECT_EQ(mask_url("http://host:80"), "http://host:80");
     EXPECT_EQ(mask_url("http://user:w/rd@host:80/v1"), "http://***@host:80/v1");
     EXPECT_EQ(mask_url("http:/user:word@host"), "http:/***@host");
@@ -51,11 +50,10 @@ TEST(Secrets, MaskUrlsAndCommandLines) {
 
 // Words of an event stand behind whatever blanks.
 TEST(Secrets, MaskWhatStandsInTexts) {
-    EXPECT_EQ(mask_event("+1s post http://u:w@a/b"), "+1s post http://***@a/b");
-    EXPECT_EQ(mask_event("\t+1s \tpost\t http://u:w@a/b"), "\t+1s \tpost\t http://***@a/b");
-    EXPECT_EQ(mask_event("+1s label post a:b@c"), "+1s label post a:b@c");
-    EXPECT_EQ(mask_event("+1s post"), "+1s post");
-    EXPECT_EQ(mask_event(""), "");
+    expect_each(mask_event, gives("+1s post http://u:w@a/b", "+1s post http://***@a/b"),
+                gives("\t+1s \tpost\t http://u:w@a/b", "\t+1s \tpost\t http://***@a/b"),
+                gives("+1s label post a:b@c", "+1s label post a:b@c"),
+                gives("+1s post", "+1s post"), gives("", ""));
     EXPECT_EQ(mask_backend("kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
               "kind=openai_http,target=http://***@h,api_key=***,model=m");
     EXPECT_EQ(mask_backend("my_api_key=sk-1"), "my_api_key=***");
@@ -120,11 +118,12 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
     };
     EXPECT_EQ(masked("curl -H 'Authorization: Bearer sk-1' http://h:80/x"),
               "curl -H 'Authorization: ***' http://h:80/x");
-    EXPECT_EQ(masked("curl -H \"X-Api-Key: a b\" -H X-Token:c;true"),
-              "curl -H \"X-Api-Key: ***\" -H X-Token:***;true");
-    EXPECT_EQ(masked("KEY=sk-1 TOKEN='a b' run --api-key=sk-2 --max-tokens=5 name=x"),
-              "KEY=*** TOKEN='***' run --api-key=*** --max-tokens=5 name=x");
-    EXPECT_EQ(masked("curl -H \"X-Key: $KEY\" h"), "curl -H \"X-Key: $KEY\" h");
+    expect_each(masked,
+                gives("curl -H \"X-Api-Key: a b\" -H X-Token:c;true",
+                      "curl -H \"X-Api-Key: ***\" -H X-Token:***;true"),
+                gives("KEY=sk-1 TOKEN='a b' run --api-key=sk-2 --max-tokens=5 name=x",
+                      "KEY=*** TOKEN='***' run --api-key=*** --max-tokens=5 name=x"),
+                gives("curl -H \"X-Key: $KEY\" h", "curl -H \"X-Key: $KEY\" h"));
     EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
               "curl -H 'Content-Type: text' http://token:80");
     // A server may repeat the bare token without its scheme; very short values would mask plain

@@ -24,26 +24,17 @@ std::int64_t duration(std::string_view text) {
 
 // Every unit, and a bare number as seconds.
 TEST(Values, ReadDurationsOfEveryUnitExactly) {
-    EXPECT_EQ(duration("90"), 90'000'000'000);
-    EXPECT_EQ(duration("1.5s"), 1'500'000'000);
-    EXPECT_EQ(duration("10m"), 600'000'000'000);
-    EXPECT_EQ(duration("2h"), 7'200'000'000'000);
-    EXPECT_EQ(duration("250ms"), 250'000'000);
-    EXPECT_EQ(duration("5us"), 5'000);
-    EXPECT_EQ(duration("80ns"), 80);
-    EXPECT_EQ(duration("0"), 0);
-    EXPECT_EQ(duration(".5"), 500'000'000);
-    EXPECT_EQ(duration("2."), 2'000'000'000);
+    expect_each(duration, gives("90", 90'000'000'000), gives("1.5s", 1'500'000'000),
+                gives("10m", 600'000'000'000), gives("2h", 7'200'000'000'000),
+                gives("250ms", 250'000'000), gives("5us", 5'000), gives("80ns", 80), gives("0", 0),
+                gives(".5", 500'000'000), gives("2.", 2'000'000'000));
     // No double in between: one nanosecond beside a year stays, as do trailing zeros.
-    EXPECT_EQ(duration("31536000.000000001"), 31'536'000'000'000'001);
-    EXPECT_EQ(duration("0.1"), 100'000'000);
-    EXPECT_EQ(duration("0.000000001000000000000000000000"), 1);
-    EXPECT_EQ(duration("0.5us"), 500);
-    EXPECT_EQ(duration("0.25m"), 15'000'000'000);
+    expect_each(duration, gives("31536000.000000001", 31'536'000'000'000'001),
+                gives("0.1", 100'000'000), gives("0.000000001000000000000000000000", 1),
+                gives("0.5us", 500), gives("0.25m", 15'000'000'000));
     // As other tools write them: parts with units, each smaller than the one before it.
-    EXPECT_EQ(duration("30m30s"), 1'830'000'000'000);
-    EXPECT_EQ(duration("1h30m"), 5'400'000'000'000);
-    EXPECT_EQ(duration("1h0.5m2s3ms4us5ns"), 3'632'003'004'005);
+    expect_each(duration, gives("30m30s", 1'830'000'000'000), gives("1h30m", 5'400'000'000'000),
+                gives("1h0.5m2s3ms4us5ns", 3'632'003'004'005));
     for (const char* text : {"30s30m", "1m1m", "1m30", "1h,30m", "1h 30m", "m30s", "1h30"}) {
         EXPECT_EQ(duration(text), -1) << text;
     }
@@ -54,11 +45,9 @@ TEST(Values, ReadDurationsOfEveryUnitExactly) {
         EXPECT_EQ(duration(text), -1) << text;
     }
     // At the limits: 1 ns is the finest, 100 years (of 366 days) the longest.
-    EXPECT_EQ(duration("0.5ns"), -1);
-    EXPECT_EQ(duration("0.0000000001"), -1);
-    EXPECT_EQ(duration("3162240000"), 3'162'240'000'000'000'000);
-    EXPECT_EQ(duration("3162240001"), -1);
-    EXPECT_EQ(duration("99999999999999999999"), -1);
+    expect_each(duration, gives("0.5ns", -1), gives("0.0000000001", -1),
+                gives("3162240000", 3'162'240'000'000'000'000), gives("3162240001", -1),
+                gives("99999999999999999999", -1));
 }
 
 // One table reads a word, names a value, and lists the words.
@@ -76,10 +65,8 @@ TEST(Choices, ReadNameAndList) {
 
 // What is printed reads back to the same number.
 TEST(Values, WriteDurationsAndReadSizesCountsAndLists) {
-    EXPECT_EQ(duration_to_text(0), "0s");
-    EXPECT_EQ(duration_to_text(1'500'000'000), "1500ms");
-    EXPECT_EQ(duration_to_text(600'000'000'000), "10m");
-    EXPECT_EQ(duration_to_text(7), "7ns");
+    expect_each([&](auto in) { return duration_to_text(in); }, gives(0, "0s"),
+                gives(1'500'000'000, "1500ms"), gives(600'000'000'000, "10m"), gives(7, "7ns"));
     for (const std::int64_t ns : {1LL, 999LL, 1000LL, 61'000'000'000LL, 7'200'000'000'000LL}) {
         EXPECT_EQ(duration(duration_to_text(ns)), ns);
     }
@@ -87,26 +74,17 @@ TEST(Values, WriteDurationsAndReadSizesCountsAndLists) {
         const Result<std::uint64_t> value = parse_bytes(text);
         return value ? static_cast<std::int64_t>(value.value()) : -1;
     };
-    EXPECT_EQ(bytes("4096"), 4096);
-    EXPECT_EQ(bytes("0"), 0);
-    EXPECT_EQ(bytes("64k"), 65536);
-    EXPECT_EQ(bytes("64M"), 67108864);
-    EXPECT_EQ(bytes("2GiB"), 2147483648);
-    EXPECT_EQ(bytes("2gB"), 2147483648);
+    expect_each(bytes, gives("4096", 4096), gives("0", 0), gives("64k", 65536),
+                gives("64M", 67108864), gives("2GiB", 2147483648), gives("2gB", 2147483648));
     for (const char* text :
          {"", "k", "-1", "1.5M", "1X", "1Mi", "99999999999999999999", "18446744073709551615k"}) {
         EXPECT_EQ(bytes(text), -1) << text;
     }
     EXPECT_EQ(parse_count("18446744073709551615").value(), 18446744073709551615ULL);
-    EXPECT_FALSE(parse_count("18446744073709551616"));
-    EXPECT_FALSE(parse_count("1.0"));
-    EXPECT_FALSE(parse_count(""));
-    EXPECT_TRUE(parse_positive_count("1"));
-    EXPECT_FALSE(parse_positive_count("0"));
+    EXPECT_FALSE(parse_count("18446744073709551616") || parse_count("1.0") || parse_count(""));
+    EXPECT_TRUE(parse_positive_count("1") && !parse_positive_count("0"));
     EXPECT_EQ(parse_list("a, b,c").value(), (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_FALSE(parse_list(""));
-    EXPECT_FALSE(parse_list("a,,b"));
-    EXPECT_FALSE(parse_list("a,"));
+    EXPECT_FALSE(parse_list("") || parse_list("a,,b") || parse_list("a,"));
 }
 
 // A stage gives its value whole, or the exit code that the command ends with, and never both.
@@ -151,9 +129,8 @@ constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
 // The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
 TEST(RingErrors, NameTheCauseTheLimitAndTheRemedy) {
     const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
-    EXPECT_TRUE(says(filtered, "cannot set up io_uring on Linux 6.8: "));
-    EXPECT_TRUE(says(filtered, "seccomp filter forbids it"));
-    EXPECT_TRUE(says(filtered, "driftless help pod.yaml"));
+    EXPECT_TRUE(says(filtered, {"cannot set up io_uring on Linux 6.8: ",
+                                "seccomp filter forbids it", "driftless help pod.yaml"}));
 
     const std::string disabled = ring_refusal(eperm, {.disabled = 2, .kernel = "6.8"});
     EXPECT_TRUE(says(disabled, "sysctl kernel.io_uring_disabled=0"));
@@ -161,8 +138,7 @@ TEST(RingErrors, NameTheCauseTheLimitAndTheRemedy) {
 
     const Error einval{ErrorCode::unsupported, EINVAL, "set up io_uring"};
     const std::string old = ring_refusal(einval, {.kernel = "5.15"});
-    EXPECT_TRUE(says(old, "on Linux 5.15: "));
-    EXPECT_TRUE(says(old, "Linux 6.1 or newer"));
+    EXPECT_TRUE(says(old, {"on Linux 5.15: ", "Linux 6.1 or newer"}));
     // Where permission is not the matter, no remedy is guessed.
     const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
     const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});

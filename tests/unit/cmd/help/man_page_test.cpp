@@ -10,10 +10,9 @@ std::string body_of(const Roff& roff) {
 }
 
 TEST(Roff, EscapesSyntaxAndHasNoLongLine) {
-    EXPECT_EQ(Roff::plain("--url"), "\\-\\-url");
-    EXPECT_EQ(Roff::plain(".5 of it"), "\\&.5 of it");
-    EXPECT_EQ(Roff::plain("a\\b"), "a\\eb");
-    EXPECT_EQ(Roff::plain("'$DIR' \"`x`\" ~^"), "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha");
+    expect_each(Roff::plain, gives("--url", "\\-\\-url"), gives(".5 of it", "\\&.5 of it"),
+                gives("a\\b", "a\\eb"),
+                gives("'$DIR' \"`x`\" ~^", "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha"));
     const Roff roff("driftless-replay", "2026-11-25", "0.1.0");
     EXPECT_EQ(roff.page(),
               ".TH DRIFTLESS\\-REPLAY 1 2026-11-25 \"driftless 0.1.0\" \"User Commands\"\n");

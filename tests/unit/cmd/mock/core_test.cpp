@@ -3,6 +3,7 @@
 #include "cmd/mock/core.hpp"
 
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
@@ -69,14 +70,12 @@ TEST(MockCore, SendsOnItsSchedule) {
     const Instant start = player.now;
     (void)player.ask(chat(9, 3));
     ASSERT_EQ(player.sends.size(), 4u);
-    EXPECT_EQ(player.sends[0].at_ns, start.ns);
-    EXPECT_EQ(player.sends[1].at_ns, start.ns + 5'009'000);
-    EXPECT_EQ(player.sends[2].at_ns, start.ns + 15'009'000);
+    EXPECT_EQ(std::tuple(player.sends[0].at_ns, player.sends[1].at_ns, player.sends[2].at_ns),
+              std::tuple(start.ns, start.ns + 5'009'000, start.ns + 15'009'000));
     EXPECT_EQ(player.sends[3].at_ns, start.ns + 25'009'000);
     const RequestLog log = player.take_log();
-    EXPECT_EQ(log.start_ns, start.ns);
-    EXPECT_EQ(log.last_byte_ns, start.ns);
-    EXPECT_EQ(log.end_ns, player.sends[3].at_ns);
+    EXPECT_EQ(std::tuple(log.start_ns, log.last_byte_ns, log.end_ns),
+              std::tuple(start.ns, start.ns, player.sends[3].at_ns));
     EXPECT_EQ(log.token_ns, (std::vector<std::int64_t>{player.sends[1].at_ns, player.sends[2].at_ns,
                                                        player.sends[3].at_ns}));
     EXPECT_EQ(std::tuple(log.row, log.prompt_tokens, log.output_tokens), std::tuple(7u, 9u, 3u));
@@ -342,8 +341,7 @@ TEST(MockSteps, PaceEveryApi) {
                                                                          first + 20 * ms, end})
                                             : std::vector<std::int64_t>{end})
             << call.target;
-        EXPECT_EQ(log.begin_ns, start.ns);
-        EXPECT_EQ(log.due_ns, first);
+        EXPECT_EQ(std::tuple(log.begin_ns, log.due_ns), std::tuple(start.ns, first));
         EXPECT_EQ(player.core.next_deadline(), never);
     }
 }
@@ -477,9 +475,8 @@ TEST(MockSteps, AStalledAnswerIsMadeToItsEnd) {
     crowd.core.close(*crowd.connections[0], crowd.now);
     const std::vector<RequestLog> logs = crowd.logs();
     ASSERT_EQ(logs.size(), 2u);
-    EXPECT_EQ(logs[0].begin_ns, 11 * ms + 30 * ms);
-    EXPECT_EQ(std::tuple(logs[1].ending, logs[1].output_tokens), std::tuple(Ending::faulted, 2u));
-    EXPECT_EQ(logs[1].due_ns, 11 * ms);
+    EXPECT_EQ(std::tuple(logs[0].begin_ns, logs[1].ending, logs[1].output_tokens, logs[1].due_ns),
+              std::tuple(11 * ms + 30 * ms, Ending::faulted, 2u, 11 * ms));
     // One who gives up before its first step has neither begin nor first token.
     options = in_steps();
     options.slots = 1;
@@ -632,22 +629,20 @@ TEST(MockPages, CountsForMetrics) {
     (void)player.ask(chat(5, 3));
     (void)player.ask(chat(5, 2));
     const std::string page = body_of(player.ask(get("/metrics")));
-    for (const char* line :
-         {"# TYPE vllm:prompt_tokens_total counter\n"
-          "vllm:prompt_tokens_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
-          "vllm:generation_tokens_total{engine=\"0\",model_name=\"mock-model\"} 5.0\n",
-          "vllm:num_requests_running{engine=\"0\",model_name=\"mock-model\"} 0.0\n",
-          "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
-          "vllm:prefix_cache_hits_total{engine=\"0\",model_name=\"mock-model\"} 4.0\n",
-          "# TYPE sglang:num_running_reqs "
-          "gauge\nsglang:num_running_reqs{model_name=\"mock-model\"} 0.0\n",
-          "sglang:num_queue_reqs{model_name=\"mock-model\"} 0.0\n",
-          "sglang:prompt_tokens_total{model_name=\"mock-model\"} 10.0\n",
-          "sglang:generation_tokens_total{model_name=\"mock-model\"} 5.0\n",
-          "sglang:cache_hit_rate{model_name=\"mock-model\"} 0.400000\n",
-          "sglang:num_requests_total{model_name=\"mock-model\"} 2.0\n"}) {
-        EXPECT_TRUE(says(page, line));
-    }
+    EXPECT_TRUE(says(
+        page, {"# TYPE vllm:prompt_tokens_total counter\n"
+               "vllm:prompt_tokens_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
+               "vllm:generation_tokens_total{engine=\"0\",model_name=\"mock-model\"} 5.0\n",
+               "vllm:num_requests_running{engine=\"0\",model_name=\"mock-model\"} 0.0\n",
+               "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"mock-model\"} 10.0\n",
+               "vllm:prefix_cache_hits_total{engine=\"0\",model_name=\"mock-model\"} 4.0\n",
+               "# TYPE sglang:num_running_reqs "
+               "gauge\nsglang:num_running_reqs{model_name=\"mock-model\"} 0.0\n",
+               "sglang:num_queue_reqs{model_name=\"mock-model\"} 0.0\n",
+               "sglang:prompt_tokens_total{model_name=\"mock-model\"} 10.0\n",
+               "sglang:generation_tokens_total{model_name=\"mock-model\"} 5.0\n",
+               "sglang:cache_hit_rate{model_name=\"mock-model\"} 0.400000\n",
+               "sglang:num_requests_total{model_name=\"mock-model\"} 2.0\n"}));
     for (const MetricNames names : {MetricNames{true, false}, MetricNames{false, true}}) {
         options.metric_names = names;
         Player one(options);
@@ -703,16 +698,10 @@ TEST(MockLog, WritesOneObjectPerRequest) {
     EXPECT_EQ(line.back(), '\n');
     JsonDocument json;
     const JsonValue entry = json.parse(line).value();
-    EXPECT_EQ(entry.find("request_id").as_string(), "run-7");
-    EXPECT_EQ(entry.find("row").as_u64(), 7u);
-    EXPECT_TRUE(entry.find("traceparent").is(JsonType::null));
-    EXPECT_EQ(entry.find("start_ns").as_i64(), 1'000'000);
-    EXPECT_EQ(entry.find("prompt_tokens").as_u64(), 5u);
-    EXPECT_EQ(entry.find("cached_tokens").as_u64(), 0u);
-    EXPECT_EQ(entry.find("output_tokens").as_u64(), 2u);
-    EXPECT_EQ(entry.find("status").as_u64(), 200u);
-    EXPECT_EQ(entry.find("fault").as_string(), "none");
-    EXPECT_EQ(entry.find("token_ns").raw(), "[6000000,16000000]");
+    EXPECT_EQ(values_of(entry, "request_id, row, traceparent, start_ns, prompt_tokens"),
+              "run-7, 7, null, 1000000, 5");
+    EXPECT_EQ(values_of(entry, "cached_tokens, output_tokens, status, fault, token_ns"),
+              "0, 2, 200, none, [6000000,16000000]");
 }
 
 }  // namespace

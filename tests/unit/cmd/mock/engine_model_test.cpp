@@ -43,9 +43,8 @@ TEST(Batch, EightEqualRequestsAtOnceOverTwoSlots) {
     EXPECT_EQ(run(batch).size(), 8u);
     const std::int64_t itl = 10 * ms + 7 * 10 * ms / 4;
     for (const Seat& one : seats) {
-        EXPECT_EQ(one.begun.ns, 7);
-        EXPECT_EQ(one.first.ns, 7 + itl + 8 * 500 * ms / 20);
-        EXPECT_EQ(one.latest.ns, one.first.ns + 3 * itl);
+        EXPECT_EQ(std::tuple(one.begun.ns, one.first.ns, one.latest.ns),
+                  std::tuple(7, 7 + itl + 8 * 500 * ms / 20, one.first.ns + 3 * itl));
         EXPECT_EQ(one.place, Seat::Place::out);
     }
     EXPECT_EQ(batch.running() + batch.waiting(), 0u);
@@ -103,8 +102,7 @@ TEST(Batch, StepsBeginWhereStepsEndWithinTheBudget) {
     batch.join(two);
     batch.join(late);
     (void)run(batch);
-    EXPECT_EQ(one.latest, two.latest);
-    EXPECT_EQ(late.begun, one.latest);
+    EXPECT_EQ(std::tuple(one.latest, late.begun), std::tuple(two.latest, one.latest));
     // Who is ready at the instant at which a step begins is part of it; who is later waits for its
     // end.
     Batch other_batch(gpu(), 0, 1);
@@ -115,8 +113,7 @@ TEST(Batch, StepsBeginWhereStepsEndWithinTheBudget) {
     other_batch.join(in_time);
     other_batch.join(one);
     (void)run(other_batch);
-    EXPECT_EQ(in_time.begun.ns, 11 * ms);
-    EXPECT_EQ(late.begun, in_time.first);
+    EXPECT_EQ(std::tuple(in_time.begun.ns, late.begun), std::tuple(11 * ms, in_time.first));
     // Empty again: the next step begins when somebody is ready, not before and not on a grid.
     Seat after = seat(400 * ms + 1, 20, 1);
     other_batch.join(after);
@@ -168,14 +165,12 @@ TEST(Batch, AnswersLeaveWhereverTheyAre) {
         batch.join(*one);
     }
     batch.advance({4 * ms}, reached);
-    EXPECT_EQ(batch.running(), 1u);
-    EXPECT_EQ(batch.waiting(), 3u);
+    EXPECT_EQ(std::tuple(batch.running(), batch.waiting()), std::tuple(1u, 3u));
     batch.leave(coming);
     batch.leave(waiting);
     batch.leave(running);
     batch.leave(running);  // out already
-    EXPECT_EQ(batch.running(), 0u);
-    EXPECT_EQ(batch.waiting(), 1u);
+    EXPECT_EQ(std::tuple(batch.running(), batch.waiting()), std::tuple(0u, 1u));
     EXPECT_EQ(batch.next().ns, 11 * ms);
     EXPECT_EQ(run(batch), std::vector<Seat*>{&last});
     EXPECT_EQ(last.begun.ns, 11 * ms);
@@ -192,8 +187,7 @@ TEST(Batch, TellsWhenSoManyAreMadeAndTimeGoesOn) {
     for (int i = 0; i < 4; ++i) {
         batch.advance(batch.next(), reached);
     }
-    EXPECT_EQ(reached.size(), 1u);
-    EXPECT_EQ(one.done, 3u);
+    EXPECT_EQ(std::tuple(reached.size(), one.done), std::tuple(1u, 3u));
     one.wanted = 5;
     EXPECT_EQ(run(batch).size(), 1u);
     // Without any delay time still goes on.

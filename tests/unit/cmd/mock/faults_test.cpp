@@ -11,18 +11,13 @@ namespace {
 
 // The row of a request id; probes and foreign ids have none.
 TEST(MockFaults, AreNamedAndChosenByRowOrProbability) {
-    EXPECT_EQ(row_of_request_id("run7-12"), 12u);
-    EXPECT_EQ(row_of_request_id("a-b-000017"), 17u);
-    EXPECT_EQ(row_of_request_id("0badcafe-0000-8000-a000-000000000003"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("0badcafe-0000-8003-8001-000000000012"), 12u);
-    EXPECT_EQ(row_of_request_id("0badcafe-0000-8000-9000-000000000012"), 12u);
-    EXPECT_EQ(row_of_request_id("run7-12.x"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run7"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run-"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run-12x"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run--1"), 1u);
-    EXPECT_EQ(row_of_request_id(""), std::nullopt);
-    EXPECT_EQ(row_of_request_id("r-99999999999999999999"), std::nullopt);
+    expect_each(row_of_request_id, gives("run7-12", 12u), gives("a-b-000017", 17u),
+                gives("0badcafe-0000-8000-a000-000000000003", std::nullopt),
+                gives("0badcafe-0000-8003-8001-000000000012", 12u),
+                gives("0badcafe-0000-8000-9000-000000000012", 12u),
+                gives("run7-12.x", std::nullopt), gives("run7", std::nullopt),
+                gives("run-", std::nullopt), gives("run-12x", std::nullopt), gives("run--1", 1u),
+                gives("", std::nullopt), gives("r-99999999999999999999", std::nullopt));
     for (const char* const name :
          {"refuse", "reset", "stall", "truncate", "malformed", "error", "429", "500", "slow"}) {
         ASSERT_TRUE(find_fault(name)) << name;
@@ -127,8 +122,7 @@ TEST(MockFaults, StallBreakAnEventOrSayAnError) {
     for (const std::string& event : events) {
         broken += event != "[DONE]" && !json.parse(event);
     }
-    EXPECT_EQ(broken, 1u);
-    EXPECT_EQ(events.size(), 1 + 8 + 1 + 1 + 1u);
+    EXPECT_EQ(std::tuple(broken, events.size()), std::tuple(1u, 1 + 8 + 1 + 1 + 1u));
     // error: an error object inside the 200, then [DONE] and a proper end.
     Player third_player(with_fault(Fault::error));
     complete = false;

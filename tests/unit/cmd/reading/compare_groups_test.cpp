@@ -89,8 +89,7 @@ TEST(LongRun, SlowDependenceIsSeenInSeriesThatCanTell) {
     EXPECT_EQ(long_run_of(three).block, 1);
     const std::vector<double> equal(50, 7.0);
     EXPECT_EQ(long_run_of(equal).variance, 0);
-    EXPECT_EQ(block_variance(equal, 5), 0);
-    EXPECT_EQ(block_variance(equal, 51), 0);
+    EXPECT_EQ(std::tuple(block_variance(equal, 5), block_variance(equal, 51)), std::tuple(0, 0));
 }
 
 /// An error of 2 % from 1,000 rows, of which `between` stays.
@@ -178,9 +177,7 @@ MetricComparison compare_one(const ComparedRun& a, const ComparedRun& b, const c
 }
 
 void expect_no_interval(const MetricComparison& found, Doubt doubt) {
-    EXPECT_TRUE(std::isnan(found.low));
-    EXPECT_TRUE(std::isnan(found.high));
-    EXPECT_TRUE(std::isnan(found.smallest));
+    EXPECT_TRUE(std::isnan(found.low) && std::isnan(found.high) && std::isnan(found.smallest));
     EXPECT_EQ(std::tuple(found.in_these_runs, found.word), std::tuple(Shown::unsure, Word::unsure));
     EXPECT_EQ(found.doubt, doubt);
 }
@@ -390,8 +387,7 @@ TEST(CompareGroups, CountsWhatDoesNotMatchInAnyOrder) {
     std::reverse(turned.requests.begin(), turned.requests.end());
     const MetricComparison found = compare_one(made.a[0], made.b[0], "ttft:p90");
     const MetricComparison again = compare_one(made.a[0], turned, "ttft:p90");
-    EXPECT_EQ(found.low, again.low);
-    EXPECT_EQ(found.high, again.high);
+    EXPECT_EQ(std::tuple(found.low, found.high), std::tuple(again.low, again.high));
     // Swapped sides: the interval turns round.
     const MetricComparison swapped = compare_one(made.b[0], made.a[0], "ttft:p90");
     EXPECT_NEAR(swapped.low, 1 / found.high, 1e-12);
@@ -437,9 +433,8 @@ TEST(Evidence, WordsAreOfDualRunsUnlessCapsTakeThem) {
     EXPECT_EQ(std::tuple(paired.evidence, paired.doubt), std::tuple(Evidence::paired, Doubt::none));
     EXPECT_EQ(paired.metrics[0].word, Word::worse);
     EXPECT_EQ(paired.metrics[0].in_these_runs, Shown::higher);
-    EXPECT_EQ(paired.metrics[0].doubt, Doubt::none);
-    EXPECT_EQ(paired.metrics[1].word, Word::worse);
-    EXPECT_EQ(paired.metrics[2].doubt, Doubt::too_wide);
+    EXPECT_EQ(std::tuple(paired.metrics[0].doubt, paired.metrics[1].word, paired.metrics[2].doubt),
+              std::tuple(Doubt::none, Word::worse, Doubt::too_wide));
     EXPECT_EQ(paired.metrics[3].word, Word::same);
     const GroupComparison alone = dual.compared(false);
     EXPECT_EQ(alone.evidence, Evidence::one_each);

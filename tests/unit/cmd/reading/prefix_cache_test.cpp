@@ -147,8 +147,7 @@ TEST(CacheCapacity, CountsTokensOfPartialBlocksAlone) {
     const CapacityFigures pairs = counted(trace, 2);
     EXPECT_EQ(std::tuple(pairs.block_size, pairs.references), std::tuple(8U, 6U));
     EXPECT_EQ(pairs.distinct, 3U);  // 1 2, then 3 alone or 4 5
-    EXPECT_EQ(pairs.hit_blocks, 3U);
-    EXPECT_EQ(pairs.hit_tokens, 9U + 8U);
+    EXPECT_EQ(std::tuple(pairs.hit_blocks, pairs.hit_tokens), std::tuple(3U, 9U + 8U));
     // Under --lenient a list may end before the prompt does: what follows is private to its row, so
     // its last, coarser block is nobody else's either.
     const Trace other_trace =

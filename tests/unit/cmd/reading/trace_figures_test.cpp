@@ -78,8 +78,7 @@ TEST(Arrivals, PeaksAreTakenAnywhereAndOneInstantHasNoRate) {
     EXPECT_EQ(figures.peaks[1].input_tokens_anywhere, 400U);
     const ArrivalFigures other_figures = Made({3, 3, 3}).figures();
     EXPECT_EQ(other_figures.span_ns, 0);
-    EXPECT_TRUE(std::isnan(other_figures.rows_per_s));
-    EXPECT_TRUE(std::isnan(other_figures.gap_variation));
+    EXPECT_TRUE(std::isnan(other_figures.rows_per_s) && std::isnan(other_figures.gap_variation));
     EXPECT_TRUE(std::isnan(other_figures.dispersion[0].recorded));
     EXPECT_EQ(other_figures.most_rows.rows, 3U);
     EXPECT_EQ(other_figures.peaks[0].rows, 3U);
@@ -88,9 +87,8 @@ TEST(Arrivals, PeaksAreTakenAnywhereAndOneInstantHasNoRate) {
 }
 
 TEST(Timeline, CutsTimeIntoRoundBuckets) {
-    EXPECT_EQ(bucket_for(0), 1'000'000);
-    EXPECT_EQ(bucket_for(60 * second - 1), second);
-    EXPECT_EQ(bucket_for(60 * second), 2 * second);
+    EXPECT_EQ(std::tuple(bucket_for(0), bucket_for(60 * second - 1), bucket_for(60 * second)),
+              std::tuple(1'000'000, second, 2 * second));
     EXPECT_EQ(bucket_for(3'537 * second), 60 * second);
     const std::int64_t years = std::int64_t{10} * 365 * 86400 * second;
     EXPECT_LE(static_cast<std::uint64_t>(years / bucket_for(years)) + 1, timeline_buckets_max);
@@ -149,8 +147,7 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     const CapacityFigures& own = f.capacity.front();
     EXPECT_NEAR(percent(own.hit_blocks, own.references), 36.64, 0.005);
     EXPECT_NEAR(percent(own.hit_tokens, own.input_tokens), 37.36, 0.005);
-    EXPECT_EQ(own.distinct, 182'790U);
-    EXPECT_EQ(f.context->rows_over, 0U);
+    EXPECT_EQ(std::tuple(own.distinct, f.context->rows_over), std::tuple(182'790U, 0U));
     std::uint64_t blocks_new = 0;
     for (const std::uint64_t count : f.timeline.blocks_new) {
         blocks_new += count;
@@ -215,8 +212,7 @@ TEST(InspectFigures, CountSessionsWorkingSetAndRowsThatDoNotFit) {
     const SessionFigures f = inspected(trace).sessions;
     EXPECT_EQ(std::tuple(f.sessions, f.rows), std::tuple(2U, 3U));
     EXPECT_EQ(std::tuple(f.rows_each.max, f.length_ns.max), std::tuple(2, 5e9));
-    EXPECT_EQ(std::tuple(f.dependencies, f.overlaps), std::tuple(2U, 1U));
-    EXPECT_EQ(f.delay_ns.max, 3e9);
+    EXPECT_EQ(std::tuple(f.dependencies, f.overlaps, f.delay_ns.max), std::tuple(2U, 1U, 3e9));
     const Trace other_trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
     InspectOptions options;
@@ -342,13 +338,11 @@ TEST(HashBlockReport, EqualsThePublishedSimulator) {
         EXPECT_EQ(report.root.find("mode").as_string(), "hash-block");
         EXPECT_EQ(number(report.root, "total_requests"), expected.requests);
         const JsonValue summary = report.root.find("summary");
-        EXPECT_EQ(number(summary, "first"), 1U);
-        EXPECT_EQ(number(summary, "hit"), 0U);
-        EXPECT_EQ(number(summary, "partial_hit"), expected.partial);
-        EXPECT_EQ(number(summary, "miss"), 0U);
-        EXPECT_EQ(number(summary, "no_hash_ids"), 0U);
-        EXPECT_EQ(number(summary, "hash_block_hit_tokens"), expected.hit_tokens);
-        EXPECT_EQ(number(summary, "hash_block_input_tokens"), expected.in_tokens);
+        EXPECT_EQ(std::tuple(number(summary, "first"), number(summary, "hit")), std::tuple(1U, 0U));
+        expect_each([&](auto in) { return number(summary, in); },
+                    gives("partial_hit", expected.partial), gives("miss", 0U),
+                    gives("no_hash_ids", 0U), gives("hash_block_hit_tokens", expected.hit_tokens),
+                    gives("hash_block_input_tokens", expected.in_tokens));
         EXPECT_EQ(summary.find("hash_block_cache_hit_rate").raw(), expected.rate);
         EXPECT_EQ(number(summary, "set_cache_hit_blocks"), expected.set_hits);
         EXPECT_EQ(number(summary, "set_cache_total_blocks"), expected.set_total);
@@ -453,13 +447,11 @@ TEST(HashBlockReport, TellsWhatEachRequestShares) {
         SCOPED_TRACE(one.action);
         EXPECT_EQ(number(request, "req"), one.req);
         EXPECT_EQ(request.find("action").as_string(), one.action);
-        EXPECT_EQ(number(request, "prev_hash_id_count"), one.before);
-        EXPECT_EQ(number(request, "kept"), one.kept);
-        EXPECT_EQ(number(request, "kept_tokens"), 4 * one.kept);
-        EXPECT_EQ(number(request, "removed"), one.removed);
-        EXPECT_EQ(number(request, "new"), one.fresh);
-        EXPECT_EQ(number(request, "shared_prefix_with_any_prior"), one.shared);
-        EXPECT_EQ(number(request, "hash_block_hit_tokens"), one.hit_tokens);
+        expect_each([&](auto in) { return number(request, in); },
+                    gives("prev_hash_id_count", one.before), gives("kept", one.kept),
+                    gives("kept_tokens", 4 * one.kept), gives("removed", one.removed),
+                    gives("new", one.fresh), gives("shared_prefix_with_any_prior", one.shared),
+                    gives("hash_block_hit_tokens", one.hit_tokens));
         EXPECT_EQ(
             number(request, "hash_block_hit_tokens") + number(request, "hash_block_miss_tokens"),
             number(request, "in_tokens"));
@@ -478,8 +470,7 @@ TEST(HashBlockReport, SumsFiles) {
     EXPECT_EQ(number(report.root, "num_traces"), 2U);
     const JsonValue sums = report.root.find("aggregate");
     EXPECT_EQ(number(sums, "total_requests"), 3U);
-    EXPECT_EQ(number(sums, "first"), 2U);
-    EXPECT_EQ(number(sums, "hit"), 1U);
+    EXPECT_EQ(std::tuple(number(sums, "first"), number(sums, "hit")), std::tuple(2U, 1U));
     EXPECT_EQ(sums.find("hash_block_cache_hit_rate").raw(), "0.3333");
     const JsonValue other = report.root.find("per_trace").first().next();
     EXPECT_EQ(other.find("trace").as_string(), "b.json");

@@ -69,23 +69,6 @@ std::string vector_text() {
     return read_bytes(TEST_DATA "/views/vector.json");
 }
 
-JsonValue at(JsonValue value, std::string_view path) {
-    while (!path.empty()) {
-        const std::size_t slash = std::min(path.find('/'), path.size());
-        const std::string_view key = path.substr(0, slash);
-        path.remove_prefix(std::min(slash + 1, path.size()));
-        if (!value.is(JsonType::array)) {
-            value = value.find(key);
-            continue;
-        }
-        int left = std::stoi(std::string(key));
-        for (value = value.first(); left > 0; --left) {
-            value = value.next();
-        }
-    }
-    return value;
-}
-
 ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
     ViewedRun run{.duration_ns = ns_of(at(vector, "run/end")),
                   .limits = {.ttft_ns = 250'000'000, .tpot_ns = 50'000'000},

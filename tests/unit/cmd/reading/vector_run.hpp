@@ -2,15 +2,12 @@
 #pragma once
 
 #include "cmd/reading/view.hpp"
-#include "proto/json/document.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/json_text.hpp"
 
 namespace driftless {
 
 /// The text of tests/data/views/vector.json.
 std::string vector_text();
-/// Member by member and element by element: "a/0/b".
-JsonValue at(JsonValue value, std::string_view path);
 /// `vector` of that file: its first `rows` requests, by way of their lines in requests.jsonl.
 ViewedRun vector_run(JsonValue vector, std::uint32_t rows = 5);
 

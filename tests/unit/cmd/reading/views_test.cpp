@@ -60,11 +60,39 @@ TEST(WeightedFigures, CountByTheirWeights) {
 
 constexpr double ms = 1e6;
 
+/// Keys of ours and of theirs. "{a,b}" stands for each of its words, and $1 in theirs for that of
+/// the first braces; $0 for all of ours.
 struct Pair {
     std::string ours;
-    std::string theirs;
+    std::string theirs = "summary/$0";
     double theirs_times = 1;  ///< their unit in ours
 };
+
+std::string with_all(std::string text, const std::string& what, const std::string& with) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += with.size()) {
+        text.replace(at, what.size(), with);
+    }
+    return text;
+}
+
+/// One for each combination of words; `place`: of the first braces.
+std::vector<Pair> each_of(const Pair& pair, int place = 1) {
+    const std::size_t open = pair.ours.find('{');
+    if (open == pair.ours.npos) {
+        return {{pair.ours, with_all(pair.theirs, "$0", pair.ours), pair.theirs_times}};
+    }
+    const std::size_t close = pair.ours.find('}', open);
+    std::istringstream words(pair.ours.substr(open + 1, close - open - 1));
+    std::vector<Pair> all;
+    for (std::string word; std::getline(words, word, ',');) {
+        const std::vector<Pair> more =
+            each_of({pair.ours.substr(0, open) + word + pair.ours.substr(close + 1),
+                     with_all(pair.theirs, "$" + std::to_string(place), word), pair.theirs_times},
+                    place + 1);
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+}
 
 class Views : public testing::Test {
   protected:
@@ -83,15 +111,17 @@ class Views : public testing::Test {
         ASSERT_TRUE(ours) << result.json;
         const JsonValue theirs = at(root_, std::string("results/") + tool);
         ASSERT_TRUE(theirs.present()) << tool;
-        for (const Pair& pair : pairs) {
-            const std::optional<double> found = at(ours.value(), pair.ours).as_double();
-            const std::optional<double> wanted = at(theirs, pair.theirs).as_double();
-            ASSERT_TRUE(found) << view << ": " << pair.ours << "\n" << result.json;
-            ASSERT_TRUE(wanted) << tool << ": " << pair.theirs;
-            const double scaled = *wanted * pair.theirs_times;
-            // Their figures are given to six digits behind the point.
-            EXPECT_NEAR(*found, scaled, 1e-6 * pair.theirs_times + 1e-7 * std::fabs(scaled))
-                << view << ": " << pair.ours;
+        for (const Pair& several : pairs) {
+            for (const Pair& pair : each_of(several)) {
+                const std::optional<double> found = at(ours.value(), pair.ours).as_double();
+                const std::optional<double> wanted = at(theirs, pair.theirs).as_double();
+                ASSERT_TRUE(found) << view << ": " << pair.ours << "\n" << result.json;
+                ASSERT_TRUE(wanted) << tool << ": " << pair.theirs;
+                const double scaled = *wanted * pair.theirs_times;
+                // Their figures are given to six digits behind the point.
+                EXPECT_NEAR(*found, scaled, 1e-6 * pair.theirs_times + 1e-7 * std::fabs(scaled))
+                    << view << ": " << pair.ours;
+            }
         }
     }
 
@@ -102,276 +132,155 @@ class Views : public testing::Test {
 };
 
 TEST_F(Views, Vllm) {
-    std::vector<Pair> pairs = {
-        {"completed", "summary/completed"},
-        {"failed", "summary/failed"},
-        {"total_input_tokens", "summary/total_input"},
-        {"total_output_tokens", "summary/total_output"},
-        {"request_throughput", "summary/request_throughput"},
-        {"request_goodput", "summary/request_goodput"},
-        {"output_throughput", "summary/output_throughput"},
-        {"total_token_throughput", "summary/total_token_throughput"},
-        {"max_output_tokens_per_s", "summary/max_output_tokens_per_s"},
-        {"max_concurrent_requests", "summary/max_concurrent_requests"},
-    };
-    for (const std::string name : {"ttft", "tpot", "itl", "e2el"}) {
-        for (const std::string what : {"mean", "median", "std"}) {
-            pairs.push_back({what + "_" + name + "_ms", "summary/" + what + "_" + name + "_ms"});
-        }
-        for (int i = 0; i < 3; ++i) {
-            const char* const percentiles[] = {"p50", "p90", "p99"};
-            pairs.push_back({percentiles[i] + ("_" + name) + "_ms",
-                             "summary/percentiles_" + name + "_ms/" + std::to_string(i) + "/1"});
-        }
-    }
-    expect("vllm", "vllm bench serve", pairs);
+    expect("vllm", "vllm bench serve",
+           {{"{completed,failed,request_throughput,request_goodput,output_throughput,"
+             "total_token_throughput,max_output_tokens_per_s,max_concurrent_requests}"},
+            {"total_{input,output}_tokens", "summary/total_$1"},
+            {"{mean,median,std}_{ttft,tpot,itl,e2el}_ms"},
+            {"p50_{ttft,tpot,itl,e2el}_ms", "summary/percentiles_$1_ms/0/1"},
+            {"p90_{ttft,tpot,itl,e2el}_ms", "summary/percentiles_$1_ms/1/1"},
+            {"p99_{ttft,tpot,itl,e2el}_ms", "summary/percentiles_$1_ms/2/1"}});
 }
 
 TEST_F(Views, Sglang) {
-    std::vector<Pair> pairs = {
-        {"completed", "summary/completed"},
-        {"total_input_tokens", "summary/total_input"},
-        {"total_output_tokens", "summary/total_output"},
-        {"total_output_tokens_retokenized", "summary/total_output_retokenized"},
-        {"concurrency", "summary/concurrency"},
-        {"max_output_tokens_per_s", "summary/max_output_tokens_per_s"},
-        {"max_concurrent_requests", "summary/max_concurrent_requests"},
-        {"request_goodput", "goodput/request_goodput"},
-        {"slo_attainment", "goodput/slo_attainment"},
-        {"slo_attainment_by_metric/ttft", "goodput/by/ttft"},
-        {"slo_attainment_by_metric/tpot", "goodput/by/tpot"},
-    };
-    for (const std::string name :
-         {"request_throughput", "input_throughput", "output_throughput", "total_throughput"}) {
-        pairs.push_back({name, "summary/" + name});
-    }
-    for (const std::string name : {"ttft", "tpot", "itl", "e2e_latency"}) {
-        for (const std::string what : {"mean", "median", "std", "p90", "p95", "p99"}) {
-            pairs.push_back({what + "_" + name + "_ms", "summary/" + what + "_" + name + "_ms"});
-        }
-    }
-    expect("sglang", "sglang.bench_serving", pairs);
-}
-
-/// "NAME/STATISTIC" on both sides, below `prefix` in theirs.
-void expect_statistics(std::vector<Pair>& pairs, const std::string& prefix,
-                       const std::vector<std::string>& metrics,
-                       const std::vector<std::string>& statistics) {
-    for (const std::string& metric : metrics) {
-        for (const std::string& statistic : statistics) {
-            pairs.push_back({metric + "/" + statistic, prefix + metric + "/" + statistic});
-        }
-    }
+    expect("sglang", "sglang.bench_serving",
+           {{"{completed,concurrency,max_output_tokens_per_s,max_concurrent_requests}"},
+            {"total_{input,output}_tokens", "summary/total_$1"},
+            {"total_output_tokens_retokenized", "summary/total_output_retokenized"},
+            {"{request_goodput,slo_attainment}", "goodput/$0"},
+            {"slo_attainment_by_metric/{ttft,tpot}", "goodput/by/$1"},
+            {"{request,input,output,total}_throughput"},
+            {"{mean,median,std,p90,p95,p99}_{ttft,tpot,itl,e2e_latency}_ms"}});
 }
 
 TEST_F(Views, Aiperf) {
-    std::vector<Pair> pairs;
-    expect_statistics(
-        pairs, "summary/",
-        {"time_to_first_token", "time_to_second_token", "time_to_first_output_token",
-         "request_latency", "inter_token_latency", "inter_chunk_latency", "output_token_count",
-         "reasoning_token_count", "output_token_throughput_per_user", "e2e_output_token_throughput",
-         "prefill_throughput_per_user", "decode_duration", "stream_setup_latency",
-         "stream_prefill_latency", "output_sequence_length", "input_sequence_length"},
-        {"avg", "min", "max", "p50", "p90", "p99", "std", "count"});
-    expect_statistics(pairs, "summary/",
-                      {"benchmark_duration", "request_throughput", "output_token_throughput",
-                       "total_token_throughput", "goodput", "good_request_fraction"},
-                      {"avg"});
-    expect_statistics(pairs, "adjusted/",
-                      {"adj_time_to_first_token", "adj_request_latency", "adj_inter_token_latency"},
-                      {"p50"});
-    expect("aiperf", "aiperf", pairs);
+    expect("aiperf", "aiperf",
+           {{"{time_to_first_token,time_to_second_token,time_to_first_output_token,request_latency,"
+             "inter_token_latency,inter_chunk_latency,output_token_count,reasoning_token_count,"
+             "output_token_throughput_per_user,e2e_output_token_throughput,"
+             "prefill_throughput_per_user,decode_duration,stream_setup_latency,"
+             "stream_prefill_latency,output_sequence_length,input_sequence_length}/"
+             "{avg,min,max,p50,p90,p99,std,count}"},
+            {"{benchmark_duration,request_throughput,output_token_throughput,"
+             "total_token_throughput,goodput,good_request_fraction}/avg"},
+            {"adj_{time_to_first_token,request_latency,inter_token_latency}/p50", "adjusted/$0"}});
 }
 
 // What is infinite there cannot be written as a number.
 TEST_F(Views, AiperfWritesInfinityAsNull) {
-    JsonDocument vector;
-    const std::string text = vector_text();
-    const JsonValue root = vector.parse(text).value();
-    const ViewResult result = find_view("aiperf")->make(vector_run(root.find("vector")));
-    JsonDocument document;
-    const JsonValue ours = document.parse(result.json).value();
-    EXPECT_TRUE(at(ours, "adj_time_to_first_token/p90").is(JsonType::null));
-    EXPECT_TRUE(at(ours, "adj_time_to_first_token/max").is(JsonType::null));
+    const JsonText vector(vector_text());
+    const JsonText ours(find_view("aiperf")->make(vector_run(vector.root.find("vector"))).json);
+    EXPECT_EQ(values_of(ours.root.find("adj_time_to_first_token"), "p90, max"), "null, null");
 }
 
 TEST_F(Views, Guidellm) {
-    std::vector<Pair> pairs;
-    const std::vector<std::string> metrics = {
-        "request_latency",          "time_to_first_token_ms",   "time_to_first_output_token_ms",
-        "time_per_output_token_ms", "inter_token_latency_ms",   "requests_per_second",
-        "output_tokens_per_second", "prompt_tokens_per_second", "tokens_per_second",
-        "request_concurrency",      "output_token_count",       "request_dispatch_delay",
-        "request_scheduled_latency"};
-    for (const std::string& metric : metrics) {
-        for (const std::string column : {"successful", "errored", "total"}) {
-            for (const std::string what :
-                 {"count", "mean", "median", "std_dev", "min", "max", "total_sum"}) {
-                pairs.push_back({"benchmarks/0/metrics/" + metric + "/" + column + "/" + what,
-                                 "summary/" + metric + "/" + column + "/" + what});
-            }
-            for (const std::string what : {"p90", "p95", "p99"}) {
-                pairs.push_back(
-                    {"benchmarks/0/metrics/" + metric + "/" + column + "/percentiles/" + what,
-                     "summary/" + metric + "/" + column + "/" + what});
-            }
-        }
-    }
-    expect("guidellm", "guidellm", pairs);
+    const std::string columns =
+        "benchmarks/0/metrics/{request_latency,time_to_first_token_ms,"
+        "time_to_first_output_token_ms,time_per_output_token_ms,inter_token_latency_ms,"
+        "requests_per_second,output_tokens_per_second,prompt_tokens_per_second,tokens_per_second,"
+        "request_concurrency,output_token_count,request_dispatch_delay,request_scheduled_latency}/"
+        "{successful,errored,total}/";
+    expect("guidellm", "guidellm",
+           {{columns + "{count,mean,median,std_dev,min,max,total_sum}", "summary/$1/$2/$3"},
+            {columns + "percentiles/{p90,p95,p99}", "summary/$1/$2/$3"}});
 }
 
 TEST_F(Views, GenaiPerf) {
     for (const std::uint32_t rows : {5U, 4U}) {
-        const std::string prefix = rows == 5 ? "all five/" : "without R5/";
-        std::vector<Pair> pairs;
-        std::vector<std::string> metrics = {"time_to_first_token",
-                                            "time_to_second_token",
-                                            "request_latency",
-                                            "inter_token_latency",
-                                            "output_token_throughput_per_user",
-                                            "output_sequence_length",
-                                            "input_sequence_length"};
-        expect_statistics(pairs, prefix, metrics,
-                          {"avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99",
-                           "min", "max", "std"});
-        expect_statistics(
-            pairs, prefix,
-            {"output_token_throughput", "request_goodput", "request_count", "request_throughput"},
-            {"avg"});
-        expect("genai-perf", "genai-perf", pairs, rows);
+        const std::string theirs = rows == 5 ? "all five/$0" : "without R5/$0";
+        expect("genai-perf", "genai-perf",
+               {{"{time_to_first_token,time_to_second_token,request_latency,inter_token_latency,"
+                 "output_token_throughput_per_user,output_sequence_length,input_sequence_length}/"
+                 "{avg,p1,p5,p10,p25,p50,p75,p90,p95,p99,min,max,std}",
+                 theirs},
+                {"{output_token_throughput,request_goodput,request_count,request_throughput}/avg",
+                 theirs}},
+               rows);
     }
 }
 
 TEST_F(Views, GenaiBench) {
-    std::vector<Pair> pairs;
-    for (const std::string& name :
-         words_of("run_duration mean_output_throughput_tokens_per_s "
-                  "mean_input_throughput_tokens_per_s mean_total_tokens_throughput_tokens_per_s "
-                  "requests_per_second error_codes_frequency/503 error_codes_frequency/500 "
-                  "error_rate num_error_requests num_completed_requests num_requests")) {
-        pairs.push_back({"aggregated_metrics/" + name, "aggregated/" + name});
-    }
-    for (const std::string& metric :
-         words_of("ttft tpot e2e_latency output_latency output_inference_speed num_input_tokens "
-                  "num_output_tokens total_tokens input_throughput output_throughput")) {
-        for (const std::string what :
-             {"min", "max", "mean", "stddev", "sum", "p25", "p50", "p75", "p90", "p95", "p99"}) {
-            pairs.push_back({"aggregated_metrics/stats/" + metric + "/" + what,
-                             "aggregated/stats/" + metric + "/" + what});
-        }
-    }
-    expect("genai-bench", "genai-bench", pairs);
+    expect("genai-bench", "genai-bench",
+           {{"aggregated_metrics/{run_duration,mean_output_throughput_tokens_per_s,"
+             "mean_input_throughput_tokens_per_s,mean_total_tokens_throughput_tokens_per_s,"
+             "requests_per_second,error_codes_frequency/503,error_codes_frequency/500,error_rate,"
+             "num_error_requests,num_completed_requests,num_requests}",
+             "aggregated/$1"},
+            {"aggregated_metrics/stats/{ttft,tpot,e2e_latency,output_latency,"
+             "output_inference_speed,num_input_tokens,num_output_tokens,total_tokens,"
+             "input_throughput,output_throughput}/"
+             "{min,max,mean,stddev,sum,p25,p50,p75,p90,p95,p99}",
+             "aggregated/stats/$1/$2"}});
 }
 
 TEST_F(Views, InferencePerf) {
-    std::vector<Pair> pairs;
-    const std::string prefix = "use_server_output_tokens=False/";
-    const std::vector<std::string> statistics = {"mean", "min", "max", "median", "p90", "p99"};
-    expect_statistics(
-        pairs, prefix,
-        {"load_summary/schedule_delay", "successes/latency/request_latency",
-         "successes/latency/normalized_time_per_output_token",
-         "successes/latency/time_per_output_token", "successes/latency/time_to_first_token",
-         "successes/latency/inter_token_latency", "successes/output_len",
-         "failures/request_latency"},
-        statistics);
-    expect_statistics(pairs, prefix, {"successes/throughput"},
-                      {"input_tokens_per_sec", "output_tokens_per_sec", "total_tokens_per_sec",
-                       "requests_per_sec"});
-    expect_statistics(pairs, prefix, {"successes/goodput_metrics"},
-                      {"goodput_percentage", "request_goodput", "good_requests", "total_requests",
-                       "ttft_attainment_percentage", "tpot_attainment_percentage"});
-    expect_statistics(pairs, prefix, {"successes", "failures", "load_summary"}, {"count"});
-    pairs.push_back({"benchmark_time_seconds", prefix + "benchmark_time_seconds"});
-    expect("inference-perf", "inference-perf", pairs);
+    const std::string theirs = "use_server_output_tokens=False/$0";
+    expect("inference-perf", "inference-perf",
+           {{"{load_summary/schedule_delay,successes/latency/request_latency,"
+             "successes/latency/normalized_time_per_output_token,"
+             "successes/latency/time_per_output_token,successes/latency/time_to_first_token,"
+             "successes/latency/inter_token_latency,successes/output_len,"
+             "failures/request_latency}/{mean,min,max,median,p90,p99}",
+             theirs},
+            {"successes/throughput/{input_tokens,output_tokens,total_tokens,requests}_per_sec",
+             theirs},
+            {"successes/goodput_metrics/{goodput_percentage,request_goodput,good_requests,"
+             "total_requests,ttft_attainment_percentage,tpot_attainment_percentage}",
+             theirs},
+            {"{successes,failures,load_summary}/count", theirs},
+            {"benchmark_time_seconds", theirs}});
 }
 
 TEST_F(Views, Inferencex) {
-    std::vector<Pair> pairs;
-    const std::vector<std::string> statistics = {"mean", "p50", "p75", "p90", "p95", "std"};
-    expect_statistics(pairs, "",
-                      {"request_metrics/latency/ttft", "request_metrics/latency/e2el",
-                       "request_metrics/latency/itl", "request_metrics/latency/tpot",
-                       "request_metrics/latency/intvty", "request_metrics/latency/e2e_norm_intvty",
-                       "request_metrics/qps", "request_metrics/tokens/input",
-                       "request_metrics/tokens/output_actual"},
-                      statistics);
-    expect_statistics(pairs, "",
-                      {"request_metrics/throughput/input", "request_metrics/throughput/output",
-                       "request_metrics/throughput/total"},
-                      {"tokens_per_second"});
-    for (const std::string name :
-         {"request_metrics/throughput/duration_seconds", "request_metrics/qps/samples"}) {
-        pairs.push_back({name, name});
-    }
-    for (const std::string name :
-         {"records_total", "records_profiled", "records_dropped_total", "records_error_dropped"}) {
-        pairs.push_back({"request_accounting/" + name, "accounting/" + name});
-    }
-    expect("inferencex", "inferencex agentic aggregate", pairs);
+    expect("inferencex", "inferencex agentic aggregate",
+           {{"request_metrics/{latency/ttft,latency/e2el,latency/itl,latency/tpot,latency/intvty,"
+             "latency/e2e_norm_intvty,qps,tokens/input,tokens/output_actual}/"
+             "{mean,p50,p75,p90,p95,std}",
+             "$0"},
+            {"request_metrics/throughput/{input,output,total}/tokens_per_second", "$0"},
+            {"request_metrics/{throughput/duration_seconds,qps/samples}", "$0"},
+            {"request_accounting/records_{total,profiled,dropped_total,error_dropped}",
+             "accounting/records_$1"}});
 }
 
 TEST_F(Views, InferencexFixedLength) {
-    std::vector<Pair> pairs = {
-        {"completed", "summary/completed"},
-        {"total_input_tokens", "summary/total_input"},
-        {"total_output_tokens", "summary/total_output"},
-        {"request_throughput", "summary/request_throughput"},
-        {"output_throughput", "summary/output_throughput"},
-        {"total_token_throughput", "summary/total_token_throughput"},
-        {"mean_intvty", "intvty/mean"},
-        {"median_intvty", "intvty/median"},
-        {"std_intvty", "intvty/std_as_written"},
-    };
-    for (const std::string name : {"ttft", "tpot", "itl", "e2el"}) {
-        for (const std::string what : {"mean", "median", "std"}) {
-            pairs.push_back({what + "_" + name, "summary/" + what + "_" + name + "_ms", 1e-3});
-        }
-        const std::string percentiles = "summary/percentiles_" + name + "_ms/";
-        pairs.push_back({"p90_" + name, percentiles + "0/1", 1e-3});
-        pairs.push_back({"p99_" + name, percentiles + "1/1", 1e-3});
-    }
-    expect("inferencex-fixed", "inferencex fixed-length (vendored vLLM client)", pairs);
+    expect("inferencex-fixed", "inferencex fixed-length (vendored vLLM client)",
+           {{"{completed,request_throughput,output_throughput,total_token_throughput}"},
+            {"total_{input,output}_tokens", "summary/total_$1"},
+            {"{mean,median}_intvty", "intvty/$1"},
+            {"std_intvty", "intvty/std_as_written"},
+            {"{mean,median,std}_{ttft,tpot,itl,e2el}", "summary/$0_ms", 1e-3},
+            {"p90_{ttft,tpot,itl,e2el}", "summary/percentiles_$1_ms/0/1", 1e-3},
+            {"p99_{ttft,tpot,itl,e2el}", "summary/percentiles_$1_ms/1/1", 1e-3}});
 }
 
 TEST_F(Views, TraceReplayer) {
-    std::vector<Pair> pairs;
-    for (const std::string& name : words_of(
-             "requests_total requests_success output_tokens_total duration_ms throughput_rps "
-             "throughput_tps ttft_p50_ms ttft_p90_ms ttft_p99_ms ttft_mean_ms tpot_p50_ms "
-             "tpot_p90_ms tpot_p99_ms tpot_mean_ms e2e_p50_ms e2e_p90_ms e2e_p99_ms e2e_mean_ms")) {
-        pairs.push_back({name, "summary/" + name});
-    }
-    expect("trace-replayer", "trace-replayer", pairs);
+    expect("trace-replayer", "trace-replayer",
+           {{"{requests_total,requests_success,output_tokens_total,duration_ms,throughput_rps,"
+             "throughput_tps}"},
+            {"{ttft,tpot,e2e}_{p50,p90,p99,mean}_ms"}});
 }
 
 TEST_F(Views, Loadgen) {
-    expect("loadgen", "loadgen",
-           {{"result_completed_samples_per_sec", "summary/completed_samples_per_sec"},
-            {"result_scheduled_samples_per_sec", "summary/scheduled_samples_per_sec"},
-            {"result_completed_tokens_per_second", "summary/completed_tokens_per_second"},
-            {"result_mean_latency_ns", "summary/sample_latency_ms/mean", ms},
-            {"result_50.00_percentile_latency_ns", "summary/sample_latency_ms/p50", ms},
-            {"result_90.00_percentile_latency_ns", "summary/sample_latency_ms/p90", ms},
-            {"result_99.00_percentile_latency_ns", "summary/sample_latency_ms/p99", ms},
-            {"result_first_token_mean_latency_ns", "summary/first_token_ms/mean", ms},
-            {"result_first_token_50.00_percentile_latency_ns", "summary/first_token_ms/p50", ms},
-            {"result_first_token_90.00_percentile_latency_ns", "summary/first_token_ms/p90", ms},
-            {"result_time_per_output_token_mean_ns", "summary/tpot_ms/mean", ms},
-            {"result_time_per_output_token_50.00_percentile_ns", "summary/tpot_ms/p50", ms},
-            {"result_time_per_output_token_90.00_percentile_ns", "summary/tpot_ms/p90", ms}});
+    expect(
+        "loadgen", "loadgen",
+        {{"result_{completed,scheduled}_samples_per_sec", "summary/$1_samples_per_sec"},
+         {"result_completed_tokens_per_second", "summary/completed_tokens_per_second"},
+         {"result_mean_latency_ns", "summary/sample_latency_ms/mean", ms},
+         {"result_{50,90,99}.00_percentile_latency_ns", "summary/sample_latency_ms/p$1", ms},
+         {"result_first_token_mean_latency_ns", "summary/first_token_ms/mean", ms},
+         {"result_first_token_{50,90}.00_percentile_latency_ns", "summary/first_token_ms/p$1", ms},
+         {"result_time_per_output_token_mean_ns", "summary/tpot_ms/mean", ms},
+         {"result_time_per_output_token_{50,90}.00_percentile_ns", "summary/tpot_ms/p$1", ms}});
 }
 
 TEST_F(Views, Llmd) {
-    const std::string requests = "results/request_performance/aggregate/requests/";
-    expect("llm-d", "llm-d report",
-           {{requests + "total", "result/total"},
-            {requests + "failures", "result/failures"},
-            {requests + "input_length/mean", "result/input_length_mean"},
-            {requests + "output_length/mean", "result/output_length_mean"},
-            {"results/request_performance/aggregate/latency/time_to_first_token/mean",
-             "result/time_to_first_token_ms_mean"}});
+    const std::string aggregate = "results/request_performance/aggregate/";
+    expect(
+        "llm-d", "llm-d report",
+        {{aggregate + "requests/{total,failures}", "result/$1"},
+         {aggregate + "requests/{input,output}_length/mean", "result/$1_length_mean"},
+         {aggregate + "latency/time_to_first_token/mean", "result/time_to_first_token_ms_mean"}});
 }
 
 bool notes_say(const ViewResult& result, std::string_view words) {
@@ -382,10 +291,8 @@ bool notes_say(const ViewResult& result, std::string_view words) {
 // Where a tool is wrong, or a figure of it cannot be computed, the view says so; of nothing, no
 // view fails.
 TEST_F(Views, SayWhatIsWrongAndMissing) {
-    const std::string text = vector_text();
-    JsonDocument document;
-    const JsonValue root = document.parse(text).value();
-    ViewedRun run = vector_run(root.find("vector"));
+    const JsonText vector(vector_text());
+    ViewedRun run = vector_run(vector.root.find("vector"));
     EXPECT_TRUE(notes_say(find_view("loadgen")->make(run), "the one token of 1 answers"));
     EXPECT_TRUE(notes_say(find_view("genai-perf")->make(run), "goodput pairs lists"));
     EXPECT_TRUE(notes_say(find_view("genai-bench")->make(run), "2 of 5 requests failed"));

@@ -255,8 +255,7 @@ TEST(Why, AnswersForEightyRowsAndNoFewer) {
     EXPECT_LT(finding.correlations[0].log10_chance, why_log10_max);
     // Too few rows are not "nothing goes with them".
     const WhyFinding few = finding_of(eighty(false));
-    EXPECT_TRUE(few.statements.empty());
-    EXPECT_TRUE(few.correlations.empty());
+    EXPECT_TRUE(few.statements.empty() && few.correlations.empty());
     EXPECT_EQ(few.slow_needed, 13U);  // 0.5^13 times 70 questions is below 1 in 100
     EXPECT_EQ(few.rows_needed, 130U);
     EXPECT_EQ(finding_of(made_records(9)).rows_needed, 0U);

@@ -22,15 +22,12 @@ TEST(ConnectionRoom, FilesAndPortsBoundButNeverNone) {
     EXPECT_EQ(why_too_many(1000, "x", room), "");
     const std::string why = why_too_many(1001, "1001 rows are due", room);
     EXPECT_TRUE(why.starts_with("1001 rows are due at once")) << why;
-    EXPECT_TRUE(says(why, "limit of 1064 open files"));
-    EXPECT_TRUE(says(why, "ulimit -n 1065"));
-    EXPECT_TRUE(says(why, "--max-inflight 1000"));
+    EXPECT_TRUE(says(why, {"limit of 1064 open files", "ulimit -n 1065", "--max-inflight 1000"}));
     const ConnectionRoom other_room{1 << 20, 28'232};
     EXPECT_EQ(connections_most(other_room), 28'232u);
     EXPECT_EQ(why_too_many(28'232, "x", other_room), "");
     const std::string other_why = why_too_many(28'233, "x", other_room);
-    EXPECT_TRUE(says(other_why, "28232 ports"));
-    EXPECT_TRUE(says(other_why, "ip_local_port_range"));
+    EXPECT_TRUE(says(other_why, {"28232 ports", "ip_local_port_range"}));
     EXPECT_EQ(connections_most({10, 0}), 1u);
     EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
     EXPECT_TRUE(says(why_too_many(65'537, "x", {1 << 20, 0}), "65536"));
@@ -56,9 +53,8 @@ TEST(OpenRequests, AreThePlansRowsOrThoseOfAllUsers) {
 }
 
 TEST(ReceiveBuffers, AreEightAConnection) {
-    EXPECT_EQ(receive_buffers_for(1), receive_buffers_min);
-    EXPECT_EQ(receive_buffers_for(32), 256u);
-    EXPECT_EQ(receive_buffers_for(33), 512u);
+    EXPECT_EQ(std::tuple(receive_buffers_for(1), receive_buffers_for(32), receive_buffers_for(33)),
+              std::tuple(receive_buffers_min, 256u, 512u));
     EXPECT_EQ(receive_buffers_for(511), receive_buffers_max);
     EXPECT_EQ(receive_buffers_for(65'536), receive_buffers_max);
     HostFlags flags;
@@ -75,9 +71,8 @@ TEST(FreshPorts, CountsOverTheTimeThatTheyAreKept) {
     EXPECT_EQ(rows_within(due_at({0, 5, 9, 14, 14, 30}), 10), 4u);  // from 5 to 14
     EXPECT_EQ(ports_run_out(28'232, port_kept_ns, 28'232), "");
     const std::string text = ports_run_out(28'233, port_kept_ns, 28'232);
-    EXPECT_TRUE(says(text, "28233 rows are due within 60 s"));
-    EXPECT_TRUE(says(text, "the kernel has 28232"));
-    EXPECT_TRUE(says(text, "tcp_tw_reuse to 1"));
+    EXPECT_TRUE(says(
+        text, {"28233 rows are due within 60 s", "the kernel has 28232", "tcp_tw_reuse to 1"}));
     EXPECT_FALSE(says(ports_run_out(9, port_reused_ns, 8), "tcp_tw_reuse"));
 }
 
@@ -118,10 +113,8 @@ TEST(OpenEstimate, CountsWhatHasNotEnded) {
         files.starts_with("at 5 ms per output token, 37 requests are open 1.500 s after the "
                           "start, all at once, each on its own connection"))
         << files;
-    EXPECT_TRUE(says(files, "limit of 100 open files"));
-    EXPECT_TRUE(says(files, "ulimit -n 101"));
-    EXPECT_TRUE(says(files, "--max-inflight 36"));
-    EXPECT_TRUE(says(files, "tainted (late_cause limit)"));
+    EXPECT_TRUE(says(files, {"limit of 100 open files", "ulimit -n 101", "--max-inflight 36",
+                             "tainted (late_cause limit)"}));
     EXPECT_TRUE(says(open_warning({12, 0}, {1 << 20, 11}), "ip_local_port_range"));
     EXPECT_EQ(open_warning({11, 0}, {1 << 20, 11}), "");
 }
@@ -159,10 +152,8 @@ TEST(EventRingBytes, HoldTheBusiestSecondFourTimes) {
 TEST(Bodies, AreSummedOverAStretchAndHeldAgainstMemory) {
     const Planning rows({{0, 0}, {5, 0}, {9, 0}, {15, 0}});
     const std::vector<std::size_t> bytes{100, 20, 3, 400};
-    EXPECT_EQ(bytes_within(rows.plan, bytes, 5), 400u);
-    EXPECT_EQ(bytes_within(rows.plan, bytes, 9), 403u);
-    EXPECT_EQ(bytes_within(rows.plan, bytes, 10), 403u);
-    EXPECT_EQ(bytes_within(rows.plan, bytes, 11), 423u);
+    expect_each([&](auto in) { return bytes_within(rows.plan, bytes, in); }, gives(5, 400u),
+                gives(9, 403u), gives(10, 403u), gives(11, 423u));
     EXPECT_EQ(bytes_within(Planning({}).plan, {}, 10), 0u);
     EXPECT_EQ(bodies_warning(64 << 20, 64 << 20), "");
     const std::string text = bodies_warning((64 << 20) + 1, 64 << 20);
@@ -189,8 +180,7 @@ HostFlags writing(Where where, std::uint32_t cpu = 0) {
 TEST(Placement, ShareTheCpusThatThereAre) {
     const Placement two = placed({0, 1}, true);
     EXPECT_EQ(two.writer_cpus, (Cpus{1}));
-    EXPECT_TRUE(two.gives_way);
-    EXPECT_TRUE(two.may_leave);
+    EXPECT_TRUE(two.gives_way && two.may_leave);
     EXPECT_EQ(two.wait, WaitPolicy::hybrid);
     EXPECT_EQ(two.scheduling, Scheduling::kept);
     EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
@@ -367,8 +357,7 @@ TEST(FoundShard, ByWhoStartsTheProcesses) {
     };
     for (const Case& one : cases) {
         const FoundShard found = find_shard(variables_of(one.variables));
-        EXPECT_EQ(found.refused, "");
-        EXPECT_EQ(found.from, one.from);
+        EXPECT_EQ(std::tuple(found.refused, found.from), std::tuple("", one.from));
         EXPECT_EQ(found.place, one.place) << one.from;
     }
 }
@@ -416,8 +405,7 @@ TEST(Shard, SharesCapsOutAndKeepsTheEnvironment) {
         inflight += *line.options.sending.inflight_max;
         tokens += line.options.sending.budget_input->rate.tokens;
     }
-    EXPECT_EQ(inflight, 8U);
-    EXPECT_EQ(tokens, 1001U);
+    EXPECT_EQ(std::tuple(inflight, tokens), std::tuple(8U, 1001U));
     for (const char* cap : {"3", "4"}) {
         ReplayCommandLine line = line_of({"--shard", "2/3", "--max-inflight", cap});
         EXPECT_EQ(settle_shard({}, false, line), "");

@@ -50,21 +50,17 @@ std::string xml(std::string_view text) {
 }
 
 TEST(EscapedText, XmlAndMarkdown) {
-    EXPECT_EQ(xml("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; 'd'");
-    EXPECT_EQ(xml("]]>"), "]]&gt;");
-    EXPECT_EQ(xml("a\nb\t"), "a\\u000ab\\u0009");
-    EXPECT_EQ(xml(""), "");
+    expect_each(xml, gives("a<b> & \"c\" 'd'", "a&lt;b&gt; &amp; &quot;c&quot; 'd'"),
+                gives("]]>", "]]&gt;"), gives("a\nb\t", "a\\u000ab\\u0009"), gives("", ""));
     EXPECT_EQ(xml(std::string_view("\0\x1b", 2)), "\\u0000\\u001b");
     EXPECT_EQ(xml("\xff"), "\xEF\xBF\xBD");
     // U+FFFE and U+FFFF are UTF-8, and no XML characters; U+FFFD is one.
-    EXPECT_EQ(xml("a\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBD"),
-              "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-    EXPECT_EQ(xml("\xE4\xB8\xAD"), "\xE4\xB8\xAD");
-    EXPECT_EQ(markdown_text("a|b"), "a\\|b");
-    EXPECT_EQ(markdown_text("<img>&amp;[x](y)`c`*d*_e_"),
-              "\\<img\\>\\&amp;\\[x\\](y)\\`c\\`\\*d\\*\\_e\\_");
-    EXPECT_EQ(markdown_text("a\n# b"), "a\\\\u000a\\# b");
-    EXPECT_EQ(markdown_text("plain 1.5 %"), "plain 1.5 %");
+    EXPECT_EQ(std::tuple(xml("a\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBD"), xml("\xE4\xB8\xAD")),
+              std::tuple("a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", "\xE4\xB8\xAD"));
+    expect_each(
+        markdown_text, gives("a|b", "a\\|b"),
+        gives("<img>&amp;[x](y)`c`*d*_e_", "\\<img\\>\\&amp;\\[x\\](y)\\`c\\`\\*d\\*\\_e\\_"),
+        gives("a\n# b", "a\\\\u000a\\# b"), gives("plain 1.5 %", "plain 1.5 %"));
 }
 
 // CSV fields are quoted where RFC 4180 asks for it, and nowhere else.
@@ -77,15 +73,10 @@ std::string field(std::string_view text) {
 
 // The examples of RFC 4180, sections 2.5 to 2.7, and each character that needs quotes alone.
 TEST(CsvField, QuotesWhatNeedsItAndHoldsNoFormula) {
-    EXPECT_EQ(field("aaa"), "aaa");
-    EXPECT_EQ(field(""), "");
-    EXPECT_EQ(field("b \r\nbb"), "\"b \r\nbb\"");
-    EXPECT_EQ(field("b\"bb"), "\"b\"\"bb\"");
-    EXPECT_EQ(field(","), "\",\"");
-    EXPECT_EQ(field("a\n"), "\"a\n\"");
-    EXPECT_EQ(field("a\r"), "\"a\r\"");
-    EXPECT_EQ(field("\"\""), "\"\"\"\"\"\"");
-    EXPECT_EQ(field(" a;b\t'c'"), " a;b\t'c'");
+    expect_each(field, gives("aaa", "aaa"), gives("", ""), gives("b \r\nbb", "\"b \r\nbb\""),
+                gives("b\"bb", "\"b\"\"bb\""), gives(",", "\",\""), gives("a\n", "\"a\n\""),
+                gives("a\r", "\"a\r\""), gives("\"\"", "\"\"\"\"\"\""),
+                gives(" a;b\t'c'", " a;b\t'c'"));
     // Names and messages come from servers: a spreadsheet computes none of them.
     EXPECT_EQ(field("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
     EXPECT_EQ(field("=1,2"), "\"'=1,2\"");
@@ -115,13 +106,9 @@ TEST(Html, HoldsJsonInAScriptAndBase64) {
         EXPECT_EQ(JsonText(script).root.as_string(), words);
     }
     // The test vectors of RFC 4648, section 10.
-    EXPECT_EQ(base64(""), "");
-    EXPECT_EQ(base64("f"), "Zg==");
-    EXPECT_EQ(base64("fo"), "Zm8=");
-    EXPECT_EQ(base64("foo"), "Zm9v");
-    EXPECT_EQ(base64("foob"), "Zm9vYg==");
-    EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
-    EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+    expect_each(base64, gives("", ""), gives("f", "Zg=="), gives("fo", "Zm8="),
+                gives("foo", "Zm9v"), gives("foob", "Zm9vYg=="), gives("fooba", "Zm9vYmE="),
+                gives("foobar", "Zm9vYmFy"));
     EXPECT_EQ(base64("\xFB\xEF\xFF"), "++//");
 }
 
@@ -162,15 +149,14 @@ TEST_F(Workbook, CellsHaveTheirKinds) {
               {text_cell("=1+1"), {CellKind::boolean, "true"}, {}}},
              100);
     const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(says(sheet, "<c r=\"A2\"><v>9007199254740991</v></c>"));
-    EXPECT_TRUE(says(sheet, "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>"));
-    EXPECT_TRUE(says(sheet, "<c r=\"C2\"><v>-1.5</v></c>"));
-    EXPECT_TRUE(says(sheet, "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>"));
-    EXPECT_TRUE(says(sheet, "<c r=\"B3\" t=\"b\"><v>1</v></c>"));
+    EXPECT_TRUE(says(
+        sheet,
+        {"<c r=\"A2\"><v>9007199254740991</v></c>",
+         "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>", "<c r=\"C2\"><v>-1.5</v></c>",
+         "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>", "<c r=\"B3\" t=\"b\"><v>1</v></c>"}));
     EXPECT_FALSE(says(sheet, "r=\"C3\""));
-    EXPECT_TRUE(says(sheet, "<pane ySplit=\"1\""));
-    EXPECT_TRUE(says(sheet, "state=\"frozen\""));
-    EXPECT_TRUE(says(sheet, "<autoFilter ref=\"A1:C3\"/>"));
+    EXPECT_TRUE(
+        says(sheet, {"<pane ySplit=\"1\"", "state=\"frozen\"", "<autoFilter ref=\"A1:C3\"/>"}));
 }
 
 // One row less than a sheet holds, as many, and one more.
@@ -193,8 +179,7 @@ TEST_F(Workbook, GoesOnInAnotherSheet) {
     EXPECT_EQ(unzipped(with({row, row, row}, 4), "xl/worksheets/sheet2.xml"), "");
     const std::string zip = with({row, row, row, row}, 4);
     const std::string second = unzipped(zip, "xl/worksheets/sheet2.xml");
-    EXPECT_TRUE(says(second, "<c r=\"A2\"><v>7</v></c>"));
-    EXPECT_TRUE(says(second, "<t>a</t>"));
+    EXPECT_TRUE(says(second, {"<c r=\"A2\"><v>7</v></c>", "<t>a</t>"}));
     EXPECT_TRUE(says(unzipped(zip, "xl/workbook.xml"), "name=\"table 2\""));
     EXPECT_EQ(rows_, 3u);
 }
@@ -206,9 +191,9 @@ TEST_F(Workbook, CutsTextThatIsTooLong) {
         with({{text_cell(most), text_cell(most + "y"), text_cell(most.substr(1) + "\xC3\xA4")}},
              100),
         "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(says(sheet, "<t>" + most + "</t></is></c><c r=\"B2\""));
-    EXPECT_TRUE(says(sheet, "<t>" + most + "</t></is></c><c r=\"C2\""));
-    EXPECT_TRUE(says(sheet, "<t>" + most.substr(1) + "</t></is></c></row>"));
+    EXPECT_TRUE(says(sheet, {"<t>" + most + "</t></is></c><c r=\"B2\"",
+                             "<t>" + most + "</t></is></c><c r=\"C2\"",
+                             "<t>" + most.substr(1) + "</t></is></c></row>"}));
 }
 
 // A run as a trace of Perfetto, read back by a small reader of its own: a slice for each record,
@@ -446,9 +431,8 @@ TEST(PerfettoTrace, ARecordIsASliceWithItsStages) {
     expect(3, "tokens", 130, 199, 1);
     expect(4, "row 4", 100, 200, 0);
     const auto& arguments = read.slices[4].arguments;
-    EXPECT_EQ(arguments.at("drift_ns"), "10");
-    EXPECT_EQ(arguments.at("outcome"), "ok");
-    EXPECT_EQ(arguments.at("reused"), "1");
+    EXPECT_EQ(std::tuple(arguments.at("drift_ns"), arguments.at("outcome"), arguments.at("reused")),
+              std::tuple("10", "ok", "1"));
     EXPECT_EQ(arguments.at("tpot_ns"), "a double");
     EXPECT_FALSE(arguments.contains("error"));  // null
     ASSERT_EQ(read.instants.size(), 2u);

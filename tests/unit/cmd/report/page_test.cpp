@@ -206,20 +206,15 @@ TEST(Figures, HaveDefinitionsUnitsAndDigits) {
         member = member.next();
     }
     EXPECT_FALSE(member.present()) << member.key();
-    EXPECT_EQ(unit_of(RunTable::requests, "ttft_ns"), "ns");
-    EXPECT_EQ(unit_of(RunTable::requests, "input_length"), "tokens");
-    EXPECT_EQ(unit_of(RunTable::requests, "bytes_sent"), "bytes");
-    EXPECT_EQ(unit_of(RunTable::requests, "row"), "");
+    expect_each([&](auto in) { return unit_of(RunTable::requests, in); }, gives("ttft_ns", "ns"),
+                gives("input_length", "tokens"), gives("bytes_sent", "bytes"), gives("row", ""));
     EXPECT_EQ(unit_of(RunTable::periods, "ttft_p99_ns"), "ns");
-    EXPECT_EQ(unit_of(RunTable::summary, "p99.9_ttft_ms"), "ms");
-    EXPECT_EQ(unit_of(RunTable::summary, "duration"), "s");
-    EXPECT_EQ(unit_of(RunTable::summary, "max_output_tokens_per_s"), "tokens/s");
-    EXPECT_EQ(unit_of(RunTable::summary, "drift_ns.p50"), "ns");
-    EXPECT_EQ(unit_of(RunTable::summary, "drift_ns.count"), "");
-    EXPECT_EQ(unit_of(RunTable::summary, "held.inflight.held_ns.p99"), "ns");
-    EXPECT_EQ(unit_of(RunTable::summary, "cache.cached_tokens"), "tokens");
-    EXPECT_EQ(unit_of(RunTable::summary, "stopped_when.at_s"), "s");
-    EXPECT_EQ(unit_of(RunTable::summary, "outcomes.no_tokens"), "");
+    expect_each([&](auto in) { return unit_of(RunTable::summary, in); },
+                gives("p99.9_ttft_ms", "ms"), gives("duration", "s"),
+                gives("max_output_tokens_per_s", "tokens/s"), gives("drift_ns.p50", "ns"),
+                gives("drift_ns.count", ""), gives("held.inflight.held_ns.p99", "ns"),
+                gives("cache.cached_tokens", "tokens"), gives("stopped_when.at_s", "s"),
+                gives("outcomes.no_tokens", ""));
     // A figure says what its object says where it says nothing itself, and one sentence at most.
     const std::vector<Figure> figures = figures_of(RunTable::requests);
     EXPECT_EQ(named(figures, "drift_ns")->definition, "fired_ns - due_ns; never negative.");
@@ -229,14 +224,10 @@ TEST(Figures, HaveDefinitionsUnitsAndDigits) {
     const JsonText other_json(
         R"({"a":9007199254740993,"b":1.50,"c":null,"d":true,"e":"x\ny","f":["late"]})");
     const auto cell = [&other_json](const char* key) { return cell_of(other_json.root.find(key)); };
-    EXPECT_EQ(cell("a").text, "9007199254740993");
-    EXPECT_EQ(cell("a").kind, CellKind::number);
-    EXPECT_EQ(cell("b").text, "1.50");
-    EXPECT_EQ(cell("c").kind, CellKind::empty);
-    EXPECT_EQ(cell("missing").kind, CellKind::empty);
-    EXPECT_EQ(cell("d").kind, CellKind::boolean);
-    EXPECT_EQ(cell("e").text, "x\\u000ay");
-    EXPECT_EQ(cell("f").text, "[\"late\"]");
+    EXPECT_EQ(std::tuple(cell("a").text, cell("a").kind, cell("b").text, cell("c").kind),
+              std::tuple("9007199254740993", CellKind::number, "1.50", CellKind::empty));
+    EXPECT_EQ(std::tuple(cell("missing").kind, cell("d").kind, cell("e").text, cell("f").text),
+              std::tuple(CellKind::empty, CellKind::boolean, "x\\u000ay", "[\"late\"]"));
 }
 
 // What prompts share, and what was hit of it: counted by hand on a small trace, and by the rules of

@@ -14,21 +14,16 @@ namespace {
 using Lines = std::vector<std::string>;
 
 TEST(Plots, FillCellsFromBelowAndGroupNumbers) {
-    EXPECT_EQ(bar(0, 8, 4), "    ");
-    EXPECT_EQ(bar(8, 8, 4), "████");
-    EXPECT_EQ(bar(4, 8, 4), "██  ");
-    EXPECT_EQ(bar(5, 8, 4), "██▌ ");
+    EXPECT_EQ(std::tuple(bar(0, 8, 4), bar(8, 8, 4), bar(4, 8, 4), bar(5, 8, 4)),
+              std::tuple("    ", "████", "██  ", "██▌ "));
     EXPECT_EQ(bar(1e-9, 8, 4), "▏   ");  // something is not nothing
-    EXPECT_EQ(bar(9, 8, 4), "████");
-    EXPECT_EQ(bar(1, 0, 2), "  ");
+    EXPECT_EQ(std::tuple(bar(9, 8, 4), bar(1, 0, 2)), std::tuple("████", "  "));
     const std::vector<std::uint64_t> values{0, 16, 8, 1, 9};
     EXPECT_EQ(columns(values, 2), (Lines{" █  ▁", " ██▁█"}));
     EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 0}, 1), Lines{"  "});
     EXPECT_EQ(columns({}, 2), (Lines{"", ""}));
-    EXPECT_EQ(grouped(0), "0");
-    EXPECT_EQ(grouped(999), "999");
-    EXPECT_EQ(grouped(1000), "1,000");
-    EXPECT_EQ(grouped(144793823), "144,793,823");
+    EXPECT_EQ(std::tuple(grouped(0), grouped(999), grouped(1000), grouped(144793823)),
+              std::tuple("0", "999", "1,000", "144,793,823"));
 }
 
 // The short table fits a terminal and answers in the order in which a person asks.
@@ -147,14 +142,12 @@ TEST(SummaryTable, FitsATerminalOfEightyColumns) {
     i.server_block = 512;
     i.split_unknown = true;
     const std::string table = summary_table(f, i);
-    for (const char* part :
-         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
-          "held by --max-inflight", "held by token budgets", "held by a limit of this host",
-          "contain answers of this run", "TCP segments of 1,234,567 rows",
-          "in the server's blocks of 512", "how many template tokens come before the",
-          "by up to -12345"}) {
-        EXPECT_TRUE(says(table, part)) << part << table;
-    }
+    EXPECT_TRUE(
+        says(table, {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ",
+                     ": --continuous-usage may", "held by --max-inflight", "held by token budgets",
+                     "held by a limit of this host", "contain answers of this run",
+                     "TCP segments of 1,234,567 rows", "in the server's blocks of 512",
+                     "how many template tokens come before the", "by up to -12345"}));
     for (const std::string& line : lines_of(table)) {
         EXPECT_LE(line.size(), 80u) << line;
     }
@@ -248,8 +241,7 @@ TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
     const std::string said =
         "2 rows: the server counts no tokens: its usage is missing or 0 507 rows: this client lost "
         "a part of the answer (its event ring was full)";
-    EXPECT_EQ(shown("No TPOT", f), said);
-    EXPECT_EQ(shown("No ITL", f), said);
+    EXPECT_EQ(std::tuple(shown("No TPOT", f), shown("No ITL", f)), std::tuple(said, said));
     EXPECT_TRUE(says(shown("Prompts", f), "3 not reported, 507 lost by this client"));
     f.uncounted.goodput = 509;
     f.request_goodput.reset();
@@ -384,16 +376,15 @@ TEST(SummaryTable, HasWhatIsThereAndEverythingInFull) {
     EXPECT_FALSE(says(one, "Servers"));
     EXPECT_FALSE(says(one, "Warning"));
     const std::string table = summary_table(SummaryFigures(), SummaryInfo());
-    EXPECT_TRUE(says(table, "\nE2E                     -"));
-    EXPECT_TRUE(says(table, "hits not reported by the server"));
+    EXPECT_TRUE(says(table, {"\nE2E                     -", "hits not reported by the server"}));
     EXPECT_FALSE(says(table, "Sent late"));
     EXPECT_FALSE(says(table, "Goodput"));
     EXPECT_FALSE(says(table, "Failed"));
     // --table full has every figure, and the same warnings.
     const std::string other_table = summary_table(figures(), info(), TableKind::full);
-    EXPECT_TRUE(says(other_table, "Std TTFT (ms):"));
-    EXPECT_TRUE(says(other_table, "Warning:                                 the prefix cache"));
-    EXPECT_TRUE(says(other_table, "Servers (rows / ok / failed)"));
+    EXPECT_TRUE(says(other_table,
+                     {"Std TTFT (ms):", "Warning:                                 the prefix cache",
+                      "Servers (rows / ok / failed)"}));
 }
 
 // The long table has the layout of serving benchmarks: 50 columns, labels of 40, known words.
@@ -644,16 +635,13 @@ TEST(SidesTable, TellsOfBothSidesWhatWasMeasured) {
     for (const std::string& line : lines_of(table)) {
         EXPECT_LE(line.size(), 80u) << line;
     }
-    EXPECT_TRUE(says(table, "http://first:8000"));
-    EXPECT_TRUE(says(table, "http://second:8000"));
+    EXPECT_TRUE(says(table, {"http://first:8000", "http://second:8000"}));
     EXPECT_TRUE(
         says(table, "12,031       7    20.25    20.25    10.00   660.50    11.50    11.50"));
     EXPECT_TRUE(
         says(table, "12,031       0    20.25    20.25    10.00   660.50     1.25     1.25"));
-    EXPECT_TRUE(says(table, "p50 +12.3 us over 12,024 rows"));
-    EXPECT_TRUE(says(table, "-2.50 ms"));
-    EXPECT_TRUE(says(table, "+9.0 us"));
-    EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out"));
+    EXPECT_TRUE(says(table, {"p50 +12.3 us over 12,024 rows", "-2.50 ms", "+9.0 us",
+                             "7 rows without a first token on both sides left out"}));
     EXPECT_EQ(sides_table(std::nullopt), "");
     SideFigures sides{.pairs = {.unpaired = 2}};
     const std::string other_table = sides_table(sides);

@@ -38,20 +38,17 @@ TEST(ChangeThreshold, ReadsChangesAndBoundsOfBOrSaysWhatIsWrong) {
         const Result<ChangeThreshold> read = parse_change_threshold(text);
         return read ? "" : read.error().doing;
     };
-    EXPECT_TRUE(says(remedy("ttft:p99"), "has no comparison"));
-    EXPECT_TRUE(says(remedy("speed > 5 %"), "is not a metric"));
-    EXPECT_TRUE(says(remedy("itl:p99 > 5ms"), "is not a metric"));
-    EXPECT_TRUE(says(remedy("ttft:p99 > 5"), "a time with its unit"));
-    EXPECT_TRUE(says(remedy("ttft:p99 > +5"), "a change in percent"));
-    EXPECT_TRUE(says(remedy("ttft:p99 > +-5 %"), "a change in percent"));
-    EXPECT_TRUE(says(remedy("ttft:p99 > + %"), "a change in percent"));
-    EXPECT_TRUE(says(remedy("errors > 101 %"), "from 0 to 100 %"));
-    EXPECT_TRUE(says(remedy("errors > 100 %"), "never holds"));
-    EXPECT_TRUE(says(remedy("good < 0 %"), "never holds"));
-    EXPECT_TRUE(says(remedy("goodput < 3"), "cannot have an absolute bound"));
-    EXPECT_TRUE(says(remedy("ttft:p50 < -101 %"), "is decided by no run"));
-    EXPECT_TRUE(says(remedy("ttft:p50 > -100 %"), "is decided by no run"));
-    EXPECT_TRUE(says(remedy("errors > +101 %"), "is decided by no run"));
+    expect_saying(
+        remedy, gives("ttft:p99", "has no comparison"), gives("speed > 5 %", "is not a metric"),
+        gives("itl:p99 > 5ms", "is not a metric"), gives("ttft:p99 > 5", "a time with its unit"),
+        gives("ttft:p99 > +5", "a change in percent"),
+        gives("ttft:p99 > +-5 %", "a change in percent"),
+        gives("ttft:p99 > + %", "a change in percent"), gives("errors > 101 %", "from 0 to 100 %"),
+        gives("errors > 100 %", "never holds"), gives("good < 0 %", "never holds"),
+        gives("goodput < 3", "cannot have an absolute bound"),
+        gives("ttft:p50 < -101 %", "is decided by no run"),
+        gives("ttft:p50 > -100 %", "is decided by no run"),
+        gives("errors > +101 %", "is decided by no run"));
     EXPECT_EQ(remedy("ttft:p50 > +500 %") + remedy("errors > +99 %"), "");
 }
 
@@ -249,13 +246,11 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     EXPECT_EQ(heaviest(found), Weight::told);
     const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
                                            {"t", "--header=A: b", "--seed=2"});
-    EXPECT_EQ(a, "--timeout-idle=5s");
-    EXPECT_EQ(b, "");
+    EXPECT_EQ(std::tuple(a, b), std::tuple("--timeout-idle=5s", ""));
     // What says the rate is compared as load, and its instants: not once more as settings.
     const auto [other_a, other_b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
                                                        {"t", "--ramp=0:9:10s", "--shape=/b.csv"});
-    EXPECT_EQ(other_a, "");
-    EXPECT_EQ(other_b, "");
+    EXPECT_EQ(std::tuple(other_a, other_b), std::tuple("", ""));
 }
 
 }  // namespace

@@ -69,13 +69,10 @@ TEST(FindOptions, RefusesOtherLoadsAndWritesThemPlainly) {
         EXPECT_TRUE(says(refusal(over("rate", {"--", flag, "3"})), flag)) << flag;
     }
     EXPECT_TRUE(says(refusal(over("rate", {"--rate", "3"})), "unknown flag --rate"));
-    EXPECT_EQ(load_text(1), "1");
-    EXPECT_EQ(load_text(1000000), "1000000");
-    EXPECT_EQ(load_text(12.5), "12.5");
-    EXPECT_EQ(load_text(0.00125), "0.00125");
-    EXPECT_EQ(load_text(0.0000123), "0.0000123");
-    EXPECT_EQ(load_text(99999.97), "100000");
-    EXPECT_EQ(load_text(1234.56), "1234.56");
+    EXPECT_EQ(std::tuple(load_text(1), load_text(1000000), load_text(12.5), load_text(0.00125)),
+              std::tuple("1", "1000000", "12.5", "0.00125"));
+    EXPECT_EQ(std::tuple(load_text(0.0000123), load_text(99999.97), load_text(1234.56)),
+              std::tuple("0.0000123", "100000", "1234.56"));
     EXPECT_EQ(load_text(50), "50");
 }
 
@@ -220,9 +217,8 @@ before_limit = 90
     EXPECT_EQ(plan.axes[0].values, (std::vector<std::string>{"1", "2.5"}));
     EXPECT_EQ(plan.axes[1].values, (std::vector<std::string>{"sglang"}));
     EXPECT_TRUE(plan.axes[2].of_server);
-    EXPECT_EQ(plan.before.command, "start");
-    EXPECT_EQ(plan.before.limit_ns, 90'000'000'000);
-    EXPECT_EQ(plan.labels[0].second, "h100");
+    EXPECT_EQ(std::tuple(plan.before.command, plan.before.limit_ns, plan.labels[0].second),
+              std::tuple("start", 90'000'000'000, "h100"));
 }
 
 TEST(SweepPlanFile, IsRefusedByLineAndKeepsNumbers) {
@@ -230,14 +226,14 @@ TEST(SweepPlanFile, IsRefusedByLineAndKeepsNumbers) {
         SweepPlan plan;
         return read_plan_file(text, plan);
     };
-    EXPECT_EQ(why("\nreapeat = 2\n"), "line 2: reapeat is not known; remove or correct it");
-    EXPECT_EQ(why("repeat = 0\n"), "line 1: repeat is not a whole number of 1 or more");
-    EXPECT_EQ(why("over = 3\n"), "line 1: over is not written as [over]");
-    EXPECT_EQ(why("[hooks]\nbefore = 3\n"), "line 2: before is not a text; put it in quotes");
-    EXPECT_EQ(why("[hooks]\nbefore_limit = 0\n"),
-              "line 2: before_limit is not a time above 0; use 90, \"10m\" or \"30s\"");
-    EXPECT_EQ(why("[over]\nspeed = [[1]]\n"),
-              "line 2: speed is not a text, a number, or a list of them");
+    expect_each(why, gives("\nreapeat = 2\n", "line 2: reapeat is not known; remove or correct it"),
+                gives("repeat = 0\n", "line 1: repeat is not a whole number of 1 or more"),
+                gives("over = 3\n", "line 1: over is not written as [over]"),
+                gives("[hooks]\nbefore = 3\n", "line 2: before is not a text; put it in quotes"),
+                gives("[hooks]\nbefore_limit = 0\n",
+                      "line 2: before_limit is not a time above 0; use 90, \"10m\" or \"30s\""),
+                gives("[over]\nspeed = [[1]]\n",
+                      "line 2: speed is not a text, a number, or a list of them"));
     EXPECT_TRUE(says(why("repeat = \n"), "line 1: "));
     // What stands in the file is what replay is given, to the last digit.
     SweepPlan plan;
@@ -376,13 +372,12 @@ TEST(BusyRequests, AreSummedOverEnginesThatCount) {
                             "vllm:num_requests_waiting_by_reason{reason=\"x\"} 9\n"
                             "vllm:num_requests_swapped 5\n"),
               7);
-    EXPECT_EQ(busy_requests("sglang:num_running_reqs{x=\"y\"} 0.0\nsglang:num_queue_reqs 0"), 0);
-    EXPECT_EQ(busy_requests("llamacpp:requests_processing 1\n"), 1);
-    EXPECT_EQ(busy_requests("tgi_queue_size 3 1700000000000\n"), 3);
-    EXPECT_EQ(busy_requests(""), std::nullopt);
-    EXPECT_EQ(busy_requests("process_cpu_seconds_total 3\n"), std::nullopt);
-    EXPECT_EQ(busy_requests("vllm:num_requests_running{engine=\"0\" 2\n"), std::nullopt);
-    EXPECT_EQ(busy_requests("vllm:num_requests_running NaN\n"), std::nullopt);
+    expect_each(
+        busy_requests, gives("sglang:num_running_reqs{x=\"y\"} 0.0\nsglang:num_queue_reqs 0", 0),
+        gives("llamacpp:requests_processing 1\n", 1), gives("tgi_queue_size 3 1700000000000\n", 3),
+        gives("", std::nullopt), gives("process_cpu_seconds_total 3\n", std::nullopt),
+        gives("vllm:num_requests_running{engine=\"0\" 2\n", std::nullopt),
+        gives("vllm:num_requests_running NaN\n", std::nullopt));
 }
 
 }  // namespace

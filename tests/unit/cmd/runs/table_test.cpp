@@ -130,9 +130,8 @@ TEST_F(TableRuns, AFolderWithASummaryIsARun) {
     put("b/summary.json", made_summary({}));
     ASSERT_EQ(read({"a/", "b"}), "");
     ASSERT_EQ(runs_.size(), 2U);
-    EXPECT_EQ(runs_[0].name, "a");
-    EXPECT_EQ(runs_[0].prompts_digest, "00000000000000dd");
-    EXPECT_EQ(runs_[1].prompts_digest, "");
+    EXPECT_EQ(std::tuple(runs_[0].name, runs_[0].prompts_digest, runs_[1].prompts_digest),
+              std::tuple("a", "00000000000000dd", ""));
     EXPECT_TRUE(runs_[0].counts());
     EXPECT_EQ(runs_[0].outcome, "completed");
 }
@@ -195,8 +194,7 @@ TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
     put("s/" + ledger.cells[0].planned.folder + "/summary.json", made_summary({}));
     ASSERT_EQ(read({"s"}), "");
     ASSERT_EQ(runs_.size(), 4U);
-    EXPECT_EQ(runs_[0].cell, "speed=1");
-    EXPECT_EQ(runs_[0].label("gpu"), "h100");
+    EXPECT_EQ(std::tuple(runs_[0].cell, runs_[0].label("gpu")), std::tuple("speed=1", "h100"));
     EXPECT_TRUE(runs_[0].counts());
     EXPECT_EQ(std::tuple(runs_[1].outcome, runs_[1].left_out), std::tuple("failed", "no server"));
     // Its folder is gone; sweep.json keeps some figures.
@@ -324,8 +322,7 @@ TEST(TableFigure, ValuesPercentilesAndRefusals) {
     EXPECT_DOUBLE_EQ(*figure("output_throughput/gpu").of(run), 25);
     EXPECT_DOUBLE_EQ(*figure("hits").of(run), 0.25);
     EXPECT_DOUBLE_EQ(*figure("joules_per_token").of(run), 0.5);
-    EXPECT_FALSE(figure("output_throughput/gpu").of(made_run("b")));
-    EXPECT_FALSE(figure("itl:p50").of(run));
+    EXPECT_FALSE(figure("output_throughput/gpu").of(made_run("b")) || figure("itl:p50").of(run));
     TableRun other_run = made_run("a");
     const TableFigure asked = figure("e2e_interactivity:p90");
     EXPECT_TRUE(asked.needs_records());
@@ -439,15 +436,6 @@ TableRun labelled_cell() {
     return made_cell("01-users=16", {{"users", "16"}, {"conc", "16"}}, made);
 }
 
-/// The value at a path of keys with points between them.
-JsonValue at_path(JsonValue value, const std::string& path) {
-    std::istringstream keys(path);
-    for (std::string key; std::getline(keys, key, '.');) {
-        value = value.find(key);
-    }
-    return value;
-}
-
 TEST(InferencexRow, HasTheKeysAndTheProvenanceOfTheirs) {
     const JsonText row(inferencex_row(labelled_cell(), inferencex_view(five_requests()).json));
     std::istringstream keys(source_file("tests/data/views/inferencex_row_keys.txt"));
@@ -458,35 +446,27 @@ TEST(InferencexRow, HasTheKeysAndTheProvenanceOfTheirs) {
         }
         const bool optional = key.starts_with('?');
         key = optional ? key.substr(1) : key;
-        EXPECT_TRUE(optional || at_path(row.root, key).present()) << key;
+        std::replace(key.begin(), key.end(), '.', '/');
+        EXPECT_TRUE(optional || at(row.root, key).present()) << key;
         known.insert(key);
     }
     for (JsonValue one = row.root.first(); one.present(); one = one.next()) {
         EXPECT_TRUE(known.contains(std::string(one.key()))) << one.key();
     }
-    EXPECT_EQ(row.root.find("hw").as_string(), "h100");
-    EXPECT_EQ(row.root.find("tp").as_u64(), 4U);
-    EXPECT_EQ(row.root.find("conc").as_u64(), 16U);
-    EXPECT_EQ(row.root.find("disagg").as_bool(), true);
-    EXPECT_EQ(row.root.find("model").as_string(), "m");
-    EXPECT_TRUE(row.root.find("ep").is(JsonType::null));  // "many" is not a number
-    EXPECT_TRUE(row.root.find("image").is(JsonType::null));
-    const double total = at_path(row.root, "request_metrics.throughput.total.tokens_per_second")
-                             .as_double()
-                             .value_or(0);
+    // `ep`: "many" is not a number.
+    EXPECT_EQ(values_of(row.root, "hw, tp, conc, disagg, model, ep, image"),
+              "h100, 4, 16, true, m, null, null");
+    const JsonValue rates = at(row.root, "request_metrics/throughput");
+    const double total = at(rates, "total/tokens_per_second").as_double().value_or(0);
     EXPECT_GT(total, 0);
-    EXPECT_DOUBLE_EQ(at_path(row.root, "request_metrics.throughput.per_gpu.total_tput_tps")
-                         .as_double()
-                         .value_or(0),
-                     total / 8);
+    EXPECT_DOUBLE_EQ(at(rates, "per_gpu/total_tput_tps").as_double().value_or(0), total / 8);
 }
 
 TEST(LlmdReport, KeepsToTheSchema) {
     const std::string text = llmd_report(labelled_cell(), llmd_view(five_requests()).json);
     EXPECT_EQ(schema_errors("tests/data/views/llmd_report.schema.json", text), Texts());
     const JsonText report(text);
-    EXPECT_EQ(report.root.find("run").find("eid").as_string(), "s");
-    EXPECT_EQ(report.root.find("run").find("description").as_string(), "users=16 conc=16");
+    EXPECT_EQ(values_of(report.root, "run/eid, run/description"), "s, users=16 conc=16");
 }
 
 TEST(TableCsv, HasTheColumnsOfTheirSweeps) {

@@ -79,8 +79,7 @@ TEST(PromptBlocks, ShareExactlyTheChainOfTheCommonPrefix) {
     // prompt of the same text and length, and in no other. Where it counted fewer, the text is cut.
     const std::vector<TokenId> counted = tokens_from(4, 40);
     const Ids longer = ids_of(counted, 100);
-    EXPECT_EQ(longer.size(), 7U);
-    EXPECT_EQ(longer, ids_of(counted, 100));
+    EXPECT_EQ(std::tuple(longer.size(), longer), std::tuple(7U, ids_of(counted, 100)));
     EXPECT_EQ(shared(longer, ids_of(counted, 99)), 2U);
     EXPECT_EQ(shared(longer, ids_of(counted)), 2U);
     EXPECT_EQ(ids_of(counted, 20), ids_of({counted.begin(), counted.begin() + 20}));
@@ -210,9 +209,8 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
     EXPECT_EQ(std::tuple(trace.rows[0].at_ns, trace.rows[1].at_ns), std::tuple(0, 1'000'000'000));
     EXPECT_EQ(trace.rows[2].at_ns, 4'125'000'000);
     EXPECT_EQ(trace.rows[2].input_length, 397U);
-    EXPECT_EQ(trace.rows[2].output_length, 21U);
-    EXPECT_EQ(trace.rows[2].ids_count, 25U);
-    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(std::tuple(trace.rows[2].output_length, trace.rows[2].ids_count, trace.rows[2].turn),
+              std::tuple(21U, 25U, 2U));
     EXPECT_EQ(trace.rows[2].session, trace.rows[0].session);
     EXPECT_NE(trace.rows[1].session, trace.rows[0].session);
     ASSERT_EQ(trace.dependencies.size(), 1U);

@@ -54,9 +54,8 @@ std::string refusal(const std::vector<std::string>& arguments) {
 TEST(ConvertOptions, HaveDefaultsAndTakeEverything) {
     const ConvertOptions options = parsed({"t.jsonl", "-o", "out.jsonl"});
     EXPECT_EQ(options.files.paths, std::vector<std::string>{"t.jsonl"});
-    EXPECT_EQ(options.out, "out.jsonl");
-    EXPECT_EQ(options.target, &canonical_target);
-    EXPECT_EQ(options.plan.speed.numerator, 1U);
+    EXPECT_EQ(std::tuple(options.out, options.target, options.plan.speed.numerator),
+              std::tuple("out.jsonl", &canonical_target, 1U));
     EXPECT_EQ(options.load.copies.count, 1U);
     EXPECT_FALSE(options.load.sample);
     const ConvertOptions other_options = parsed(words_of(
@@ -101,8 +100,7 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
     EXPECT_EQ(std::tuple(options.logs.salt_file, options.files.block_size), std::tuple("s", 32U));
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);
-    EXPECT_TRUE(says(line.text, "driftless convert trace.jsonl -o"));
-    EXPECT_TRUE(says(line.text, "[canonical]"));
+    EXPECT_TRUE(says(line.text, {"driftless convert trace.jsonl -o", "[canonical]"}));
 }
 
 // The flags of synth like: defaults, and refusals with their remedies.
@@ -151,14 +149,14 @@ Trace sharing() {
 
 TEST(InspectTable, TellsWhatIsShared) {
     const std::string text = shown(sharing());
-    EXPECT_TRUE(says(text, "ids                    3 in 5 references"));
-    EXPECT_TRUE(says(text, "chained: equal ids mean equal prefixes"));
-    EXPECT_TRUE(says(text, "partial blocks         2 ids, 1 of them in several rows"));
-    EXPECT_TRUE(says(text, "prompts                1 all known, 0 known in part, 2 all new"));
-    EXPECT_TRUE(says(text, "ideal hit rate         40.00 % of blocks, 41.18 % of tokens"));
+    EXPECT_TRUE(says(
+        text, {"ids                    3 in 5 references", "chained: equal ids mean equal prefixes",
+               "partial blocks         2 ids, 1 of them in several rows",
+               "prompts                1 all known, 0 known in part, 2 all new",
+               "ideal hit rate         40.00 % of blocks, 41.18 % of tokens"}));
     EXPECT_TRUE(says(text, "usable by a server     23.53 % of tokens"));  // one full block of 17
-    EXPECT_TRUE(says(text, "\n           1             4     20.00 %     23.53 %\n"));
-    EXPECT_TRUE(says(text, "\n           2             8     40.00 %     41.18 %\n"));
+    EXPECT_TRUE(says(text, {"\n           1             4     20.00 %     23.53 %\n",
+                            "\n           2             8     40.00 %     41.18 %\n"}));
     InspectCommand command{.token_bytes = 1024};
     const std::string in_bytes = shown(sharing(), command);
     EXPECT_TRUE(
@@ -168,10 +166,10 @@ TEST(InspectTable, TellsWhatIsShared) {
     command = {};
     command.plot = true;
     const std::string plots = shown(sharing(), command);
-    EXPECT_TRUE(says(plots, "40.00 %     41.18 %  |██████████████████████████████|\n"));
-    EXPECT_TRUE(says(plots, "\nRows in every 1ms\n           1 |███|\n"));
-    EXPECT_TRUE(says(plots, "Working set: distinct blocks used in every 1ms\n"));
-    EXPECT_TRUE(says(plots, "Input tokens of a row\n                2 - 3 |"));
+    EXPECT_TRUE(says(plots, {"40.00 %     41.18 %  |██████████████████████████████|\n",
+                             "\nRows in every 1ms\n           1 |███|\n",
+                             "Working set: distinct blocks used in every 1ms\n",
+                             "Input tokens of a row\n                2 - 3 |"}));
 }
 
 // Requests in words: nobody counted their tokens.
@@ -195,8 +193,7 @@ TEST(InspectTable, ShowsWhatTheTraceHas) {
     trace = sharing();
     trace.files = {{"a/very/long/folder/of/traces/first.json", 0}, {"second.json", 2}};
     const std::string listed = shown(trace);
-    EXPECT_TRUE(says(listed, "...er/of/traces/first.json"));
-    EXPECT_TRUE(says(listed, "50.00 %   50.00 %\nsecond.json"));
+    EXPECT_TRUE(says(listed, {"...er/of/traces/first.json", "50.00 %   50.00 %\nsecond.json"}));
     InputErrors errors;
     errors.add({});
     EXPECT_EQ(refused_line("bad.csv", errors), "bad.csv                    refused: 1 error\n");

@@ -124,9 +124,10 @@ TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
         ASSERT_TRUE(other_files) << other_why << cut;
         const std::size_t lines = cut == whole.size() ? 2 : cut >= first ? 1 : 0;
         EXPECT_EQ(other_past.records(), lines);
-        EXPECT_EQ(other_files.value().requests.whole, lines == 2   ? whole.size()
-                                                      : lines == 1 ? first
-                                                                   : 0);
+        EXPECT_EQ(std::tuple(other_files.value().requests.whole),
+                  std::tuple(lines == 2   ? whole.size()
+                             : lines == 1 ? first
+                                          : 0));
         EXPECT_EQ(other_files.value().requests.whole + other_files.value().requests.torn, cut);
     }
 }

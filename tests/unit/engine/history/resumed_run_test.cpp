@@ -208,8 +208,7 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     const std::vector<Record> records =
         settled_records(found, remaining_rows(found, false), config);
     ASSERT_EQ(records.size(), 2u);
-    EXPECT_EQ(records[0].row, 20u);
-    EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
+    EXPECT_EQ(std::tuple(records[0].row, records[0].fired_ns), std::tuple(20u, 100 * ms + 7));
     EXPECT_EQ(values_of(records[0], "drift_ns, held_ns"), "7, 6");
     EXPECT_EQ(records[0].late_cause, LateCause::inflight);  // else it would be our own lateness
     EXPECT_EQ(std::tuple(records[1].row, records[1].due_ns), std::tuple(40u, 300 * ms));
@@ -441,9 +440,8 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_FALSE(facts.goodput[1].key);
     EXPECT_EQ(facts.goodput[1].limits.ttft_ns, 200);
     EXPECT_FALSE(facts.goodput[1].limits.tpot_ns.has_value());
-    EXPECT_EQ(facts.info.tokenizer_id, "/k.json");
-    EXPECT_EQ(facts.info.max_concurrency, 8u);
-    EXPECT_EQ(facts.info.date, "20261121-105716");
+    EXPECT_EQ(std::tuple(facts.info.tokenizer_id, facts.info.max_concurrency, facts.info.date),
+              std::tuple("/k.json", 8u, "20261121-105716"));
     EXPECT_EQ(facts.calibration.why_not, "none");
     EXPECT_EQ(facts.calibration.limits.rank_ns, 2);
     EXPECT_EQ(facts.calibration.limits.receive_delay_ns, 3);
@@ -478,9 +476,8 @@ TEST(RunFacts, SaysHowItWasCalibratedInEachSchema) {
     const auto template_of = [&](const std::string& json) {
         return with("\"model\"", json).template_digest.value_or(0);
     };
-    EXPECT_EQ(template_of(""), 0u);
-    EXPECT_EQ(template_of("\"template\":null,"), 0u);
-    EXPECT_EQ(template_of("\"template\":{\"file\":\"t\",\"digest\":\"00000000000000fe\"},"), 254u);
+    expect_each(template_of, gives("", 0u), gives("\"template\":null,", 0u),
+                gives("\"template\":{\"file\":\"t\",\"digest\":\"00000000000000fe\"},", 254u));
     EXPECT_EQ(with("\"model\"", "\"dataset\":{\"file\":\"d\",\"digest\":\"00000000000000fd\"},")
                   .dataset_digest,
               253u);

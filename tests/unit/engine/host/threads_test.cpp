@@ -117,8 +117,7 @@ TEST(Scheduling, WhoNeverSleepsStepsAsideForASecond) {
             aside.look(now);
         };
         after(milliseconds(1), Duration{0});  // the first look only begins
-        EXPECT_FALSE(aside.is_aside());
-        EXPECT_FALSE(aside.is_due(now + milliseconds(99)));
+        EXPECT_FALSE(aside.is_aside() || aside.is_due(now + milliseconds(99)));
         after(milliseconds(100), milliseconds(10));
         EXPECT_FALSE(aside.is_aside());
         after(milliseconds(100), milliseconds(9));

@@ -473,9 +473,8 @@ TEST_P(Drivers, StampsABatchBehindItsBytes) {
         ASSERT_EQ(::send(pair[1], "early", 5, 0), 5);
     }
     EXPECT_EQ(look().completions, 2u);
-    EXPECT_EQ(readers[0].got, "early");
-    EXPECT_EQ(readers[1].got, "early");
-    EXPECT_EQ(readers[0].stamp, readers[1].stamp);
+    EXPECT_EQ(std::tuple(readers[0].got, readers[1].got, readers[0].stamp),
+              std::tuple("early", "early", readers[1].stamp));
     const Instant before = driver_->now();
     EXPECT_EQ(look().completions, 2u);
     EXPECT_EQ(readers[0].got, "earlylate");

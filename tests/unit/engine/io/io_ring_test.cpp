@@ -90,9 +90,7 @@ TEST_F(AnIoRing, GivesCompletionsInOrder) {
     EXPECT_EQ(ring_.take().user_data, 5U);
     EXPECT_EQ(ring_.head() - begin, 1U);
     EXPECT_EQ(ring_.take().user_data, 6U);
-    EXPECT_FALSE(ring_.has_completions());
-    EXPECT_FALSE(ring_.kernel_has_work());
-    EXPECT_FALSE(ring_.overflowed());
+    EXPECT_FALSE(ring_.has_completions() || ring_.kernel_has_work() || ring_.overflowed());
 }
 
 // With nothing to hand over there is no system call.
@@ -150,18 +148,16 @@ TEST(OpEntries, SendsTakeWhatThereIsRoomFor) {
     for (const bool more : {false, true}) {
         const io_uring_sqe entry = entry_of(
             {.kind = OpKind::send, .socket = Socket{7}, .bytes = bytes, .more_follows = more});
-        EXPECT_EQ(entry.opcode, IORING_OP_SEND);
-        EXPECT_EQ(entry.fd, 7);
-        EXPECT_EQ(entry.addr, reinterpret_cast<std::uint64_t>(bytes.data()));
+        EXPECT_EQ(std::tuple(entry.opcode, entry.fd, entry.addr),
+                  std::tuple(IORING_OP_SEND, 7, reinterpret_cast<std::uint64_t>(bytes.data())));
         EXPECT_EQ(entry.len, bytes.size());
         EXPECT_EQ(entry.msg_flags,
                   static_cast<unsigned>(MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0)));
     }
     io_uring_sqe entry;
     OpEntries::fill_wait_for_room(entry, Socket{7});
-    EXPECT_EQ(entry.opcode, IORING_OP_POLL_ADD);
-    EXPECT_EQ(entry.fd, 7);
-    EXPECT_EQ(entry.poll32_events, static_cast<unsigned>(POLLOUT));
+    EXPECT_EQ(std::tuple(entry.opcode, entry.fd, entry.poll32_events),
+              std::tuple(IORING_OP_POLL_ADD, 7, static_cast<unsigned>(POLLOUT)));
 }
 
 // Receives are multishot and take their buffers from the group; those with stamps come as messages.
@@ -197,8 +193,7 @@ TEST(OpEntries, OthersNameWhatTheyAreAbout) {
 
     Op target;
     const io_uring_sqe cancel = entry_of({.kind = OpKind::cancel, .target = &target}, 0x1234);
-    EXPECT_EQ(cancel.opcode, IORING_OP_ASYNC_CANCEL);
-    EXPECT_EQ(cancel.addr, 0x1234U);
+    EXPECT_EQ(std::tuple(cancel.opcode, cancel.addr), std::tuple(IORING_OP_ASYNC_CANCEL, 0x1234U));
 }
 
 /// A buffer as the kernel fills it: a header, the control message, the payload.
@@ -325,8 +320,7 @@ TEST(OpSlots, SendsThatFindNoRoomWaitForIt) {
     slots.take(send(op));
     const auto at = [](std::int64_t us) { return Instant{us * 1000}; };
     EXPECT_FALSE(slots.waits_for_room(op));
-    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, at(5), at(0)));
-    EXPECT_TRUE(slots.waits_for_room(op));
+    EXPECT_TRUE(slots.send_goes_on(op, -EAGAIN, at(5), at(0)) && slots.waits_for_room(op));
     EXPECT_EQ(slots.behind(op).ns, 0) << "it had no room";
     EXPECT_TRUE(slots.send_goes_on(op, POLLOUT, at(15), at(10)));
     EXPECT_FALSE(slots.waits_for_room(op));
@@ -457,8 +451,7 @@ TEST(TransmitStamps, ErrorQueuesAreAskedUntilTheyTell) {
     stamps.expect(command, now);
     EXPECT_TRUE(stamps.waiting(now));
     stamps.look(now, 16, 0);  // nothing was sent
-    EXPECT_FALSE(stamps.next(entry));
-    EXPECT_FALSE(stamps.waiting(now));
+    EXPECT_FALSE(stamps.next(entry) || stamps.waiting(now));
     now = now + TransmitStamps::pause;
     EXPECT_TRUE(stamps.waiting(now));
     ASSERT_TRUE(connection.send_byte());
@@ -507,8 +500,7 @@ TEST_P(BothWays, CancelsFindTheirTargetOrSayThatItHasEnded) {
     for (const std::uint64_t ended : {OpSlots::nobody, command + generation}) {
         stamps_.cancel(ended, cancel);
         const TransmitStamps::Entry entry = next();
-        EXPECT_EQ(entry.user_data, cancel);
-        EXPECT_EQ(entry.result, -ENOENT);
+        EXPECT_EQ(std::tuple(entry.user_data, entry.result), std::tuple(cancel, -ENOENT));
         EXPECT_FALSE(entry.more);
     }
     stamps_.cancel(command, cancel);

@@ -214,9 +214,8 @@ TEST_P(TlsVersions, SpeakHttpHoweverTheyShakeHands) {
     Pair pair(peer_, server_context_);
     ASSERT_EQ(pair.client.state(), State::open);
     ASSERT_EQ(pair.server.state(), State::open);
-    EXPECT_EQ(peer_.handshakes, 1u);
-    EXPECT_EQ(peer_.resumed, 0u);
-    EXPECT_EQ(peer_.version, GetParam() == TLS1_3_VERSION ? "TLSv1.3" : "TLSv1.2");
+    EXPECT_EQ(std::tuple(peer_.handshakes, peer_.resumed, peer_.version),
+              std::tuple(1u, 0u, GetParam() == TLS1_3_VERSION ? "TLSv1.3" : "TLSv1.2"));
     EXPECT_EQ(pair.hear(pair.server, seal(pair.client, "GET / HTTP/1.1\r\n\r\n")),
               "GET / HTTP/1.1\r\n\r\n");
     EXPECT_EQ(pair.hear(pair.client, seal(pair.server, "HTTP/1.1 200 OK\r\n\r\n")),
@@ -292,8 +291,7 @@ TEST_P(TlsVersions, TakeUpASession) {
         EXPECT_EQ(pair.read(pair.client), "");  // the tickets of 1.3 come behind the handshake
         EXPECT_EQ(pair.client.state(), State::open);
     }
-    EXPECT_EQ(peer_.handshakes, 3u);
-    EXPECT_EQ(peer_.resumed, 2u);
+    EXPECT_EQ(std::tuple(peer_.handshakes, peer_.resumed), std::tuple(3u, 2u));
 }
 
 // A close_notify is an end; the end of the connection without one is none.

@@ -37,9 +37,8 @@ TEST(ClockDifference, HoldsTheTruthWithoutWhatCannotBe) {
     for (const std::int64_t offset_ns : {0L, 3'000'000L, -3'000'000L, 86'400'000'000'000L}) {
         const std::vector<ClockExchange> one{exchange(offset_ns, 40'000, 40'000)};
         const auto difference = difference_of(one).value();
-        EXPECT_EQ(difference.offset_ns, offset_ns);
-        EXPECT_EQ(difference.error_ns, 40'000);
-        EXPECT_EQ(difference.round_trip_ns, 80'000);
+        EXPECT_EQ(std::tuple(difference.offset_ns, difference.error_ns, difference.round_trip_ns),
+                  std::tuple(offset_ns, 40'000, 80'000));
     }
     for (std::int64_t there_ns = 0; there_ns <= 100'001; there_ns += 9'091) {
         const std::vector<ClockExchange> one{exchange(3'000'000, there_ns, 100'001 - there_ns)};
@@ -60,8 +59,7 @@ TEST(ClockDifference, HoldsTheTruthWithoutWhatCannotBe) {
     ClockExchange made_up{INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX};
     ClockExchange below{1, -5, 5, 9};
     const std::vector<ClockExchange> bad{backwards, longer_there, made_up, below};
-    EXPECT_FALSE(difference_of(bad));
-    EXPECT_FALSE(difference_of({}));
+    EXPECT_FALSE(difference_of(bad) || difference_of({}));
     std::vector<ClockExchange> one_good = bad;
     one_good.push_back(exchange(7, 5'000, 5'000));
     ASSERT_TRUE(difference_of(one_good));
@@ -118,8 +116,7 @@ TEST(MeetMessage, RefusesAllElse) {
                   R"({"say":"start"} {"say":"tell","t1":1,"t2":2} {"say":"refused"})")) {
         EXPECT_FALSE(read(line)) << line;
     }
-    EXPECT_FALSE(read(""));
-    EXPECT_FALSE(read("GET / HTTP/1.1\r"));
+    EXPECT_FALSE(read("") || read("GET / HTTP/1.1\r"));
     for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
              {"\"index\":1", "\"index\":3"},
              {"\"index\":1", "\"index\":-1"},
@@ -280,8 +277,8 @@ TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
     const MeetOutcome outcome = host->gather(setting(0, 3));
     later.join();
     EXPECT_EQ(outcome.end, MeetOutcome::End::stopped);
-    EXPECT_TRUE(says(said, "it does not speak the protocol of driftless"));
-    EXPECT_TRUE(says(said, "it sent a message out of order"));
+    EXPECT_TRUE(says(
+        said, {"it does not speak the protocol of driftless", "it sent a message out of order"}));
     EXPECT_FALSE(says(said, "GET")) << "what strangers send is not repeated";
 }
 

@@ -200,8 +200,7 @@ TEST(RateCurve, IsInvertedExactlyAlsoOfALine) {
     RateCurve ending(0);
     ending.add(2, 10, 0);
     EXPECT_TRUE(ending.seconds_at(9.9));
-    EXPECT_FALSE(ending.seconds_at(10));
-    EXPECT_FALSE(ending.is_zero());
+    EXPECT_FALSE(ending.seconds_at(10) || ending.is_zero());
     EXPECT_TRUE(RateCurve(0).is_zero());
     EXPECT_EQ(RateCurve(4).seconds_at(10), 2.5);
 }

@@ -303,9 +303,7 @@ TEST_F(RealConversations, HaveIdsThatArePrefixes) {
         }
         before = &row;
     }
-    EXPECT_EQ(whole, 663U);
-    EXPECT_EQ(first, 501U);
-    EXPECT_EQ(exact, 11U);
+    EXPECT_EQ(std::tuple(whole, first, exact), std::tuple(663U, 501U, 11U));
     EXPECT_EQ(steps, (Steps{489, 489, 450, 39, 22, 5}));
 }
 

@@ -54,9 +54,8 @@ TEST(DualFire, SendsEachRowToBothSidesInABalancedOrder) {
     for (std::size_t i = 0; i < plan.rows.size(); ++i) {
         const Planned& first = dual.rows[2 * i];
         const Planned& second = dual.rows[2 * i + 1];
-        EXPECT_EQ(first.row, plan.rows[i].row);
-        EXPECT_EQ(second.row, plan.rows[i].row);
-        EXPECT_EQ(first.due_ns, plan.rows[i].due_ns);
+        EXPECT_EQ(std::tuple(first.row, second.row, first.due_ns),
+                  std::tuple(plan.rows[i].row, plan.rows[i].row, plan.rows[i].due_ns));
         EXPECT_EQ(second.due_ns, plan.rows[i].due_ns);
         EXPECT_NE(first.side, second.side);
         EXPECT_NE(first.side, Side::none);
@@ -64,9 +63,8 @@ TEST(DualFire, SendsEachRowToBothSidesInABalancedOrder) {
         EXPECT_EQ(first.side, first_side(7, trace.rows[first.row].index));
     }
     EXPECT_EQ(std::tuple(dual.burst_rows_max, dual.input_tokens), std::tuple(6u, 2 * 30 * 40u));
-    EXPECT_EQ(dual.output_tokens, 2 * 30 * 5u);
-    EXPECT_EQ(dual.foretold.cached_tokens, 2 * plan.foretold.cached_tokens);
-    EXPECT_EQ(dual.last_due_ns, plan.last_due_ns);
+    EXPECT_EQ(std::tuple(dual.output_tokens, dual.foretold.cached_tokens, dual.last_due_ns),
+              std::tuple(2 * 30 * 5u, 2 * plan.foretold.cached_tokens, plan.last_due_ns));
     // Of two neighbours in the file one begins with a and the other with b; which is a fair coin:
     // of 10,000 tosses 5,000, give or take 4 standard deviations of 50.
     int heads = 0;

@@ -362,9 +362,8 @@ TEST(WarmupRequests, GoOnInTheNextTreeBehindThePrimers) {
     rules.start.warmup_requests = 3;
     const UserPlay play = play_users(corpus, rules);
     ASSERT_EQ(play.sent.size(), 5u);
-    EXPECT_EQ(play.due_ns(2), 2 * one_ms);
-    EXPECT_EQ(play.measured_from_ns, 3 * one_ms);
-    EXPECT_EQ(play.due_ns(3), 33 * one_ms);
+    EXPECT_EQ(std::tuple(play.due_ns(2), play.measured_from_ns, play.due_ns(3)),
+              std::tuple(2 * one_ms, 3 * one_ms, 33 * one_ms));
     rules.start.warmup_requests = 9;
     const UserPlay all = play_users(corpus, rules);
     EXPECT_EQ(all.sent.size(), 5u);
@@ -392,9 +391,8 @@ TEST(WarmupRequests, GoOnInTheNextTreeBehindThePrimers) {
     EXPECT_EQ(third_play.due_ns(8), 50 * one_ms);
     EXPECT_TRUE(third_play.of(3).front().due.one_token);
     EXPECT_FALSE(third_play.of(2).front().due.one_token);
-    EXPECT_EQ(third_play.measured_from_ns, 51 * one_ms);
-    EXPECT_EQ(third_play.due_ns(4), 61 * one_ms);
-    EXPECT_EQ(third_play.due_ns(9), 151 * one_ms);
+    EXPECT_EQ(std::tuple(third_play.measured_from_ns, third_play.due_ns(4), third_play.due_ns(9)),
+              std::tuple(51 * one_ms, 61 * one_ms, 151 * one_ms));
 }
 
 // Whatever it is stopped in, what is open ends and nothing more goes out.

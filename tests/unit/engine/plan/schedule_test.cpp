@@ -72,10 +72,8 @@ TEST(Schedule, SaysTheSameAsThePlanAlsoOfAResumedRun) {
     for (std::uint32_t request = 0; request < 5; ++request) {
         const Due taken = schedule.take();
         const Due looked_up = due_at(plan, request);
-        EXPECT_EQ(looked_up.due_ns, taken.due_ns);
-        EXPECT_EQ(looked_up.request, taken.request);
-        EXPECT_EQ(looked_up.row, taken.row);
-        EXPECT_EQ(looked_up.rank, taken.rank);
+        EXPECT_EQ(std::tuple(looked_up.due_ns, looked_up.request, looked_up.row, looked_up.rank),
+                  std::tuple(taken.due_ns, taken.request, taken.row, taken.rank));
     }
     // The rows that are left of a run that was killed: they begin in the middle, and so does all
     // else.

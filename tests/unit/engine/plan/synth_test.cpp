@@ -86,15 +86,15 @@ TEST(ValueLaw, RefusesOtherHistogramsAndDrawsByItself) {
         const auto bins = read_law_bins(text, 1, 1, 100, line);
         return bins ? "read" : std::to_string(line) + " " + bins.error().doing;
     };
-    EXPECT_EQ(refusal("5,1\nabc\n"), "2 is not a value and its weight, as in 512,40");
-    EXPECT_EQ(refusal("0,1\n"), "1 has a value out of range");
-    EXPECT_EQ(refusal("101,1\n"), "1 has a value out of range");
-    EXPECT_EQ(refusal("9..5,1\n"), "1 has a range that ends before it begins");
-    EXPECT_EQ(refusal("5,-1\n"), "1 has a weight that is not a whole number up to 10^12");
-    EXPECT_EQ(refusal("5,0\n"), "0 has no line with a value and a weight above 0");
-    EXPECT_EQ(refusal(""), "0 has no line with a value and a weight above 0");
-    EXPECT_EQ(refusal("\xFF\xFE,1\n"), "1 is not a value and its weight, as in 512,40");
-    EXPECT_EQ(refusal("100000000000000000000,1\n"), "1 has a value out of range");
+    expect_each(refusal, gives("5,1\nabc\n", "2 is not a value and its weight, as in 512,40"),
+                gives("0,1\n", "1 has a value out of range"),
+                gives("101,1\n", "1 has a value out of range"),
+                gives("9..5,1\n", "1 has a range that ends before it begins"),
+                gives("5,-1\n", "1 has a weight that is not a whole number up to 10^12"),
+                gives("5,0\n", "0 has no line with a value and a weight above 0"),
+                gives("", "0 has no line with a value and a weight above 0"),
+                gives("\xFF\xFE,1\n", "1 is not a value and its weight, as in 512,40"),
+                gives("100000000000000000000,1\n", "1 has a value out of range"));
     EXPECT_NEAR(share_inside(real_law(LawKind::normal, 512, 100)), 1, 1e-6);
     EXPECT_LT(share_inside(real_law(LawKind::normal, 0, 1e12)), law_share_min);
     EXPECT_EQ(share_inside(real_law(LawKind::normal, 1e12, 0)), 0);
@@ -177,8 +177,7 @@ TEST(PrefixRows, ShareTheirPrefixAsTheirGroupsAllow) {
         for (std::size_t i = 1; i < 4; ++i) {
             EXPECT_EQ(row.ids[i], row.ids[0] + i);
         }
-        EXPECT_TRUE(suffixes.insert(row.ids[4]).second);
-        EXPECT_TRUE(suffixes.insert(row.ids[5]).second);
+        EXPECT_TRUE(suffixes.insert(row.ids[4]).second && suffixes.insert(row.ids[5]).second);
         EXPECT_GE(row.ids[4], 40U);
     }
     const auto groups = groups_of(rows);
@@ -449,9 +448,8 @@ TEST(TreeRows, KeepToTheirNumberAndSumUpAFullContext) {
         at_a_time[row.at_ns] += row.turn == 1 && row.session != "agent-0" ? 1 : 0;
     }
     EXPECT_EQ(std::tuple(at_a_time[500'000'000], at_a_time[1'000'000'000]), std::tuple(4, 4));
-    EXPECT_EQ(at_a_time[1'500'000'000], 2);
-    EXPECT_EQ(rows.back().session, "agent-0");
-    EXPECT_EQ(rows.back().waits.size(), 11U);
+    EXPECT_EQ(std::tuple(at_a_time[1'500'000'000], rows.back().session, rows.back().waits.size()),
+              std::tuple(2, "agent-0", 11U));
     const auto other_rows = made_rows(
         "stress compaction --sessions 1 --turns 30 --system 160 --in 100 --growth 100 --out-tokens "
         "60 --compact-at 1000 --summary 200 --block-size 10");
@@ -479,9 +477,8 @@ TEST(TreeRows, FanOutFromOnePromptAndComeBackLater) {
     ASSERT_EQ(rows.size(), 7U);
     for (std::size_t i = 1; i < 6; ++i) {
         EXPECT_TRUE(begins_with(rows[i].ids, rows[0].ids));
-        EXPECT_EQ(rows[i].input_length, 160U + 16 + 32);
-        EXPECT_EQ(rows[i].at_ns, rows[1].at_ns);
-        EXPECT_EQ(rows[i].waits.size(), 1U);
+        EXPECT_EQ(std::tuple(rows[i].input_length, rows[i].at_ns, rows[i].waits.size()),
+                  std::tuple(160U + 16 + 32, rows[1].at_ns, 1U));
     }
     EXPECT_NE(rows[1].ids[10], rows[2].ids[10]);
     const auto other_rows = made_rows(

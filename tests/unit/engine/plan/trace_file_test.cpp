@@ -33,13 +33,9 @@ TEST(Paths, AreOrderedAndExpanded) {
     EXPECT_TRUE(numeric_less("t_99999999999999999999", "t_100000000000000000000"));
     EXPECT_FALSE(numeric_less("a1", "a1"));
     // The trace's name is what its run folder will be called.
-    EXPECT_EQ(trace_name("/data/conversation_trace.jsonl"), "conversation_trace");
-    EXPECT_EQ(trace_name("x.y.jsonl.zst"), "x.y");
-    EXPECT_EQ(trace_name("plain"), "plain");
-    EXPECT_EQ(trace_name("weka/"), "weka");
-    EXPECT_EQ(trace_name("-"), "stdin");
-    EXPECT_EQ(trace_name(".jsonl"), ".jsonl");
-    EXPECT_EQ(trace_name("/"), "trace");
+    expect_each(trace_name, gives("/data/conversation_trace.jsonl", "conversation_trace"),
+                gives("x.y.jsonl.zst", "x.y"), gives("plain", "plain"), gives("weka/", "weka"),
+                gives("-", "stdin"), gives(".jsonl", ".jsonl"), gives("/", "trace"));
     // Of a folder: files with the endings of traces, compressed or not, no hidden ones, no folders.
     const ScratchFolder folder;
     std::filesystem::create_directories(folder / "sub.jsonl");

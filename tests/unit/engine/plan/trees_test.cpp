@@ -279,8 +279,7 @@ void expect_by_the_rule(const Tree& tree, const StartPoint& point, std::size_t p
             }
         }
         ASSERT_NE(told, point.rows.end());
-        EXPECT_EQ(told->position, position);
-        EXPECT_EQ(told->primes, position < past);
+        EXPECT_EQ(std::tuple(told->position, told->primes), std::tuple(position, position < past));
         EXPECT_EQ(told->starts, position >= past && (all == 0 || gone > 0));
         EXPECT_EQ(told->parents, position < past ? 0 : waited);
         const std::int64_t behind_ns =
@@ -361,8 +360,7 @@ TEST(TreeOrder, EachTreeComesOnceAndNoneThatIsPlayed) {
     std::vector<DrawnTree> drawn;
     for (std::uint32_t i = 0; i < 4; ++i) {
         drawn.push_back(other_order.draw().value());
-        EXPECT_EQ(drawn.back().tree, i % 2);
-        EXPECT_EQ(drawn.back().pass, i / 2);
+        EXPECT_EQ(std::tuple(drawn.back().tree, drawn.back().pass), std::tuple(i % 2, i / 2));
     }
     EXPECT_NE(drawn[0].copy, drawn[2].copy);
     EXPECT_NE(drawn[1].copy, drawn[3].copy);
@@ -370,8 +368,7 @@ TEST(TreeOrder, EachTreeComesOnceAndNoneThatIsPlayed) {
     other_order.ended(drawn[3]);
     const DrawnTree next = other_order.draw().value();
     EXPECT_EQ(next.tree, 1u) << "both copies of tree 0 are played";
-    EXPECT_EQ(next.copy, drawn[3].copy);
-    EXPECT_EQ(next.pass, 2u);
+    EXPECT_EQ(std::tuple(next.copy, next.pass), std::tuple(drawn[3].copy, 2u));
     // A million users of two trees have half a million copies of each: no draw goes through them
     // all.
     constexpr std::uint32_t users = 1'000'000;
@@ -396,9 +393,8 @@ TEST(FailurePause, DoublesFromATenthToHalfAMinute) {
     for (std::uint32_t failures = 1; failures < 9; ++failures) {
         EXPECT_EQ(failure_pause_ns(failures + 1), 2 * failure_pause_ns(failures));
     }
-    EXPECT_EQ(failure_pause_ns(9), 25'600 * one_ms);
-    EXPECT_EQ(failure_pause_ns(10), 30 * second_ns);
-    EXPECT_EQ(failure_pause_ns(11), 30 * second_ns);
+    EXPECT_EQ(std::tuple(failure_pause_ns(9), failure_pause_ns(10), failure_pause_ns(11)),
+              std::tuple(25'600 * one_ms, 30 * second_ns, 30 * second_ns));
     EXPECT_EQ(failure_pause_ns(UINT32_MAX), 30 * second_ns);
 }
 
@@ -432,9 +428,8 @@ TEST(IdleCaps, OfATreeMoveItAsAWhole) {
     corpus.row(3, 23 * second_ns, {0}, 23 * second_ns);
     corpus.row(4, 40 * second_ns, {0}, 40 * second_ns);
     const UserPlay play = play_users(corpus, capped(1, 5));
-    EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
-    EXPECT_EQ(play.due_ns(2), one_ms + 8 * second_ns);
-    EXPECT_EQ(play.due_ns(3), one_ms + 8 * second_ns);
+    EXPECT_EQ(std::tuple(play.due_ns(1), play.due_ns(2), play.due_ns(3)),
+              std::tuple(one_ms + 5 * second_ns, one_ms + 8 * second_ns, one_ms + 8 * second_ns));
     EXPECT_EQ(play.due_ns(4), 2 * one_ms + 13 * second_ns);
     EXPECT_EQ(play.idle.tree_jumps, 2u);
 }
@@ -484,9 +479,8 @@ TEST(IdleCaps, KnowPausesRetriesAndTheTime) {
     const UserPlay play = play_users(corpus, rules, failing(0, 3));
     const std::vector<Sent> first = play.of(0);
     ASSERT_EQ(first.size(), 4u);
-    EXPECT_EQ(first[1].due.due_ns, 101 * one_ms);
-    EXPECT_EQ(first[2].due.due_ns, 302 * one_ms);
-    EXPECT_EQ(first[3].due.due_ns, 703 * one_ms);
+    EXPECT_EQ(std::tuple(first[1].due.due_ns, first[2].due.due_ns, first[3].due.due_ns),
+              std::tuple(101 * one_ms, 302 * one_ms, 703 * one_ms));
     EXPECT_EQ(play.due_ns(1), 714 * one_ms);
     // What is sent again within the cap ends the idle time: the rest need not move for it.
     for (const bool of_tree : {true, false}) {

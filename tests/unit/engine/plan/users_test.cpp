@@ -327,8 +327,7 @@ TEST(Growing, EndsWithTheRunAndPlaysWhatIsLeft) {
         users.insert(due.user);
     }
     EXPECT_TRUE(schedule.over());
-    EXPECT_EQ(rows.size(), 20u);
-    EXPECT_EQ(users.size(), 5u);
+    EXPECT_EQ(std::tuple(rows.size(), users.size()), std::tuple(20u, 5u));
 }
 
 // `--concurrency`: so many rows are open, the next one of the file is due at the instant at which

@@ -238,8 +238,8 @@ TEST(Armer, BuildsWholeRequestsUpToItsHorizonInSlices) {
     const std::string_view head = bytes.substr(0, head_end + 2);
     const std::string_view body = bytes.substr(head_end + 4);
     EXPECT_TRUE(head.starts_with("POST /v1/completions HTTP/1.1\r\n"));
-    EXPECT_TRUE(says(head, "X-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n"));
-    EXPECT_TRUE(says(head, "Content-Length: " + std::to_string(body.size()) + "\r\n"));
+    EXPECT_TRUE(says(head, {"X-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n",
+                            "Content-Length: " + std::to_string(body.size()) + "\r\n"}));
     EXPECT_TRUE(body.starts_with(R"({"prompt":")"));
     EXPECT_TRUE(body.ends_with(R"(","max_tokens":2,"stream":true})"));
     // 30 tokens in slices of 10: the row is ready with the last, and armed when that was done.

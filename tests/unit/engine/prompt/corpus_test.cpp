@@ -33,9 +33,8 @@ TEST(WordTable, BuiltInWordsAndTokenIds) {
     // Of the list in token-exact.md section 14, the words up to "zip" (475 of them) stand alone;
     // those that may open a prompt are among them.
     EXPECT_EQ(std::tuple(table.word(0), table.word(474)), std::tuple("abs", "zip"));
-    EXPECT_EQ(std::tuple(table.word(475), table.word(511)), std::tuple("aid", "yet"));
-    EXPECT_EQ(table.first_bits(), 8U);
-    EXPECT_EQ(table.openers(), 475U);
+    EXPECT_EQ(std::tuple(table.word(475), table.word(511), table.first_bits(), table.openers()),
+              std::tuple("aid", "yet", 8U, 475U));
     // Token ids are 4,096 consecutive numbers, at both ends of what --ids-from takes.
     for (const std::uint32_t from : {0U, 1000U, 8000U, WordTable::ids_from_max}) {
         const WordTable other_table = WordTable::token_ids(from);
@@ -56,17 +55,15 @@ TEST(WordTable, DropsWordsAndKeepsSlotsReady) {
     EXPECT_EQ(table.without({})->digest(), table.digest());
     const std::uint32_t two[] = {0, 300};
     const WordTable less = table.without(two).value();
-    EXPECT_EQ(std::tuple(less.size(), less.word(0)), std::tuple(256u, "acc"));
-    EXPECT_EQ(less.word(255), table.word(256));
-    EXPECT_EQ(less.openers(), 256u);
+    EXPECT_EQ(std::tuple(less.size(), less.word(0), less.word(255), less.openers()),
+              std::tuple(256u, "acc", table.word(256), 256u));
     EXPECT_EQ(less.first_bits(), 8u);
     EXPECT_NE(less.digest(), table.digest());
     std::vector<std::uint32_t> dropped(256);
     std::iota(dropped.begin(), dropped.end(), 0u);
     const WordTable half = table.without(dropped).value();
-    EXPECT_EQ(std::tuple(half.size(), half.word(255)), std::tuple(256u, "yet"));
-    EXPECT_EQ(half.openers(), 475u - 256u);
-    EXPECT_EQ(half.first_bits(), 7u);
+    EXPECT_EQ(std::tuple(half.size(), half.word(255), half.openers(), half.first_bits()),
+              std::tuple(256u, "yet", 475u - 256u, 7u));
     dropped.push_back(256);
     EXPECT_FALSE(table.without(dropped).has_value()) << "255 words are left";
     std::vector<std::uint32_t> strict(474);
@@ -212,9 +209,8 @@ TEST(WordSelection, RealTokenizersGiveTheWordsThatWereMeasured) {
         GTEST_SKIP() << "no real tokenizers in " << SHARED_DATA;
     }
     const SelectedWords qwen = select("qwen2");
-    EXPECT_EQ(qwen.figures.kind, "byte-level BPE");
-    EXPECT_EQ(qwen.figures.candidates, 24'833U);
-    EXPECT_EQ(qwen.figures.strict, 7'349U);
+    EXPECT_EQ(std::tuple(qwen.figures.kind, qwen.figures.candidates, qwen.figures.strict),
+              std::tuple("byte-level BPE", 24'833U, 7'349U));
     EXPECT_EQ(qwen.table.size(), 4096U);
     const SelectedWords phi = select("phi3");
     EXPECT_EQ(phi.figures.kind, "BPE over characters with byte fallback");

@@ -74,8 +74,7 @@ TEST(Pattern, RefusesWhatItCannotMean) {
     EXPECT_FALSE(Pattern::compile("[a[b[c]]]", why));
     EXPECT_TRUE(says(why, "nested three deep"));
     EXPECT_FALSE(Pattern::compile("[a[b&&c]]", why));
-    EXPECT_FALSE(Pattern::compile("[ab", why));
-    EXPECT_FALSE(Pattern::compile("[a[b[c", why));
+    EXPECT_FALSE(Pattern::compile("[ab", why) || Pattern::compile("[a[b[c", why));
     EXPECT_FALSE(Pattern::compile("[[:a]", why));
     EXPECT_TRUE(says(why, "'[:' without ':]'"));
     EXPECT_FALSE(Pattern::compile("(a", why));

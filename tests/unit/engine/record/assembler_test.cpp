@@ -130,9 +130,8 @@ TEST(Assembler, TokenIdsCountEachChunk) {
                          : R"({"id":"cmpl-1","choices":[{"index":0,"text":"lo"}]})");
         row.done(40);
         const Record& record = row.end(50);
-        EXPECT_EQ(record.chunk_tokens_known, all);
-        EXPECT_EQ(record.output_tokens, all ? 3 : 2);
-        EXPECT_EQ(record.tokens_source, all ? TokensSource::ids : TokensSource::chunks);
+        EXPECT_EQ(std::tuple(record.chunk_tokens_known, record.output_tokens, record.tokens_source),
+                  std::tuple(all, all ? 3 : 2, all ? TokensSource::ids : TokensSource::chunks));
     }
     // More tokens than chunks and nothing that says where: no count for a chunk.
     OneRow row;
@@ -399,10 +398,9 @@ std::optional<std::string> one(std::string_view fields, const Names& secrets = {
 // Names match in any case and are spelled as the user did; of several fields the first holds; one
 // that is not there is null, an empty one is not.
 TEST(RecordedHeaders, AreFoundByName) {
-    EXPECT_EQ(one("target-pod: llama-7\r\n"), "llama-7");
-    EXPECT_EQ(one("A: b\r\nTARGET-POD:\t llama-7 \r\ntarget-pod: other\r\n"), "llama-7");
-    EXPECT_EQ(one("target-pod:\r\n"), "");
-    EXPECT_EQ(one("target-pod-ip: 10.0.0.1\r\n"), std::nullopt);
+    expect_each([&](auto in) { return one(in); }, gives("target-pod: llama-7\r\n", "llama-7"),
+                gives("A: b\r\nTARGET-POD:\t llama-7 \r\ntarget-pod: other\r\n", "llama-7"),
+                gives("target-pod:\r\n", ""), gives("target-pod-ip: 10.0.0.1\r\n", std::nullopt));
     EXPECT_TRUE(recorded({}, "target-pod: llama-7\r\n").empty());
     const std::vector<RecordedHeader> two = recorded({"b", "a"}, "A: 1\r\nB: 2\r\n");
     ASSERT_EQ(two.size(), 2u);
@@ -573,8 +571,7 @@ TEST(UsersEvents, ComeThroughAFullRing) {
             ++ends;
         }
     }
-    EXPECT_EQ(armed, rows);
-    EXPECT_EQ(ends, rows);
+    EXPECT_EQ(std::tuple(armed, ends), std::tuple(rows, rows));
 }
 
 // Users play the two rows of the trace, in so many copies.
@@ -603,9 +600,8 @@ Record record_of(const Due& due, const Event& end) {
 TEST(UsersEvents, AreInTheRecordForEachAttempt) {
     for_each_due([](const Due& due) {
         const Record record = record_of(due, end_of(due.request, Outcome::timeout_first_byte, 0));
-        EXPECT_EQ(record.row, 1u);
-        EXPECT_EQ(record.phase, due.phase);
-        EXPECT_EQ(record.attempt, due.attempt);
+        EXPECT_EQ(std::tuple(record.row, record.phase, record.attempt),
+                  std::tuple(1u, due.phase, due.attempt));
         EXPECT_EQ(values_of(record, "pass, user, parent_end_ns"), "3, 9, 600");
         EXPECT_EQ(record.output_length, due.one_token ? 1u : 4u);
         EXPECT_FALSE(record.censored);

@@ -665,9 +665,8 @@ TEST(FillRecord, CountsBeyondTheAskedAreOverTheLimit) {
             row.done(5);
         });
     };
-    EXPECT_EQ(counted("80").outcome, Outcome::long_output);
-    EXPECT_EQ(counted("80").output_tokens, 80);
-    EXPECT_EQ(counted("81").outcome, Outcome::limit_exceeded);
+    EXPECT_EQ(std::tuple(counted("80").outcome, counted("80").output_tokens, counted("81").outcome),
+              std::tuple(Outcome::long_output, 80, Outcome::limit_exceeded));
     EXPECT_EQ(counted("81").error, "81 tokens were counted, over the limit of 80");
     EXPECT_EQ(counted("134217728").output_tokens, std::int64_t{1} << 27);
     for (const char* const whole : {"20", "20.0", "20.000"}) {

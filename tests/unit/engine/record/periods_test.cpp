@@ -61,24 +61,20 @@ TEST(Periods, SeeRequestsThatAreOpen) {
     row.text(1150 * ms, "c").usage(1200 * ms, 4).done(1200 * ms).end(1250 * ms);
     told.periods.finish();
     const std::string& lines = told.periods.lines();
-    EXPECT_EQ(all(lines, "period"), Numbers({0, 1}));
-    EXPECT_EQ(all(lines, "begin_ns"), Numbers({0, second}));
-    EXPECT_EQ(all(lines, "end_ns"), Numbers({second, 1250 * ms + 1}));
-    EXPECT_EQ(all(lines, "released"), Numbers({1, 0}));
-    EXPECT_EQ(all(lines, "ended"), Numbers({0, 1}));
-    EXPECT_EQ(all(lines, "in_flight"), Numbers({1, 0}));
-    EXPECT_EQ(all(lines, "first_tokens"), Numbers({1, 0}));
-    EXPECT_EQ(all(lines, "input_tokens"), Numbers({100, -75}));
-    EXPECT_EQ(all(lines, "input_tokens_corrected"), Numbers({0, -75}));
-    EXPECT_EQ(all(lines, "output_tokens"), Numbers({1, 3}));
-    EXPECT_EQ(all(lines, "output_tokens_corrected"), Numbers({0, 1}));
-    EXPECT_EQ(all(lines, "cached_tokens"), Numbers({-1000, 16}));
-    EXPECT_EQ(all(lines, "ttft_p50_ns"), Numbers({800 * ms, -1000}));
-    EXPECT_EQ(all(lines, "ttft_due_p99_ns"), Numbers({900 * ms, -1000}));
-    EXPECT_EQ(all(lines, "tpot_p50_ns"), Numbers({-1000, 83'333'333}));
-    EXPECT_EQ(all(lines, "live_trees"), Numbers({-1000, -1000}));
-    EXPECT_EQ(all(lines, "users_added"), Numbers({-1000, -1000}));
-    EXPECT_EQ(all(lines, "good"), Numbers({-1000, -1000}));
+    expect_each(
+        [&](auto in) { return all(lines, in); }, gives("period", Numbers({0, 1})),
+        gives("begin_ns", Numbers({0, second})), gives("end_ns", Numbers({second, 1250 * ms + 1})),
+        gives("released", Numbers({1, 0})), gives("ended", Numbers({0, 1})),
+        gives("in_flight", Numbers({1, 0})), gives("first_tokens", Numbers({1, 0})),
+        gives("input_tokens", Numbers({100, -75})),
+        gives("input_tokens_corrected", Numbers({0, -75})), gives("output_tokens", Numbers({1, 3})),
+        gives("output_tokens_corrected", Numbers({0, 1})),
+        gives("cached_tokens", Numbers({-1000, 16})),
+        gives("ttft_p50_ns", Numbers({800 * ms, -1000})),
+        gives("ttft_due_p99_ns", Numbers({900 * ms, -1000})),
+        gives("tpot_p50_ns", Numbers({-1000, 83'333'333})),
+        gives("live_trees", Numbers({-1000, -1000})), gives("users_added", Numbers({-1000, -1000})),
+        gives("good", Numbers({-1000, -1000})));
 }
 
 // Fewer tokens by the usage than chunks came: the period in which the answer ended pays back.
@@ -137,10 +133,9 @@ TEST(Periods, WriteIdlePeriodsAndEndWithTheRun) {
     Told other_told(with_periods(input));
     Script(other_told.assembler).end(-5 * ms, Outcome::not_sent);
     other_told.periods.finish();
-    EXPECT_EQ(all(other_told.periods.lines(), "end_ns"), Numbers({1}));
-    EXPECT_EQ(all(other_told.periods.lines(), "unsent"), Numbers({1}));
-    EXPECT_EQ(all(other_told.periods.lines(), "failed"), Numbers({1}));
-    EXPECT_EQ(all(other_told.periods.lines(), "in_flight"), Numbers({0}));
+    expect_each([&](auto in) { return all(other_told.periods.lines(), in); },
+                gives("end_ns", Numbers({1})), gives("unsent", Numbers({1})),
+                gives("failed", Numbers({1})), gives("in_flight", Numbers({0})));
 }
 
 // The share of those that ended which were good; what failed was not.
@@ -388,8 +383,7 @@ TEST(EarlyStop, CountsEndsInTheirPeriodAndNeedsItsSample) {
     EXPECT_EQ(std::tuple(slow.stop.found()->at_s, slow.stop.found()->value), std::tuple(2, 2000));
     EXPECT_EQ(value_text(*slow.stop.found()), "2000.000 ms");
     Watch other_watch("ttft:p99 > 1s for 3s");
-    EXPECT_FALSE(other_watch.after(50, 2e9));
-    EXPECT_FALSE(other_watch.after(50, 2e9));
+    EXPECT_FALSE(other_watch.after(50, 2e9) || other_watch.after(50, 2e9));
     EXPECT_FALSE(other_watch.after(50, 0.5e9));  // from the beginning
     EXPECT_FALSE(other_watch.after(50, 2e9));
     EXPECT_FALSE(other_watch.after(0, 0));  // says nothing, and its time counts

@@ -30,8 +30,7 @@ TEST(ProbePrompts, BeginWithTheOpenerAndLeaveOutDroppedWords) {
     const std::vector<std::uint32_t> dropped{0, 2, words.size() - 1};
     const std::vector<std::uint32_t> kept = other_prompts.words_without(dropped);
     ASSERT_EQ(kept.size(), words.size() - 3);
-    EXPECT_EQ(std::tuple(kept[0], kept[1]), std::tuple(1U, 3U));
-    EXPECT_EQ(kept.back(), words.size() - 2);
+    EXPECT_EQ(std::tuple(kept[0], kept[1], kept.back()), std::tuple(1U, 3U, words.size() - 2));
 }
 
 // What one answer to a probe says is read whole, and no impossible number is believed.
@@ -57,10 +56,8 @@ TEST(Probe, BelievesNoImpossibleCountAndStopsLongStreams) {
         const Reply reply = reply_of(R"({"generated_text":"a"})", field);
         return read_probe(dialect_of(Api::tgi), false, reply).prompt_tokens;
     };
-    EXPECT_EQ(by_head("x-prompt-tokens: 12\r\n"), 12);
-    EXPECT_EQ(by_head("x-prompt-tokens: -5\r\n"), -1);
-    EXPECT_EQ(by_head("x-prompt-tokens: 4294967300\r\n"), -1);
-    EXPECT_EQ(by_head(""), -1);
+    expect_each(by_head, gives("x-prompt-tokens: 12\r\n", 12), gives("x-prompt-tokens: -5\r\n", -1),
+                gives("x-prompt-tokens: 4294967300\r\n", -1), gives("", -1));
     // A stream is enough once it is clearly longer than asked, however it is split; comments and
     // empty events are no tokens, and without a number any length is right.
     const std::string token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
@@ -133,20 +130,16 @@ TEST(Probe, TakesTheLastCountAndSeesUnreadableRows) {
 
 // Lines of the pages of vLLM, of Dynamo's frontend, of SGLang and of llm-d-inference-sim.
 TEST(Probe, ReadsTheCacheBlockAndTheLongestPrompt) {
-    EXPECT_EQ(
-        read_cache_block("# TYPE vllm:cache_config_info gauge\n"
-                         "vllm:cache_config_info{_block_size_resolved=\"True\",block_size=\"128\","
-                         "hash_block_size=\"None\"} 1.0\n"),
-        128);
-    EXPECT_EQ(
-        read_cache_block("vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"4096\"} 1"),
-        16);
-    EXPECT_EQ(
-        read_cache_block("a 1\ndynamo_frontend_model_kv_cache_block_size{model=\"tiny\"} 16\n"),
-        16);
-    EXPECT_EQ(read_cache_block("# HELP sglang:page_size KV cache page size in tokens.\n"
-                               "sglang:page_size{engine_type=\"unified\",pp_rank=\"0\"} 64.0\n"),
-              64);
+    expect_each(read_cache_block,
+                gives("# TYPE vllm:cache_config_info gauge\n"
+                      "vllm:cache_config_info{_block_size_resolved=\"True\",block_size=\"128\","
+                      "hash_block_size=\"None\"} 1.0\n",
+                      128),
+                gives("vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"4096\"} 1", 16),
+                gives("a 1\ndynamo_frontend_model_kv_cache_block_size{model=\"tiny\"} 16\n", 16),
+                gives("# HELP sglang:page_size KV cache page size in tokens.\n"
+                      "sglang:page_size{engine_type=\"unified\",pp_rank=\"0\"} 64.0\n",
+                      64));
     for (const char* page : {"", "x", "vllm:cache_config_info{block_size=\"None\"} 1",
                              "sglang:page_size 0", "# vllm:cache_config_info{block_size=\"16\"}"}) {
         EXPECT_EQ(read_cache_block(page), -1) << page;
@@ -254,16 +247,15 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     const auto begins = [&](int status, std::string_view message) {
         return remedy_for({status, message, "", ""}, models).substr(0, 24);
     };
-    EXPECT_EQ(begins(400, "Input length (9) exceeds model's maximum context length (8)."),
-              "serve a longer context");
-    EXPECT_EQ(begins(400, "the request exceeds the available context size, try increasing it"),
-              "serve a longer context");
-    EXPECT_EQ(begins(400,
-                     "default chat template is no longer allowed, so you must provide a "
-                     "Chat Template"),
-              "the model has no chat te");
-    EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
-              "the server expects TLS; ");
+    expect_each([&](auto in) { return begins(400, in); },
+                gives("Input length (9) exceeds model's maximum context length (8).",
+                      "serve a longer context"),
+                gives("the request exceeds the available context size, try increasing it",
+                      "serve a longer context"),
+                gives("default chat template is no longer allowed, so you must provide a "
+                      "Chat Template",
+                      "the model has no chat te"),
+                gives("The plain HTTP request was sent to HTTPS port", "the server expects TLS; "));
     EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
     EXPECT_EQ(begins(413, "<html>"), "a proxy refuses bodies o");
     EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");

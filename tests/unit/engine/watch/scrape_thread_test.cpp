@@ -332,14 +332,12 @@ TEST(EventThread, WritesALineForEach) {
          event(2, 3'600'000'000'000, run, "echo never"), event(3, 0, run, "true")},
         milliseconds(300));
     ASSERT_EQ(played.thread.ended().size(), 4u);
-    EXPECT_EQ(played.of(0).status, EventStatus::failed);
-    EXPECT_EQ(played.of(0).code, 3);
-    EXPECT_EQ(played.of(0).output, "a\n");
+    EXPECT_EQ(std::tuple(played.of(0).status, played.of(0).code, played.of(0).output),
+              std::tuple(EventStatus::failed, 3, "a\n"));
     EXPECT_GE(*played.of(0).begin_ns, 20'000'000);
     EXPECT_GE(*played.of(0).end_ns, *played.of(0).begin_ns);
-    EXPECT_EQ(played.of(1).status, EventStatus::ok);
-    EXPECT_EQ(played.of(1).begin_ns, played.of(1).end_ns);
-    EXPECT_EQ(played.of(2).status, EventStatus::not_run);
+    EXPECT_EQ(std::tuple(played.of(1).status, played.of(1).begin_ns, played.of(2).status),
+              std::tuple(EventStatus::ok, played.of(1).end_ns, EventStatus::not_run));
     EXPECT_FALSE(played.of(2).begin_ns);
     EXPECT_EQ(played.of(3).status, EventStatus::ok);
 

@@ -245,9 +245,8 @@ TEST(MergedRun, AllRowsBeforeTheirParts) {
         }
     }
     const Judgement judged = judge_merged(run, {Verdict::certified, {"of all rows"}});
-    EXPECT_EQ(judged.reasons.size(), 7U);
-    EXPECT_EQ(judged.reasons.front(), "of all rows");
-    EXPECT_EQ(judged.reasons.back(), "shard 4 of 6 is client-limited");
+    EXPECT_EQ(std::tuple(judged.reasons.size(), judged.reasons.front(), judged.reasons.back()),
+              std::tuple(7U, "of all rows", "shard 4 of 6 is client-limited"));
     MergedRun noisy = run_of(2);
     noisy.shards[1].verdict = "host-noisy";
     noisy.shards[1].reasons = {"3 % of the rows"};
@@ -382,8 +381,7 @@ TEST(CacheExcess, IsOfAStretchAndLeavesRoomForFewTokens) {
         cold.push_back(row(i, 100 * i, again ? 1536 : 0, 0));
         warm.push_back(row(i, 100 * i, again ? 1536 : 0, i < 20 ? 1536 : 0));
     }
-    EXPECT_EQ(excess(cold), 0u);
-    EXPECT_EQ(excess(warm), 20 * (1536 - 16u));
+    EXPECT_EQ(std::tuple(excess(cold), excess(warm)), std::tuple(0u, 20 * (1536 - 16u)));
     EXPECT_EQ(excess({}), 0u);
     // What was lost before a stretch does not excuse what was too much in it.
     EXPECT_EQ(excess({row(0, 0, 4096, 0), row(1, 100, 0, 512), row(2, 200, 4096, 0)}), 512 - 16u);

@@ -75,10 +75,10 @@ TEST(Thresholds, AreToldWithWhatTheClientMayHaveMoved) {
     const auto text_of = [&figures](const char* other_text) {
         return value_text(judge_thresholds({parse_threshold(other_text).value()}, figures).at(0));
     };
-    EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client at most 100.000 ms)");
-    EXPECT_EQ(text_of("ttft:p99 > 1900ms"),
-              "2000.000 ms (client at most 100.000 ms; the limit lies within)");
-    EXPECT_EQ(text_of("ttft:p99 > 1899ms"), "2000.000 ms (client at most 100.000 ms)");
+    expect_each(text_of, gives("ttft:p99 > 2s", "2000.000 ms (client at most 100.000 ms)"),
+                gives("ttft:p99 > 1900ms",
+                      "2000.000 ms (client at most 100.000 ms; the limit lies within)"),
+                gives("ttft:p99 > 1899ms", "2000.000 ms (client at most 100.000 ms)"));
     EXPECT_EQ(text_of("errors > 5 %"), "4.04 %") << "it has no bar";
     figures.ttft_bounds.upper.at[p99_index] = 1e19;
     EXPECT_EQ(text_of("ttft:p99 > 2s"), "2000.000 ms (client: not known)");

@@ -5,6 +5,7 @@
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -293,9 +294,8 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     figures.add(read_late);
     read_late.tainted.emplace_back(taint_late);
     figures.add(read_late);
-    EXPECT_EQ(figures.read_late_only, 1u);
-    EXPECT_EQ(figures.share(0, 0, 0), 4.0 / 7);
-    EXPECT_EQ(figures.share(0, 0, 1), 3.0 / 7);
+    EXPECT_EQ(std::tuple(figures.read_late_only, figures.share(0, 0, 0), figures.share(0, 0, 1)),
+              std::tuple(1u, 4.0 / 7, 3.0 / 7));
 }
 
 // The client's sums: unknown until a sample knows, and costs per request and per chunk.
@@ -349,8 +349,7 @@ TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     EXPECT_DOUBLE_EQ(other_totals.writer_busy_max, 1.0);
     JsonDocument document;
     const JsonValue client = document.parse(json_of(&other_totals)).value().find("client");
-    EXPECT_EQ(client.find("writer_chunks_per_cpu_s").as_i64(), 990'000);
-    EXPECT_EQ(client.find("writer_busy_share_max").as_double(), 1.0);
+    EXPECT_EQ(values_of(client, "writer_chunks_per_cpu_s, writer_busy_share_max"), "990000, 1");
 }
 
 TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
@@ -360,13 +359,11 @@ TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     totals.add(sample);
     JsonDocument document;
     const JsonValue client = document.parse(json_of(&totals)).value().find("client");
-    EXPECT_EQ(client.find("bytes_sent").as_i64(), 1000);
-    EXPECT_TRUE(client.find("user_ns").is(JsonType::null));
-    EXPECT_TRUE(client.find("writer_chunks_per_cpu_s").is(JsonType::null));
-    EXPECT_EQ(client.find("per_request").find("bytes_sent").as_double(), 250.0);
-    EXPECT_EQ(client.find("per_request").find("system_calls").as_double(), 2.5);
-    EXPECT_TRUE(client.find("per_request").find("user_ns").is(JsonType::null));
-    EXPECT_TRUE(client.find("per_chunk").find("system_calls").is(JsonType::null));
+    EXPECT_EQ(values_of(client, "bytes_sent, user_ns, writer_chunks_per_cpu_s"),
+              "1000, null, null");
+    EXPECT_EQ(values_of(client.find("per_request"), "bytes_sent, system_calls, user_ns"),
+              "250, 2.5, null");
+    EXPECT_EQ(values_of(client, "per_chunk/system_calls"), "null");
     EXPECT_EQ(json_of(nullptr), R"({"client":null})");
 }
 
@@ -530,8 +527,7 @@ TEST(PromptCounts, ExactRowsNeedNoWordsOthersHaveACause) {
     };
     const PromptFigures other_figures = counted_as(splits);
     EXPECT_EQ(other_figures.cause, PromptCause::words);
-    EXPECT_TRUE(says(other_figures.explanation, "+100 tokens per 1,000"));
-    EXPECT_TRUE(says(other_figures.explanation, "--tokenizer"));
+    EXPECT_TRUE(says(other_figures.explanation, {"+100 tokens per 1,000", "--tokenizer"}));
     const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
     EXPECT_EQ(
         made_up.explanation,
@@ -551,9 +547,8 @@ TEST(PromptCounts, ShortRowsAreToldApartFromAMix) {
     counts.add(9, 9);
     counts.add(600, 600);
     PromptFigures figures = counts.figures();
-    EXPECT_EQ(std::tuple(figures.off, figures.short_off), std::tuple(2u, 2u));
-    EXPECT_EQ(figures.largest_off, 6);
-    EXPECT_EQ(figures.cause, PromptCause::short_rows);
+    EXPECT_EQ(std::tuple(figures.off, figures.short_off, figures.largest_off, figures.cause),
+              std::tuple(2u, 2u, 6, PromptCause::short_rows));
     EXPECT_TRUE(says(figures.explanation, "2 rows"));
     counts.add(700, 703);
     counts.add(800, 803);

@@ -528,8 +528,7 @@ struct Counted {
 
 // 5 requests and 2 % are what counters may be early or late.
 TEST(Warnings, OthersUsedTheServerOrTokensDiffer) {
-    EXPECT_EQ(Counted(1000).warning(), "");
-    EXPECT_EQ(Counted(1025).warning(), "");
+    EXPECT_EQ(std::tuple(Counted(1000).warning(), Counted(1025).warning()), std::tuple("", ""));
     EXPECT_TRUE(
         Counted(1026).says("grew by 1026 requests and this run sent 1000 requests: others"));
     Counted more(1200);
@@ -681,9 +680,8 @@ TEST(Abandoned, IsCountedApart) {
     EXPECT_EQ(std::tuple(f.rows, f.failed), std::tuple(4u, 0u));
     EXPECT_EQ(std::tuple(f.abandoned.requests, f.abandoned.no_first_token), std::tuple(3u, 2u));
     EXPECT_EQ(f.abandoned.undecided, 2u);  // the last one had waited for longer than it may take
-    EXPECT_EQ(f.goodput().decided, 2u);
-    EXPECT_EQ(f.abandoned.input_tokens, 100u);
-    EXPECT_EQ(f.abandoned.output_tokens, 2u);
+    EXPECT_EQ(std::tuple(f.goodput().decided, f.abandoned.input_tokens, f.abandoned.output_tokens),
+              std::tuple(2u, 100u, 2u));
     EXPECT_EQ(std::tuple(f.output_tokens, f.ended_sent()), std::tuple(2u, 1u));
     EXPECT_EQ(std::tuple(f.ttft.count, f.ttft.max), std::tuple(2u, 14e6));
     EXPECT_EQ(std::tuple(f.e2e.count, f.tpot.count), std::tuple(1u, 1u));

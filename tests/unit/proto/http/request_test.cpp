@@ -29,9 +29,8 @@ class UrlForms : public testing::TestWithParam<Case> {};
 TEST_P(UrlForms, AreRead) {
     const Result<Url> url = parse_url(GetParam().text);
     ASSERT_TRUE(url) << GetParam().text;
-    EXPECT_EQ(url.value().host, GetParam().host);
-    EXPECT_EQ(url.value().port, GetParam().port);
-    EXPECT_EQ(url.value().path, GetParam().path);
+    EXPECT_EQ(std::tuple(url.value().host, url.value().port, url.value().path),
+              std::tuple(GetParam().host, GetParam().port, GetParam().path));
     EXPECT_FALSE(url.value().unix_socket);
 }
 
@@ -83,20 +82,17 @@ TEST(Url, TakesUnixSocketsAndHttps) {
 // What both sides share is written once, by whole segments; slashes are never doubled.
 TEST(Url, JoinsPathsAndReadsPlaces) {
     constexpr const char* chat = "/v1/chat/completions";
-    EXPECT_EQ(join_path("", chat), chat);
-    EXPECT_EQ(join_path("/", chat), chat);
-    EXPECT_EQ(join_path("/v1", chat), chat);
-    EXPECT_EQ(join_path("/v1/", chat), chat);
-    EXPECT_EQ(join_path(chat, chat), chat);
-    EXPECT_EQ(join_path("/proxy", chat), "/proxy/v1/chat/completions");
+    EXPECT_EQ(std::tuple(join_path("", chat), join_path("/", chat), join_path("/v1", chat)),
+              std::tuple(chat, chat, chat));
+    EXPECT_EQ(std::tuple(join_path("/v1/", chat), join_path(chat, chat), join_path("/proxy", chat)),
+              std::tuple(chat, chat, "/proxy/v1/chat/completions"));
     EXPECT_EQ(join_path("/proxy/v1/chat", chat), "/proxy/v1/chat/completions");
     EXPECT_EQ(join_path("/proxyv1", chat), "/proxyv1/v1/chat/completions");
     EXPECT_EQ(join_path("/v", chat), "/v/v1/chat/completions");
     EXPECT_EQ(join_path("/v1/v1", chat), "/v1/v1/chat/completions");
     // Other endpoints of the same server stand where the API stands.
     constexpr const char* api = "/v1/api/completions";
-    EXPECT_EQ(root_path("", api), "");
-    EXPECT_EQ(root_path("/v1", api), "");
+    EXPECT_EQ(std::tuple(root_path("", api), root_path("/v1", api)), std::tuple("", ""));
     EXPECT_EQ(root_path("/proxy/v1/api/completions", api), "/proxy");
     EXPECT_EQ(root_path("/proxy", api), "/proxy");
     // A place has a port, and nothing that a URL would say beside it.
@@ -104,19 +100,15 @@ TEST(Url, JoinsPathsAndReadsPlaces) {
         const Result<Url> url = parse_place(text);
         return url ? place_text(url.value()) : "refused";
     };
-    EXPECT_EQ(place("proxy:8443"), "proxy:8443");
-    EXPECT_EQ(place("[::1]:80"), "[::1]:80");
-    EXPECT_EQ(place("unix:/run/s"), "unix:/run/s");
-    EXPECT_EQ(place("unix:@proxy"), "unix:@proxy");
+    expect_each(place, gives("proxy:8443", "proxy:8443"), gives("[::1]:80", "[::1]:80"),
+                gives("unix:/run/s", "unix:/run/s"), gives("unix:@proxy", "unix:@proxy"));
     for (const char* text : {"", "proxy", "[::1]", "::1", "::1:80", "http://proxy:80", "proxy:80/",
                              "proxy:80/v1", ":80", "proxy:", "proxy:0", "proxy:65536",
                              "unix:", "u:p@proxy:80", "proxy:80?a", "pro xy:80"}) {
         EXPECT_EQ(place(text), "refused") << text;
     }
-    EXPECT_TRUE(looks_like_url("http://h/v1"));
-    EXPECT_TRUE(looks_like_url("unix:/a"));
-    EXPECT_FALSE(looks_like_url("/v1/completions"));
-    EXPECT_FALSE(looks_like_url("v1/completions"));
+    EXPECT_TRUE(looks_like_url("http://h/v1") && looks_like_url("unix:/a"));
+    EXPECT_FALSE(looks_like_url("/v1/completions") || looks_like_url("v1/completions"));
     EXPECT_FALSE(looks_like_url(""));
 }
 
@@ -139,32 +131,23 @@ std::string taken_apart(std::string_view value) {
 }
 
 TEST(FieldTemplate, FindsItsPlaceholdersAndNamesOthers) {
-    EXPECT_EQ(taken_apart("{session}"), "<session>");
-    EXPECT_EQ(taken_apart("a{row}b{turn}"), "a|<row>|b|<turn>");
-    EXPECT_EQ(taken_apart("{row}{row}"), "<row>|<row>");
-    EXPECT_EQ(taken_apart("{tree}{parent}-{pass}@{user}"), "<tree>|<parent>|-|<pass>|@|<user>");
-    EXPECT_EQ(taken_apart("{kept.user}"), "<kept.user>");
-    EXPECT_EQ(taken_apart("{kept.user name.x-1}!"), "<kept.user name.x-1>|!");
+    expect_each(taken_apart, gives("{session}", "<session>"),
+                gives("a{row}b{turn}", "a|<row>|b|<turn>"), gives("{row}{row}", "<row>|<row>"),
+                gives("{tree}{parent}-{pass}@{user}", "<tree>|<parent>|-|<pass>|@|<user>"),
+                gives("{kept.user}", "<kept.user>"),
+                gives("{kept.user name.x-1}!", "<kept.user name.x-1>|!"));
     // JSON, format strings and lone braces pass; doubled braces around a name are single ones.
     for (const char* text : {"", "plain", "{", "}", "{}", "{ ro w }", "a{b", "a}b", R"({"a":1})",
                              R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}", "[a-z]{3}"}) {
         EXPECT_EQ(taken_apart(text), text);
     }
-    EXPECT_EQ(taken_apart("{{row}}"), "{row}");
-    EXPECT_EQ(taken_apart("a{{kept.x y}}b{row}"), "a{kept.x y}b|<row>");
-    EXPECT_EQ(taken_apart("{{rwo}}"), "{rwo}");
-    EXPECT_EQ(taken_apart("{{row}"), "{|<row>");
-    EXPECT_EQ(taken_apart("{row}}"), "<row>|}");
-    EXPECT_EQ(taken_apart("{rwo}"), "? rwo");
-    EXPECT_EQ(taken_apart("{row}{Session}{x}"), "? Session");
-    EXPECT_EQ(taken_apart("{kept}"), "? kept");
-    EXPECT_EQ(taken_apart("{kept.}"), "? kept.");
-    EXPECT_EQ(taken_apart("{{rwo}"), "? rwo");
-    EXPECT_EQ(taken_apart("{ row }"), "?  row ");
-    EXPECT_EQ(taken_apart("{session }"), "? session ");
-    EXPECT_EQ(taken_apart("a{session"), "? session");
-    EXPECT_EQ(taken_apart("{session{row}"), "? session");
-    EXPECT_EQ(taken_apart("{kept.a"), "? kept.a");
+    expect_each(taken_apart, gives("{{row}}", "{row}"),
+                gives("a{{kept.x y}}b{row}", "a{kept.x y}b|<row>"), gives("{{rwo}}", "{rwo}"),
+                gives("{{row}", "{|<row>"), gives("{row}}", "<row>|}"), gives("{rwo}", "? rwo"),
+                gives("{row}{Session}{x}", "? Session"), gives("{kept}", "? kept"),
+                gives("{kept.}", "? kept."), gives("{{rwo}", "? rwo"), gives("{ row }", "?  row "),
+                gives("{session }", "? session "), gives("a{session", "? session"),
+                gives("{session{row}", "? session"), gives("{kept.a", "? kept.a"));
 }
 
 // Request heads hold exactly the bytes that servers expect, and nothing that spoils a stamp.
@@ -217,13 +200,10 @@ TEST(ParseHeader, TakesColonAndEqualsSign) {
         const Result<Header> header = parse_header(text);
         return header ? header.value().name + "|" + header.value().value : "refused";
     };
-    EXPECT_EQ(parsed("X-A: b"), "X-A|b");
-    EXPECT_EQ(parsed("X-A=b"), "X-A|b");
-    EXPECT_EQ(parsed("X-A:b=c"), "X-A|b=c");
-    EXPECT_EQ(parsed("X-A=b:c"), "X-A|b:c");
-    EXPECT_EQ(parsed(" X-A : \tb c \t"), "X-A|b c");
-    EXPECT_EQ(parsed("X-A:"), "X-A|");
-    EXPECT_EQ(parsed("X-A: \xC3\xA9"), "X-A|\xC3\xA9");
+    expect_each(parsed, gives("X-A: b", "X-A|b"), gives("X-A=b", "X-A|b"),
+                gives("X-A:b=c", "X-A|b=c"), gives("X-A=b:c", "X-A|b:c"),
+                gives(" X-A : \tb c \t", "X-A|b c"), gives("X-A:", "X-A|"),
+                gives("X-A: \xC3\xA9", "X-A|\xC3\xA9"));
     // Nothing gets in that would make another head of ours, or that belongs to the framing.
     for (const std::string_view text :
          {std::string_view("X-A"), std::string_view(": b"), std::string_view(""),
@@ -282,8 +262,7 @@ TEST(TraceContext, NamesEachRowOfEachRunAsSpecified) {
             spans.insert(context.span);
         }
     }
-    EXPECT_EQ(traces.size(), 30'000u);
-    EXPECT_EQ(spans.size(), 30'000u);
+    EXPECT_EQ(std::tuple(traces.size(), spans.size()), std::tuple(30'000u, 30'000u));
 }
 
 }  // namespace

@@ -192,12 +192,10 @@ TEST(ResponseParser, ReportsHeadsEndsAndOtherVersions) {
     // Nothing fed is nothing read, also where there is no memory behind it.
     ResponseParser other_parser;
     EXPECT_EQ(read(other_parser, "HTTP/1.1 200 OK\r\n\r\nab").body, "ab");
-    EXPECT_TRUE(other_parser.close_delimited());
-    EXPECT_TRUE(other_parser.finish());
+    EXPECT_TRUE(other_parser.close_delimited() && other_parser.finish());
     other_parser.reset();
     EXPECT_EQ(read(other_parser, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab").body, "ab");
-    EXPECT_FALSE(other_parser.close_delimited());
-    EXPECT_FALSE(other_parser.finish());
+    EXPECT_FALSE(other_parser.close_delimited() || other_parser.finish());
     ResponseParser fresh;
     EXPECT_EQ(fresh.feed({}).piece, ResponsePiece::need_more);
     EXPECT_FALSE(fresh.finish());
@@ -497,27 +495,26 @@ std::string describe(std::string_view block) {
 
 // The examples of the standard, and its rules one by one.
 TEST(SseEvents, FollowTheStandard) {
-    EXPECT_EQ(describe("data: YHOO\ndata: +2\ndata: 10\n\n"), "=YHOO\n+2\n10");
-    EXPECT_EQ(describe(": test stream\n\n"), "");
-    EXPECT_EQ(describe("data: first event\nid: 1\n\n"), "=first event");
-    EXPECT_EQ(describe("data:  third event\n\n"), "= third event");
+    expect_each(describe, gives("data: YHOO\ndata: +2\ndata: 10\n\n", "=YHOO\n+2\n10"),
+                gives(": test stream\n\n", ""),
+                gives("data: first event\nid: 1\n\n", "=first event"),
+                gives("data:  third event\n\n", "= third event"));
     EXPECT_EQ(describe("data\n\n"), "");  // an empty event is not dispatched
     EXPECT_EQ(describe("data\ndata\n\n"), "\n");
     EXPECT_EQ(describe("data:test\n\n"), describe("data: test\n\n"));
     EXPECT_EQ(describe("event: add\ndata: 73857293\n\n"), "add=73857293");
     EXPECT_EQ(describe("event: a\nevent: b\ndata: x: y\n\n"), "b=x: y");
     // Line ends of every kind, blank lines before, a byte order mark, no end at all.
-    EXPECT_EQ(describe("\ndata: a\r\ndata: b\r\n\r"), "=a\nb");
-    EXPECT_EQ(describe("data: a\rdata: b\r\r"), "=a\nb");
-    EXPECT_EQ(describe("\xEF\xBB\xBF"
-                       "data: a\n\n"),
-              "=a");
-    EXPECT_EQ(describe("\n\xEF\xBB\xBF"
-                       "data: a\n\n"),
-              "=a");
-    EXPECT_EQ(describe("data: a"), "=a");
-    EXPECT_EQ(describe("data: a \t\n"), "=a \t");
-    EXPECT_EQ(describe("DATA: a\ndata : b\n data: c\n"), "");
+    expect_each(describe, gives("\ndata: a\r\ndata: b\r\n\r", "=a\nb"),
+                gives("data: a\rdata: b\r\r", "=a\nb"),
+                gives("\xEF\xBB\xBF"
+                      "data: a\n\n",
+                      "=a"),
+                gives("\n\xEF\xBB\xBF"
+                      "data: a\n\n",
+                      "=a"),
+                gives("data: a", "=a"), gives("data: a \t\n", "=a \t"),
+                gives("DATA: a\ndata : b\n data: c\n", ""));
     EXPECT_EQ(describe({}), "");
 }
 

@@ -51,9 +51,8 @@ rpc_duration_seconds_sum 1.7560473e+07
     const Exposition& out = reader.page();
     ASSERT_EQ(out.samples.size(), 11U);
     ASSERT_EQ(out.families.size(), 6U);
-    EXPECT_EQ(out.families[0].type, MetricType::counter);
-    EXPECT_EQ(out.families[0].help, "The total number of HTTP requests.");
-    EXPECT_EQ(out.samples[0].value, 1027);
+    EXPECT_EQ(std::tuple(out.families[0].type, out.families[0].help, out.samples[0].value),
+              std::tuple(MetricType::counter, "The total number of HTTP requests.", 1027));
     EXPECT_EQ(out.samples[0].time_ns, 1395066363000000000);
     EXPECT_EQ(label_value(out.labels_of(out.samples[1]), "code"), "400");
     EXPECT_EQ(label_value(out.labels_of(out.samples[2]), "path"), "C:\\DIR\\FILE.TXT");
@@ -120,8 +119,7 @@ TEST(ExpositionReader, ReadsTheLatestIterationOfTensorRtLlm) {
               (std::map<std::string, double>{{"trtllm_iteration_iter", 2},
                                              {"trtllm_iteration_numActiveRequests", 3},
                                              {"trtllm_iteration_kvCacheStats_usedNumBlocks", 7}}));
-    EXPECT_TRUE(reader.read("[]"));
-    EXPECT_TRUE(reader.page().samples.empty());
+    EXPECT_TRUE(reader.read("[]") && reader.page().samples.empty());
     EXPECT_EQ(problem_of("{\"detail\":1}"),
               "the JSON is not a list of iterations (TensorRT-LLM): \"{\"detail\":1}\"");
     EXPECT_EQ(problem_of("[{]"), "the page is not complete JSON");
@@ -154,15 +152,12 @@ TEST(ExpositionReader, SaysLineAndReasonWithinItsLimits) {
     EXPECT_TRUE(reader.read("abc{a=\"1234\",b=\"\"} 1\nb{a=\"1\"} 2\n")) << reader.problem();
     EXPECT_EQ(problem_of(std::string(41, ' '), "", limits), "the page of metrics is too long");
     EXPECT_TRUE(reader.read(std::string(40, ' ')));
-    EXPECT_EQ(problem_of("a 1\na 2\na 3\n", "", limits), "line 3: the page has too many series");
-    EXPECT_EQ(problem_of("# TYPE a x\n# TYPE b x\nc 1\n", "", limits),
-              "line 3: the page has too many families");
-    EXPECT_EQ(problem_of("abcd 1\n", "", limits),
-              "line 1: the name of the metric is too long: \"abcd\"");
-    EXPECT_EQ(problem_of("a{b=\"12345\"} 1\n", "", limits),
-              "line 1: a label's value is too long: \"12345\"} 1\"");
-    EXPECT_EQ(problem_of("a{b=\"\",c=\"\",d=\"\"} 1\n", "", limits),
-              "line 1: there are too many labels");
+    expect_each([&](auto in) { return problem_of(in, "", limits); },
+                gives("a 1\na 2\na 3\n", "line 3: the page has too many series"),
+                gives("# TYPE a x\n# TYPE b x\nc 1\n", "line 3: the page has too many families"),
+                gives("abcd 1\n", "line 1: the name of the metric is too long: \"abcd\""),
+                gives("a{b=\"12345\"} 1\n", "line 1: a label's value is too long: \"12345\"} 1\""),
+                gives("a{b=\"\",c=\"\",d=\"\"} 1\n", "line 1: there are too many labels"));
 }
 
 /// As many samples as lines that are neither blank nor a comment.
@@ -254,9 +249,8 @@ TEST(EndpointFigures, AreTheClientsSumsOfTheSameRuns) {
         }
         EXPECT_EQ(got.figures.engine(), run.engine);
         EXPECT_EQ(got.figures.restarts(), 0U);
-        EXPECT_EQ(got.of(requests), run.requests);
-        EXPECT_EQ(got.of(prompt_tokens), run.prompt);
-        EXPECT_EQ(got.of(generated_tokens), run.output);
+        EXPECT_EQ(std::tuple(got.of(requests), got.of(prompt_tokens), got.of(generated_tokens)),
+                  std::tuple(run.requests, run.prompt, run.output));
         EXPECT_EQ(got.of(prefix_hit_tokens), run.cached);
         EXPECT_EQ(got.of(prefix_query_tokens), run.cached < 0 ? -1 : run.prompt);
         EXPECT_EQ(got.of(computed_prefill_tokens), run.computed);

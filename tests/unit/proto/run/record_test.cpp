@@ -329,9 +329,8 @@ TEST(RecordOrders, OfThisAndOlderSchemas) {
                   .due_ns = -7};
     const std::string line = line_of(record);
     const RecordOrder order = order_of(line);
-    EXPECT_EQ(order.row, record.row);
-    EXPECT_EQ(std::tuple(order.pass, order.attempt, order.side), std::tuple(3U, 2U, Side::b));
-    EXPECT_EQ(order.due_ns, -7);
+    EXPECT_EQ(std::tuple(order.row, order.pass, order.attempt, order.side, order.due_ns),
+              std::tuple(record.row, 3U, 2U, Side::b, -7));
     const RecordOrder other_order = order_of(R"( { "due_ns" : 5 , "x":{"row":2}, "row" : 1 } )");
     EXPECT_EQ(std::tuple(other_order.row, other_order.due_ns), std::tuple(1U, 5));
     EXPECT_EQ(std::tuple(other_order.pass, other_order.side), std::tuple(0U, Side::none));

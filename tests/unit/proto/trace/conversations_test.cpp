@@ -268,8 +268,7 @@ TEST(MlPerf, AsksWithAllThatWasSaidOrADefault) {
     const TraceRow& first = trace.rows[1];
     const TraceRow& second = trace.rows[2];
     EXPECT_EQ(trace.rows[0].index, 2U) << "the other conversation, which starts at once";
-    EXPECT_EQ(first.at_ns, 2'000'000'000);
-    EXPECT_EQ(second.at_ns, 2'250'000'000);
+    EXPECT_EQ(std::tuple(first.at_ns, second.at_ns), std::tuple(2'000'000'000, 2'250'000'000));
     EXPECT_EQ(second.turn, 2U) << "of requests";
     ASSERT_EQ(trace.dependencies.size(), 1U);
     EXPECT_EQ(trace.dependencies[0].on, first.index);
@@ -369,8 +368,7 @@ TEST(MlPerf, GoesOnWithTheNextConversationAndFile) {
     EXPECT_TRUE(reader.add_line(1, message(2, "assistant", ask)));
     EXPECT_FALSE(reader.finish());
     ASSERT_EQ(errors.count, 1U);
-    EXPECT_EQ(errors.list[0].file, "c.jsonl");
-    EXPECT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(std::tuple(errors.list[0].file, trace.rows.size()), std::tuple("c.jsonl", 2U));
     EXPECT_NE(trace.rows[0].session, trace.rows[1].session);
 }
 
@@ -410,8 +408,7 @@ TEST(Deltas, AreReadFromMooncakeRows) {
                   row_of("a", {"tool:r"}, mode + R"(,"delay":1500.5,"output_length":8)")},
                  closed_sessions())
                 .sound();
-        EXPECT_TRUE(trace.deltas);
-        EXPECT_TRUE(trace.recorded);
+        EXPECT_TRUE(trace.deltas && trace.recorded);
         ASSERT_EQ(trace.rows.size(), 3U);
         const TraceRow& last = trace.rows[2];
         EXPECT_EQ(trace.body_of(last), R"({"messages":[{"role":"tool","content":"r"}]})");
@@ -648,9 +645,8 @@ TEST(WorkloadLog, ReadsBodiesAndLinesOrRefuses) {
     EXPECT_EQ(std::tuple(trace.format, trace.rows[0].index), std::tuple("workload", 1U));
     EXPECT_EQ(trace.rows[0].output_length, 0U) << "unknown";
     EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"payload":{"prompt": "b","n": 1}})");
-    EXPECT_EQ(trace.rows[1].at_ns, 250'000'000);
-    EXPECT_EQ(trace.rows[1].output_length, 3U);
-    EXPECT_EQ(trace.rows[2].at_ns, 750'000'000);
+    EXPECT_EQ(std::tuple(trace.rows[1].at_ns, trace.rows[1].output_length, trace.rows[2].at_ns),
+              std::tuple(250'000'000, 3U, 750'000'000));
     EXPECT_EQ(canonical_round_trip(trace), "");
     // Lines of OpenAI's Batch have no times: a rate says when they are sent.
     ReadOptions at_a_rate{.times_free = true};

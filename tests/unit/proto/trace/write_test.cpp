@@ -60,14 +60,12 @@ TEST(Canonical, ReadsEveryField) {
     EXPECT_EQ(trace.name_spaces, 2U);
     EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
     ASSERT_EQ(trace.sessions.size(), 2U) << "one name, two numbers";
-    EXPECT_EQ(trace.sessions[0], trace.sessions[1]);
-    EXPECT_EQ(trace.rows[2].session, no_session);
-    EXPECT_EQ(trace.rows[2].ids_count, 0U);
+    EXPECT_EQ(std::tuple(trace.sessions[0], trace.rows[2].session, trace.rows[2].ids_count),
+              std::tuple(trace.sessions[1], no_session, 0U));
     const auto waits = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(waits.size(), 1U);
-    EXPECT_EQ(std::tuple(waits[0].on, waits[0].trigger), std::tuple(0U, Trigger::dispatch));
-    EXPECT_EQ(waits[0].delay_ns, 12);
-    EXPECT_EQ(trace.unknown_keys, 1U);
+    EXPECT_EQ(std::tuple(waits[0].on, waits[0].trigger, waits[0].delay_ns, trace.unknown_keys),
+              std::tuple(0U, Trigger::dispatch, 12, 1U));
 }
 
 // A header that is missing or of another version, counts, rows that wait for later ones, triggers.
@@ -249,8 +247,7 @@ TEST(Write, TakesOtherBodiesInTheOrderOfTheTarget) {
     writer.begin(head);
     EXPECT_TRUE(says(head, R"("body_api":"ollama")"));
     std::string rows;
-    EXPECT_TRUE(writer.next(rows, R"({"prompt":"b"})"));
-    EXPECT_TRUE(writer.next(rows, R"({"prompt":"c"})"));
+    EXPECT_TRUE(writer.next(rows, R"({"prompt":"b"})") && writer.next(rows, R"({"prompt":"c"})"));
     EXPECT_FALSE(writer.next(rows));
     EXPECT_EQ(rows, R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s",)"
                     R"("body":{"prompt":"b"}})"
