@@ -1,7 +1,6 @@
 // Runs that die at moments of their own kind, one at a time, in fair weather. Mixes of them: the
 // suite KilledSwarm.
 
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/lawful.hpp"

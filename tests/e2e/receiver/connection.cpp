@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/e2e/receiver/clock.hpp"
 #include "tests/e2e/receiver/starvation.hpp"
 #include "tests/e2e/receiver/wire.hpp"
 

@@ -26,7 +26,6 @@
 #include <thread>
 #include <vector>
 
-#include "tests/e2e/receiver/clock.hpp"
 #include "tests/e2e/receiver/connection.hpp"
 #include "tests/e2e/receiver/wire.hpp"
 

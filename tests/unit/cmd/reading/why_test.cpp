@@ -3,7 +3,6 @@
 #include "cmd/reading/why.hpp"
 
 #include "cmd/reading/steady_state.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

@@ -8,7 +8,6 @@
 #include "cmd/report/report.hpp"
 #include "cmd/report/workbook.hpp"
 #include "proto/run/period.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

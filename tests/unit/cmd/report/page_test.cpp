@@ -9,7 +9,6 @@
 #include "proto/run/period.hpp"
 #include "proto/run/server_log.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 

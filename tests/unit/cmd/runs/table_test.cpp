@@ -10,7 +10,6 @@
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/cmd/runs/made_figures.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "engine/record/line_sink.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

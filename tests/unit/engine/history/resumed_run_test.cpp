@@ -6,7 +6,6 @@
 
 #include "engine/host/calibration.hpp"
 #include "engine/plan/schedule.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

@@ -11,7 +11,6 @@
 
 #include "engine/host/calibration.hpp"
 #include "engine/host/threads.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"

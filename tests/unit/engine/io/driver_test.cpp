@@ -6,10 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
 
-#include "tests/test.hpp"
 #include "tests/unit/engine/io/turned.hpp"
 
 namespace driftless {

@@ -7,9 +7,6 @@
 #include <openssl/ssl.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -2,9 +2,6 @@
 /// holds for every driver, that of the simulator included.
 #pragma once
 
-#include <cerrno>
-#include <vector>
-
 #include "engine/io/driver.hpp"
 #include "tests/test.hpp"
 

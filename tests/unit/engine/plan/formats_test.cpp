@@ -2,7 +2,6 @@
 
 #include "engine/plan/trace_file.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

@@ -13,7 +13,6 @@
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
-#include "tests/unit/texts.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,6 @@
 
 #include "cmd/flags/summary_values.hpp"
 #include "tests/unit/engine/record/script.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -15,7 +15,6 @@
 #include "engine/history/fired_marks.hpp"
 #include "engine/prompt/rows_underway.hpp"
 #include "tests/unit/engine/record/script.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -6,7 +6,6 @@
 
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/verdict.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"

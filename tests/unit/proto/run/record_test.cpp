@@ -4,7 +4,6 @@
 
 #include "proto/core/hash.hpp"
 #include "proto/run/record_lines.hpp"
-#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
