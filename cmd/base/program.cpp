@@ -89,8 +89,8 @@ bool output_was_closed = false;  // set once, before any thread
 /// root may have none.
 bool hold_standard_files() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        if (::fcntl(number, F_GETFD) >= 0) {
-            continue;
+        if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) {
+            continue;  // it is open, or a filter forbids to ask
         }
         const bool is_output = number == STDOUT_FILENO;
         output_was_closed = output_was_closed || is_output;

@@ -30,7 +30,7 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
         if (errno == EWOULDBLOCK) {
             return Error{ErrorCode::exists, errno, "lock the folder: another process writes it"};
         }
-        if (errno != ENOLCK && errno != EOPNOTSUPP) {
+        if (errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS) {
             return error_from_errno(errno, "lock the folder");
         }
         return lock;

@@ -134,7 +134,7 @@ std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
         return flag + "the kernel pins no thread of the class deadline; start it without chrt -d";
     }
     if (error.code != ErrorCode::invalid) {
-        return flag + "cannot pin the thread there: " + reason_of(error);
+        return flag + "cannot pin the thread there: " + reason_of(error) + "; " + pinning_remedy;
     }
     return flag + "this process is not allowed on that CPU; use one of " +
            cpu_list_text(allowed_cpus());

@@ -65,6 +65,9 @@ DriverProbe probe_driver(DriverKind asked = DriverKind::automatic);
 
 // What `--cpu` says where a thread cannot be pinned. Shared by `replay`, `mock` and `calibrate`.
 
+/// Where a filter forbids to choose the CPU of a thread.
+inline constexpr const char* pinning_remedy =
+    "allow sched_setaffinity (in seccomp; of systemd SystemCallFilter=@resources)";
 /// The message without the program's name; it names the CPUs that this process may use.
 std::string pinning_refusal(std::uint32_t cpu, const Error& error);
 

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <latch>
 #include <vector>
@@ -32,6 +34,8 @@ void read_cpus(const DoctorOptions& options, HostReadings& host) {
     host.engine_cpu = options.cpu
                           ? CpuChoice{*options.cpu, "--cpu"}
                           : choose_quiet_cpu(host.facts.cpus_allowed, isolated_cpus(), loads, {});
+    const cpu_set_t all = cpu_set_of(host.facts.cpus_allowed);
+    host.cannot_pin = ::sched_setaffinity(0, sizeof all, &all) == 0 ? "" : std::strerror(errno);
     for (const CpuLoad& load : loads) {
         if (load.cpu == host.engine_cpu.cpu && load.ticks > 0) {
             host.engine_cpu_busy = static_cast<double>(load.busy) / static_cast<double>(load.ticks);
@@ -264,6 +268,9 @@ HostFinding judge_engine_cpu(const HostReadings& host) {
         return fault("engine's CPU",
                      fmt::format("CPU {}: this process is not allowed on it", host.engine_cpu.cpu),
                      "name another with --cpu, one of " + cpu_list_text(allowed));
+    }
+    if (!host.cannot_pin.empty()) {
+        return fault("engine's CPU", "no thread can be pinned: " + host.cannot_pin, pinning_remedy);
     }
     const std::string found =
         fmt::format("CPU {}: {}", host.engine_cpu.cpu, host.engine_cpu.reason);

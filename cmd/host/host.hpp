@@ -102,6 +102,7 @@ struct HostReadings {
     DriverProbe driver;
     HostSettings settings;
     CpuChoice engine_cpu;
+    std::string cannot_pin;      ///< why no thread can be given a CPU; empty: it can
     double engine_cpu_busy = 0;  ///< share of the last 100 ms, before a replay is there
     std::uint64_t lockable_bytes = UINT64_MAX;  ///< UINT64_MAX: all
     CgroupLimits cgroup;

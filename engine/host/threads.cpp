@@ -374,8 +374,8 @@ std::int64_t ThreadMeter::read_counter() const {
 }
 
 ThreadUse ThreadMeter::read() const {
-    rusage usage{};
-    CHECK(::getrusage(RUSAGE_THREAD, &usage) == 0);
+    rusage usage{};  // zeros where a filter forbids the call
+    (void)::getrusage(RUSAGE_THREAD, &usage);
     ThreadUse use;
     use.user_ns = ns_of(usage.ru_utime);
     use.system_ns = ns_of(usage.ru_stime);

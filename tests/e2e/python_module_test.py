@@ -79,6 +79,15 @@ class PythonModule(Case):
         self.assertGreater(run.summary["unfinished"]["rows"], 0)
         self.assertEqual(run.summary["completed"], len(run.requests()))
 
+    def test_a_signal_that_ends_the_program(self):
+        program, folder = self.scratch / "driftless", self.scratch / "run"
+        program.write_text(f"#!/bin/sh\nmkdir {folder}\necho '{{}}' >{folder}/run.json\nkill -9 $$\n")
+        program.chmod(0o755)
+        with patches.patch.object(driftless, "program", return_value=str(program)):
+            with self.assertRaisesRegex(driftless.Error, "ended by a signal: Killed; run") as raised:
+                driftless.replay(SAMPLE, "http://127.0.0.1:1", out=folder)
+        self.assertEqual((raised.exception.code, raised.exception.run.folder), (-9, folder))
+
     def test_errors_are_the_programs_own(self):
         for kind, code, trace, flags in (
             (driftless.WrongFlags, 2, SAMPLE, {"url": NOBODY_LISTENS, "bogus": True}),

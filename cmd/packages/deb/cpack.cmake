@@ -9,7 +9,7 @@ prompt of exactly the recorded length and the recorded prefix sharing. Every
 streamed token is stamped in nanoseconds, and every row of the trace becomes
 one line of JSON.
 .
-It needs a kernel with io_uring (Linux 6.1 or newer); driftless doctor says
+It is best on Linux 6.1 or newer with io_uring; driftless doctor says
 what is missing on a host.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -149,7 +149,12 @@ def replay(trace: Paths | Sequence[Paths] = (), url: str | Sequence[str] | None 
         flags["api_key"] = key
     traces = [trace] if isinstance(trace, (str, os.PathLike)) else trace
     arguments = [*[os.fspath(one) for one in traces], *_arguments({"url": url, "quiet": True, **flags})]
-    text = _output("replay", *arguments, env=env)
+    try:
+        text = _output("replay", *arguments, env=env)
+    except Error as error:  # a signal leaves no time to say where the run is
+        if error.code < 0 and flags.get("out") and (Path(flags["out"]) / "run.json").exists():
+            error.run = run(flags["out"])
+        raise
     written = _run_of(text)
     if written is None:
         raise ValueError(f"driftless replay wrote no run; for this use the command itself\n{text}")
@@ -204,7 +209,10 @@ def _output(*arguments: str, env: dict[str, str] | None = None) -> str:
         return text
     kind = _ERRORS.get(process.returncode, Error)
     lines = [line for line in text.splitlines() if not line.startswith(("files: ", "page: "))]
-    words = said.strip() or "\n".join(lines) or f"exit code {process.returncode}"
+    ended = f"exit code {process.returncode}"
+    if process.returncode < 0:
+        ended = f"ended by a signal: {signal.strsignal(-process.returncode)}; run(FOLDER) reads what was written until then"
+    words = said.strip() or "\n".join(lines) or ended
     raise kind(words, process.returncode, _run_of(text))
 
 

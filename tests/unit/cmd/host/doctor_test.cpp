@@ -174,6 +174,9 @@ TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
     host.engine_cpu = {99, "--cpu"};
     EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::fault);
     EXPECT_EQ(finding_of(host, "engine's CPU").remedy, "name another with --cpu, one of 0-2");
+    host.engine_cpu = {0, "--cpu"};
+    host.cannot_pin = "Operation not permitted";
+    EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::fault);
 }
 
 TEST(Doctor, WarnsAndGivesTheAdviceOfCalibrate) {

@@ -134,6 +134,8 @@ TEST_F(HostRefused, SaysWhyInstructionsAreNotCounted) {
     EXPECT_TRUE(says(reason(ENOENT), "virtual machines"));
     EXPECT_TRUE(says(reason(ENOSYS), "built without"));
     EXPECT_EQ(reason(EMFILE), "perf_event_open failed");
+    EXPECT_TRUE(while_refusing({{SYS_getrusage, EPERM}},
+                               [] { EXPECT_EQ(ThreadMeter().read().user_ns, 0); }));
 }
 
 // Pages that are there: those of a touched mapping, and those of a settled process that nobody has
