@@ -90,7 +90,8 @@ class Scripted:
 
     def serve(self, connection):
         try:
-            with self.context.wrap_socket(connection, server_side=True) as secure:
+            with self.context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False) as secure:
+                self.shake_hands(secure)
                 self.peers.append(secure.getpeercert())
                 while self.read_request(secure):
                     secure.sendall(self.answer)
@@ -102,6 +103,18 @@ class Scripted:
                         return
         except OSError:
             return
+
+    @staticmethod
+    def shake_hands(secure):
+        """Where it fails, all is read before the end: else the kernel resets, and its alert may be lost."""
+        try:
+            secure.do_handshake()
+        except OSError:
+            secure.settimeout(5)
+            secure.shutdown(socket.SHUT_WR)
+            while secure.recv(4096):
+                pass
+            raise
 
     @staticmethod
     def read_request(secure):
