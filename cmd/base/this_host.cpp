@@ -419,7 +419,12 @@ std::string read_line(int from) {
 }
 
 /// Its exit code; -1: a signal ended it. Where the user asks to stop, it is not waited for.
+///
+/// Its last thread may still be leaving /proc then. Who reaps it meanwhile waits for that in the
+/// kernel, actively, and keeps that thread from its CPU: for up to 90 s (Linux 6.18, beside
+/// compilers). So that thread gets some time first.
 int wait_for(Child& process, const MeasuredHost& host) {
+    constexpr timespec some_time{0, 30'000'000};
     std::optional<ChildEnd> end;
     while (!end) {
         if (host.stopped()) {
@@ -427,6 +432,7 @@ int wait_for(Child& process, const MeasuredHost& host) {
         }
         end = process.wait(std::int64_t{1'000'000'000});
     }
+    (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &some_time, nullptr);
     return end->exit_code;
 }
 

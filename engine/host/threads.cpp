@@ -430,12 +430,7 @@ int become(const ChildCommand& command, char* const* argv, char* const* envp, pi
     return errno;
 }
 
-// Its last thread may still be leaving /proc. Who reaps the process meanwhile waits for that in the
-// kernel, actively, and so keeps that thread from its CPU: for up to 45 s (Linux 6.18, beside
-// compilers). Here it gets some time.
 void reap(pid_t id) {
-    constexpr timespec some_time{0, 30'000'000};
-    (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &some_time, nullptr);
     while (::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
 }

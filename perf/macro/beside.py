@@ -2,10 +2,9 @@
 """What a user's first flags give beside a server of the same host: beside.py [LOAD [PASSES [FLAG ..]]]
 
 LOAD: streamsN (N, or 1,000, of 50 tokens/s, which start 5 ms apart; more than 1,000 start within 5 s and have 50,000
-tokens/s together), apartN (10 bursts of 1,000 rows
-N us apart), or rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without
-flags and, where there are some, with FLAG .. in turn; REPLAY_FLAGS are for both. Neither side is pinned. MOCK_CPU pins
-the mock, MOCK_UNDER is put before its command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the
+tokens/s together), apartN (10 bursts of 1,000 rows N us apart), or rateN (N rows/s for 5 s), both of 3 tokens a row.
+Plays it against the mock PASSES times (3), without flags and, where there are some, with FLAG .. in turn; REPLAY_FLAGS
+are for both. Neither side is pinned. MOCK_CPU pins the mock, MOCK_UNDER is put before its command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the
 program. HOG_CPU has a busy program on that CPU, HOG_UNDER before its command, from HOG_AFTER seconds (0) on for
 HOG_FOR (to the end of the run).
 Prints, in us: how late rows left; the client's stamps of first tokens and of all tokens minus the mock's, which are

@@ -211,7 +211,7 @@ def _output(*arguments: str, env: dict[str, str] | None = None) -> str:
     lines = [line for line in text.splitlines() if not line.startswith(("files: ", "page: "))]
     ended = f"exit code {process.returncode}"
     if process.returncode < 0:
-        ended = f"ended by a signal: {signal.strsignal(-process.returncode)}; run(FOLDER) reads what was written until then"
+        ended = f"ended by a signal: {signal.strsignal(-process.returncode)}; run(FOLDER) reads what was written"
     words = said.strip() or "\n".join(lines) or ended
     raise kind(words, process.returncode, _run_of(text))
 
