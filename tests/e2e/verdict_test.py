@@ -107,10 +107,16 @@ class Verdict(Calibrated):
         self.assertGreater(causes.count("prepare"), 20)
 
     def test_too_few_receive_buffers(self):
-        """Four buffers for dozens of streams: the kernel runs out, and the verdict says so."""
-        with mock("--itl", "1ms", "--tokens-per-chunk", 8) as server:
-            run = self.replay(SAMPLE, "--url", server.url, "--speed", 20, "--receive-buffers", 4,
-                              *self.floor(LARGE_NS))
+        """Answers that come in one piece, larger than the four buffers of 4 KiB: the kernel runs
+        out however soon the engine looks, and the verdict says so."""
+        rows = "".join(
+            json.dumps({"timestamp": 20 * i, "input_length": 512, "output_length": 8_000}) + "\n"
+            for i in range(20)
+        )
+        trace = self.write("large.jsonl", rows)
+        with mock("--tokens-per-chunk", 8_000) as server:
+            run = self.replay(trace, "--url", server.url, "--format", "mooncake", "--lenient",
+                              "--receive-buffers", 4, *self.floor(LARGE_NS))
         self.assertEqual(self.verdict(run), "client-limited", run.said)
         self.assertIn("receive buffers", self.reasons(run))
         outcomes = {record["outcome"] for record in run.records().values()}
