@@ -14,7 +14,6 @@
 
 #include "cmd/mock/core_options.hpp"
 #include "cmd/mock/engine_model.hpp"
-#include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/request_reader.hpp"

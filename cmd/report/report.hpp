@@ -12,7 +12,6 @@
 
 #include "cmd/base/program.hpp"
 #include "cmd/reading/prefix_cache.hpp"
-#include "cmd/reading/steady_state.hpp"
 #include "cmd/reading/view.hpp"
 #include "cmd/reading/why.hpp"
 #include "cmd/report/exports.hpp"
@@ -22,6 +21,7 @@
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/distribution.hpp"
+#include "proto/figures/steadiness.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/json/put.hpp"
 #include "proto/run/record.hpp"

@@ -26,7 +26,6 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
-#include "cmd/runs/load_page.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"

@@ -15,7 +15,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
 #include "proto/figures/criteria.hpp"
-#include "proto/figures/stability.hpp"
+#include "proto/figures/steadiness.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {
@@ -308,5 +308,9 @@ std::string find_json(const SearchReport& report);
 /// saturated, and the probes. Their loads have the digits of the file, and their purposes are not
 /// told: the search says again what it asked for. Returns what is wrong with it, or the empty text.
 std::string read_search(const std::string& text, SearchReport& out);
+
+/// find.html: load against each figure, what must hold of it, the knee, and a link to the page of
+/// each run. Written into `folder`; says so, or that it could not.
+void write_search_page(const SearchReport& report, const std::string& folder);
 
 }  // namespace driftless

@@ -1,5 +1,5 @@
-#include "cmd/runs/load_page.hpp"
-
+// The page of a search or a sweep: load against each figure, what must hold of it, the knee, and a
+// link to the page of each run.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -8,6 +8,8 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/report/page.hpp"
+#include "cmd/runs/find.hpp"
+#include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"

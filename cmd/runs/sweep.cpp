@@ -30,7 +30,6 @@
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/runs/cell.hpp"
-#include "cmd/runs/load_page.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/server/asker.hpp"

@@ -178,4 +178,10 @@ struct IdleEnd {
 /// Asks /metrics of every target of these flags. `stops` as in `run_hook`.
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops);
 
+/// sweep.html, as find.html, over the first axis all of whose values are numbers; nothing where
+/// there is none. Limits are the --fail-if of its runs, else some latencies. `runs`: as
+/// `sweep_runs` reads them. Written into `folder`; says so, or that it could not.
+void write_sweep_page(const Ledger& ledger, const std::vector<TableRun>& runs,
+                      const std::string& folder);
+
 }  // namespace driftless

@@ -1,7 +1,6 @@
-#include "engine/replay/late_causes.hpp"
-
 #include <algorithm>
 
+#include "engine/replay/pacer.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

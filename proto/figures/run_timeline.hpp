@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "proto/figures/distribution.hpp"
-#include "proto/figures/stability.hpp"
+#include "proto/figures/steadiness.hpp"
 #include "proto/metrics/server_figure.hpp"
 #include "proto/run/record.hpp"
 

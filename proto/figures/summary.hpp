@@ -704,7 +704,7 @@ struct SummaryInfo {
 /// Whether the arguments of a run cap its connections, so that rows wait for one.
 bool has_lane_cap(const std::vector<std::string>& arguments);
 
-/// Whether the server kept up with the load (stability.hpp). Nothing: too few rows to tell; no
+/// Whether the server kept up with the load (steadiness.hpp). Nothing: too few rows to tell; no
 /// queue grew, but fewer than 99 % were answered or more than 1 % sent late; or the load was no
 /// open one: it was to rise, it waited for answers or caps, or two sides or several segments had
 /// it.

@@ -3,7 +3,7 @@
 #include "engine/replay/lanes.hpp"
 
 #include "engine/replay/between_fires.hpp"
-#include "engine/replay/late_causes.hpp"
+#include "engine/replay/pacer.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

@@ -2,7 +2,7 @@
 
 #include "cmd/reading/why.hpp"
 
-#include "cmd/reading/steady_state.hpp"
+#include "proto/figures/steadiness.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

@@ -1,7 +1,6 @@
 // Faults of the mock strike what their rules name.
 
-#include "cmd/mock/faults.hpp"
-
+#include "cmd/mock/core_options.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

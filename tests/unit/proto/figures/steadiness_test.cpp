@@ -1,9 +1,8 @@
 /// Which runs a server did not keep up with, by simulated servers whose capacity is known.
 
-#include "proto/figures/stability.hpp"
-
 #include <queue>
 
+#include "proto/figures/steadiness.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/test.hpp"
 
