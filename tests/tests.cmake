@@ -134,10 +134,10 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# headers: every header compiles by itself. One whose own source includes it first is proved by that;
-# the others get a source here. Built by tests/run, not by default.
+# headers: every header of the product compiles by itself. One whose own source includes it first is proved by
+# that; the others get a source here. Built by tests/run, not by default.
 file(GLOB_RECURSE header_files RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
-     proto/*.hpp engine/*.hpp cmd/*.hpp tests/*.hpp)
+     proto/*.hpp engine/*.hpp cmd/*.hpp)
 set(header_sources "")
 foreach(header ${header_files})
   string(REGEX REPLACE "hpp$" "cpp" own ${PROJECT_SOURCE_DIR}/${header})
