@@ -213,6 +213,11 @@ std::string mask_event(std::string_view event) {
 }
 
 std::string mask_refused(Mask mask, std::string_view value) {
+    if (mask == mask_header) {  // without its name, nobody knows what it is
+        const std::size_t cut = value.find_first_of(":=");
+        const std::string_view name = cut == value.npos ? "" : value.substr(0, cut + 1);
+        return std::string(name) + std::string(mask_text);
+    }
     std::string shown = mask_value(mask, value);
     if (mask != mask_event && mask != mask_url && value.find("://") == value.npos) {
         return shown;
@@ -259,27 +264,100 @@ std::vector<Header> secret_parameters(std::string_view url) {
     return parameters;
 }
 
-std::vector<std::string_view> secrets_in_command(std::string_view command) {
+namespace {
+
+constexpr std::string_view blanks = " \t";
+constexpr std::string_view quotes = "\"'";
+
+/// Up to its quote where it stands in one, else to where a shell ends a word.
+std::string_view word_at(std::string_view command, std::size_t begin) {
+    const char before = begin > 0 ? command[begin - 1] : ' ';
+    const std::string_view rest = command.substr(begin);
+    const bool is_quoted = quotes.find(before) != quotes.npos;
+    return trim_blanks(
+        rest.substr(0, is_quoted ? rest.find(before) : rest.find_first_of(" \t;|&<>\"'")));
+}
+
+/// `NAME=word`, `NAME: word`, `"NAME": "word"`.
+std::string_view named_secret(std::string_view command, std::size_t at) {
     constexpr std::string_view of_names =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    constexpr std::string_view quotes = "\"'";
+    const bool closes = at > 0 && quotes.find(command[at - 1]) != quotes.npos;
+    const std::size_t name_end = at - (closes ? 1 : 0);
+    const std::size_t begin = command.substr(0, name_end).find_last_not_of(of_names) + 1;
+    const char before = begin > 0 ? command[begin - 1] : ' ';
+    const bool begins = blanks.find(before) != blanks.npos || quotes.find(before) != quotes.npos;
+    if (!begins || !is_secret_name(command.substr(begin, name_end - begin))) {
+        return {};
+    }
+    const std::size_t value = std::min(command.find_first_not_of(" \t", at + 1), command.size());
+    const bool opens = value < command.size() && quotes.find(command[value]) != quotes.npos;
+    if (opens) {
+        return word_at(command, value + 1);
+    }
+    const bool is_quoted = quotes.find(before) != quotes.npos && !closes;
+    const std::string_view rest = command.substr(at + 1);
+    return trim_blanks(
+        rest.substr(0, is_quoted ? rest.find(before) : rest.find_first_of(" \t;|&<>,}\"'")));
+}
+
+/// `--api-key word`, `-u user:word`: by the flag, whose word begins there.
+std::string_view flag_secret(std::string_view command, std::size_t at) {
+    constexpr std::array<std::string_view, 6> ends{"key",    "token",    "secret",
+                                                   "passwd", "password", "auth"};
+    const std::string_view flag = word_at(command, at);
+    const std::size_t blank = at + flag.size();
+    const std::size_t next = std::min(command.find_first_not_of(" \t", blank), command.size());
+    if (!flag.starts_with('-') || next == blank || next == command.size() || command[next] == '-') {
+        return {};
+    }
+    const bool opens = quotes.find(command[next]) != quotes.npos;
+    const std::string_view value = word_at(command, next + (opens ? 1 : 0));
+    if (flag == "-u" || flag == "--user") {
+        const std::size_t colon = value.find(':');
+        return colon == value.npos ? std::string_view() : value.substr(colon + 1);
+    }
+    const std::string name = lower(flag);
+    const bool is_secret = std::any_of(
+        ends.begin(), ends.end(), [&name](std::string_view end) { return name.ends_with(end); });
+    return is_secret ? value : std::string_view();
+}
+
+/// `http://user:word@host`: all before the host.
+std::string_view url_secret(std::string_view command, std::size_t scheme) {
+    const std::string_view rest = command.substr(scheme + 3);
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?# \t\"'"));
+    const std::size_t at = authority.rfind('@');
+    return at == authority.npos ? std::string_view() : authority.substr(0, at);
+}
+
+/// A secret that begins at that place, or is told of there; empty: none.
+std::string_view secret_at(std::string_view command, std::size_t at) {
+    const char here = command[at];
+    const char before = at > 0 ? command[at - 1] : ' ';
+    if (here == '=' || here == ':') {
+        const std::string_view named = named_secret(command, at);
+        return named.empty() && command.substr(at).starts_with("://") ? url_secret(command, at)
+                                                                      : named;
+    }
+    if (blanks.find(before) == blanks.npos && quotes.find(before) == quotes.npos) {
+        return {};
+    }
+    const std::string_view word = word_at(command, at);
+    const bool is_key = word.starts_with("sk-") || word.starts_with("hf_");
+    return is_key ? word : here == '-' ? flag_secret(command, at) : std::string_view();
+}
+
+}  // namespace
+
+std::vector<std::string_view> secrets_in_command(std::string_view command) {
     std::vector<std::string_view> secrets;
-    for (std::size_t at = command.find_first_of(":="); at != command.npos;
-         at = command.find_first_of(":=", at + 1)) {
-        const std::size_t begin = command.substr(0, at).find_last_not_of(of_names) + 1;
-        const char before = begin > 0 ? command[begin - 1] : ' ';
-        std::string_view rest = command.substr(at + 1);
-        const bool opens = !rest.empty() && quotes.find(rest.front()) != quotes.npos;
-        const char quote = opens ? rest.front() : before;
-        const bool is_quoted = quotes.find(quote) != quotes.npos;
-        rest.remove_prefix(opens ? 1 : 0);
-        const std::string_view value = trim_blanks(
-            rest.substr(0, is_quoted ? rest.find(quote) : rest.find_first_of(" \t;|&<>")));
-        const bool begins = before == ' ' || before == '\t' || quotes.find(before) != quotes.npos;
+    for (std::size_t at = 0; at < command.size(); ++at) {
+        const std::string_view value = secret_at(command, at);
         const bool is_number = value.find_first_not_of("0123456789.") == value.npos;
-        if (begins && is_secret_name(command.substr(begin, at - begin)) && !is_number &&
-            value.find('$') == value.npos) {  // the shell fills it in
+        if (!is_number && value.find('$') == value.npos) {  // the shell fills it in
             secrets.push_back(value);
+            at = static_cast<std::size_t>(value.data() + value.size() - command.data()) - 1;
         }
     }
     return secrets;

@@ -44,8 +44,10 @@ std::string mask_url(std::string_view text);
 /// and where that differs without its percent-encoding.
 std::vector<Header> secret_parameters(std::string_view url);
 
-/// Parts of a shell command that are credentials by the names before them: `-H 'X-Key: word'`,
-/// `KEY=word`, `--token=word`. What the shell fills in ($KEY) is none, nor is a number.
+/// Parts of a shell command that are credentials, in their order: by the names before them
+/// (`-H 'X-Key: word'`, `KEY=word`, `--token=word`, `--token word`, `"token": "word"`), in a URL or
+/// behind `-u` (`user:word`), or by how they begin (`sk-`, `hf_`). What the shell fills in ($KEY)
+/// is none, nor is a number.
 std::vector<std::string_view> secrets_in_command(std::string_view command);
 
 /// Text with a part of a JSON object in it, which may be cut or quoted itself: the texts of members
@@ -70,7 +72,7 @@ std::string mask_backend(std::string_view list);
 std::string mask_value(Mask mask, std::string_view value);
 
 /// Of a value that was refused, so that nobody knows where in it a password stands: of
-/// URLs, all before the last "@", and all of a query.
+/// URLs, all before the last "@", and all of a query; of a header, all but its name.
 std::string mask_refused(Mask mask, std::string_view value);
 
 /// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a

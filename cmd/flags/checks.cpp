@@ -96,6 +96,7 @@ std::string complete_key(const std::string& typed, const std::string& from_envir
     if (has_authorization || key.empty()) {
         return "";
     }
+    request.key_of_environment = typed.empty();
     const std::string field = request.dialect->key_header;
     Result<Header> header =
         parse_header(field.empty() ? "Authorization: Bearer " + key : field + ": " + key);

@@ -490,7 +490,8 @@ void add_again_flags(Flags& flags, ReplayOptions& options) {
                 no_probe(": each probe is a new run"));
     flags.value("--config", "FILE",
                 "flags as TOML (speed = 2, header = [..], trace = ..), as in a run's\n"
-                "run.toml; a flag on the command line replaces its key",
+                "run.toml; a flag on the command line replaces its key (--header: the\n"
+                "one of its name)",
                 again.config, no_probe(": put its keys behind --"));
 }
 
@@ -589,6 +590,9 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     }
     if (why.empty() && !options.again.any()) {
         why = complete(server, api_key, options);
+        if (options.request.key_of_environment) {
+            line.arguments.push_back("--api-key=" + api_key);  // kept as one that was typed
+        }
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
         why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";

@@ -555,11 +555,30 @@ class Speller {
             at_ += *taken;
             return;
         }
+        if (has_value && is_switch(typed)) {
+            take_switch(typed, value);
+            return;
+        }
         out_.arguments.emplace_back(typed);
         takes_value_ = !has_value;
         if (has_value) {
             out_.arguments.push_back(value);
             in_goodput_ = typed == "--goodput";
+        }
+    }
+
+    static bool is_switch(std::string_view typed) {
+        const Flag& flag = replay_flags().named(typed);
+        return !flag.names.empty() && flag.unit.empty();
+    }
+
+    /// `--quiet=true`, as its key in a file.
+    void take_switch(std::string_view typed, const std::string& value) {
+        if (value == "true") {
+            out_.arguments.emplace_back(typed);
+        } else if (value != "false") {
+            refuse_line(out_, std::string(typed) +
+                                  ": is on or off and takes no value; remove \"=" + value + "\"");
         }
     }
 

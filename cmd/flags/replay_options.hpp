@@ -117,6 +117,7 @@ struct RequestFlags {
     std::string against_model;                ///< of `--against`; empty: as `model`
     /// `--header`, then Authorization where there is a key; values may be `env:NAME`.
     std::vector<Header> headers;
+    bool key_of_environment = false;  ///< the key is that of OPENAI_API_KEY
     /// `--header` with placeholders, then those of the family.
     std::vector<FieldTemplate> row_headers;
     SessionHeaders session_headers = SessionHeaders::none;

@@ -40,6 +40,7 @@ void check_key(const toml::node& node, const std::string& key,
         !key.starts_with("-");
     std::vector<std::string> arguments{"--config", "-"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
+    arguments.emplace_back("TRACE");  // a flag without its value takes this for it
     const ReplayCommandLine alone =
         is_name ? parse_replay_options(arguments, api_key) : ReplayCommandLine();
     if (!is_name) {
@@ -48,7 +49,9 @@ void check_key(const toml::node& node, const std::string& key,
         reader.fail(node, key + " is no key of a file; give --" + key + " itself");
     } else if (alone.kind != ReplayCommandLine::Kind::run) {
         reader.fail(node, alone.text);
-    } else if (!alone.options.workload.files.paths.empty()) {
+    } else if (alone.options.workload.files.paths.empty()) {
+        reader.fail(node, key + " needs a value");
+    } else if (alone.options.workload.files.paths.size() > 1) {
         reader.fail(node, key + " is true or false, and has no value");
     }
 }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cmd/base/secrets.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/settings.hpp"
@@ -184,6 +185,13 @@ std::string check_plan(const SweepPlan& plan) {
     }
     if (std::string why = check_arguments(plan.arguments); !why.empty()) {
         return why;
+    }
+    for (const Hook* const hook : {&plan.before, &plan.ready, &plan.after}) {
+        if (!secrets_in_command(hook->command).empty()) {
+            return "--" + std::string(hook->name) +
+                   " has a key in it, which sweep.json would keep; put the key into the "
+                   "environment, and $NAME into the command";
+        }
     }
     for (const SweepAxis& axis : plan.axes) {
         if (axis.values.empty()) {

@@ -173,6 +173,15 @@ class Keys(Case):
                 "--from", first.folder, "--api-key", KEY, "--header", "x-api-key: " + KEY
             )
 
+    def test_a_key_of_the_environment_must_be_there_again(self):
+        environment = {**os.environ, "OPENAI_API_KEY": KEY}
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            first = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50, env=environment)
+            again = self.replay("--from", first.folder)
+            self.assertEqual(again.code, USAGE)
+            self.assertIn("set OPENAI_API_KEY", again.complained)
+            self.replay_well("--from", first.folder, env=environment)
+
     def test_nothing_begins_another_header(self):
         for flags, words in (
             (("--header", "X-A: b\r\nX-Evil: c"), "--header"),

@@ -74,6 +74,8 @@ TEST(Secrets, MaskWhatStandsInTexts) {
               "+1s pots http://***@a/x");
     EXPECT_EQ(mask_refused(mask_url, "unix:@name"), "unix:@name");
     EXPECT_EQ(mask_refused(nullptr, "a@b?c"), "a@b?c");
+    EXPECT_EQ(mask_refused(mask_header, "X-Team hunter2"), "***");
+    EXPECT_EQ(mask_refused(mask_header, "Content-Length: hunter2"), "Content-Length:***");
     EXPECT_EQ(mask_refused(mask_event, "+1s post http://u:hun ter2@a/x"),
               "+1s post http://***@a/x");
     EXPECT_EQ(mask_refused(mask_url, "u:hunter2@a//x#y"), "***@a//x#y");
@@ -124,8 +126,17 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
                 gives("KEY=sk-1 TOKEN='a b' run --api-key=sk-2 --max-tokens=5 name=x",
                       "KEY=*** TOKEN='***' run --api-key=*** --max-tokens=5 name=x"),
                 gives("curl -H \"X-Key: $KEY\" h", "curl -H \"X-Key: $KEY\" h"));
-    EXPECT_EQ(masked("curl -H 'Content-Type: text' http://token:80"),
-              "curl -H 'Content-Type: text' http://token:80");
+    for (const char* plain :
+         {"curl -H 'Content-Type: text' http://token:80", "x --max-tokens 5 --tokenizer a --key -v",
+          "x -u me --token", "x --api-key $KEY", "x desk-1 http://h/a@b", "date +%H:%M"}) {
+        EXPECT_EQ(masked(plain), plain);
+    }
+    expect_each(masked,
+                gives("x --api-key K1 --hf-token 'K 2' y", "x --api-key *** --hf-token '***' y"),
+                gives("curl -u me:K http://a:b@h/x", "curl -u me:*** http://***@h/x"),
+                gives("x sk-1 \"hf_2\"; y", "x *** \"***\"; y"),
+                gives("curl -d '{\"token\":\"K\", \"n\": 1}' h",
+                      "curl -d '{\"token\":\"***\", \"n\": 1}' h"));
     // A server may repeat the bare token without its scheme; very short values would mask plain
     // words. The longest comes first: of two that begin alike, the rest of the longer one would
     // stay.

@@ -372,6 +372,12 @@ TEST(ReplayOptions, AreRefusedOrSayHowServersAreUsed) {
     EXPECT_TRUE(refused({"--balance", "random"}, "not one of turn, session"));
 }
 
+TEST(ReplayOptions, SwitchesTakeNoOtherWordThanTrueAndFalse) {
+    EXPECT_TRUE(options_with({"--dry-run=true"}).dry_run);
+    EXPECT_FALSE(options_with({"--dry-run=false"}).dry_run);
+    EXPECT_TRUE(refused({"--dry-run=t.jsonl"}, "--dry-run: is on or off and takes no value"));
+}
+
 TEST(ReplayOptions, NameTheFlagThatWasMeantAndNoSecret) {
     EXPECT_TRUE(refused({"--sped", "2"}, "unknown flag --sped; did you mean --speed?"));
     EXPECT_TRUE(refused({"--quantum", "x"}, "unknown flag --quantum"));

@@ -144,6 +144,15 @@ TEST(SweepPlan, SaltsWhereItMustAndBoundsItsCells) {
     EXPECT_NE(check_plan(plan), "");
 }
 
+TEST(SweepPlan, KeepsNoKeyOfAHook) {
+    SweepPlan plan = made_plan();
+    plan.ready.command = "curl -H \"X-Key: $KEY\" http://h";
+    EXPECT_EQ(check_plan(plan), "");
+    plan.ready.command = "curl -u me:hunter2 http://h";
+    EXPECT_TRUE(says(check_plan(plan), "--ready has a key in it"));
+    EXPECT_FALSE(says(check_plan(plan), "hunter2"));
+}
+
 TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
     const auto why = [](auto change) {
         SweepPlan plan = made_plan();
