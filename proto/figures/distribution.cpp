@@ -256,7 +256,8 @@ void Histogram::merge(const Histogram& other) {
     if (other.count_ == 0) {
         return;
     }
-    for (std::size_t i = 0; i < buckets; ++i) {
+    const std::size_t last = bucket_of(static_cast<std::uint64_t>(other.max_));
+    for (std::size_t i = bucket_of(static_cast<std::uint64_t>(other.min_)); i <= last; ++i) {
         counts_[i] += other.counts_[i];
     }
     min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
@@ -279,8 +280,8 @@ Distribution Histogram::distribution(Of of) const {
     result.std = std::sqrt(squares_ / static_cast<double>(count_));
     result.min = static_cast<double>(min_);
     result.max = static_cast<double>(max_);
-    std::size_t bucket = 0;
-    std::uint64_t below = counts_[0];  // values up to and including `bucket`
+    std::size_t bucket = bucket_of(static_cast<std::uint64_t>(min_));  // those before it are empty
+    std::uint64_t below = counts_[bucket];  // values up to and including `bucket`
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
         const std::uint64_t rank = nearest_rank(count_, percentiles[i].per_mille);
         CHECK(rank <= count_);  // so the buckets do not run out
