@@ -20,6 +20,7 @@
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trees.hpp"
+#include "engine/plan/users.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/summary.hpp"

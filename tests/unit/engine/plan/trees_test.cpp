@@ -2,6 +2,7 @@
 
 #include "engine/plan/trees.hpp"
 
+#include "engine/plan/users.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 
