@@ -14,6 +14,7 @@
 
 #include "cmd/mock/core_options.hpp"
 #include "cmd/mock/engine_model.hpp"
+#include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "cmd/mock/request_reader.hpp"

@@ -1,14 +1,14 @@
-/// What the command line tells the mock's core: the pretended server, and its faults.
+/// CoreOptions: the pretended server. The values of the command line that the core needs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cmd/mock/engine_model.hpp"
+#include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "engine/base/time.hpp"
@@ -18,45 +18,6 @@ class Tokenizer;
 }
 
 namespace driftless::mock {
-
-// What the mock does wrong on purpose (`--fault`, `--fault-row`). No clock, no global randomness:
-// the same seed and request meet the same fault.
-
-enum class Fault : std::uint8_t {
-    none,
-    refuse,     ///< reset the connection: right after accepting it, or at the head of its row
-    reset,      ///< reset it in the middle of the answer
-    stall,      ///< send no more in the middle of the answer, keep the connection open
-    truncate,   ///< close in good order in the middle of the answer, without its last chunk
-    malformed,  ///< one event in the middle is broken JSON; the answer goes on
-    error,      ///< an error object in the middle of the stream, then [DONE]
-    http_429,   ///< 429 with Retry-After
-    http_500,   ///< 500 with vLLM's body
-    slow,       ///< the first bytes of the answer leave one by one
-};
-
-/// As the command line spells it ("429" for http_429), and back.
-const char* name_of(Fault fault);
-std::optional<Fault> find_fault(std::string_view name);
-
-struct FaultRule {
-    Fault fault = Fault::none;
-    double probability = 0;  ///< where there is no row
-    std::optional<std::uint64_t> row;
-};
-
-/// The fault of one request: the first rule for its row, else one drawn from the probabilities by
-/// `seed`. Refusal by probability belongs to connections and is left out.
-Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
-                       std::uint64_t seed);
-/// Whether a new connection is refused.
-bool refuses_connection(const std::vector<FaultRule>& rules, std::uint64_t seed);
-
-/// The row that a request id names: its digits after the last '-'. None for the probes of a
-/// preflight (RequestName) and for ids that end otherwise.
-std::optional<std::uint64_t> row_of_request_id(std::string_view id);
-
-// CoreOptions: the pretended server.
 
 /// When answers tell their cached tokens: vLLM's only where there are any, and only if asked to at
 /// its start.

@@ -16,7 +16,7 @@
 
 #include "cmd/base/program.hpp"
 #include "cmd/mock/core.hpp"
-#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "engine/base/time.hpp"

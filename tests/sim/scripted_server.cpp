@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/faults.hpp"
 #include "engine/replay/lane.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/golden/cases.hpp"

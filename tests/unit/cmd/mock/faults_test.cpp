@@ -1,6 +1,7 @@
 // Faults of the mock strike what their rules name.
 
-#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/faults.hpp"
+
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,4 +1,4 @@
-#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/faults.hpp"
 
 #include <algorithm>
 #include <array>
