@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -14,7 +14,7 @@
 
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 #include "cmd/runs/table.hpp"
 #include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"

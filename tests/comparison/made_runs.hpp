@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 
 namespace driftless {
 

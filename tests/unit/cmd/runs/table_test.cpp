@@ -2,7 +2,7 @@
 
 #include "cmd/runs/table.hpp"
 
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/runs/find.hpp"

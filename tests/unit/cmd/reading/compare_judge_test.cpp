@@ -1,6 +1,6 @@
 // Comparisons and their statistics.
 
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 
 #include "cmd/reading/compare_spread.hpp"
 #include "tests/comparison/made_runs.hpp"

@@ -1,4 +1,4 @@
-#include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_judge.hpp"
 
 #include <algorithm>
 #include <array>
