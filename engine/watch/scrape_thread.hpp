@@ -36,7 +36,7 @@ struct ScrapeTarget {
 };
 
 struct ScrapeRules {
-    Duration period;
+    Duration period{};
     Duration limit = seconds(5);       ///< of each page
     Duration last_wait = seconds(2);   ///< of the last ones, once the run is over
     std::vector<std::string> secrets;  ///< never to stand in the file (text.hpp)
