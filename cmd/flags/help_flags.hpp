@@ -43,6 +43,8 @@ inline constexpr FlagTraits of_sweep{64};
 inline constexpr FlagTraits of_again{128};
 /// What rows are made of: equal among the runs of a table.
 inline constexpr FlagTraits of_corpus{256};
+/// Paces the rows, which a table's runs may differ in on purpose.
+inline constexpr FlagTraits of_load{512};
 constexpr FlagTraits hides(Mask mask) {
     return {0, mask};
 }

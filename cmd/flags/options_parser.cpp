@@ -418,10 +418,10 @@ void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--replicate", "N",
                 "overlay N copies that share nothing and start at different times;\n"
                 "rows:N copies one after another until there are N rows",
-                "1", parse_copies, load.copies);
+                "1", parse_copies, load.copies, of_load);
     flags.value("--replicate-within", "T",
                 "copies start within T of the first [60s, or a tenth of the trace]",
-                parse_duration_ns, load.within_ns);
+                parse_duration_ns, load.within_ns, of_load);
 }
 
 }  // namespace driftless

@@ -351,9 +351,9 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 "gaps of closed sessions: end-to-start (the recorded gap after the\n"
                 "answer), start-to-start (the recorded distance of the starts, minus\n"
                 "the time of the answer), or none [end-to-start]",
-                parse_gap_rule, options.workload.gap, {}, gap_choices.words());
+                parse_gap_rule, options.workload.gap, of_load, gap_choices.words());
     flags.value("--gap-cap", "T", "longest gap before a turn, before --speed divides it [none]",
-                parse_duration_ns, options.workload.gap_cap_ns);
+                parse_duration_ns, options.workload.gap_cap_ns, of_load);
     flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
                  options.workload.plan.spread, not_setting);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
@@ -541,8 +541,11 @@ CommandParser replay_parser(TypedServer& server, ReplayOptions& options) {
     return parser;
 }
 
-const FlagTable& replay_flags() {
-    static const FlagTable table = [] {
+const FlagTable& replay_flags(const CommandParser* declared) {
+    static const FlagTable table = [declared] {
+        if (declared != nullptr) {
+            return declared->table();
+        }
         TypedServer server;
         ReplayOptions options;
         return replay_parser(server, options).table();
@@ -552,15 +555,18 @@ const FlagTable& replay_flags() {
 
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
                                        const std::string& api_key) {
+    ReplayCommandLine line;
+    ReplayOptions& options = line.options;
+    TypedServer server;
+    CommandParser parser = replay_parser(server, options);
     const bool asks_help = help_topic(arguments).has_value();
     Spelled spelled;
     if (asks_help) {
         spelled.arguments = arguments;
     } else {
+        (void)replay_flags(&parser);
         spelled = spell(arguments);
     }
-    ReplayCommandLine line;
-    ReplayOptions& options = line.options;
     if (!spelled.refused.empty()) {
         line.refuse("replay", spelled.refused);
         return line;
@@ -573,8 +579,6 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         }
     }
     line.notes = spelled.notes;
-    TypedServer server;
-    CommandParser parser = replay_parser(server, options);
     std::string why = parser.parse(spelled.arguments, line);
     if (line.kind == ReplayCommandLine::Kind::help) {
         return line;

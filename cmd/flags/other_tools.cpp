@@ -16,173 +16,12 @@ namespace driftless {
 
 namespace {
 
-struct Table {
-    std::map<std::string, std::string, std::less<>> reasons;
-    std::vector<ToolRow> rows;
-};
-
-/// Takes a word off the front.
-std::string cut_word(std::string& text) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    std::string word = text.substr(0, end);
-    text.erase(0, std::min(text.find_first_not_of(' ', end), text.size()));
-    return word;
-}
-
-constexpr std::string_view verbs = "is|adds|ignored|refused|read|member|sets|once|code|gives|ms";
-
-/// "--flag X  verb text", "--flag  refused unless 0|1: text".
-ToolRow read_row(std::string_view section, std::string text, const Table& table) {
-    ToolRow row{std::string(section), cut_word(text), "", "", "", ""};
-    row.values = text.starts_with("X ") || text.starts_with("X.. ") ? cut_word(text) : "";
-    row.verb = cut_word(text);
-    if (text.starts_with("unless ")) {
-        (void)cut_word(text);
-        row.unless = cut_word(text);
-        CHECK(row.unless.ends_with(':'));
-        row.unless.pop_back();
-    } else if (row.verb.ends_with(':')) {
-        row.verb.pop_back();
-    }
-    if (row.verb == "read" && !text.empty()) {
-        (void)cut_word(text);  // "as"
-    }
-    const auto reason = table.reasons.find(text.starts_with('$') ? text.substr(1) : "");
-    CHECK(reason != table.reasons.end() || !text.starts_with('$'));
-    CHECK(is_one_of(verbs, row.verb));
-    row.text = reason == table.reasons.end() ? text : reason->second;
-    return row;
-}
-
-/// A line that begins with a space continues the one before it.
-Table read_table(std::string_view text) {
-    Table table;
-    std::string section;
-    while (!text.empty()) {  // each turn takes a line off
-        std::string line;
-        do {
-            const std::string_view part = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(part.size() + 1, text.size()));
-            line += line.empty() || line.ends_with('|') ? "" : " ";
-            line += part.substr(std::min(part.find_first_not_of(' '), part.size()));
-        } while (text.starts_with(' '));
-        if (line.starts_with('[')) {
-            section = line.substr(1, line.find_first_of(" ,:]") - 1);
-        } else if (line.starts_with('$')) {
-            const std::string name = cut_word(line).substr(1);
-            table.reasons[name] = line;
-        } else if (!line.empty() && !line.starts_with('#')) {
-            table.rows.push_back(read_row(section, line, table));
-        }
-    }
-    return table;
-}
-
-const Table& tool_table() {
-    static const Table table = read_table(find_shipped_file("other_tools.txt")->text);
-    return table;
-}
-
-}  // namespace
-
-const ToolRow* find_row(std::string_view section, std::string_view typed) {
-    for (const ToolRow& row : tool_table().rows) {
-        if (row.section == section && is_one_of(row.typed, typed)) {
-            return &row;
-        }
-    }
-    return nullptr;
-}
-
-std::string_view our_flag(std::string_view typed) {
-    for (const ToolRow& row : tool_table().rows) {
-        if (row.verb == "is" && is_one_of(row.typed, typed)) {
-            return row.text;
-        }
-    }
-    return "";
-}
-
-const std::string& reason_of(std::string_view name) {
-    const auto found = tool_table().reasons.find(name);
-    CHECK(found != tool_table().reasons.end());
-    return found->second;
-}
-
-std::string members_of(Line& line) {
-    std::string members;
-    for (const ToolRow& row : tool_table().rows) {
-        for (std::string_view names = row.typed;
-             row.section == line.tool && row.verb == "member" && !names.empty();) {
-            const std::string_view typed = names.substr(0, names.find('|'));
-            names.remove_prefix(std::min(typed.size() + 1, names.size()));
-            if (line.has(typed)) {
-                std::string name(typed.substr(2));
-                std::replace(name.begin(), name.end(), '-', '_');
-                extend_members(members, name, line.get(typed));
-            }
-        }
-    }
-    return members;
-}
-
-namespace {
-
 /// Its value is a trace.
 bool names_trace_file(std::string_view typed) {
     const ToolRow* const row = find_row("any", typed);
     return row != nullptr && row->verb == "is" && row->text == "the trace";
 }
 
-/// A tool, and the words of its subcommand that replays, separated by '|'. `others` replay nothing.
-struct Tool {
-    std::string_view name;
-    std::string_view words;
-    std::string_view tool = "other";
-    std::string_view others = "";
-    const char* instead = "";
-};
-constexpr const char* only_profile =
-    "only profile is translated; driftless inspect FILE describes a trace, driftless report RUN "
-    "and driftless compare read runs";
-constexpr const char* only_from_config =
-    "only benchmark from-config is translated; use driftless replay FILE --url URL with --rate inf "
-    "(offline), --rate QPS (poisson) or --concurrency N";
-constexpr const char* by_hand =
-    "is not translated; use driftless replay FILE --url URL with --rate R or --concurrency N";
-constexpr Tool tools[] = {
-    {"aiperf", "profile", "aiperf", "plot|analyze-trace", only_profile},
-    {"genai-perf", "profile", "aiperf",
-     "analyze|compare|config|create-template|process-export-files", only_profile},
-    {"guidellm", "benchmark|run", "guidellm", "report|from-file|config|env|preprocess|mock-server",
-     "only run and benchmark are translated; driftless report RUN reads runs, driftless mock is a "
-     "server"},
-    {"vllm", "bench|serve", "vllm", "sweep|throughput|latency|startup",
-     "only bench serve is translated; driftless sweep runs several loads"},
-    {"vllm-bench", "serve", "vllm"},
-    {"inference-perf", "", "other", "--config_file|-c", by_hand},
-    {"evalscope", "", "other", "perf", by_hand},
-    {"trace-replayer", ""},
-    {"trace_replayer", ""},
-    {"inference-endpoint", "-v|benchmark|from-config", "mlperf",
-     "offline|online|probe|eval|validate-yaml|init|info", only_from_config},
-};
-constexpr const char* no_clients =
-    "is not translated; use driftless replay FILE --users N, with its conversations or those of "
-    "driftless synth chat";
-struct Script {
-    std::string_view name;
-    std::string_view tool;
-    const char* instead = "";
-};
-constexpr Script scripts[] = {
-    {"trace_replay_tester.py", "kv_cache_tester"},
-    {"benchmark_serving.py", "vllm"},
-    {"bench_serving.py", "sglang"},
-    {"benchmark_serving_multi_turn.py", "other", no_clients},
-    {"bench_multiturn.py", "other", no_clients},
-    {"token_benchmark_ray.py", "other", by_hand},
-};
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
 constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
@@ -251,39 +90,32 @@ void take_starters(Words& words) {
 bool names_trace(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
         const std::string_view typed = std::string_view(argument).substr(0, argument.find('='));
-        return is_one_of("--data|--dataset-name|--public-dataset", typed) ||
-               names_trace_file(typed);
+        return !our_name("names_trace", typed).empty() || names_trace_file(typed);
     });
 }
 
 /// A word that is also the path of a trace, as "traces/vllm", is a tool only where its subcommand
 /// follows, or where a flag names the trace. None: it is no tool.
 std::string_view take_tool(Words& words, const std::vector<std::string>& arguments) {
-    const std::string_view name = base_name(words.front());
-    for (const Tool& tool : tools) {
-        const bool has_command =
-            is_one_of(tool.words, words.second()) || is_one_of(tool.others, words.second());
-        if (tool.name != name || (!has_command && !names_trace(arguments))) {
-            continue;
-        }
-        words.drop();
-        while (is_one_of(tool.words, words.front())) {  // bounded by the arguments
-            words.drop();
-        }
-        if (is_one_of(tool.others, words.front())) {
-            words.drop_for(tool.instead);
-        }
-        return tool.tool;
+    const ToolProgram* const tool = find_program("program", base_name(words.front()));
+    if (tool == nullptr || (!is_one_of(tool->words, words.second()) &&
+                            !is_one_of(tool->others, words.second()) && !names_trace(arguments))) {
+        return "";
     }
-    return "";
+    words.drop();
+    while (is_one_of(tool->words, words.front())) {  // bounded by the arguments
+        words.drop();
+    }
+    if (is_one_of(tool->others, words.front())) {
+        words.drop_for(tool->instead.c_str());
+    }
+    return tool->section;
 }
 
 /// None: no module of that name is known.
 std::string_view tool_of_module(std::string_view name) {
-    constexpr std::string_view of_vllm[] = {
-        "vllm.benchmarks.serve", "vllm.benchmarks.benchmark_serving", "vllm.entrypoints.cli.main"};
-    constexpr std::string_view of_sglang[] = {"sglang.bench_serving", "sglang.benchmark.serving"};
-    return holds(of_vllm, name) ? "vllm" : holds(of_sglang, name) ? "sglang" : "";
+    const ToolProgram* const module = find_program("module", name);
+    return module == nullptr ? std::string_view() : module->section;
 }
 
 void take_subcommands(Words& words, std::string_view module) {
@@ -297,8 +129,7 @@ void take_subcommands(Words& words, std::string_view module) {
 /// module by its name alone, as pages write it. None: it is neither.
 std::string_view take_script(Words& words, bool any_name) {
     const std::string_view name = base_name(words.front());
-    if (const std::string_view module = tool_of_module(words.front());
-        !module.empty() && module != "other") {
+    if (const std::string_view module = tool_of_module(words.front()); !module.empty()) {
         words.drop();
         take_subcommands(words, module);
         return module;
@@ -306,13 +137,12 @@ std::string_view take_script(Words& words, bool any_name) {
     if (!name.ends_with(".py")) {
         return "";
     }
-    const auto* const script = std::find_if(std::begin(scripts), std::end(scripts),
-                                            [name](const Script& one) { return one.name == name; });
-    const bool is_known = script != std::end(scripts);
+    const ToolProgram* const script = find_program("script", name);
+    const bool is_known = script != nullptr;
     if (is_known || any_name) {
-        words.drop_for(is_known ? script->instead : "");
+        words.drop_for(is_known ? script->instead.c_str() : "");
     }
-    return is_known ? script->tool : any_name ? "other" : "";
+    return is_known ? std::string_view(script->section) : any_name ? "other" : "";
 }
 
 /// "python", "python3", "python3.12", and not "python.jsonl".
@@ -396,11 +226,8 @@ ProgramWords find_program_words(const std::vector<std::string>& arguments) {
 
 /// A flag that names the trace, a data set or an earlier run.
 bool names_data(std::string_view typed) {
-    return names_trace_file(typed) ||
-           is_one_of(
-               "--dataset-name|--data|--public-dataset|--hf-weka-dataset|--resume|--from|"
-               "--config|-f|--search-recipe",
-               typed);
+    return names_trace_file(typed) || !our_name("names_trace", typed).empty() ||
+           !our_name("names_data", typed).empty();
 }
 
 bool is_goodput_part(std::string_view argument) {
@@ -440,15 +267,54 @@ void add_renamed(const ToolRow& row, std::string_view typed, std::string_view va
     } while (!value.empty());
 }
 
-constexpr struct {
-    std::string_view tool;
-    void (*finish)(Line& line);
-} finishes[] = {{"vllm", finish_vllm},
-                {"sglang", finish_sglang},
-                {"guidellm", finish_guidellm},
-                {"aiperf", finish_aiperf},
-                {"kv_cache_tester", finish_kv_cache_tester},
-                {"mlperf", finish_mlperf}};
+/// Of rates, each may be said once.
+void keep_once(std::string_view typed, const std::string& value, Line& line) {
+    const std::string flag(typed);
+    if (value.empty()) {
+        refuse_line(line, flag + " \"\" is empty; give it a value, or remove it");
+    } else if (flag == "--burstiness" && !parse_arrivals("gamma:" + value)) {
+        refuse_line(line, flag + " \"" + value +
+                              "\" is not a number from 0.01 to 1000000; 1 is poisson, less is "
+                              "burstier");
+    }
+    if (!line.kept.emplace(flag.substr(2), Line::Kept{value, "", false}).second) {
+        refuse_line(line, flag + ": is given 2 times; give it once");
+    }
+}
+
+}  // namespace
+
+void apply_row(const ToolRow& row, std::string_view typed, const std::string& value,
+               const std::string& shown, Line& line) {
+    const std::string_view verb = row.verb;
+    if (verb == "is") {
+        add_renamed(row, typed, value, line);
+    } else if (verb == "adds") {
+        std::string text = row.text.substr(row.text.find(' ') + 1);
+        add_flag(line, row.text.substr(0, row.text.find(' ')),
+                 text.replace(text.find('X'), 1, value));
+    } else if (verb == "gives") {
+        add_default(line, row.text, value);
+    } else if (verb == "ms" && is_positive(value)) {
+        add_default(line, row.text, value + "ms");
+    } else if (verb == "ignored") {
+        add_note(line, shown + " is ignored: " + row.text);
+    } else if (verb == "code") {
+        take_by_code(row.text, value, line);
+    } else if (verb == "means") {
+        line.kept["X"].value = value;
+        run_rules(row.rules, line);
+    } else if (verb == "once") {
+        keep_once(typed, value, line);
+    } else if (verb == "sets") {
+        line.kept[row.text] = {value, std::string(typed), false};
+    } else if (verb == "read" || verb == "member") {
+        std::string& kept = line.kept[row.text.empty() ? std::string(typed) : row.text].value;
+        kept = row.values == "X.." && !kept.empty() ? kept + " " + value : value;
+    }
+}
+
+namespace {
 
 /// One pass over the arguments.
 class Speller {
@@ -459,6 +325,7 @@ class Speller {
     Speller(const std::vector<std::string>& arguments, ProgramWords program)
         : arguments_(arguments), at_(program.count) {
         out_.tool = program.tool;
+        out_.kept["tool"].value = program.tool;
         out_.has_data_path =
             std::any_of(arguments.begin(), arguments.end(), [](const std::string& one) {
                 return one == "--dataset-path" || one.starts_with("--dataset-path=");
@@ -490,12 +357,11 @@ class Speller {
         if (!out_.tool.empty()) {
             prepare_synthetic(names_data_, out_);
         }
-        for (const auto& [tool, finish] : finishes) {
-            if (tool == out_.tool && out_.refused.empty()) {
-                finish(out_);
-            }
+        const ToolRow* const finally = find_row(out_.tool, "finally");
+        if (finally != nullptr && out_.refused.empty()) {
+            run_rules(finally->rules, out_);
         }
-        finish_shared(out_);
+        run_rules(find_row("shared", "finally")->rules, out_);
         finish_synthetic(out_);
         go_round();
         for (; at_ < arguments_.size(); ++at_) {
@@ -509,8 +375,9 @@ class Speller {
     void go_round() {
         const bool closed = has_argument(out_, "--users") || has_argument(out_, "--concurrency");
         const bool open = has_argument(out_, "--rate") || has_argument(out_, "--ramp");
-        if (!out_.goes_round || out_.makes_rows || (!closed && !open) || !out_.refused.empty() ||
-            has_argument(out_, "--recycle") || has_argument(out_, "--replicate")) {
+        if (out_.get("goes_round").empty() || out_.makes_rows || (!closed && !open) ||
+            !out_.refused.empty() || has_argument(out_, "--recycle") ||
+            has_argument(out_, "--replicate")) {
             return;
         }
         const bool timed = closed && has_argument(out_, "--for");
@@ -621,43 +488,12 @@ class Speller {
     void apply(const ToolRow& row, std::string_view typed, const std::string& value) {
         const std::string shown =
             std::string(typed) + (value.empty() ? "" : " " + mask_value(mask_of(typed), value));
-        const std::string_view verb = row.verb;
-        if (verb == "is") {
-            add_renamed(row, typed, value, out_);
-        } else if (verb == "adds") {
-            std::string text = row.text;
-            const std::string flag = cut_word(text);
-            add_flag(out_, flag, text.replace(text.find('X'), 1, value));
-        } else if (verb == "ignored") {
-            add_note(out_, shown + " is ignored: " + row.text);
-        } else if (verb == "refused" && is_one_of(row.unless, value) && !row.values.empty()) {
+        if (row.verb != "refused") {
+            apply_row(row, typed, value, shown, out_);
+        } else if (is_one_of(row.unless, value) && !row.values.empty()) {
             add_note(out_, shown + " is ignored: it changes nothing here");
-        } else if (verb == "refused") {
+        } else {
             refuse_line(out_, shown + ": " + row.text);
-        } else if (verb == "code") {
-            take_by_code(row.text, value, out_);
-        } else if (verb == "once") {
-            keep_once(typed, value);
-        } else if (verb == "sets") {
-            out_.kept[row.text] = {value, std::string(typed), false};
-        } else {  // "read as NAME", "member"
-            std::string& kept = out_.kept[row.text.empty() ? std::string(typed) : row.text].value;
-            kept = row.values == "X.." && !kept.empty() ? kept + " " + value : value;
-        }
-    }
-
-    /// Of rates, each may be said once.
-    void keep_once(std::string_view typed, const std::string& value) {
-        const std::string flag(typed);
-        if (value.empty()) {
-            refuse_line(out_, flag + " \"\" is empty; give it a value, or remove it");
-        } else if (flag == "--burstiness" && !parse_arrivals("gamma:" + value)) {
-            refuse_line(out_, flag + " \"" + value +
-                                  "\" is not a number from 0.01 to 1000000; 1 is poisson, less is "
-                                  "burstier");
-        }
-        if (!out_.kept.emplace(flag.substr(2), Line::Kept{value, "", false}).second) {
-            refuse_line(out_, flag + ": is given 2 times; give it once");
         }
     }
 

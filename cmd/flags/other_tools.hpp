@@ -1,15 +1,13 @@
 /// Command lines of other tools, turned into our own flags.
 ///
-/// other_tools.txt is the table of their flags, one row each; other_tools.cpp reads it and takes a
-/// line apart. A flag is renamed, noted as without effect, refused with a remedy, or kept until the
-/// last argument, because it means something only together with others: what it then means is code
-/// where it is more than a row can say. Opens no file but the configuration of a tool that has its
-/// flags there.
+/// other_tools.txt is the table of their programs and flags, with rules for what flags mean
+/// together; other_tools_table.cpp reads it and applies the rules, other_tools.cpp takes a line
+/// apart. Code is what rules cannot say: how many rows a synthetic data set has and of which
+/// lengths, and the configuration of MLPerf, the only file that is opened here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,64 +38,70 @@ std::string_view our_flag(std::string_view typed);
 
 // What follows is for the translations of single tools.
 
-/// A row of other_tools.txt, whose first lines say what its columns mean.
-struct ToolRow {
-    std::string section;  ///< a tool, or "any"
-    std::string typed;    ///< names that mean the same, separated by '|'
-    std::string values;   ///< "", "X" or "X.."
-    std::string verb;     ///< "is", "ignored", "refused", ..
-    std::string text;     ///< of the verb: a flag of ours, a name, a reason
-    std::string unless;   ///< of "refused": values that change nothing here, separated by '|'
+/// A row of other_tools.txt, whose first lines say what its columns and rules mean.
+struct ToolRule {
+    std::string joint;      ///< "if", "also", "else" or "always"
+    std::string condition;  ///< empty: none
+    std::string effect;
 };
+struct ToolRow {
+    std::string section;   ///< a tool, or "any"
+    std::string typed;     ///< names that mean the same, separated by '|'
+    std::string values;    ///< "", "X" or "X.."
+    std::string verb;      ///< "is", "ignored", "refused", ..
+    std::string text;      ///< of the verb: a flag of ours, a name, a reason
+    std::string unless;    ///< of "refused": values that change nothing here, separated by '|'
+    std::string standard;  ///< of "read": its value where it is not given
+    std::vector<ToolRule> rules;
+};
+/// A line that begins as another tool: "program NAME", "script NAME.py" or "module NAME".
+struct ToolProgram {
+    std::string section;  ///< "other": a tool without rows of its own
+    std::string kind;
+    std::string name;
+    std::string words;    ///< of its subcommand that replays, separated by '|'
+    std::string others;   ///< of those that replay nothing
+    std::string instead;  ///< of the others, or of a script that replays nothing: what to use
+};
+/// nullptr: there is none.
+const ToolProgram* find_program(std::string_view kind, std::string_view name);
 /// nullptr: the section has no such flag.
 const ToolRow* find_row(std::string_view section, std::string_view typed);
 /// What the table calls $name.
 const std::string& reason_of(std::string_view name);
+/// What the table's list %LIST calls a name of other tools; empty: it is not there.
+std::string our_name(std::string_view list, std::string_view typed);
 
 /// A line while it is translated: what it said, and what that becomes.
 struct Line : Spelled {
     std::string_view tool;       ///< section of the table; "other": without one; empty: none
-    std::string data_set;        ///< as its tool names it; empty: it does not
     bool has_data_path = false;  ///< --dataset-path is given
-    bool goes_round = false;     ///< the tool repeats a data set that is too short
-    bool lacks_times = false;    ///< the data set has no times: rows come at a rate, or in a loop
-    bool arrive = false;         ///< rows arrive at a rate, or one behind another
-    std::string profile;         ///< GuideLLM's; empty: none was given
-    std::string profile_flag;    ///< as typed
-    std::string data;            ///< GuideLLM's, as typed
-    std::string kind;            ///< of its data: "trace_synthetic", "mooncake", "weka"
-    std::string scale;           ///< of its data: seconds of due time per unit of trace time
-    std::string stretch;  ///< how far its replay profile stretches a trace; empty: not at all
-    std::string time_column = "timestamp";
-    std::string input_column = "input_length";
-    std::string output_column = "output_length";
-    std::string ids_column = "hash_ids";
-
     struct Kept {
         std::string value;
         std::string typed;  ///< of a synthetic data set; else empty
         bool read = false;
     };
+    /// Flags, and what rules found out: "data_set" as its tool names it; "goes_round": the tool
+    /// repeats a data set that is too short; "lacks_times": rows come at a rate, or in a loop.
     std::map<std::string, Kept, std::less<>> kept;
     bool has(std::string_view name);
-    /// `standard` where it was not given.
+    /// `standard`, or the table's, where it was not given.
     std::string get(std::string_view name, std::string_view standard = "");
 };
 
-// What flags that are kept become, after the last argument, in this order: those of one tool; rates
-// and data; synthetic data sets, as one argument "synth:KIND FLAGS" (synth_values.hpp).
-void finish_vllm(Line& line);
-void finish_sglang(Line& line);
-void finish_guidellm(Line& line);
-void finish_aiperf(Line& line);
-void finish_kv_cache_tester(Line& line);
-void finish_mlperf(Line& line);
-void finish_shared(Line& line);
+// What flags that are kept become, after the last argument, in this order: those of one tool, by
+// its "finally"; rates and data; synthetic data sets, as one argument "synth:KIND FLAGS"
+// (synth_values.hpp).
+void run_rules(const std::vector<ToolRule>& rules, Line& line);
+/// What a row that refuses nothing makes of a value; `shown`: flag and value, as notes have them.
+void apply_row(const ToolRow& row, std::string_view typed, const std::string& value,
+               const std::string& shown, Line& line);
+void finish_mlperf(std::string_view value, Line& line);
 void finish_synthetic(Line& line);
 /// Before all of them: whether rows are made. `names_data`: the line has a trace, or names a data
 /// set that is none of these.
 void prepare_synthetic(bool names_data, Line& line);
-/// A row whose verb is "code", by its name.
+/// A row whose verb is "code", or a rule's "do", by its name.
 void take_by_code(std::string_view name, std::string_view value, Line& line);
 /// The number of rows: what `--limit` says; else those that a rate has due within `--duration`,
 /// with some to spare, as the time cuts them; else, where a closed loop ends with `--for`, those of
@@ -119,25 +123,17 @@ std::string argument_of(const Spelled& out, std::string_view flag);
 bool is_one_of(std::string_view list, std::string_view value);
 /// A JSON member of `--extra-body`: numbers, true, false and null as they are, all else as text.
 void extend_members(std::string& members, std::string_view name, std::string_view value);
-/// The members that rows of the tool with the verb "member" were given.
-std::string members_of(Line& line);
 /// `--extra-body` of such members, beside a JSON object that was given, whose own go first.
 void add_members(Spelled& out, const std::string& members, const std::string& object = "");
-/// Notes each of these flags that was kept, and has no effect: `why`.
-void note_unused(std::initializer_list<std::string_view> flags, const char* why, Line& line);
-/// `--header K: V` of each "K=V".
-void add_headers(Spelled& out, std::string_view pairs);
 /// The tool's default server, if the line names none: `--host 127.0.0.1` and this port.
 void add_default_server(Spelled& out, std::string_view port);
-/// A path of a tokenizer on this host becomes `--tokenizer`; a name on a hub is only noted.
-void finish_tokenizer(Line& line);
 
 // Numbers of other tools, turned into ours: exact, without binary fractions in between.
 
-inline constexpr const char* no_inverse =
-    "cannot be converted to a speed; use --speed X, where 2 is twice as fast";
 /// Whether a decimal is above 0.
 bool is_positive(std::string_view text);
+/// Whether a setting has members.
+bool is_config(std::string_view text);
 /// Members of a setting that is written "kind=constant,rate=10" or as a JSON object. Members of
 /// inner objects have dots in their names ("extras.body.top_p").
 std::vector<std::pair<std::string, std::string>> config_parts(std::string_view text);

@@ -74,106 +74,54 @@ constexpr const char* only_agents =
     " is not translated, only online runs of agentic_inference; use driftless replay DATASET --url "
     "URL with --rate inf (offline), --rate QPS (poisson) or --concurrency N";
 
-/// Reads one file; collects what several of its values say together.
-class Config {
-  public:
-    Config(std::string file, const Leaves& leaves, Line& line)
-        : file_(std::move(file)), leaves_(leaves), out_(line) {}
-
-    void translate() {
-        const std::string type = value_at(leaves_, "type");
-        const std::string pattern = value_at(leaves_, "settings.load_pattern.type");
-        if (type != "online" || pattern != "agentic_inference") {
-            refuse_line(out_, file_ + ": type " + type + " with load pattern \"" + pattern + "\"" +
-                                  only_agents);
-        }
-        for (const Leaf& leaf : leaves_) {
-            is_of_other_set(leaves_, leaf.path) ? note(leaf, reason_of("not_judged")) : take(leaf);
-        }
-        if (!arguments_.empty()) {
-            members_ +=
-                (members_.empty() ? "" : ",") + ("\"chat_template_kwargs\":{" + arguments_ + "}");
-        }
-        add_members(out_, members_);
-        if (!drain_.empty() && has_argument(out_, "--for")) {
-            add_default(out_, "--drain", drain_);
-        }
-        for (const std::string& name : headers_) {
-            add_flag(out_, "--header", name + ": {session}");
-        }
-        if (headers_.empty()) {
-            add_flag(out_, "--header", "X-Session-ID: {session}");
-        }
-        add_default(out_, "--api", "openai-chat");
-        add_default(out_, "--output", "cap");
-        add_default(out_, "--rules", "mlperf-agentic");
+/// One value of the file, by its row.
+void take(const Leaf& leaf, const std::string& place, bool has_own_url, Line& line) {
+    const std::string path = without_numbers_in(leaf.path);
+    const ToolRow* const row = find_row("mlperf_file", path);
+    if (row == nullptr) {
+        refuse_line(line, place +
+                              ": is not known here; remove it, or give the equivalent driftless "
+                              "flag after --config");
+    } else if (row->verb == "refused" && !is_one_of(row->unless, leaf.value)) {
+        refuse_line(line, place + ": is not supported here; it must be " + row->unless);
+    } else if (row->verb == "member") {
+        extend_members(line.kept["members"].value, path.substr(path.rfind('.') + 1), leaf.value);
+    } else if (row->text == "--url") {  // several servers are several flags
+        has_own_url ? void() : add_flag(line, row->text, leaf.value);
+    } else if (row->text == "the trace") {
+        line.arguments.push_back(leaf.value);
+    } else {
+        apply_row(*row, path, leaf.value, leaf.path + ": " + leaf.value, line);
     }
+}
 
-  private:
-    std::string place(const Leaf& leaf) const {
-        return file_ + ": line " + std::to_string(leaf.line) + ": " + leaf.path + ": " + leaf.value;
+void translate(const std::string& file, const Leaves& leaves, Line& line) {
+    const std::string type = value_at(leaves, "type");
+    const std::string pattern = value_at(leaves, "settings.load_pattern.type");
+    if (type != "online" || pattern != "agentic_inference") {
+        refuse_line(
+            line, file + ": type " + type + " with load pattern \"" + pattern + "\"" + only_agents);
     }
-    void note(const Leaf& leaf, const std::string& why) {
-        add_note(out_, leaf.path + ": " + leaf.value + " is ignored: " + why);
-    }
-
-    void take(const Leaf& leaf) {
-        if (leaf.path.starts_with(template_arguments)) {
-            extend_members(arguments_, leaf.path.substr(template_arguments.size()), leaf.value);
-            return;
-        }
-        const std::string path = without_numbers_in(leaf.path);
-        const ToolRow* const row = find_row("mlperf_file", path);
-        if (row == nullptr) {
-            refuse_line(out_, place(leaf) +
-                                  ": is not known here; remove it, or give the equivalent "
-                                  "driftless flag after --config");
-        } else if (row->verb == "gives") {
-            add_setting(row->text, leaf.value);
-        } else if (row->verb == "is") {
-            out_.arguments.push_back(leaf.value);
-        } else if (row->verb == "ms") {
-            if (is_positive(leaf.value)) {
-                add_default(out_, row->text, leaf.value + "ms");
-            }
-        } else if (row->verb == "member") {
-            extend_members(members_, path.substr(path.rfind('.') + 1), leaf.value);
-        } else if (row->verb == "ignored") {
-            note(leaf, row->text);
-        } else if (row->verb == "code") {
-            apply_by_hand(leaf);
-        } else if (row->verb == "refused" && !is_one_of(row->unless, leaf.value)) {
-            refuse_line(out_, place(leaf) + ": is not supported here; it must be " + row->unless);
-        }
-    }
-
-    /// Several servers are several flags; all else is given once.
-    void add_setting(const std::string& flag, const std::string& value) {
-        const bool given = flag == "--url" ? has_own_url_ : has_argument(out_, flag);
-        if (!given) {
-            add_flag(out_, flag, value);
-        }
-    }
-
-    void apply_by_hand(const Leaf& leaf) {
-        if (leaf.path.ends_with("inject_tool_delay")) {
-            add_default(out_, "--gap", leaf.value == "true" ? "end-to-start" : "none");
-        } else if (leaf.path.ends_with("performance_timeout_s")) {
-            drain_ = leaf.value;
+    const bool has_own_url = has_argument(line, "--url");
+    std::string arguments;  // of the chat template
+    for (const Leaf& leaf : leaves) {
+        if (is_of_other_set(leaves, leaf.path)) {
+            add_note(line,
+                     leaf.path + ": " + leaf.value + " is ignored: " + reason_of("not_judged"));
+        } else if (leaf.path.starts_with(template_arguments)) {
+            extend_members(arguments, leaf.path.substr(template_arguments.size()), leaf.value);
         } else {
-            headers_.push_back(leaf.value);
+            take(
+                leaf,
+                file + ": line " + std::to_string(leaf.line) + ": " + leaf.path + ": " + leaf.value,
+                has_own_url, line);
         }
     }
-
-    std::string file_;
-    const Leaves& leaves_;
-    Spelled& out_;
-    bool has_own_url_ = has_argument(out_, "--url");
-    std::string members_;
-    std::string arguments_;  ///< of the chat template
-    std::string drain_;
-    std::vector<std::string> headers_;
-};
+    std::string& members = line.kept["members"].value;
+    if (!arguments.empty()) {
+        members += (members.empty() ? "" : ",") + ("\"chat_template_kwargs\":{" + arguments + "}");
+    }
+}
 
 /// The library throws; nothing else here does. Empty where the file is read, else what is wrong.
 std::string read_leaves(const std::string& file, Leaves& leaves) {
@@ -189,7 +137,7 @@ std::string read_leaves(const std::string& file, Leaves& leaves) {
 
 }  // namespace
 
-void finish_mlperf(Line& line) {
+void finish_mlperf(std::string_view /*value*/, Line& line) {
     const std::string file = line.get("--config");
     if (file.empty()) {
         refuse_line(line, "inference-endpoint: --config FILE is missing; give it");
@@ -200,7 +148,7 @@ void finish_mlperf(Line& line) {
         refuse_line(line, "--config " + file + why);
         return;
     }
-    Config(file, leaves, line).translate();
+    translate(file, leaves, line);
 }
 
 }  // namespace driftless

@@ -6,21 +6,12 @@
 
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/other_tools.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
-
-namespace {
-
-/// Not its name on a hub.
-bool is_path(std::string_view text) {
-    return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") ||
-           text.ends_with(".json") || text.ends_with(".tiktoken") || text.ends_with(".model");
-}
-
-}  // namespace
 
 bool is_one_of(std::string_view list, std::string_view value) {
     while (!list.empty()) {
@@ -103,14 +94,6 @@ std::string argument_of(const Spelled& out, std::string_view flag) {
     return found == out.arguments.end() || found + 1 == out.arguments.end() ? "" : *(found + 1);
 }
 
-void note_unused(std::initializer_list<std::string_view> flags, const char* why, Line& line) {
-    for (const std::string_view flag : flags) {
-        if (line.has(flag)) {
-            add_note(line, std::string(flag) + " is ignored: " + why);
-        }
-    }
-}
-
 void set_argument(Spelled& out, std::string_view flag, std::string_view value) {
     const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
     if (found == out.arguments.end() || found + 1 == out.arguments.end()) {
@@ -120,20 +103,51 @@ void set_argument(Spelled& out, std::string_view flag, std::string_view value) {
     }
 }
 
-void add_headers(Spelled& out, std::string_view pairs) {
-    while (!pairs.empty()) {
-        const std::string_view pair = pairs.substr(0, pairs.find(' '));
-        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
-        const std::size_t equals = pair.find('=');
-        if (equals == pair.npos) {
-            refuse_line(out, "--header \"" + mask_value(mask_header, pair) +
-                                 "\": is not NAME=VALUE, as this tool takes it; put --header "
-                                 "NAME:VALUE before the tool's own words");
-            return;
-        }
-        add_flag(out, "--header",
-                 std::string(pair.substr(0, equals)) + ": " + std::string(pair.substr(equals + 1)));
+namespace {
+
+/// {"type_": "trace_synthetic"}: as GuideLLM took it at first. No other member is known, and none
+/// is let pass.
+void take_data_arguments(std::string_view value, Line& line) {
+    std::string bare(value);
+    std::erase_if(bare, [](char c) { return c == ' ' || c == '"' || c == '{' || c == '}'; });
+    if (bare != "type_:trace_synthetic") {
+        refuse_line(line, "--data-args \"" + std::string(value) +
+                              "\": has no counterpart here; name columns with --map "
+                              "time=COLUMN,in=COLUMN,out=COLUMN");
     }
+    line.kept["kind"].value = "trace_synthetic";
+}
+
+/// A time bounds what is due, and there is no due before an end.
+void take_loop(std::string_view open, Line& line) {
+    line.kept["arrive"].value = "yes";
+    add_flag(line, "--concurrency", open);
+    std::replace(line.arguments.begin(), line.arguments.end(), std::string("--duration"),
+                 std::string("--for"));
+}
+
+/// `--input-file payload:FILE` of GenAI-Perf is a trace; `synthetic:` is none.
+void take_input_file(std::string_view /*value*/, Line& line) {
+    constexpr std::string_view payload = "payload:";
+    for (std::string& one : line.arguments) {
+        if (one.starts_with(payload)) {
+            one.erase(0, payload.size());
+        } else if (one.starts_with("synthetic:")) {
+            refuse_line(
+                line, "--input-file " + one + ": embeddings and rankings are not sent; remove it");
+        }
+    }
+}
+
+}  // namespace
+
+void take_by_code(std::string_view name, std::string_view value, Line& line) {
+    CHECK(is_one_of("data_arguments|loop|input_file|settings_file", name));
+    const auto take = name == "data_arguments"  ? take_data_arguments
+                      : name == "loop"          ? take_loop
+                      : name == "settings_file" ? finish_mlperf
+                                                : take_input_file;
+    take(value, line);
 }
 
 void add_default_server(Spelled& out, std::string_view port) {
@@ -157,27 +171,6 @@ bool is_positive(std::string_view text) {
     return !scaled || scaled.value().value > 0;
 }
 
-bool Line::has(std::string_view name) {
-    const auto found = kept.find(name);
-    if (found != kept.end()) {
-        found->second.read = true;
-    }
-    return found != kept.end();
-}
-
-std::string Line::get(std::string_view name, std::string_view standard) {
-    return has(name) ? kept.find(name)->second.value : std::string(standard);
-}
-
-void finish_tokenizer(Line& line) {
-    const std::string name = line.get("--tokenizer");
-    if (is_path(name)) {
-        add_flag(line, "--tokenizer", name);
-    } else if (!name.empty()) {
-        add_note(line, "--tokenizer " + name + " is ignored: " + reason_of("own_words"));
-    }
-}
-
 namespace {
 
 constexpr std::uint64_t billion = 1'000'000'000;
@@ -194,6 +187,10 @@ std::string decimal_text(std::uint64_t value, std::size_t digits) {
 }
 
 }  // namespace
+
+bool is_config(std::string_view text) {
+    return text.starts_with("kind=") || text.starts_with('{');
+}
 
 std::vector<std::pair<std::string, std::string>> config_parts(std::string_view text) {
     std::vector<std::pair<std::string, std::string>> parts;

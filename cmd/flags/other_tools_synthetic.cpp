@@ -331,7 +331,9 @@ void prepare_synthetic(bool names_data, Line& line) {
     const bool aiperf = line.tool == "aiperf" && !names_data;
     const bool guidellm = line.tool == "guidellm" && line.has("data");
     line.makes_rows = line.has("set") || aiperf || guidellm;
-    line.lacks_times = line.lacks_times || line.makes_rows;
+    if (line.makes_rows) {
+        line.kept["lacks_times"].value = line.kept["made"].value = "yes";
+    }
 }
 
 void finish_synthetic(Line& line) {

@@ -23,8 +23,8 @@ struct TypedServer;
 
 /// The parser of `replay`: each flag is declared there, once.
 CommandParser replay_parser(TypedServer& server, ReplayOptions& options);
-/// What it declares.
-const FlagTable& replay_flags();
+/// What it declares: read once, from a parser that is there, or from one that is made for it.
+const FlagTable& replay_flags(const CommandParser* declared = nullptr);
 
 /// How the values of a flag are shown: of ours, and of other tools' that mean the same, in whose
 /// spelling a command line is recorded.

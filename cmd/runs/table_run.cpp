@@ -22,16 +22,16 @@ namespace {
 // Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
 // text. The corpus is what must be equal among the runs of a table: trace and window, which no
 // sweep can excuse, and what is made of its rows (with the flags that are `of_corpus`). The load is
-// what people vary on purpose: server, model, pace, users. The cache salt is neither: with another
-// salt prompts have other words, and share the same.
+// what people vary on purpose: server, model, pace, users (and the flags that are `of_load`). The
+// cache salt is neither: with another salt prompts have other words, and share the same.
 
 /// Where a key stands in summary.json.
-enum class Where : std::uint8_t { root, run, flag };
+enum class Where : std::uint8_t { root, run };
 
 struct Key {
     std::string_view name;  ///< as the flag, without dashes
     Where place;
-    std::string_view key;  ///< in the JSON; of a flag: empty
+    std::string_view key;  ///< in the JSON
 };
 
 constexpr std::array load{
@@ -40,9 +40,7 @@ constexpr std::array load{
     Key{"speed", Where::run, "speed"},        Key{"rate", Where::run, "rate"},
     Key{"arrivals", Where::run, "arrivals"},  Key{"users", Where::run, "users"},
     Key{"sessions", Where::run, "sessions"},  Key{"spread", Where::run, "spread"},
-    Key{"for", Where::run, "for_ns"},         Key{"gap", Where::flag, ""},
-    Key{"gap-cap", Where::flag, ""},          Key{"replicate", Where::flag, ""},
-    Key{"replicate-within", Where::flag, ""}, Key{"max-inflight", Where::root, "max_concurrency"},
+    Key{"for", Where::run, "for_ns"},         Key{"max-inflight", Where::root, "max_concurrency"},
 };
 
 constexpr std::array window{
@@ -98,9 +96,7 @@ std::vector<CellValue> values_of(JsonValue summary,
     for (const std::span<const Key> keys : lists) {
         for (const auto& [name, place, key] : keys) {
             values.push_back(
-                {std::string(name), place == Where::flag  ? flag_text(run.find("arguments"), name)
-                                    : place == Where::run ? key_text(run.find(key))
-                                                          : key_text(summary.find(key))});
+                {std::string(name), key_text((place == Where::run ? run : summary).find(key))});
         }
     }
     return values;
@@ -324,13 +320,17 @@ void describe_run(TableRun& run) {
     add_run_json(run);
     const JsonValue root = run.summary->root();
     run.load = values_of(root, {load});
-    if (root.find("run").is(JsonType::object)) {  // sweep.json keeps figures alone
+    const JsonValue of_run = root.find("run");
+    const bool says_work = of_run.is(JsonType::object);  // sweep.json keeps figures alone
+    if (says_work) {
         run.corpus = values_of(root, {window, contents});
-        for (const Flag& flag : replay_flags().flags) {
-            if (const std::string& name = flag.names.back(); flag.traits.has(of_corpus)) {
-                run.corpus.push_back({name.substr(2), flag_text(root.find("run").find("arguments"),
-                                                                name.substr(2))});
-            }
+    }
+    for (const Flag& flag : replay_flags().flags) {
+        const bool is_load = flag.traits.has(of_load);
+        if (is_load || (says_work && flag.traits.has(of_corpus))) {
+            const std::string name = flag.names.back().substr(2);
+            (is_load ? run.load : run.corpus)
+                .push_back({name, flag_text(of_run.find("arguments"), name)});
         }
     }
     const JsonValue labels = root.find("labels");

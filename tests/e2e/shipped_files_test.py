@@ -15,6 +15,7 @@ from help_test import call
 TREE = pathlib.Path(__file__).resolve().parents[2]
 LIST = TREE / "cmd" / "help" / "files.cmake"
 PAGES = ("cmd/report/page",)
+TOOLS = TREE / "cmd" / "flags" / "other_tools.txt"
 FOLDER = re.compile(r"(?<![\w./-])(?:cmd|engine|perf|proto|tests)/[\w.-]+")
 LINK = re.compile(r"\]\(([^)]*)\)")
 FILE = re.compile(r"[\w./{}%-]*\.(?:md|json|ya?ml|sbatch|ipynb|toml|sh|py|txt|cmake)\b")
@@ -48,6 +49,7 @@ def texts():
         for path in sorted((TREE / folder).rglob("*.[ch]pp")):
             for line, text in literals_of(path):
                 yield f"{path.relative_to(TREE)}:{line}", text.replace("\\n", "\n")
+    yield str(TOOLS.relative_to(TREE)), re.sub(r"^#.*$", "", TOOLS.read_text(), flags=re.MULTILINE)
     for folder in PAGES:
         for path in sorted((TREE / folder).iterdir()):
             text = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE)
