@@ -234,22 +234,10 @@ bool make_folder(const std::string& path) {
 
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
 // run.json, the largest that is read, grows with the model list of a server: some KiB each.
 constexpr std::size_t read_bytes_max = 64 << 20;
 
 }  // namespace
-
-std::string utc_text(std::int64_t utc_ns) {
-    const time_t whole = utc_ns / ns_per_second;
-    tm parts{};
-    (void)::gmtime_r(&whole, &parts);
-    char text[64];
-    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
-                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<long long>(utc_ns % ns_per_second));
-    return text;
-}
 
 Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
     const std::string fresh = path + ".new";

@@ -107,9 +107,6 @@ Result<std::string> read_regular_file(const std::string& path);
 /// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".
 std::string why_unreadable(const Error& error);
 
-/// "2026-11-21T03:45:12.123456789Z".
-std::string utc_text(std::int64_t utc_ns);
-
 // Writing a trace to a new file or to standard output, as convert and synth do.
 
 /// Writes all rows, then says on `say` what the format could not hold and what was written. `path`

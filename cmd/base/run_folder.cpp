@@ -253,4 +253,10 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     return "";
 }
 
+std::optional<RunFacts> read_run_partly(const std::string& folder) {
+    const Result<std::string> text = read_regular_file(folder + "/run.json");
+    JsonDocument document;
+    return text ? read_partly(document, text.value()) : std::nullopt;
+}
+
 }  // namespace driftless

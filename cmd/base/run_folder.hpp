@@ -65,4 +65,7 @@ Result<NewFolder> take_numbered_folder(std::string& folder);
 /// Reads `folder`/run.json into `facts`. Returns why it cannot be, or the empty text.
 std::string read_run(const std::string& folder, RunFacts& facts);
 
+/// What its run.json has, also of a dry run. Nothing: it cannot be read.
+std::optional<RunFacts> read_run_partly(const std::string& folder);
+
 }  // namespace driftless

@@ -261,10 +261,10 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     std::string why;
     if (!run.calibration.why_not.empty() || run.calibration.date.empty()) {
         why = "the run has no calibration (" + run.calibration.why_not + ")";
-    } else if (!run.kernel.empty() && run.kernel != facts.kernel) {
-        why = "its calibration was made under " + run.kernel + ", this is " + facts.kernel;
-    } else if (!run.cpu_model.empty() && run.cpu_model != facts.cpu_model) {
-        why = "its calibration was made on " + run.cpu_model + ", this is " + facts.cpu_model;
+    } else if (!run.host.kernel.empty() && run.host.kernel != facts.kernel) {
+        why = "its calibration was made under " + run.host.kernel + ", this is " + facts.kernel;
+    } else if (!run.host.cpu_model.empty() && run.host.cpu_model != facts.cpu_model) {
+        why = "its calibration was made on " + run.host.cpu_model + ", this is " + facts.cpu_model;
     }
     if (why.empty()) {
         return exit_done;

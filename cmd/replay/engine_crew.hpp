@@ -225,18 +225,12 @@ class EngineCrew {
     std::vector<std::unique_ptr<EngineThread>> others_;
 };
 
-// What the flags of `replay` mean to the parts of a run: the engine, the writer and the summary.
+// What the flags of `replay` mean to the parts of a run: the engine and the writer.
 // Plain functions from values to values.
 
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
 /// `requests_end`: of users (AssemblerConfig); 0: there are none.
 AssemblerConfig assembler_config(const Replay& run, const Plan& plan, std::uint32_t requests_end);
-
-/// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
-SummaryInfo summary_info(const Replay& run, std::int64_t zero_utc_ns);
-
-/// What rules ask of a run that has ended.
-RuleFacts rule_facts(const Replay& run, const RunEnd& end);
 
 }  // namespace driftless

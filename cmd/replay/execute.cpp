@@ -40,15 +40,15 @@ namespace driftless {
 namespace {
 
 /// Fills in verdict, rules and thresholds, by the figures of the run and of its client.
-void judge(const Replay& run, const RunEnd& end, const SummaryFigures& figures,
-           const ClientTotals& client, const std::string& records_path, SummaryInfo& info) {
+void judge(const Replay& run, const SummaryFigures& figures, const ClientTotals& client,
+           const std::string& records_path, SummaryInfo& info) {
     const ReplayOptions& options = run.options();
     const Judgement judged = judge_run(run.calibration, figures, client, info.cache_probe);
     info.verdict = name_of(judged.verdict);
     info.verdict_reasons = judged.reasons;
     info.limits = run.calibration.limits;
     info.client = &client;
-    info.rules = judge_rules(options.rules.chosen.sets, rule_facts(run, end), figures, same_value);
+    info.rules = judge_rules(options.rules.chosen.sets, info.run, figures, same_value);
     const std::string why =
         judge_thresholds_in(records_path, options.results.fail_if, figures, info.thresholds);
     if (!why.empty()) {
@@ -472,28 +472,28 @@ void Execution::print_end(const SummaryFigures& figures, const SummaryInfo& info
 
 void Execution::close_books(const RecordWriter& writer) {
     began_ = true;
-    RunEnd end = end_of_engines();
-    SummaryInfo info = summary_info(replay_, progress_.segments.front().clock.zero_utc_ns);
+    RunEnd& end = progress_.end.emplace(end_of_engines());
     SummaryFigures figures = writer.summary().figures();
+    std::optional<Unfinished> unfinished;
     end.rows_fired = figures.fired + figures.warmup_fired;
     if (writer.failed()) {
-        read_written(folder_, figures, info.unfinished);
+        read_written(folder_, figures, unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
-    sides_.sum_up(folder_, figures, info);
-    figures.warnings = warnings_of(figures, info);
     if (resumed_) {  // of all rows, not of the last segment's
         end.prompts_digest = replay_.sums.digest;
         end.against_digest = replay_.sums.against_digest;
         end.clamped_rows = replay_.sums.clamped_rows;
     }
-    info.clamped_rows = end.clamped_rows;
     if (first_run_ != nullptr && crew_->stopped_early(*first_run_)) {
-        end.stopped_when = info.stopped_when = writer.stopped_when();
+        end.stopped_when = writer.stopped_when();
     }
-    const std::string& records = replay_.invocation.records_path;
-    judge(replay_, end, figures, writer.client(),
-          records.empty() ? folder_ + "/requests.jsonl" : records, info);
+    const RunFacts facts = facts_of(replay_, progress_);
+    SummaryInfo info = facts.info;
+    info.unfinished = unfinished;
+    sides_.sum_up(folder_, figures, info);
+    figures.warnings = warnings_of(figures, info);
+    judge(replay_, figures, writer.client(), facts.records_in(folder_), info);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
@@ -504,7 +504,6 @@ void Execution::close_books(const RecordWriter& writer) {
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;
     end.marks.resident_max = read_memory_marks().resident_max;
-    progress_.end = end;
     const Result<void> closed = write_whole_file(run_json, to_json(replay_, progress_));
     check_kept(replay_.calibration, writer.client());
     print_end(figures, info, end.stepped_aside);

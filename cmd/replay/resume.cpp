@@ -182,9 +182,9 @@ int check_sources(const Replay& run, const char* flag) {
     const RunFacts& facts = *run.earlier;
     const std::uint64_t seed = run.options().workload.plan.seed;
     const std::optional<LoadedCorpus>& text = run.server.words.text;
-    if (seed != facts.seed) {
+    if (seed != facts.info.run.seed) {
         complain("driftless: %s: the run had --seed %llu, not %llu; remove this flag", flag,
-                 static_cast<Long>(facts.seed), static_cast<Long>(seed));
+                 static_cast<Long>(facts.info.run.seed), static_cast<Long>(seed));
         return exit_input;
     }
     const std::uint64_t dataset = text ? text->corpus.digest() : 0;
@@ -288,7 +288,7 @@ int check_words(const Replay& run, const char* flag) {
         return code;
     }
     const std::uint64_t words = run.parts->words().digest();
-    if (facts.prompt != prompt || words != facts.words_digest) {
+    if (facts.info.run.prompt != prompt || words != facts.words_digest) {
         return refuse_digest(
             flag, "words", facts.words_digest, words,
             "another set of words is one token on this server, or --tokenizer or --prompt differs");
@@ -305,7 +305,7 @@ int check_prompts(const Replay& run) {
         return words;
     }
     // With another salt it is the same workload in other words, which no cache knows yet.
-    const bool is_new_salt = run.invocation.cache_salt != facts.cache_salt.value_or("");
+    const bool is_new_salt = run.invocation.cache_salt != facts.info.run.cache_salt;
     if (is_new_salt && !run.workload.trace.is_recorded_text()) {
         // Their digest must differ; what else decides it must not.
         const int code = check_sources(run, flag);

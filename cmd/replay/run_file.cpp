@@ -1,5 +1,7 @@
 #include "cmd/replay/run_file.hpp"
 
+#include <utility>
+
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/flags/option_values.hpp"
@@ -88,14 +90,6 @@ static void put_value(JsonWriter& json, const TlsFacts& peer) {
                       {"resumed", peer.resumed}});
 }
 
-static void put_value(JsonWriter& json, const VerifyFindings& verified) {
-    put_object(json, {{"rows", verified.rows},
-                      {"tokens", verified.tokens},
-                      {"pairs", verified.pairs},
-                      {"shared_tokens", verified.shared_tokens},
-                      {"shared_beyond", verified.shared_beyond}});
-}
-
 static void put_value(JsonWriter& json, const ClockDifference& difference) {
     put_object(json, {{"offset_ns", difference.offset_ns},
                       {"error_ns", difference.error_ns},
@@ -171,111 +165,139 @@ static void put_value(JsonWriter& json, const RecordedFigures& recorded) {
     json.end_object();
 }
 
-static void put_value(JsonWriter& json, const RunEnd& end) {
-    put_object(json, {{"rows_fired", end.rows_fired},
-                      {"records", end.records},
-                      {"interrupted", end.interrupted},
-                      {"stopped_when", end.stopped_when},
-                      {"connects", end.connects},
-                      {"connect_failures", end.connect_failures},
-                      {"stale_retries", end.stale_retries},
-                      {"closed_idle", end.closed_idle},
-                      {"retired_idle", end.retired_idle},
-                      {"idle_limit_ns", end.idle_limit_ns},
-                      {"system_calls", end.system_calls},
-                      {"operations", end.operations},
-                      {"no_buffers", end.no_buffers},
-                      {"overflows", end.overflows},
-                      {"stepped_aside", end.stepped_aside},
-                      {"guard_ns", end.guard_ns},
-                      {"margin_ns", end.margin_ns},
-                      {"measured_from_ns", end.measured_from_ns},
-                      {"idle_caps", end.idle},
-                      {"memory", end.marks},
-                      {"kernel_stamps", end.stamps},
-                      {"tls", end.tls},
-                      {"verdict", end.verdict},
-                      {"verdict_reasons", end.verdict_reasons},
-                      {"exit_code", end.exit_code}});
-}
-
-static void put_value(JsonWriter& json, const ClockAnchors& clock) {
-    put_object(json, {{"zero_monotonic_ns", clock.zero_monotonic_ns},
-                      {"zero_utc_ns", clock.zero_utc_ns},
-                      {"zero_utc", utc_text(clock.zero_utc_ns)},
-                      {"error_ns", clock.error_ns}});
-}
-
-static void put_value(JsonWriter& json, const RunSegment& segment) {
-    put_object(json, {{"run_id", segment.run_id},
-                      {"command", segment.command},
-                      {"zero_monotonic_ns", segment.clock.zero_monotonic_ns},
-                      {"zero_utc_ns", segment.clock.zero_utc_ns},
-                      {"zero_utc", utc_text(segment.clock.zero_utc_ns)},
-                      {"error_ns", segment.clock.error_ns},
-                      {"first_due_ns", segment.first_due_ns},
-                      {"rows", segment.rows},
-                      {"rows_interrupted", segment.rows_interrupted},
-                      {"driver", segment.driver}});
-}
-
 static void put_value(JsonWriter& json, const TypedBudget& budget) {
     json.string(text_of(budget.rate, budget.uncached));
 }
 
 namespace {
 
-/// Limits of all rows, and of groups.
-void put_goodput(JsonWriter& json, const GoodputRules& rules) {
-    MemberWriter fields(json);
-    json.begin_object();
-    const GoodputLimits common = common_limits(rules);
-    walk(fields, common);
-    json.key("groups").begin_array();
-    for (const GoodputRule& rule : rules) {
-        if (rule.key) {
-            json.begin_object();
-            put(json, {{"key", rule.key->text}, {"value", rule.value}});
-            walk(fields, rule.limits);
-            json.end_object();
-        }
-    }
-    json.end_array().end_object();
+// What a run tells in run.json, for those who read it.
+
+void tell_trace(const Replay& run, RunFacts& facts) {
+    const Trace& trace = run.workload.trace;
+    RunDescription& told = facts.info.run;
+    facts.info.trace = trace.name;
+    facts.trace_digest = trace.digest;
+    told.trace_paths = run.options().workload.files.paths;
+    told.trace_rows = trace.rows.size();
+    told.trace_dependencies = trace.dependencies.size();
 }
 
-/// What the text is; null where there is none.
-void put_dataset(JsonWriter& json, const std::string& dataset,
-                 const std::optional<LoadedCorpus>& text) {
-    if (!text) {
-        json.null();
-        return;
+void tell_plan(const Replay& run, const std::optional<RunEnd>& end, RunFacts& facts) {
+    const WorkloadFlags& flags = run.options().workload;
+    const Workload& workload = run.workload;
+    const Plan& plan = workload.plan;
+    RunDescription& told = facts.info.run;
+    told.seed = flags.plan.seed;
+    told.cache_salt = run.invocation.cache_salt;
+    told.speed = flags.speed_text;
+    told.start_ns = flags.plan.start_ns;
+    told.end_ns = flags.plan.end_ns;
+    told.duration_ns = flags.plan.duration_ns;
+    told.limit = flags.plan.limit;
+    told.spread = flags.plan.spread;
+    told.arrival = arrival_facts(flags, workload);
+    told.sessions = session_choices.name_of(flags.files.sessions);
+    facts.has_users = flags.users.users > 0;
+    told.users = flags.users.users;
+    told.for_ns = facts.has_users ? flags.users.for_ns : std::nullopt;
+    facts.rows = plan.rows.size();
+    if (workload.waiting) {
+        told.trees = workload.waiting->trees;
+        facts.least_ns = workload.waiting->figures.least_ns;
     }
-    const CorpusFigures& figures = text->figures;
-    put_object(json, {{"file", dataset},
-                      {"column", or_null(text->column)},
-                      {"whole", text->is_whole},
-                      {"texts", figures.texts},
-                      {"empty_texts", figures.empty_texts},
-                      {"bytes", figures.bytes},
-                      {"bytes_left_out", figures.left_out_bytes},
-                      {"sections_left_out", figures.sections_left_out},
-                      {"words_put_in", figures.words_put_in},
-                      {"pieces", text->corpus.pieces()},
-                      {"tokens", text->corpus.tokens()},
-                      {"digest", hex_text(text->corpus.digest())}});
+    told.input_tokens = known_if(plan.inputs_unknown == 0, plan.input_tokens);
+    facts.output_tokens = known_if(plan.outputs_unknown == 0, plan.output_tokens);
+    facts.rows_not_foretold = plan.foretold.rows_unknown;
+    facts.expected_cached_tokens = known_if(plan.foretold.rows > 0, plan.foretold.cached_tokens);
+    facts.longest_row_tokens =
+        workload.share ? workload.share->longest_row_tokens : longest_row(workload.trace, plan);
+    told.last_due_ns = last_due_ns(workload.waiting, plan);
+    facts.schedule_digest = plan.schedule_digest;
+    if (end) {
+        facts.prompts_digest = end->prompts_digest;
+        facts.clamped_rows = end->clamped_rows;
+    }
 }
 
-/// Null where there was none. Warnings stand behind its own notes.
+void tell_against(const Replay& run, RunFacts& facts) {
+    if (run.server.against) {
+        const PreflightFindings& found = *run.server.against;
+        facts.against = {shown_url(run.options().server.targets.back()), found.model,
+                         found.overhead, found.overhead_source,
+                         run.sends() && split_unknown(found)};
+    }
+}
+
+void tell_request(const Replay& run, RunFacts& facts) {
+    const ReplayOptions& options = run.options();
+    const RequestFlags& request = options.request;
+    const Server& server = run.server;
+    SummaryInfo& info = facts.info;
+    for (const ReplayTarget& target : options.server.targets) {
+        info.run.urls.push_back(shown_url(target));
+    }
+    if (options.server.connect_to) {
+        facts.connect_to = place_text(*options.server.connect_to);
+    }
+    info.backend = request.dialect->name;
+    if (request.described) {
+        facts.template_file = request.template_file;
+        facts.template_digest = request.described->form.digest;
+    }
+    info.model_id = server.findings.model;
+    tell_against(run, facts);
+    info.run.prompt = prompt_choices.name_of(server.prompt);
+    facts.words = run.parts->words().size();
+    facts.words_digest = run.parts->words().digest();
+    info.tokenizer_id = server.words.selected ? options.prompts.tokenizer : "";
+    facts.is_live = run.workload.live.has_value();
+    if (server.words.text) {
+        facts.dataset_digest = server.words.text->corpus.digest();
+    }
+    info.run.output = output_choices.name_of(request.output);
+    facts.stream = request.stream;
+    info.continuous_usage = request.continuous_usage;
+    facts.overhead = server.findings.overhead;
+    info.split_unknown = run.sends() && split_unknown(server.findings);
+    info.server_block = run.workload.server_block;
+    if (options.sending.inflight_max) {
+        info.max_concurrency = run.sends() ? run.host.inflight_max : 0;
+    }
+    facts.goodput = options.results.goodput;
+}
+
+// What nobody reads again, and people do.
+
+void put_dataset(JsonWriter& json, const Replay& run) {
+    const LoadedCorpus& text = *run.server.words.text;
+    const CorpusFigures& figures = text.figures;
+    put(json, {{"file", run.options().prompts.dataset},
+               {"column", or_null(text.column)},
+               {"whole", text.is_whole},
+               {"texts", figures.texts},
+               {"empty_texts", figures.empty_texts},
+               {"bytes", figures.bytes},
+               {"bytes_left_out", figures.left_out_bytes},
+               {"sections_left_out", figures.sections_left_out},
+               {"words_put_in", figures.words_put_in},
+               {"pieces", text.corpus.pieces()},
+               {"tokens", text.corpus.tokens()}});
+}
+
+/// Warnings stand behind its own notes.
 void put_preflight(JsonWriter& json, const Replay& run) {
     const PreflightFindings& found = run.server.findings;
-    if (!run.sends() || !run.options().server.preflight) {
-        json.null();
-        return;
-    }
+    put(json, {{"probe_ns", known_if(found.probe_ns >= 0, found.probe_ns)}});
+    std::vector<std::string> notes = found.notes;
+    notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
+    put(json, {{"notes", notes}});
+}
+
+void put_found(JsonWriter& json, const PreflightFindings& found) {
     const auto known = [](std::int64_t value) {
         return value < 0 ? std::optional<std::int64_t>{} : std::optional<std::int64_t>{value};
     };
-    json.begin_object();
     put(json, {{"model", found.model},
                {"models", found.models},
                {"server", found.server},
@@ -311,46 +333,24 @@ void put_preflight(JsonWriter& json, const Replay& run) {
                {"word_joins", found.joins},
                {"words_dropped", found.dropped_words},
                {"first_words_asked", found.first_words_asked},
-               {"first_words", found.first_words.size()},
-               {"requests", found.requests},
-               {"probe_ns", known(found.probe_ns)}});
-    std::vector<std::string> notes = found.notes;
-    notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
-    put(json, {{"notes", notes}});
-    json.end_object();
+               {"first_words", found.first_words.size()}});
 }
 
-/// Which part of the plan this process sent; null: all of it.
-void put_shard(JsonWriter& json, const ShardFlags& flags,
-               const std::optional<WorkloadShare>& share) {
-    if (!share) {
-        json.null();
-        return;
-    }
-    put_object(json, {{"index", share->place.index},
-                      {"count", share->place.count},
-                      {"from", flags.from},
-                      {"plan_rows", share->plan_rows}});
-}
-
-/// Null where there are none.
-void put_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
-    if (rules.users == 0) {
-        json.null();
-        return;
-    }
-    json.begin_object();
-    put(json, {{"count", rules.users},
-               {"of", rules.single_rows ? "rows" : "trees"},
+void put_users(JsonWriter& json, const WorkloadFlags& flags) {
+    const UserRules& rules = flags.users;
+    const auto& grow = flags.grow;
+    put(json, {{"of", rules.single_rows ? "rows" : "trees"},
                {"first", rules.first()},
                {"grow", grow ? std::optional(text_of(*grow)) : std::nullopt},
                {"ramp_ns", rules.ramp_ns},
                {"order", tree_choices.name_of(rules.order)},
                {"recycle", rules.recycle},
                {"recycle_share", share_system_choices.name_of(rules.shares_system)},
-               {"barrier", tree_barrier_choices.name_of(rules.tree_barrier)},
-               {"for_ns", rules.for_ns},
-               {"drain_ns", rules.for_ns ? std::optional(rules.drain()) : std::nullopt},
+               {"barrier", tree_barrier_choices.name_of(rules.tree_barrier)}});
+}
+
+void put_users_end(JsonWriter& json, const UserRules& rules) {
+    put(json, {{"drain_ns", rules.for_ns ? std::optional(rules.drain()) : std::nullopt},
                {"on_failure", text_of(rules.failures)},
                {"on_429", wait_for_429_choices.name_of(rules.failures.waits_for_429)},
                {"tree_idle_cap_ns", rules.idle.tree_ns},
@@ -360,22 +360,6 @@ void put_users(JsonWriter& json, const UserRules& rules, const std::optional<Gro
     put(json, {{"start_by", start_by_turns_choices.name_of(rules.start.by_turns)},
                {"prime", prime_one_token_choices.name_of(rules.start.prime_one_token)},
                {"warmup_requests", rules.start.warmup_requests}});
-    json.end_object();
-}
-
-/// Null where rows do not arrive at a rate.
-void put_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
-    const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload);
-    if (!facts) {
-        json.null();
-        return;
-    }
-    put_object(json, {{"rate", facts->rate},
-                      {"asked_rate", facts->asked_rate},
-                      {"law", facts->law},
-                      {"of", facts->of},
-                      {"planned_rate", facts->planned_rate},
-                      {"seed", flags.plan.seed}});
 }
 
 /// Which requests their clients give up; null: none.
@@ -404,29 +388,6 @@ void put_gaps(JsonWriter& json, const WorkloadFlags& flags, const std::optional<
                       {"kept_ns", waiting->gaps.kept_ns}});
 }
 
-void put_trace(JsonWriter& json, const Replay& run) {
-    const Workload& workload = run.workload;
-    const Trace& trace = workload.trace;
-    json.begin_object();
-    put(json, {{"paths", run.options().workload.files.paths},
-               {"name", trace.name},
-               {"format", trace.format},
-               {"time_unit", trace.time_unit},
-               {"block_size", trace.block_size},
-               {"tail_rule", trace.tail_rule == TailRule::ceil ? "ceil" : "floor"},
-               {"rows", trace.rows.size()},
-               {"dependencies", trace.dependencies.size()},
-               {"bytes", trace.bytes},
-               {"digest", hex_text(trace.digest)},
-               {"rows_unsorted", trace.rows_unsorted},
-               {"surplus_ids", trace.surplus_ids},
-               {"rows_uncovered", trace.rows_uncovered},
-               {"unknown_keys", trace.unknown_keys},
-               {"zero_outputs", trace.zero_outputs},
-               {"notes", workload.notes}});
-    json.end_object();
-}
-
 /// Of the prompts to each side; equal ones got the same bytes. Null without --against, and where
 /// not all were built.
 void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
@@ -438,168 +399,10 @@ void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<Ru
                       {"b", hex_text(*end->against_digest)}});
 }
 
-std::optional<std::string> hex_or_null(const std::optional<std::uint64_t>& digest) {
-    return digest ? std::optional(hex_text(*digest)) : std::nullopt;
-}
-
-void put_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>& end) {
-    const Invocation& invocation = run.invocation;
-    const WorkloadFlags& flags = invocation.options.workload;
-    const Workload& workload = run.workload;
-    const Plan& plan = workload.plan;
-    const WaitFigures waits = workload.waiting ? workload.waiting->figures : WaitFigures();
-    json.begin_object();
-    put(json, {{"seed", flags.plan.seed},
-               {"cache_salt", or_null(invocation.cache_salt)},
-               {"speed", flags.speed_text},
-               {"start_ns", flags.plan.start_ns},
-               {"end_ns", flags.plan.end_ns},
-               {"duration_ns", flags.plan.duration_ns},
-               {"limit", flags.plan.limit},
-               {"spread", flags.plan.spread}});
-    put_arrivals(json.key("arrivals"), flags, workload);
-    put(json, {{"sessions", session_choices.name_of(flags.files.sessions)}});
-    put_users(json.key("users"), flags.users, flags.grow);
-    put(json, {{"rows", plan.rows.size()},
-               {"trees", workload.waiting ? std::optional(workload.waiting->trees) : std::nullopt},
-               {"rows_waiting", waits.rows},
-               {"rows_waiting_outside", waits.outside}});
-    put_gaps(json.key("gaps"), flags, workload.waiting);
-    put(json, {{"least_ns", known_if(workload.waiting.has_value(), waits.least_ns)},
-               {"rows_outside", plan.rows_outside},
-               {"burst_rows_max", plan.burst_rows_max},
-               {"input_tokens", known_if(plan.inputs_unknown == 0, plan.input_tokens)},
-               {"output_tokens", known_if(plan.outputs_unknown == 0, plan.output_tokens)},
-               {"rows_not_foretold", plan.foretold.rows_unknown},
-               {"expected_cached_tokens",
-                known_if(plan.foretold.rows > 0, plan.foretold.cached_tokens)}});
-    put(json, {{"longest_row_tokens", workload.share ? workload.share->longest_row_tokens
-                                                     : longest_row(workload.trace, plan)},
-               {"last_due_ns", last_due_ns(workload.waiting, plan)},
-               {"schedule_digest", hex_text(plan.schedule_digest)},
-               {"prompts_digest", hex_or_null(end ? end->prompts_digest : std::nullopt)}});
-    put_side_digests(json.key("side_digests"), plan, end);
-    put(json, {{"clamped_rows", end ? std::optional(end->clamped_rows) : std::nullopt}});
-    json.end_object();
-}
-
-/// Null where prompts hold the words of the trace alone.
-void put_live(JsonWriter& json, const std::optional<LiveTurns>& live, const KeptWords& kept) {
-    if (!live) {
-        json.null();
-        return;
-    }
-    put_object(json, {{"keep", text_of(kept)},
-                      {"conversations", live->figures.conversations},
-                      {"turns", live->figures.turns},
-                      {"edited", live->figures.edited}});
-}
-
-void put_tokenizer(JsonWriter& json, const std::string& path,
-                   const std::optional<SelectedWords>& selected) {
-    if (!selected) {
-        json.null();
-        return;
-    }
-    const WordFigures& figures = selected->figures;
-    put_object(json, {{"file", path},
-                      {"kind", figures.kind},
-                      {"vocabulary", figures.vocabulary},
-                      {"candidates", figures.candidates},
-                      {"strict", figures.strict}});
-}
-
-void put_template(JsonWriter& json, const RequestFlags& request) {
-    if (!request.described) {
-        json.null();
-        return;
-    }
-    put_object(json, {{"file", request.template_file},
-                      {"digest", hex_text(request.described->form.digest)}});
-}
-
-void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
-    const SendingFlags& sending = options.sending;
-    put(json, {{"timeout_connect_ns", sending.timeouts.connect.ns},
-               {"timeout_first_byte_ns", sending.timeouts.first_byte.ns},
-               {"timeout_idle_ns", sending.timeouts.idle.ns},
-               {"timeout_total_ns", sending.timeouts.total.ns},
-               {"grace_ns", sending.grace_ns},
-               {"inflight_max", inflight_max},
-               {"max_concurrency", known_if(sending.inflight_max.has_value(), inflight_max)},
-               {"budget_input", sending.budget_input},
-               {"budget_output", sending.budget_output}});
-    put_abandon(json.key("abandon"), sending.abandon, options.workload.plan.seed);
-    put_goodput(json.key("goodput"), options.results.goodput);
-    put(json, {{"connections", sending.connections},
-               {"balance", sending.balance},
-               {"connection", sending.connection}});
-}
-
-/// The second server of dual fire; null where there is none.
-void put_against(JsonWriter& json, const ReplayOptions& options, const Server& server, bool sends) {
-    if (!server.against) {
-        json.null();
-        return;
-    }
-    const PreflightFindings& found = *server.against;
-    put_object(json, {{"url", shown_url(options.server.targets.back())},
-                      {"model", found.model},
-                      {"overhead_pre", found.overhead.pre},
-                      {"overhead_post", found.overhead.post},
-                      {"overhead_source", found.overhead_source},
-                      {"split_unknown", sends && split_unknown(found)}});
-}
-
-void put_request(JsonWriter& json, const Replay& run) {
-    const ReplayOptions& options = run.options();
-    const RequestFlags& request = options.request;
-    const Server& server = run.server;
-    const bool sends = run.sends();
-    const std::string length_member = sends ? server.body.length_member : "";
-    const std::optional<std::uint32_t> server_block = run.workload.server_block;
-    const auto put_url = [](JsonWriter& to, const ReplayTarget& one) { to.string(shown_url(one)); };
-    json.begin_object();
-    put(json, {{"urls", put_each(options.server.targets, put_url)},
-               {"connect_to", options.server.connect_to
-                                  ? std::optional(place_text(*options.server.connect_to))
-                                  : std::nullopt},
-               {"api", request.dialect->name}});
-    put_template(json.key("template"), request);
-    put(json, {{"model", server.findings.model}});
-    put_against(json.key("against"), options, server, sends);
-    put(json, {{"prompt", prompt_choices.name_of(server.prompt)},
-               {"words", run.parts->words().size()},
-               {"words_digest", hex_text(run.parts->words().digest())}});
-    put_tokenizer(json.key("tokenizer"), options.prompts.tokenizer, server.words.selected);
-    put(json, {{"recorded_requests", run.workload.recorded}});
-    put_live(json.key("live"), run.workload.live, run.options().request.live_keep);
-    put_dataset(json.key("dataset"), options.prompts.dataset, server.words.text);
-    put(json, {{"output", output_choices.name_of(request.output)},
-               {"stream", request.stream},
-               {"continuous_usage", request.continuous_usage},
-               {"overhead_pre", server.findings.overhead.pre},
-               {"overhead_post", server.findings.overhead.post},
-               {"split_unknown", sends && split_unknown(server.findings)},
-               {"server_block", server_block},
-               {"length_member", or_null(length_member)}});
-    write_limits(json, options, sends ? run.host.inflight_max : 0);
-    json.end_object();
-}
-
-void put_host(JsonWriter& json, const Replay& run) {
-    const HostFacts& host = run.facts;
+void put_placement(JsonWriter& json, const Replay& run) {
     const bool sends = run.sends();
     const HostChoice& choice = run.host;
-    json.begin_object();
-    put(json, {{"kernel", host.kernel},
-               {"machine", host.machine},
-               {"cpu_model", host.cpu_model},
-               {"cpus_online", host.cpus_online},
-               {"cpus_allowed", host.cpus_allowed},
-               {"memory_bytes", host.memory_bytes},
-               {"virtual_machine", host.virtual_machine},
-               {"engine_cpu", choice.engine_cpu.cpu},
+    put(json, {{"engine_cpu", choice.engine_cpu.cpu},
                {"engine_cpu_reason", choice.engine_cpu.reason},
                {"engines", sends ? choice.engines() : 0},
                {"other_engine_cpus", choice.other_cpus},
@@ -614,53 +417,227 @@ void put_host(JsonWriter& json, const Replay& run) {
                {"compiler", __VERSION__},
                {"driver", sends ? name_of(choice.driver) : ""},
                {"driver_reason", or_null(choice.why_not_ring)}});
-    json.end_object();
 }
+
+void put_counts(JsonWriter& json, const RunEnd& end) {
+    put(json, {{"connects", end.connects},
+               {"connect_failures", end.connect_failures},
+               {"stale_retries", end.stale_retries},
+               {"closed_idle", end.closed_idle},
+               {"retired_idle", end.retired_idle},
+               {"idle_limit_ns", end.idle_limit_ns},
+               {"system_calls", end.system_calls},
+               {"operations", end.operations},
+               {"no_buffers", end.no_buffers},
+               {"overflows", end.overflows},
+               {"stepped_aside", end.stepped_aside},
+               {"guard_ns", end.guard_ns},
+               {"margin_ns", end.margin_ns}});
+}
+
+/// Writes what stands at a place of `walk_run`, which names the first key; false: it is none of
+/// these.
+bool put_unread_work(std::string_view first, JsonWriter& json, const Replay& run,
+                     const RunProgress& progress) {
+    const Workload& workload = run.workload;
+    const WorkloadFlags& flags = run.options().workload;
+    const Trace& trace = workload.trace;
+    if (first == "format") {
+        put(json, {{"format", trace.format},
+                   {"time_unit", trace.time_unit},
+                   {"block_size", trace.block_size},
+                   {"tail_rule", trace.tail_rule == TailRule::ceil ? "ceil" : "floor"}});
+    } else if (first == "bytes") {
+        put(json, {{"bytes", trace.bytes}});
+    } else if (first == "rows_unsorted") {
+        put(json, {{"rows_unsorted", trace.rows_unsorted},
+                   {"surplus_ids", trace.surplus_ids},
+                   {"rows_uncovered", trace.rows_uncovered},
+                   {"unknown_keys", trace.unknown_keys},
+                   {"zero_outputs", trace.zero_outputs},
+                   {"notes", workload.notes}});
+    } else if (first == "load") {
+        put(json, {{"load", workload.load}});
+    } else if (first == "of") {
+        put_users(json, flags);
+    } else if (first == "drain_ns") {
+        put_users_end(json, flags.users);
+    } else if (first == "rows_waiting") {
+        const WaitFigures waits = workload.waiting ? workload.waiting->figures : WaitFigures();
+        put(json, {{"rows_waiting", waits.rows}, {"rows_waiting_outside", waits.outside}});
+        put_gaps(json.key("gaps"), flags, workload.waiting);
+    } else if (first == "rows_outside") {
+        put(json, {{"rows_outside", workload.plan.rows_outside},
+                   {"burst_rows_max", workload.plan.burst_rows_max}});
+    } else if (first == "side_digests") {
+        put_side_digests(json.key("side_digests"), workload.plan, progress.end);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool put_unread_request(std::string_view first, JsonWriter& json, const Replay& run) {
+    const SendingFlags& sending = run.options().sending;
+    if (first == "kind") {
+        const WordFigures& figures = run.server.words.selected->figures;
+        put(json, {{"kind", figures.kind},
+                   {"vocabulary", figures.vocabulary},
+                   {"candidates", figures.candidates},
+                   {"strict", figures.strict}});
+    } else if (first == "recorded_requests") {
+        put(json, {{"recorded_requests", run.workload.recorded}});
+    } else if (first == "keep") {
+        put(json, {{"keep", text_of(run.options().request.live_keep)},
+                   {"conversations", run.workload.live->figures.conversations},
+                   {"turns", run.workload.live->figures.turns},
+                   {"edited", run.workload.live->figures.edited}});
+    } else if (first == "file") {
+        put_dataset(json, run);
+    } else if (first == "length_member") {
+        put(json, {{"length_member", or_null(run.sends() ? run.server.body.length_member : "")},
+                   {"timeout_connect_ns", sending.timeouts.connect.ns},
+                   {"timeout_first_byte_ns", sending.timeouts.first_byte.ns},
+                   {"timeout_idle_ns", sending.timeouts.idle.ns},
+                   {"timeout_total_ns", sending.timeouts.total.ns},
+                   {"grace_ns", sending.grace_ns},
+                   {"inflight_max", run.sends() ? run.host.inflight_max : 0}});
+    } else if (first == "budget_input") {
+        put(json,
+            {{"budget_input", sending.budget_input}, {"budget_output", sending.budget_output}});
+        put_abandon(json.key("abandon"), sending.abandon, run.options().workload.plan.seed);
+    } else if (first == "connections") {
+        put(json, {{"connections", sending.connections},
+                   {"balance", sending.balance},
+                   {"connection", sending.connection}});
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool put_unread_rest(std::string_view first, JsonWriter& json, const Replay& run,
+                     const RunProgress& progress) {
+    const std::vector<RunSegment>& segments = progress.segments;
+    if (first == "version") {
+        const bool resumed = segments.size() > 1;
+        const Invocation& call = run.invocation;
+        put(json, {{"version", version()},
+                   {"run_id", resumed ? segments.front().run_id : call.run_id},
+                   {"command", resumed ? segments.front().command : call.command}});
+    } else if (first == "clock") {  // what a run without `--resume` has alone
+        put(json,
+            {{"clock", segments.empty() ? std::nullopt : std::optional(segments.front().clock)}});
+    } else if (first == "model") {
+        put_found(json, run.server.findings);
+    } else if (first == "probe_ns") {
+        put_preflight(json, run);
+    } else if (first == "tokens") {
+        put(json, {{"tokens", run.verified->tokens},
+                   {"pairs", run.verified->pairs},
+                   {"shared_tokens", run.verified->shared_tokens},
+                   {"shared_beyond", run.verified->shared_beyond}});
+    } else if (first == "engine_cpu") {
+        put_placement(json, run);
+    } else if (first == "ring") {
+        const DriverFacts driver = run.sends() ? run.driver->facts() : DriverFacts();
+        put(json, {{"ring", put_named(driver.features)}});
+        if (progress.engine) {
+            put(json, {{"engine", *progress.engine}});
+        }
+    } else if (first == "connects") {
+        put_counts(json, *progress.end);
+    } else if (first == "idle_caps") {
+        put(json, {{"idle_caps", progress.end->idle},
+                   {"memory", progress.end->marks},
+                   {"kernel_stamps", progress.end->stamps},
+                   {"tls", progress.end->tls}});
+    } else if (first == "exit_code") {
+        put(json, {{"exit_code", progress.end->exit_code}});
+    } else {
+        return false;
+    }
+    return true;
+}
+
+class RunWriter : public MemberWriter {
+  public:
+    RunWriter(JsonWriter& json, const Replay& run, const RunProgress& progress)
+        : MemberWriter(json), run_(run), progress_(progress) {}
+
+    void in(std::string_view key, int, auto inner) {
+        json_.key(key).begin_object();
+        inner();
+        json_.end_object();
+    }
+    void in_known(std::string_view key, int since, bool known, auto inner) {
+        known ? in(key, since, inner) : void(json_.key(key).null());
+    }
+    void goodput(std::string_view key, int since, const GoodputRules& rules) {
+        GoodputFacts goodput{common_limits(rules), rules};
+        std::erase_if(goodput.groups, [](const GoodputRule& rule) { return !rule.key; });
+        value(key, since, goodput);
+    }
+    void unread(std::string_view first) {
+        CHECK(put_unread_work(first, json_, run_, progress_) ||
+              put_unread_request(first, json_, run_) ||
+              put_unread_rest(first, json_, run_, progress_));
+    }
+
+  private:
+    const Replay& run_;
+    const RunProgress& progress_;
+};
 
 }  // namespace
 
+RunFacts facts_of(const Replay& run, const RunProgress& progress) {
+    const ReplayOptions& options = run.options();
+    RunFacts facts;
+    facts.schema = record_schema;
+    facts.arguments = run.invocation.arguments;
+    facts.records_path = run.invocation.records_path;
+    facts.info.labels = options.results.labels;
+    facts.rule_texts = options.rules.chosen.texts;
+    facts.metrics_tables = options.metrics.table_texts;
+    facts.segments = progress.segments;
+    tell_trace(run, facts);
+    if (const auto& share = run.workload.share) {
+        facts.shard = ShardFacts{.index = share->place.index,
+                                 .count = share->place.count,
+                                 .from = options.shard.from,
+                                 .plan_rows = share->plan_rows};
+    }
+    facts.meeting = progress.earlier_meeting;
+    if (progress.meeting) {
+        facts.meeting.clear();
+        JsonWriter json(facts.meeting);
+        put_value(json, *progress.meeting);
+    }
+    tell_plan(run, progress.end, facts);
+    tell_request(run, facts);
+    if (run.sends() && options.server.preflight) {
+        facts.preflight_requests = run.server.findings.requests;
+    }
+    if (run.verified) {
+        facts.verified_rows = run.verified->rows;
+    }
+    facts.info.cache_probe = run.cache;
+    facts.calibration = run.calibration;
+    facts.host = run.facts;
+    facts.ended = progress.end.has_value();
+    facts.end = progress.end.value_or(RunEnd());
+    settle(facts);
+    return facts;
+}
+
 std::string to_json(const Replay& run, const RunProgress& progress) {
-    const Invocation& invocation = run.invocation;
-    const ReplayOptions& options = invocation.options;
-    const std::vector<RunSegment>& segments = progress.segments;
-    const bool resumed = segments.size() > 1;
-    // Of the first segment: what a run without `--resume` has alone.
-    const auto clock = segments.empty() ? std::nullopt : std::optional(segments.front().clock);
     std::string text;
     JsonWriter json(text);
+    RunWriter fields(json, run, progress);
+    const RunFacts facts = facts_of(run, progress);
     json.begin_object();
-    put(json, {{"schema", record_schema},
-               {"version", version()},
-               {"run_id", resumed ? segments.front().run_id : invocation.run_id},
-               {"command", resumed ? segments.front().command : invocation.command},
-               {"arguments", invocation.arguments},
-               {"records", or_null(invocation.records_path)},
-               {"labels", put_named(options.results.labels)},
-               {"rules", options.rules.chosen.texts},
-               {"metrics_tables", options.metrics.table_texts},
-               {"clock", clock},
-               {"segments", segments}});
-    put_trace(json.key("trace"), run);
-    put(json, {{"load", run.workload.load}});
-    put_shard(json.key("shard"), options.shard, run.workload.share);
-    json.key("meeting");
-    if (const std::string& earlier = progress.earlier_meeting; progress.meeting) {
-        put_value(json, *progress.meeting);
-    } else {
-        json.raw(earlier.empty() ? "null" : earlier);
-    }
-    put_plan(json.key("plan"), run, progress.end);
-    put_request(json.key("request"), run);
-    put_preflight(json.key("preflight"), run);
-    put(json,
-        {{"verified", run.verified}, {"cache_probe", run.cache}, {"calibration", run.calibration}});
-    put_host(json.key("host"), run);
-    const DriverFacts driver = run.sends() ? run.driver->facts() : DriverFacts();
-    put(json, {{"ring", put_named(driver.features)}});
-    if (progress.engine) {
-        put(json, {{"engine", *progress.engine}});
-    }
-    put(json, {{"end", progress.end}});
+    walk_run(fields, facts);
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';

@@ -1,9 +1,9 @@
 /// What `run.json` says about a run, beside what its Replay says. Written before time 0 without the
-/// facts of the end, and again at the end; a file that is there is always whole.
+/// facts of the end, and again at the end; a file that is there is always whole. Its order and the
+/// keys that are read are those of `walk_run` (run_facts.hpp).
 ///
 /// Plain values, complete once they are made. Nothing here is secret: the command line is masked,
-/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (settings.hpp). Keys are
-/// the names of the fields, in this order; unknown is null.
+/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (settings.hpp).
 #pragma once
 
 #include <cstdint>
@@ -72,11 +72,8 @@ struct StampFacts {
 };
 
 /// What the end adds. Counters of a run that was resumed are those of its last segment.
-struct RunEnd {
-    std::uint64_t rows_fired = 0;
-    std::uint64_t records = 0;
-    bool interrupted = false;
-    std::optional<StoppedWhen> stopped_when;      ///< `--stop-when`
+struct RunEnd : EndFacts {
+    RunEnd() { rows_fired = 0; }
     std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
     std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
@@ -94,14 +91,10 @@ struct RunEnd {
     std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
-    /// Begin of the measurement, from time 0; nothing where it did not come to that.
-    std::optional<std::int64_t> measured_from_ns;
     std::optional<IdleFigures> idle;  ///< of users
     RunMarks marks;
     StampFacts stamps;
     std::vector<TlsFacts> tls;  ///< one per https target
-    std::string verdict;
-    std::vector<std::string> verdict_reasons;
     int exit_code = 0;
 };
 
@@ -124,6 +117,8 @@ struct RunProgress {
     std::optional<RunEnd> end;
 };
 
+/// What it says to those who read it: the summary of the run itself, too.
+RunFacts facts_of(const Replay& run, const RunProgress& progress);
 std::string to_json(const Replay& run, const RunProgress& progress);
 
 // What run.json says of the kernel's stamps: which were asked for, how they came, and why not.

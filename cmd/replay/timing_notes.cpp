@@ -75,6 +75,7 @@ std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trac
         rules.all_at_once ? "all at once" : text_of(typed.arrivals.value_or(TypedArrivals()));
     facts.of = rules.by_trees ? "trees" : "rows";
     facts.planned_rate = planned_rate(rules, trace, plan);
+    facts.seed = flags.plan.seed;
     return facts;
 }
 

@@ -18,14 +18,6 @@ namespace driftless {
 
 // What is said of rows that arrive at a rate.
 
-/// How rows arrive, for records of the run.
-struct ArrivalFacts {
-    std::string rate;                    ///< "10", "inf", "ramp 1:20:60s", "shape FILE"
-    std::optional<double> asked_rate;    ///< per second, where it is one finite number
-    std::string law;                     ///< "poisson" or the like, or "all at once"
-    std::string of;                      ///< "rows" or "trees"
-    std::optional<double> planned_rate;  ///< engine/plan/arrivals.hpp
-};
 /// Nothing where none arrives at a rate.
 std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trace& trace,
                                           const Plan& plan);

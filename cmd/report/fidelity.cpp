@@ -415,7 +415,7 @@ double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
                 const Half& replayed) {
     const RunDescription& how = run.info.run;
     const double typed = std::strtod(how.speed.c_str(), nullptr);
-    if (rows_match && how.rate.empty() && how.sessions == "recorded" && typed > 0) {
+    if (rows_match && !how.arrival && how.sessions == "recorded" && typed > 0) {
         return typed;
     }
     const double spans = ratio(recorded.span_s(), replayed.span_s());

@@ -553,8 +553,8 @@ void put_run(JsonWriter& json, const ReportedRun& run) {
     const RunFacts& facts = run.facts;
     put(json, {{"run",
                 JsonPairs{{"program", std::string("driftless ") + version()},
-                          {"kernel", facts.kernel},
-                          {"cpu", facts.cpu_model},
+                          {"kernel", facts.host.kernel},
+                          {"cpu", facts.host.cpu_model},
                           {"driver", facts.drivers()},
                           {"zero_utc_ms", facts.segments.front().clock.zero_utc_ns / 1'000'000},
                           {"segments", facts.segments.size()},

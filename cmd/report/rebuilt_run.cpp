@@ -56,7 +56,7 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
             return why;
         }
     }
-    findings = judge_rules(rules.sets, facts.rules, figures, same_value);
+    findings = judge_rules(rules.sets, facts.info.run, figures, same_value);
     return "";
 }
 
@@ -87,7 +87,7 @@ bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
     if (!out.empty()) {
         return true;
     }
-    for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
+    for (const std::string& text : values_given(facts.arguments, "--fail-if")) {
         Result<Threshold> threshold = parse_group_threshold(text);
         if (!threshold) {
             return false;
@@ -108,18 +108,18 @@ std::string lacks_of_client(const RebuiltRun& run) {
         }
     }
     const auto told = static_cast<std::uint64_t>(run.past.client().rows_fired);
-    if (!facts.ended || !in_one_go || !facts.rows_fired || told >= *facts.rows_fired) {
+    if (!facts.ended || !in_one_go || !facts.end.rows_fired || told >= *facts.end.rows_fired) {
         return "";
     }
     return "client.jsonl tells of " + std::to_string(told) + " of the " +
-           counted(*facts.rows_fired, "row that was", "rows that were") +
+           counted(*facts.end.rows_fired, "row that was", "rows that were") +
            " sent, so what the client did at the others is not known; restore the file";
 }
 
 /// Of a run that has closed its books.
 std::string more_than_booked(const RebuiltRun& run) {
     const std::uint64_t left = run.figures.taints.sent;
-    const std::optional<std::uint64_t>& booked = run.facts.rows_fired;
+    const std::optional<std::uint64_t>& booked = run.facts.end.rows_fired;
     return !run.facts.ended || !booked || left <= *booked
                ? ""
                : "run.json says that " + counted(*booked, "row was", "rows were") + " sent, and " +

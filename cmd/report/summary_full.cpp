@@ -107,10 +107,10 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     table.line("Total input tokens:", sum(f.input_tokens, f.uncounted.inputs == 0));
     table.line("Total generated tokens:", sum(f.output_tokens, f.uncounted.outputs == 0));
     table.line("Requests sent (req/s):", rate_text(f.timeline.sent_rate));
-    if (!info.run.rate.empty()) {
-        table.line("Rate asked:", fmt::format("{} ({})", info.run.rate, info.run.arrivals));
+    if (const auto& arrival = info.run.arrival) {
+        table.line("Rate asked:", fmt::format("{} ({})", arrival->rate, arrival->law));
         table.line("Rate planned / sent (1/s):",
-                   fmt::format("{} / {}", rate_text(info.run.planned_rate),
+                   fmt::format("{} / {}", rate_text(arrival->planned_rate),
                                rate_text(f.timeline.sent_rate)));
     }
     table.number("Request throughput (req/s):", f.request_throughput);

@@ -140,18 +140,18 @@ void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info
 
 /// Asked, planned and sent, where rows arrive at a rate.
 void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
-    if (run.rate.empty()) {
+    if (!run.arrival) {
         return;
     }
-    const bool trees = run.arriving == "trees";
-    const std::string rate = run.asked_rate ? fmt::format("{:g}/s", *run.asked_rate) : run.rate;
-    std::string text = fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
-    if (run.planned_rate) {
-        text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
+    const auto& [typed, asked_rate, law, of, planned_rate, seed] = *run.arrival;
+    const std::string rate = asked_rate ? fmt::format("{:g}/s", *asked_rate) : typed;
+    std::string text = fmt::format("{}{} asked ({})", rate, of == "trees" ? " sessions" : "", law);
+    if (planned_rate) {
+        text += fmt::format(", {:.3f}/s planned", *planned_rate);
     }
     if (f.timeline.sent_rate) {
         text += fmt::format(", {:.3f}/s {}sent", *f.timeline.sent_rate,
-                            trees || f.sides ? "requests " : "");
+                            of == "trees" || f.sides ? "requests " : "");
     }
     lines.add("Rate", text);
 }

@@ -599,14 +599,6 @@ std::string changed_trace(const std::vector<KeptTrace>& kept) {
     return "";
 }
 
-std::vector<KeptTrace> read_kept_traces(JsonValue array) {
-    std::vector<KeptTrace> kept;
-    for (JsonValue one = array.first(); one.present(); one = one.next()) {
-        kept.push_back({kept_text(one.find("path")), kept_text(one.find("digest"))});
-    }
-    return kept;
-}
-
 namespace {
 
 constexpr const char* cut_suffix = ".cut-";

@@ -157,7 +157,7 @@ struct KeptTrace {
     std::string path;    ///< as it was typed
     std::string digest;  ///< of its bytes, 16 hex digits
 };
-void walk(auto& fields, const KeptTrace& kept) {
+void walk(auto& fields, IsOf<KeptTrace> auto& kept) {
     fields.value("path", 1, kept.path);
     fields.value("digest", 1, kept.digest);
 }
@@ -169,9 +169,6 @@ Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths
 
 /// The path of the first of `kept` that has changed or cannot be read; empty: none.
 std::string changed_trace(const std::vector<KeptTrace>& kept);
-
-/// What `traces` of `sweep.json` and `find.json` says.
-std::vector<KeptTrace> read_kept_traces(JsonValue array);
 
 // What `sweep` and `find` both do before they resume after a kill: return to the folder where they
 // began, set aside what an unfinished try left, and wait for a replay that still writes. Prints

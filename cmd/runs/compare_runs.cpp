@@ -49,15 +49,15 @@ std::string load_of(const PlayedRun& run) {
     if (how.users > 0) {
         text += fmt::format(", {} users for {}", how.users, time_or(how.for_ns, "the whole trace"));
     }
-    if (!how.rate.empty()) {
-        text += fmt::format(", rate {} of {}, {}", how.rate, or_none(how.arriving),
-                            or_none(how.arrivals));
+    if (how.arrival) {
+        text += fmt::format(", rate {} of {}, {}", how.arrival->rate, or_none(how.arrival->of),
+                            or_none(how.arrival->law));
     }
     return text + (how.spread ? ", spread" : "");
 }
 
 std::string prompt_kind_of(const PlayedRun& run) {
-    return run.facts.prompt + (run.facts.is_live ? ", with live answers" : "");
+    return run.facts.info.run.prompt + (run.facts.is_live ? ", with live answers" : "");
 }
 
 std::string words_of(const PlayedRun& run) {
@@ -69,7 +69,7 @@ std::string words_of(const PlayedRun& run) {
 
 /// Its prompts have no salt, and are not shortened by what stands around them.
 bool is_recorded_text(const PlayedRun& run) {
-    return !run.facts.rules.expected_cached_tokens;
+    return !run.facts.info.run.expected_cached_tokens;
 }
 
 std::string overhead_of(const PlayedRun& run) {
@@ -85,7 +85,7 @@ std::string overhead_of(const PlayedRun& run) {
 std::string salts_of(const std::vector<PlayedRun>& runs) {
     std::set<std::string> salts;
     for (const PlayedRun& run : runs) {
-        salts.insert(is_recorded_text(run) ? "none" : run.facts.cache_salt.value_or("none"));
+        salts.insert(is_recorded_text(run) ? "none" : or_none(run.facts.info.run.cache_salt));
     }
     return joined(salts, ", ");
 }
@@ -114,8 +114,8 @@ constexpr std::array work_parts{
              [](const PlayedRun& run) { return run.facts.info.run.speed; }, repeat, true, false},
     WorkPart{"window", Weight::refused, window_of, repeat, true, true},
     WorkPart{"seed", Weight::refused,
-             [](const PlayedRun& run) { return std::to_string(run.facts.seed); }, repeat, true,
-             true},
+             [](const PlayedRun& run) { return std::to_string(run.facts.info.run.seed); }, repeat,
+             true, true},
     WorkPart{"prompts", Weight::refused, prompt_kind_of, repeat, false, true},
     WorkPart{"words", Weight::refused, words_of,
              "give both the same --tokenizer, --dataset and --template", false, true},
@@ -134,7 +134,7 @@ constexpr std::array work_parts{
 /// What all shards of one replay have alike, beside their work.
 constexpr std::array shard_parts{
     WorkPart{"cache salt", Weight::refused,
-             [](const PlayedRun& run) { return run.facts.cache_salt.value_or("none"); }, ""},
+             [](const PlayedRun& run) { return or_none(run.facts.info.run.cache_salt); }, ""},
     WorkPart{"due instants", Weight::refused,
              [](const PlayedRun& run) { return hex_text(run.facts.schedule_digest); }, ""},
     WorkPart{"number of shards", Weight::refused,

@@ -284,9 +284,9 @@ OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folde
     if (end.exit_code != exit_done) {
         return stop("the first probe cannot run: " + end.why, code_of(end));
     }
-    const ParsedJson run(read_whole_file(folder + "/run.json"));
+    const std::optional<RunFacts> run = read_run_partly(folder);
     const bool recycles = has_flag(options_.replay_flags, "--recycle");
-    return recycles ? std::nullopt : run.root.find("plan").find("rows").as_u64();
+    return recycles || !run ? std::nullopt : std::optional(run->rows);
 }
 
 /// A search that is resumed counts again: the folder behind those that are there.

@@ -528,21 +528,36 @@ void put_finding(JsonWriter& json, const ThresholdFinding& finding) {
                       {"meets", !finding.fails}});
 }
 
+/// What a search that goes on needs beside its probes.
+void walk_search(auto& fields, auto& report) {
+    fields.value("seconds", 2, report.seconds);
+    fields.value("command", 2, report.command);
+    fields.value("home", 2, report.home);
+    fields.value("traces", 2, report.traces);
+}
+
+/// How a probe ended, as it is read back.
+void walk_result(auto& fields, auto& one) {
+    fields.value("verdict", 2, one.verdict);
+    fields.value("why", 2, one.why);
+    fields.value("outcome", 1, one.outcome);
+    fields.text("binds", 2, one.binds);
+    fields.value("purpose", 2, one.probe.purpose);
+    fields.value("seed", 1, one.probe.seed);
+    fields.value("rows", 1, one.rows);
+    fields.value("seconds", 1, one.seconds);
+    fields.value("stability", 1, one.stability.stability);
+}
+
 void put_probe(JsonWriter& json, const JudgedProbe& one) {
-    put_object(json, {{"value", Load{one.probe.value}},
-                      {"run", one.run},
-                      {"meets", known_if(one.is_judged(), one.outcome == ProbeOutcome::meets)},
-                      {"verdict", one.verdict},
-                      {"why", one.why},
-                      {"outcome", one.outcome},
-                      {"binds", or_null(one.binds)},
-                      {"purpose", one.probe.purpose},
-                      {"seed", one.probe.seed},
-                      {"rows", one.rows},
-                      {"seconds", one.seconds},
-                      {"stability", one.stability.stability},
-                      {"slos", put_each(one.findings, put_finding)},
-                      {"cut", one.cut_folders}});
+    MemberWriter fields(json);
+    json.begin_object();
+    put(json, {{"value", Load{one.probe.value}},
+               {"run", one.run},
+               {"meets", known_if(one.is_judged(), one.outcome == ProbeOutcome::meets)}});
+    walk_result(fields, one);
+    put(json, {{"slos", put_each(one.findings, put_finding)}, {"cut", one.cut_folders}});
+    json.end_object();
 }
 
 std::vector<ThresholdFinding> read_findings(JsonValue slos) {
@@ -558,35 +573,16 @@ std::vector<ThresholdFinding> read_findings(JsonValue slos) {
     return findings;
 }
 
-/// False: something is missing.
+/// False: something is missing, or of another version.
 bool read_probe(JsonValue json, JudgedProbe& out) {
-    const auto value = json.find("value").as_double();
-    const auto seed = json.find("seed").as_u64();
-    const auto rows = json.find("rows").as_u64();
-    const auto seconds = json.find("seconds").as_double();
     constexpr double lowest = load_min / 2048;
-    if (!value || !(*value >= lowest && *value <= load_max) || !seed || *seed > UINT32_MAX ||
-        !rows || !seconds) {
-        return false;
-    }
-    out.probe.value = *value;
-    out.probe.seed = static_cast<std::uint32_t>(*seed);
-    out.rows = *rows;
-    out.seconds = *seconds;
-    out.run = kept_text(json.find("run"));
-    out.verdict = kept_text(json.find("verdict"));
-    out.why = kept_text(json.find("why"));
-    out.binds = kept_text(json.find("binds"));
+    JsonMembers fields(json);
+    fields.value("value", 1, out.probe.value);
+    fields.value("run", 2, out.run);
+    walk_result(fields, out);
+    fields.value("cut", 2, out.cut_folders);
     out.findings = read_findings(json.find("slos"));
-    out.cut_folders = texts_of(json.find("cut"));
-    const auto outcome = from_name<ProbeOutcome>(kept_text(json.find("outcome")));
-    const auto stability = from_name<Stability>(kept_text(json.find("stability")));
-    if (!outcome || !stability) {
-        return false;  // of another version
-    }
-    out.outcome = *outcome;
-    out.stability.stability = *stability;
-    return true;
+    return !fields.error() && out.probe.value >= lowest && out.probe.value <= load_max;
 }
 
 }  // namespace
@@ -598,27 +594,27 @@ std::string find_json(const SearchReport& report) {
     const std::array allowed{options.rules.low, options.rules.high};
     std::string text;
     JsonWriter json(text);
-    put_object(json, {{"schema", find_schema},
-                      {"over", options.over->name},
-                      {"pass", Load{report.knee.pass}},
-                      {"fail", Load{report.knee.fail}},
-                      {"low", Load{report.knee.low}},
-                      {"high", Load{report.knee.high}},
-                      {"binds", or_null(binding(report))},
-                      {"monotone", report.knee.monotone},
-                      {"state", report.state},
-                      {"why", or_null(report.why)},
-                      {"slo", put_each(options.slos.list, put_slo)},
-                      {"allowed", put_each(allowed, put_load)},
-                      {"saturated", report.saturated},
-                      {"tolerance", options.rules.tolerance},
-                      {"replicates", options.rules.replicates},
-                      {"seed", options.seed},
-                      {"seconds", report.seconds},
-                      {"command", report.command},
-                      {"home", report.home},
-                      {"traces", report.traces},
-                      {"probes", put_each(report.probes, put_probe)}});
+    MemberWriter fields(json);
+    json.begin_object();
+    put(json, {{"schema", find_schema},
+               {"over", options.over->name},
+               {"pass", Load{report.knee.pass}},
+               {"fail", Load{report.knee.fail}},
+               {"low", Load{report.knee.low}},
+               {"high", Load{report.knee.high}},
+               {"binds", or_null(binding(report))},
+               {"monotone", report.knee.monotone},
+               {"state", report.state},
+               {"why", or_null(report.why)},
+               {"slo", put_each(options.slos.list, put_slo)},
+               {"allowed", put_each(allowed, put_load)},
+               {"saturated", report.saturated},
+               {"tolerance", options.rules.tolerance},
+               {"replicates", options.rules.replicates},
+               {"seed", options.seed}});
+    walk_search(fields, report);
+    put(json, {{"probes", put_each(report.probes, put_probe)}});
+    json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';
     return text;
@@ -634,10 +630,8 @@ std::string read_search(const std::string& text, SearchReport& out) {
     if (root.find("schema").as_i64() != find_schema) {
         return "was written by another version of driftless; use that one";
     }
-    out.command = texts_of(root.find("command"));
-    out.home = kept_text(root.find("home"));
-    out.traces = read_kept_traces(root.find("traces"));
-    out.seconds = root.find("seconds").as_double().value_or(0);
+    JsonMembers fields(root);
+    walk_search(fields, out);
     out.saturated = root.find("saturated").as_double();
     if (out.saturated && !(*out.saturated > 0)) {
         return "has an unreadable saturated; start a new search";

@@ -148,46 +148,33 @@ MergeRefusal read_shards(const std::vector<std::string>& folders, std::vector<Sh
 constexpr std::array<std::string_view, 5> shard_flags{
     "--shard=", "--start-at=", "--meet=", "--meet-timeout=", "--clock-error-max="};
 
-/// Of a number in an object of each run.json.
-std::uint64_t sum_of(const std::vector<ShardRun>& shards, std::string_view object,
-                     std::string_view key) {
-    std::uint64_t total = 0;
-    for (const ShardRun& shard : shards) {
-        total += shard.run.root.find(object).find(key).as_u64().value_or(0);
-    }
-    return total;
-}
-
-std::string arguments_text(const ShardRun& first) {
+template <typename T>
+std::string text_of_value(const T& value) {
     std::string text;
     JsonWriter json(text);
-    json.begin_array();
-    for (const std::string& argument : first.facts.arguments) {
-        const bool is_shards = std::ranges::any_of(
-            shard_flags, [&argument](std::string_view flag) { return argument.starts_with(flag); });
-        if (!is_shards) {
-            json.string(argument);
-        }
-    }
-    json.end_array();
+    MemberWriter(json).write(value);
     return text;
 }
 
+std::string arguments_text(std::vector<std::string> arguments) {
+    std::erase_if(arguments, [](const std::string& argument) {
+        return std::ranges::any_of(
+            shard_flags, [&argument](std::string_view flag) { return argument.starts_with(flag); });
+    });
+    return text_of_value(arguments);
+}
+
+/// One segment, as of a run that was not resumed.
 std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
-    std::uint64_t interrupted = 0;
+    RunSegment all = shards.front().facts.segments.front();
+    all.rows = merged.rows;
+    all.rows_interrupted = 0;
     for (const ShardRun& shard : shards) {
         for (const RunSegment& segment : shard.facts.segments) {
-            interrupted += segment.rows_interrupted;
+            all.rows_interrupted += segment.rows_interrupted;
         }
     }
-    const ShardRun& first = shards.front();
-    return "[" +
-           with_members(
-               first.run.root.find("segments").first(),
-               {{"rows", std::to_string(merged.rows)},
-                {"rows_interrupted", std::to_string(interrupted)},
-                {"first_due_ns", std::to_string(first.facts.segments.front().first_due_ns)}}) +
-           "]";
+    return text_of_value(std::vector{all});
 }
 
 /// Sums of 64 bits that wrap: of no order, so that those of all shards are that of the whole run.
@@ -207,9 +194,12 @@ std::string plan_text(const std::vector<ShardRun>& shards, const MergedRun& merg
     std::vector<JsonMember> changed{{"rows", std::to_string(merged.rows)},
                                     {"prompts_digest", digest_text(shards, merged)},
                                     {"side_digests", "null"}};
-    if (plan.find("clamped_rows").is(JsonType::number)) {
-        changed.emplace_back("clamped_rows",
-                             std::to_string(sum_of(shards, "plan", "clamped_rows")));
+    if (shards.front().facts.clamped_rows) {
+        std::uint64_t clamped = 0;
+        for (const ShardRun& shard : shards) {
+            clamped += shard.facts.info.clamped_rows;
+        }
+        changed.emplace_back("clamped_rows", std::to_string(clamped));
     }
     return with_members(plan, changed);
 }
@@ -239,30 +229,20 @@ std::string calibration_text(const std::vector<ShardRun>& shards) {
 
 std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
                      const Judgement& verdict) {
-    bool interrupted = false;
-    JsonValue stopped;
-    std::optional<std::int64_t> measured_ns;
+    EndFacts all{.rows_fired = 0,
+                 .records = records,
+                 .verdict = name_of(verdict.verdict),
+                 .verdict_reasons = verdict.reasons};
     for (const ShardRun& shard : shards) {
-        const JsonValue end = shard.run.root.find("end");
-        interrupted = interrupted || end.find("interrupted").as_bool().value_or(false);
-        const JsonValue when = end.find("stopped_when");
-        stopped = !stopped.present() && when.is(JsonType::object) ? when : stopped;
-        if (const auto from_ns = end.find("measured_from_ns").as_i64()) {
-            measured_ns = std::min(measured_ns.value_or(*from_ns), *from_ns);
+        const EndFacts& end = shard.facts.end;
+        *all.rows_fired += end.rows_fired.value_or(0);
+        all.interrupted = all.interrupted || end.interrupted;
+        all.stopped_when = all.stopped_when ? all.stopped_when : end.stopped_when;
+        if (const auto from_ns = end.measured_from_ns) {
+            all.measured_from_ns = std::min(all.measured_from_ns.value_or(*from_ns), *from_ns);
         }
     }
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    json.key("rows_fired").unsigned_integer(sum_of(shards, "end", "rows_fired"));
-    json.key("records").unsigned_integer(records);
-    json.key("interrupted").boolean(interrupted);
-    json.key("stopped_when").raw(stopped.present() ? stopped.raw() : "null");
-    json.key("measured_from_ns").optional(measured_ns);
-    json.key("verdict").string(name_of(verdict.verdict));
-    write_texts(json, "verdict_reasons", verdict.reasons);
-    json.end_object();
-    return text;
+    return text_of_value(all);
 }
 
 /// The run.json of a merged run: that of its first shard, except for what all shards make up
@@ -276,7 +256,7 @@ std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun
     JsonWriter json(text);
     json.begin_object();
     copy_members(json, shards.front().run.root,
-                 {{"arguments", arguments_text(shards.front())},
+                 {{"arguments", arguments_text(shards.front().facts.arguments)},
                   {"records", "null"},
                   {"shard", "null"},
                   {"meeting", "null"},
@@ -302,11 +282,11 @@ int refuse(const MergeRefusal& refusal) {
 
 /// A shard whose books say what it did: nothing of it is missing.
 void take_from_books(const ShardRun& shard, MergedShard& out) {
-    const JsonValue end = shard.run.root.find("end");
-    out.verdict = end.find("verdict").as_string().value_or("uncalibrated");
-    out.interrupted = end.find("interrupted").as_bool().value_or(false);
-    out.stopped_when = end.find("stopped_when").find("cond").as_string().value_or("");
-    out.reasons = texts_of(end.find("verdict_reasons"));
+    const EndFacts& end = shard.facts.end;
+    out.verdict = end.verdict.empty() ? "uncalibrated" : end.verdict;
+    out.interrupted = end.interrupted;
+    out.stopped_when = end.stopped_when ? end.stopped_when->condition : "";
+    out.reasons = end.verdict_reasons;
 }
 
 /// A shard that was killed, or could not write all: as `report` sums it up.
@@ -353,7 +333,7 @@ MergeRefusal describe(std::vector<ShardRun>& shards, const RecordLines& records,
         one.run_id = first.run_id;
         one.ended = shard.facts.ended;
         one.rows = shard.facts.rows;
-        one.probes = shard.facts.probes;
+        one.probes = shard.facts.probes();
         one.zero_utc_ns = first.clock.zero_utc_ns;
         if (one.zero_utc_ns < 0 || one.zero_utc_ns > utc_ns_max) {
             return {exit_input,

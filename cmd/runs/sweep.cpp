@@ -74,22 +74,16 @@ struct Estimate {
 
 /// Of a closed loop: what --for says, else the least that its gaps allow.
 std::optional<Estimate> read_estimate(const std::string& folder) {
-    const ParsedJson run(read_whole_file(folder + "/run.json"));
-    if (!run.root.present()) {
+    const std::optional<RunFacts> facts = read_run_partly(folder);
+    if (!facts) {
         return std::nullopt;
     }
-    const JsonValue plan = run.root.find("plan");
-    Estimate estimate;
-    estimate.rows = plan.find("rows").as_u64().value_or(0);
-    const std::optional<double> least = plan.find("least_ns").as_double();
-    const std::optional<double> profile = plan.find("users").find("for_ns").as_double();
-    const bool closed = plan.find("users").is(JsonType::object) || least;
-    estimate.at_least = closed && !profile;
-    estimate.seconds = (profile ? *profile
-                        : least ? *least
-                                : plan.find("last_due_ns").as_double().value_or(0)) /
-                       ns_per_second;
-    return estimate;
+    const OptionalNs profile_ns = facts->info.run.for_ns;
+    const std::int64_t lasts_ns =
+        profile_ns.value_or(facts->least_ns.value_or(facts->info.run.last_due_ns));
+    const bool closed = facts->has_users || facts->least_ns;
+    return Estimate{facts->rows, static_cast<double>(lasts_ns) / ns_per_second,
+                    closed && !profile_ns};
 }
 
 void print_cell(const PlannedCell& cell, const CellEnd& end,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cmd/base/files.hpp"
 #include "cmd/runs/cell.hpp"
@@ -21,32 +23,57 @@ namespace {
 constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
                                                     "warm_cache", "thresholds", "stopped_when"};
 
-void put_plan(JsonWriter& json, const SweepPlan& plan) {
-    const auto put_axis = [](JsonWriter& to, const SweepAxis& axis) {
-        put_object(to,
-                   {{"name", axis.name}, {"values", axis.values}, {"of_server", axis.of_server}});
-    };
-    const auto put_label = [](JsonWriter& to, const auto& label) {
-        to.begin_array().string(label.first).string(label.second).end_array();
-    };
-    const auto put_hooks = [&plan](JsonWriter& to) {
-        to.begin_object();
-        for (const Hook& hook : {plan.before, plan.ready, plan.after}) {
-            put(to, {{hook.name,
-                      JsonPairs{{"command", or_null(hook.command)}, {"limit_ns", hook.limit_ns}}}});
-        }
-        to.end_object();
-    };
-    put_object(json, {{"home", plan.home},
-                      {"traces", plan.traces},
-                      {"arguments", plan.arguments},
-                      {"over", put_each(plan.axes, put_axis)},
-                      {"repeat", plan.repeat},
-                      {"labels", put_each(plan.labels, put_label)},
-                      {"hooks", put_hooks},
-                      {"idle_limit_ns", plan.idle_limit_ns},
-                      {"salted", plan.salted}});
+/// The three of a plan, as an object of its own.
+template <typename Plan>
+struct HooksOf {
+    Plan& plan;
+};
+
+}  // namespace
+
+static void walk(auto& fields, IsOf<SweepAxis> auto& axis) {
+    fields.value("name", 2, axis.name);
+    fields.value("values", 2, axis.values);
+    fields.value("of_server", 2, axis.of_server);
 }
+
+static void walk(auto& fields, IsOf<Hook> auto& hook) {
+    fields.text("command", 2, hook.command);
+    fields.value("limit_ns", 2, hook.limit_ns);
+}
+
+template <typename Plan>
+static void walk(auto& fields, const HooksOf<Plan>& hooks) {
+    for (auto* const hook : {&hooks.plan.before, &hooks.plan.ready, &hooks.plan.after}) {
+        fields.value(hook->name, 2, *hook);
+    }
+}
+
+template <IsOf<SweepPlan> Plan>
+static void walk(auto& fields, Plan& plan) {
+    HooksOf<Plan> hooks{plan};
+    std::vector<std::vector<std::string>> labels;
+    for (const auto& [name, value] : plan.labels) {
+        labels.push_back({name, value});
+    }
+    fields.value("home", 2, plan.home);
+    fields.value("traces", 2, plan.traces);
+    fields.value("arguments", 2, plan.arguments);
+    fields.value("over", 2, plan.axes);
+    fields.value("repeat", 2, plan.repeat);
+    fields.value("labels", 2, labels);
+    fields.value("hooks", 2, hooks);
+    fields.value("idle_limit_ns", 2, plan.idle_limit_ns);
+    fields.value("salted", 2, plan.salted);
+    if constexpr (!std::is_const_v<Plan>) {
+        for (std::vector<std::string>& label : labels) {
+            label.resize(2);
+            plan.labels.emplace_back(std::move(label[0]), std::move(label[1]));
+        }
+    }
+}
+
+namespace {
 
 const char* state_text(const LedgerCell& cell) {
     return cell.state == CellState::pending   ? "pending"
@@ -77,29 +104,6 @@ void put_cell(JsonWriter& json, const LedgerCell& cell) {
                {"outcome", state_text(cell)}});
     walk_fate(fields, cell);
     json.end_object();
-}
-
-SweepPlan read_plan(JsonValue json) {
-    SweepPlan plan;
-    plan.home = kept_text(json.find("home"));
-    plan.traces = read_kept_traces(json.find("traces"));
-    plan.arguments = texts_of(json.find("arguments"));
-    for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
-        plan.axes.push_back({kept_text(one.find("name")), texts_of(one.find("values")),
-                             one.find("of_server").as_bool().value_or(false)});
-    }
-    plan.repeat = json.find("repeat").as_u64().value_or(1);
-    for (JsonValue one = json.find("labels").first(); one.present(); one = one.next()) {
-        plan.labels.emplace_back(kept_text(one.at(0)), kept_text(one.at(1)));
-    }
-    for (Hook* const hook : {&plan.before, &plan.ready, &plan.after}) {
-        const JsonValue kept = json.find("hooks").find(hook->name);
-        hook->command = kept_text(kept.find("command"));
-        hook->limit_ns = kept.find("limit_ns").as_i64().value_or(0);
-    }
-    plan.idle_limit_ns = json.find("idle_limit_ns").as_i64().value_or(0);
-    plan.salted = json.find("salted").as_bool().value_or(false);
-    return plan;
 }
 
 /// False: an outcome of another version.
@@ -144,9 +148,9 @@ std::string sweep_json(const Ledger& ledger) {
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    put(json, {{"schema", sweep_schema}});
-    put_plan(json.key("plan"), ledger.plan);
-    put(json, {{"cells", put_each(ledger.cells, put_cell)}});
+    put(json, {{"schema", sweep_schema},
+               {"plan", ledger.plan},
+               {"cells", put_each(ledger.cells, put_cell)}});
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';
@@ -163,8 +167,9 @@ std::string read_ledger(const std::string& text, Ledger& out) {
     if (schema < 1 || schema > sweep_schema) {
         return "was written by another version of driftless; use that one";
     }
-    const SweepPlan plan = read_plan(root.value().find("plan"));
-    if (const std::string why = check_plan(plan); !why.empty()) {
+    const Result<SweepPlan> read = read_members<SweepPlan>(root.value().find("plan"), "plan");
+    const SweepPlan plan = read ? read.value() : SweepPlan();
+    if (const std::string why = read ? check_plan(plan) : read.error().doing; !why.empty()) {
         return "has an invalid plan: " + why;
     }
     out = new_ledger(plan);

@@ -148,9 +148,10 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
 
 /// What only run.json has: the digest of all prompts that were sent, and whose run it is.
 void add_run_json(TableRun& run) {
-    const ParsedJson json(read_regular_file(run.folder + "/run.json"));
-    run.prompts_digest = kept_text(json.root.find("plan").find("prompts_digest"));
-    run.run_id = kept_text(json.root.find("run_id"));
+    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
+        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
+        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
+    }
 }
 
 std::uint64_t count_of(JsonValue summary, std::string_view outcome) {

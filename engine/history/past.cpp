@@ -160,7 +160,7 @@ Result<PastFiles> read_past(const std::string& folder, const std::string& record
 std::optional<std::uint64_t> fired_in_all(const RunFacts& facts, const Past& past,
                                           const FiredMarks* marks) {
     if (facts.ended) {
-        return facts.rows_fired;
+        return facts.end.rows_fired;
     }
     if (marks == nullptr) {
         return std::nullopt;

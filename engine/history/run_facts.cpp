@@ -7,165 +7,61 @@
 #include <utility>
 
 #include "engine/host/calibration.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/figures/warm_cache.hpp"
-#include "proto/json/members.hpp"
 
 namespace driftless {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 
-static void walk(JsonMembers& facts, AgainstFacts& second) {
-    facts.value("model", 1, second.model);
-    facts.value("overhead_pre", 1, second.overhead.pre);
-    facts.value("overhead_post", 1, second.overhead.post);
-}
-
-static void walk(JsonMembers& facts, RunSegment& segment) {
-    facts.value("run_id", 1, segment.run_id);
-    facts.value("command", 1, segment.command);
-    facts.value("zero_monotonic_ns", 1, segment.clock.zero_monotonic_ns);
-    facts.value("zero_utc_ns", 1, segment.clock.zero_utc_ns);
-    facts.value("error_ns", 1, segment.clock.error_ns);
-    facts.value("first_due_ns", 1, segment.first_due_ns);
-    facts.value("rows", 1, segment.rows);
-    facts.value("rows_interrupted", 1, segment.rows_interrupted);
-    facts.value("driver", 2, segment.driver);
-}
-
 namespace {
 
-/// Keys that older runs lack are left as they are, here and below.
-void read_trace(JsonValue trace, RunFacts& out, JsonMembers& facts) {
-    RunDescription& run = out.info.run;
-    facts.enter(trace);
-    facts.value("paths", 2, run.trace_paths);
-    facts.read("name", out.info.trace);
-    facts.value("rows", 2, run.trace_rows);
-    facts.value("dependencies", 2, run.trace_dependencies);
-    facts.read("digest", run.trace_digest);
-    facts.digest("digest", out.trace_digest);
-}
+/// Keys that older runs lack are left as they are.
+class RunReader : public JsonMembers {
+  public:
+    explicit RunReader(JsonValue root) : JsonMembers(root), here_(root) {}
 
-void read_arrivals(JsonValue arrivals, RunDescription& run, JsonMembers& facts) {
-    facts.enter(arrivals);
-    facts.text("rate", 2, run.rate);
-    facts.value("asked_rate", 2, run.asked_rate);
-    facts.text("law", 2, run.arrivals);
-    facts.text("of", 2, run.arriving);
-    facts.value("planned_rate", 2, run.planned_rate);
-}
-
-void read_plan(JsonValue plan, RunFacts& out, JsonMembers& facts) {
-    RunDescription& run = out.info.run;
-    std::optional<std::uint64_t> clamped;
-    facts.enter(plan);
-    facts.read("seed", out.seed);
-    facts.read("cache_salt", out.cache_salt);
-    facts.value("speed", 2, run.speed);
-    facts.value("start_ns", 2, run.start_ns);
-    facts.value("end_ns", 2, run.end_ns);
-    facts.value("duration_ns", 2, run.duration_ns);
-    facts.value("limit", 2, run.limit);
-    facts.value("spread", 2, run.spread);
-    facts.value("sessions", 2, run.sessions);
-    facts.read("rows", out.rows);
-    facts.value("last_due_ns", 2, run.last_due_ns);
-    facts.read("schedule_digest", run.schedule_digest);
-    facts.digest("schedule_digest", out.schedule_digest);
-    facts.digest("prompts_digest", 1, out.prompts_digest);
-    facts.value("clamped_rows", 1, clamped);
-    facts.enter(plan.find("users"));
-    facts.value("count", 2, run.users);
-    facts.value("for_ns", 2, run.for_ns);
-    read_arrivals(plan.find("arrivals"), run, facts);
-    out.info.clamped_rows = clamped.value_or(out.info.clamped_rows);
-    out.has_users = run.users > 0;
-    run.rows = out.rows;
-    run.seed = out.seed;
-    run.cache_salt = out.cache_salt.value_or("");
-}
-
-void read_rules(JsonValue root, JsonValue plan, RunFacts& out, JsonMembers& facts) {
-    facts.enter(root);
-    facts.value("rules", 2, out.rule_texts);
-    facts.value("metrics_tables", 2, out.metrics_tables);
-    RuleFacts& rules = out.rules;
-    rules.trace_digest = out.trace_digest;
-    if (const auto trees = plan.find("trees").as_u64(); trees && *trees > 0) {
-        rules.trees = trees;
-    }
-    rules.rows = out.rows;
-    rules.input_tokens = plan.find("input_tokens").as_u64().value_or(0);
-    if (plan.find("rows_not_foretold").as_u64().value_or(0) == 0) {
-        rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64();
-    }
-    rules.users = out.info.run.users;
-    rules.for_ns = out.info.run.for_ns;
-    rules.arguments = out.arguments;
-    const JsonValue end = root.find("end");
-    rules.measured_from_ns = end.find("measured_from_ns").as_i64();
-    out.info.stopped_when = read_stopped_when(end.find("stopped_when"));
-    const bool interrupted = end.find("interrupted").as_bool().value_or(false);
-    const bool cut_short = interrupted || out.info.stopped_when.has_value();
-    rules.ending = !out.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
-}
-
-/// Runs of before there were groups have none.
-void read_goodput(JsonMembers& facts, JsonValue goodput, GoodputRules& out) {
-    GoodputLimits common;
-    facts.enter(goodput);
-    walk(facts, common);
-    const JsonValue groups = goodput.find("groups");
-    for (JsonValue one = groups.first(); one.present(); one = one.next()) {
-        GoodputRule& rule = out.emplace_back();
-        std::string key;
-        facts.enter(one);
-        walk(facts, rule.limits);
-        facts.read("key", key);
-        facts.read("value", rule.value);
-        if (Result<GroupKey> read = parse_group_key(key); read) {
-            rule.key = std::move(read).value();
-        } else {
-            facts.fail(ErrorCode::bad_json, "goodput");
+    void in(const char* key, int since, auto inner) { enter_for(get(key, since), inner); }
+    void in_known(const char* key, int since, bool& known, auto inner) {
+        const JsonValue object = get(key, since);
+        if (known = object.is(JsonType::object); known) {
+            enter_for(object, inner);
         }
     }
-    if (common.set()) {
-        out.push_back({{}, "", common});
-    }
-}
+    void unread(const char*) {}
 
-void read_request(JsonValue request, RunFacts& out, JsonMembers& facts) {
-    facts.enter(request);
-    facts.value("urls", 2, out.info.run.urls);
-    facts.read("api", out.info.backend);
-    facts.read("model", out.info.model_id);
-    facts.read("prompt", out.prompt);
-    facts.digest("words_digest", out.words_digest);
-    facts.value("output", 2, out.info.run.output);
-    facts.value("continuous_usage", 2, out.info.continuous_usage);
-    facts.read("overhead_pre", out.overhead.pre);
-    facts.read("overhead_post", out.overhead.post);
-    facts.value("split_unknown", 2, out.info.split_unknown);
-    facts.value("server_block", 2, out.info.server_block);
-    facts.read("max_concurrency", out.info.max_concurrency);
-    facts.value("against", 2, out.against);
-    const JsonValue tokenizer = facts.get("tokenizer");
-    read_goodput(facts, facts.get("goodput"), out.goodput);
-    out.info.run.prompt = out.prompt;
-    out.is_live = request.find("live").is(JsonType::object);
-    if (tokenizer.is(JsonType::object)) {
-        facts.enter(tokenizer);
-        facts.read("file", out.info.tokenizer_id);
+    using JsonMembers::digest;
+    void digest(const char* key, int, std::uint64_t& out) { JsonMembers::digest(key, out); }
+    using JsonMembers::value;
+    void value(const char* key, int since, std::optional<StoppedWhen>& out) {
+        const Result<StoppedWhen> read = read_members<StoppedWhen>(get(key, since), key);
+        out = read ? std::optional(read.value()) : std::nullopt;
     }
-    for (const auto& [key, digest] :
-         {std::pair{"template", &out.template_digest}, std::pair{"dataset", &out.dataset_digest}}) {
-        if (const JsonValue source = request.find(key); source.is(JsonType::object)) {
-            facts.enter(source);
-            facts.digest("digest", digest->emplace());
+    void goodput(const char* key, int since, GoodputRules& out) {
+        GoodputFacts read;
+        value(key, since, read);
+        for (GoodputRule& rule : read.groups) {
+            Result<GroupKey> parsed = parse_group_key(rule.key->text);
+            fail_unless(bool(parsed), ErrorCode::bad_json, key);
+            rule.key = parsed ? std::optional(std::move(parsed).value()) : std::nullopt;
+        }
+        out = std::move(read.groups);
+        if (read.common.set()) {
+            out.push_back({{}, "", read.common});
         }
     }
-}
+
+  private:
+    void enter_for(JsonValue object, auto inner) {
+        const JsonValue outer = std::exchange(here_, object);
+        enter(object);
+        inner();
+        enter(here_ = outer);
+    }
+
+    JsonValue here_;
+};
 
 /// Absent in runs of before there were shards.
 void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
@@ -179,57 +75,68 @@ void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
     }
     out.shard = shard.value();
     out.info.merged = merged.value();
-    const JsonValue meeting = root.find("meeting");
-    out.meeting = meeting.is(JsonType::object) ? std::string(meeting.raw()) : "";
+}
+
+Result<JsonValue> parse_run(JsonDocument& document, std::string_view text) {
+    const Result<JsonValue> root = document.parse(text);
+    return root && root.value().is(JsonType::object) ? root
+                                                     : Error{ErrorCode::bad_json, 0, "the whole"};
 }
 
 }  // namespace
 
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
-    const Result<JsonValue> parsed = document.parse(text);
-    if (!parsed || !parsed.value().is(JsonType::object)) {
-        return Error{ErrorCode::bad_json, 0, "the whole"};
+    const Result<JsonValue> root = parse_run(document, text);
+    if (!root) {
+        return root.error();
     }
-    const JsonValue root = parsed.value();
-    RunFacts out;
-    JsonMembers facts(root);
-    out.schema = root.find("schema").as_i64().value_or(0);
-    if (out.schema > record_schema) {
+    if (root.value().find("schema").as_i64().value_or(0) > record_schema) {
         return Error{ErrorCode::unsupported, 0, "schema"};
     }
-    facts.read("arguments", out.arguments);
-    out.info.run.arguments = out.arguments;
-    out.ended = facts.known("end");
-    out.rows_fired = root.find("end").find("rows_fired").as_u64();
-    facts.text("records", 1, out.records_path);
-    facts.by_name("labels", 1, out.info.labels);
-    facts.read("segments", out.segments);
+    RunFacts out;
+    RunReader facts(root.value());
+    walk_run(facts, out);
+    read_shard_facts(root.value(), out, facts);
     facts.fail_unless(!out.segments.empty(), ErrorCode::missing, "segments");
-    facts.read("calibration", out.calibration);
     if (CalibrationFacts& known = out.calibration; !known.date.empty()) {
         known.why_not.clear();
     } else {
         facts.fail_unless(!known.why_not.empty(), ErrorCode::missing, "why_not");
     }
-    facts.value("cache_probe", 2, out.info.cache_probe);
-    const JsonValue trace = facts.get("trace");
-    const JsonValue plan = facts.get("plan");
-    const JsonValue request = facts.get("request");
-    read_trace(trace, out, facts);
-    read_plan(plan, out, facts);
-    read_request(request, out, facts);
-    read_rules(root, plan, out, facts);
-    out.probes = root.find("preflight").find("requests").as_u64().value_or(0) +
-                 root.find("verified").find("rows").as_u64().value_or(0);
-    read_shard_facts(root, out, facts);
-    const JsonValue host = root.find("host");
-    out.kernel = host.find("kernel").as_string().value_or("");
-    out.cpu_model = host.find("cpu_model").as_string().value_or("");
     if (facts.error()) {
         return *facts.error();
     }
-    out.info.date = date_text(out.segments.front().clock.zero_utc_ns);
+    settle(out);
     return out;
+}
+
+std::optional<RunFacts> read_partly(JsonDocument& document, std::string_view text) {
+    const Result<JsonValue> root = parse_run(document, text);
+    if (!root) {
+        return std::nullopt;
+    }
+    RunFacts out;
+    RunReader facts(root.value());
+    walk_run(facts, out);
+    return out;
+}
+
+void settle(RunFacts& facts) {
+    SummaryInfo& info = facts.info;
+    RunDescription& run = info.run;
+    run.arguments = facts.arguments;
+    run.trace_digest = hex_text(facts.trace_digest);
+    run.schedule_digest = hex_text(facts.schedule_digest);
+    run.rows = facts.rows;
+    info.clamped_rows = facts.clamped_rows.value_or(0);
+    info.stopped_when = facts.end.stopped_when;
+    info.date = facts.segments.empty() ? "" : date_text(facts.segments.front().clock.zero_utc_ns);
+    if (facts.rows_not_foretold == 0) {
+        run.expected_cached_tokens = facts.expected_cached_tokens;
+    }
+    run.measured_from_ns = facts.end.measured_from_ns;
+    const bool cut_short = facts.end.interrupted || facts.end.stopped_when;
+    run.ending = !facts.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
 }
 
 Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
@@ -273,6 +180,17 @@ std::string how_calibrated(const CalibrationFacts& calibration) {
         (void)std::snprintf(share, sizeof share, "%.1f", 100 * calibration.taken_share);
         text += std::string(", while others used ") + share + " % of the CPU";
     }
+    return text;
+}
+
+std::string utc_text(std::int64_t utc_ns) {
+    const time_t whole = utc_ns / ns_per_second;
+    tm parts{};
+    (void)::gmtime_r(&whole, &parts);
+    char text[64];
+    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
+                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                  static_cast<long long>(utc_ns % ns_per_second));
     return text;
 }
 
@@ -407,19 +325,14 @@ Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting)
     if (!shard.present() || shard.is(JsonType::null)) {
         return std::optional<ShardFacts>();
     }
-    if (!shard.is(JsonType::object)) {
-        return Error{ErrorCode::bad_json, 0, "shard"};
+    const Result<ShardFacts> read = read_members<ShardFacts>(shard, "shard");
+    if (!read) {
+        return read.error();
     }
-    JsonMembers members(shard);
-    ShardFacts out;
-    members.read_up_to("index", count_max - 1, out.index);
-    members.read_up_to("count", count_max, out.count);
-    members.read_up_to("plan_rows", UINT32_MAX, out.plan_rows);
-    if (!members.error() && out.index >= out.count) {
-        members.fail(ErrorCode::out_of_range, "index");
-    }
-    if (members.error()) {
-        return *members.error();
+    ShardFacts out = read.value();
+    if (out.count > count_max || out.index >= out.count || out.plan_rows > UINT32_MAX) {
+        const bool is_rows = out.count <= count_max && out.index < out.count;
+        return Error{ErrorCode::out_of_range, 0, is_rows ? "plan_rows" : "index"};
     }
     if (const auto error = read_clock(meeting.find("clock"), out.clock)) {
         return *error;

@@ -410,16 +410,16 @@ Measured first_turn_hits(const SummaryFigures& f) {
                 " of them possible in an initially empty cache"};
 }
 
-Measured coverage(const RuleFacts& facts, const SummaryFigures& f, const OptionalNs& last,
+Measured coverage(const RunDescription& run, const SummaryFigures& f, const OptionalNs& last,
                   const char* what) {
-    if (!facts.for_ns) {
+    if (!run.for_ns) {
         return {std::nullopt, "the phase has no length: --for"};
     }
-    if (!facts.measured_from_ns && f.warmup_rows > 0) {
+    if (!run.measured_from_ns && f.warmup_rows > 0) {
         return {std::nullopt, "when the phase began after the warm-up is not known"};
     }
-    const std::int64_t begin_ns = facts.measured_from_ns.value_or(0);
-    const double phase_s = static_cast<double>(*facts.for_ns) / ns_per_s;
+    const std::int64_t begin_ns = run.measured_from_ns.value_or(0);
+    const double phase_s = static_cast<double>(*run.for_ns) / ns_per_s;
     const double last_s =
         last ? static_cast<double>(std::max<std::int64_t>(*last - begin_ns, 0)) / ns_per_s : 0;
     return {last_s / phase_s, std::string(last ? "" : "no ") + what +
@@ -456,8 +456,8 @@ Measured exact_output(const SummaryFigures& f) {
     return share_of(f.outputs_exact, known, "counted answers have the recorded length");
 }
 
-Measured users_live(const RuleFacts& facts, const SummaryFigures& f) {
-    return share_of(std::min(f.phase.users, facts.users), facts.users, "users sent requests");
+Measured users_live(const RunDescription& run, const SummaryFigures& f) {
+    return share_of(std::min(f.phase.users, run.users), run.users, "users sent requests");
 }
 
 /// It leaves no trace in a run that happens to go in that order.
@@ -476,9 +476,9 @@ Measured overtaken(const SummaryFigures& f) {
 }
 
 /// Length of the profile phase, s: what was asked for, where the run ended by itself.
-double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures) {
-    const bool whole = facts.for_ns && facts.ending == Ending::by_itself;
-    return static_cast<double>(whole ? *facts.for_ns : figures.duration_ns) / ns_per_s;
+double phase_seconds(const RunDescription& run, const SummaryFigures& figures) {
+    const bool whole = run.for_ns && run.ending == Ending::by_itself;
+    return static_cast<double>(whole ? *run.for_ns : figures.duration_ns) / ns_per_s;
 }
 
 /// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
@@ -494,26 +494,26 @@ std::string bound_text(Measure measure, double bound) {
     return "";
 }
 
-Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures& f) {
+Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigures& f) {
     switch (rule.measure) {
         case Measure::trees:
-            return facts.trees ? count_of(*facts.trees, "session tree", "session trees")
-                               : Measured{std::nullopt, "no users play trees"};
+            return run.trees.value_or(0) > 0 ? count_of(*run.trees, "session tree", "session trees")
+                                             : Measured{std::nullopt, "no users play trees"};
         case Measure::rows:
-            return count_of(facts.rows, "row", "rows");
+            return count_of(run.rows, "row", "rows");
         case Measure::digest:
-            return {std::nullopt, hex_text(facts.trace_digest)};
+            return {std::nullopt, run.trace_digest};
         case Measure::ceiling_hit_rate:
-            return facts.expected_cached_tokens
-                       ? share_of(*facts.expected_cached_tokens, facts.input_tokens,
+            return run.expected_cached_tokens
+                       ? share_of(*run.expected_cached_tokens, run.input_tokens.value_or(0),
                                   "prompt tokens can hit in an infinite cache")
                        : Measured{std::nullopt, "hits of recorded text cannot be foretold"};
         case Measure::first_turn_hits:
             return first_turn_hits(f);
         case Measure::ttft_coverage:
-            return coverage(facts, f, f.phase.last_first_token_ns, "first token");
+            return coverage(run, f, f.phase.last_first_token_ns, "first token");
         case Measure::token_coverage:
-            return coverage(facts, f, f.phase.last_token_ns, "last token");
+            return coverage(run, f, f.phase.last_token_ns, "last token");
         case Measure::error_share:
             return share_of(f.failed_sent(), f.ended_sent(), "requests failed");
         case Measure::answered:
@@ -522,17 +522,17 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
             return share_of(f.phase.context_overflows, f.ended_sent(),
                             "requests were longer than the server's context");
         case Measure::duration: {
-            const double seconds = phase_seconds(facts, f);
+            const double seconds = phase_seconds(run, f);
             return {seconds, number_text(seconds) + " s"};
         }
         case Measure::users_live:
-            return users_live(facts, f);
+            return users_live(run, f);
         case Measure::exact_output:
             return exact_output(f);
         case Measure::mean_output:
             return mean_output(f);
         case Measure::cut_short:
-            return cut_short(facts.ending);
+            return cut_short(run.ending);
         case Measure::warmup_failures:
             return {static_cast<double>(f.warmup_failed), std::to_string(f.warmup_failed) + " of " +
                                                               std::to_string(f.warmup_rows) +
@@ -540,7 +540,7 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
         case Measure::overtaken:
             return overtaken(f);
         case Measure::barrier:
-            return {std::nullopt, barrier_of(facts.arguments)};
+            return {std::nullopt, barrier_of(run.arguments)};
         case Measure::unchecked:
             return {std::nullopt, rule.why};
     }
@@ -582,14 +582,14 @@ RuleState state_of(const Rule& rule, const Measured& measured) {
     return below || above ? RuleState::violated : RuleState::met;
 }
 
-RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RuleFacts& facts,
+RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RunDescription& run,
                        const SummaryFigures& figures) {
     RuleFinding finding = finding_of(set, rule.name);
     finding.published = rule.published;
     finding.bound = bounds_of(rule);
-    Measured measured = measure(rule, facts, figures);
+    Measured measured = measure(rule, run, figures);
     finding.evidence = std::move(measured.text);
-    const double phase_s = phase_seconds(facts, figures);
+    const double phase_s = phase_seconds(run, figures);
     if (rule.exempt_below_s && phase_s < *rule.exempt_below_s) {
         finding.state = RuleState::met;
         finding.evidence +=
@@ -602,10 +602,10 @@ RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RuleFacts& fa
 }
 
 /// A flag that fixes how a run is asked for: what was given in its place.
-RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RuleFacts& facts,
+RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescription& run,
                        SameValue same) {
     RuleFinding finding = finding_of(set, flag.name);
-    const std::vector<std::string> given = values_given(facts.arguments, flag.name);
+    const std::vector<std::string> given = values_given(run.arguments, flag.name);
     std::string values;
     for (const std::string& value : given) {
         values += (values.empty() ? "" : ", ") + value;
@@ -643,17 +643,17 @@ std::vector<std::string> values_given(const std::vector<std::string>& arguments,
     return values;
 }
 
-std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RuleFacts& facts,
+std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RunDescription& run,
                                      const SummaryFigures& figures, SameValue same) {
     std::vector<RuleFinding> findings;
     for (const RuleSet& set : sets) {
         for (const FixedFlag& flag : set.flags) {
             if (flag.other != OtherValue::allowed) {
-                findings.push_back(judge_flag(set, flag, facts, same));
+                findings.push_back(judge_flag(set, flag, run, same));
             }
         }
         for (const Rule& rule : set.rules) {
-            findings.push_back(judge_rule(set, rule, facts, figures));
+            findings.push_back(judge_rule(set, rule, run, figures));
         }
     }
     return findings;

@@ -174,29 +174,6 @@ struct RuleSet {
     std::vector<Rule> rules;
 };
 
-// RuleFacts: what rules ask of a run that its records do not say: its corpus, how it was asked
-// for, and how it ended. A value; the same from a run that has just ended and from its run.json.
-
-enum class Ending : std::uint8_t {
-    by_itself,
-    interrupted,  ///< by the user
-    none,         ///< it was killed, or still goes on
-};
-
-struct RuleFacts {
-    std::uint64_t trace_digest = 0;
-    std::optional<std::uint64_t> trees;  ///< that users play; unknown without users
-    std::uint64_t rows = 0;
-    std::uint64_t input_tokens = 0;  ///< of those rows, once each
-    /// In an infinite cache that begins empty; nothing where a row is recorded text.
-    std::optional<std::uint64_t> expected_cached_tokens;
-    std::uint64_t users = 0;
-    OptionalNs for_ns;                   ///< `--for`
-    OptionalNs measured_from_ns;         ///< begin of the profile phase, from time 0; or not known
-    std::vector<std::string> arguments;  ///< TRACE.., then `--flag=value`
-    Ending ending = Ending::by_itself;
-};
-
 // What became of each rule of a set in a run. Rules look at what a run did, and not at its flags,
 // but for those that leave no trace in it. Pure.
 
@@ -204,7 +181,7 @@ struct RuleFacts {
 using SameValue = bool (*)(std::string_view a, std::string_view b);
 
 /// In the order of the sets, flags before thresholds.
-std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RuleFacts& facts,
+std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RunDescription& run,
                                      const SummaryFigures& figures, SameValue same);
 
 bool any_violated(const std::vector<RuleFinding>& findings);

@@ -781,7 +781,8 @@ namespace {
 
 /// The load came as the trace has it: no answer and no cap kept rows back, and it was not to rise.
 bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
-    const bool rises = info.run.rate.starts_with("ramp") || info.run.rate.starts_with("shape");
+    const std::string rate = info.run.arrival ? info.run.arrival->rate : "";
+    const bool rises = rate.starts_with("ramp") || rate.starts_with("shape");
     return info.run.users == 0 && info.run.sessions != "closed" && !rises &&
            !has_lane_cap(info.run.arguments) && !f.has_held() && !f.sides && !info.unfinished;
 }

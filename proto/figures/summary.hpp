@@ -193,6 +193,30 @@ class ErrorTexts {
     std::uint64_t others_ = 0;
 };
 
+/// How rows arrive at a rate. As `arrivals` of run.json.
+struct ArrivalFacts {
+    std::string rate;                    ///< as typed, "inf", "ramp 1:20:60s", "shape FILE"
+    std::optional<double> asked_rate;    ///< `--rate`, per second, where it is one finite number
+    std::string law;                     ///< "poisson", "gamma:0.5", "all at once"
+    std::string of;                      ///< "rows" or "trees"
+    std::optional<double> planned_rate;  ///< per second (engine/plan/arrivals.hpp)
+    std::uint64_t seed = 0;
+};
+void walk(auto& fields, IsOf<ArrivalFacts> auto& arrival) {
+    fields.text("rate", 2, arrival.rate);
+    fields.value("asked_rate", 2, arrival.asked_rate);
+    fields.text("law", 2, arrival.law);
+    fields.text("of", 2, arrival.of);
+    fields.value("planned_rate", 2, arrival.planned_rate);
+    fields.value("seed", 2, arrival.seed);
+}
+
+enum class Ending : std::uint8_t {
+    by_itself,
+    interrupted,  ///< by the user
+    none,         ///< it was killed, or still goes on
+};
+
 /// RunDescription: what was run, for those who read a summary without its run.json: servers, trace,
 /// selection, pace and seeds. A value; nothing in it is secret.
 struct RunDescription {
@@ -211,15 +235,17 @@ struct RunDescription {
     /// Wall time from time 0 to the last due instant; under `--sessions closed` to the last of a
     /// row that waits for none.
     std::int64_t last_due_ns = 0;
-    std::string schedule_digest;         ///< 16 hex digits of rows and dues; empty: not known
-    std::string rate;                    ///< as typed, "ramp ..", "shape FILE"; empty: none
-    std::optional<double> asked_rate;    ///< `--rate`, per second, where it is one finite number
-    std::string arrivals;                ///< "poisson", "gamma:0.5", "all at once"; empty: none
-    std::optional<double> planned_rate;  ///< arrivals a second, as planned
-    std::string arriving;                ///< "rows" or "trees"; empty: none
-    std::string sessions = "recorded";   ///< `--sessions`
-    std::uint64_t users = 0;             ///< `--users`; 0: none
-    OptionalNs for_ns;                   ///< `--for`
+    std::string schedule_digest;  ///< 16 hex digits of rows and dues; empty: not known
+    std::optional<ArrivalFacts> arrival;
+    std::string sessions = "recorded";          ///< `--sessions`
+    std::uint64_t users = 0;                    ///< `--users`; 0: none
+    OptionalNs for_ns;                          ///< `--for`
+    std::optional<std::uint64_t> trees;         ///< that wait for answers; unknown where none waits
+    std::optional<std::uint64_t> input_tokens;  ///< of the rows, once each
+    /// In an infinite cache that begins empty; nothing where a row is recorded text.
+    std::optional<std::uint64_t> expected_cached_tokens;
+    OptionalNs measured_from_ns;  ///< begin of the measurement, from time 0; or not known
+    Ending ending = Ending::by_itself;
     bool spread = false;
     std::uint64_t seed = 0;
     std::string cache_salt;  ///< empty: none
@@ -273,8 +299,6 @@ void walk(auto& fields, IsOf<StoppedWhen> auto& stopped) {
     fields.value("value", 1, stopped.value);
     fields.value("unit", 1, stopped.unit);
 }
-/// What that says; nothing where it is null, or not there.
-std::optional<StoppedWhen> read_stopped_when(JsonValue value);
 
 void walk(auto& fields, IsOf<ThresholdFinding> auto& finding) {
     fields.value("fail_if", 1, finding.condition);

@@ -54,11 +54,6 @@ std::string value_text(const StoppedWhen& stopped) {
     return value_text(stopped.value, stopped.unit);
 }
 
-std::optional<StoppedWhen> read_stopped_when(JsonValue value) {
-    const auto stopped = read_members<StoppedWhen>(value, "read what ended a run");
-    return stopped ? std::optional(stopped.value()) : std::nullopt;
-}
-
 namespace {
 
 constexpr double ns_per_ms = 1e6;
@@ -77,6 +72,7 @@ std::optional<double> ms_of(const Distribution& d, double ns) {
 // `put` finds these by the types of their values, so that they stand in no namespace of the file.
 
 static void put_value(JsonWriter& json, const RunDescription& run) {
+    const ArrivalFacts arrival = run.arrival.value_or(ArrivalFacts());
     put_object(json, {{"urls", run.urls},
                       {"trace_paths", run.trace_paths},
                       {"trace_rows", run.trace_rows},
@@ -90,10 +86,10 @@ static void put_value(JsonWriter& json, const RunDescription& run) {
                       {"limit", run.limit},
                       {"last_due_ns", run.last_due_ns},
                       {"schedule_digest", or_null(run.schedule_digest)},
-                      {"rate", or_null(run.rate)},
-                      {"arrivals", or_null(run.arrivals)},
-                      {"arriving", or_null(run.arriving)},
-                      {"planned_rate", run.planned_rate},
+                      {"rate", or_null(arrival.rate)},
+                      {"arrivals", or_null(arrival.law)},
+                      {"arriving", or_null(arrival.of)},
+                      {"planned_rate", arrival.planned_rate},
                       {"sessions", run.sessions},
                       {"users", known_if(run.users > 0, run.users)},
                       {"for_ns", run.for_ns},
@@ -199,9 +195,9 @@ void put_load_error(JsonWriter& json, const SummaryFigures& f, const TaintLimits
 }
 
 void put_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
-    const auto rate = [&run = info.run](JsonWriter& to) {
-        run.asked_rate ? to.number(*run.asked_rate)
-                       : to.string(run.rate.empty() ? "trace" : run.rate);
+    const auto rate = [&arrival = info.run.arrival](JsonWriter& to) {
+        arrival && arrival->asked_rate ? to.number(*arrival->asked_rate)
+                                       : to.string(arrival ? arrival->rate : "trace");
     };
     put(json, {{"schema", summary_schema},
                {"date", info.date},

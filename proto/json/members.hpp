@@ -78,20 +78,9 @@ class JsonMembers {
         fail_unless(found.present() || since >= later, ErrorCode::missing, key);
         return found;
     }
-    /// Whether it is not null.
-    bool known(const char* key) {
-        const JsonValue value = get(key);
-        return value.present() && !value.is(JsonType::null);
-    }
     template <typename T>
     void read(const char* key, T& out) {
         take(key, get(key), out);
-    }
-    template <typename T>
-    void read_up_to(const char* key, std::type_identity_t<T> most, T& out) {
-        T value{};
-        read(key, value);
-        value <= most ? void(out = value) : fail(ErrorCode::out_of_range, key);
     }
     void digest(const char* key, std::uint64_t& out) {
         std::string_view text;

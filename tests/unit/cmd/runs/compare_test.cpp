@@ -167,7 +167,7 @@ PlayedRun played(const std::string& folder) {
                             .schedule_digest = 2,
                             .prompts_digest = 3,
                             .rows = 10}};
-    run.facts.rules.expected_cached_tokens = 0;  // it is not recorded text
+    run.facts.info.run.expected_cached_tokens = 0;  // it is not recorded text
     run.facts.info.run.output = "exact";
     return run;
 }
@@ -182,7 +182,7 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     EXPECT_TRUE(work_differences({played("a")}, {played("b")}).empty());
     EXPECT_EQ(heaviest({}), Weight::told);
     PlayedRun other = played("b");
-    other.facts.seed = 7;
+    other.facts.info.run.seed = 7;
     const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
     ASSERT_EQ(names_of(found), Names{"seed"});
     EXPECT_EQ(std::tuple(found[0].a, found[0].b, found[0].run), std::tuple("0", "7", "b"));
@@ -221,11 +221,11 @@ TEST(SameWork, WhatEndedEarlyOrHasASaltOfItsOwn) {
     EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "is still running");
     std::vector<PlayedRun> a{played("a1"), played("a2")};
     std::vector<PlayedRun> b{played("b1"), played("b2")};
-    a[0].facts.cache_salt = b[1].facts.cache_salt = "x";
-    a[1].facts.cache_salt = b[0].facts.cache_salt = "y";
+    a[0].facts.info.run.cache_salt = b[1].facts.info.run.cache_salt = "x";
+    a[1].facts.info.run.cache_salt = b[0].facts.info.run.cache_salt = "y";
     a[0].facts.prompts_digest = b[1].facts.prompts_digest = 8;
     EXPECT_TRUE(work_differences(a, b).empty());
-    b[1].facts.cache_salt = "z";
+    b[1].facts.info.run.cache_salt = "z";
     const std::vector<WorkDifference> found = work_differences(a, b);
     ASSERT_EQ(names_of(found), Names{"cache salt"});
     EXPECT_EQ(std::tuple(found[0].a, found[0].b), std::tuple("x, y", "y, z"));

@@ -125,7 +125,7 @@ class TableRuns : public testing::Test {
 
 TEST_F(TableRuns, AFolderWithASummaryIsARun) {
     put("a/summary.json", made_summary({}));
-    put("a/run.json", R"({"run_id":"7","plan":{"prompts_digest":"00000000000000dd"}})");
+    put("a/run.json", R"({"plan":{"prompts_digest":"00000000000000dd"}})");
     put("b/summary.json", made_summary({}));
     ASSERT_EQ(read({"a/", "b"}), "");
     ASSERT_EQ(runs_.size(), 2U);

@@ -339,7 +339,7 @@ TEST_F(LostOfUsers, MarksCountRequests) {
     facts_.has_users = false;
     EXPECT_EQ(fired_in_all(facts_, past(), &marks), 1u);
     facts_.ended = true;
-    facts_.rows_fired = 8;
+    facts_.end.rows_fired = 8;
     EXPECT_EQ(fired_in_all(facts_, past(), nullptr), 8u);
 }
 

@@ -428,8 +428,8 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.trace_digest, 255u);
     EXPECT_EQ(facts.schedule_digest, std::uint64_t{1} << 63);
     EXPECT_FALSE(facts.prompts_digest.has_value());
-    EXPECT_EQ(std::tuple(facts.seed, facts.info.run.trace_dependencies), std::tuple(7u, 5u));
-    EXPECT_EQ(facts.cache_salt, "s");
+    const RunDescription& run = facts.info.run;
+    EXPECT_EQ(std::tuple(run.seed, run.trace_dependencies, run.cache_salt), std::tuple(7, 5, "s"));
     EXPECT_FALSE(facts.dataset_digest.has_value());
     EXPECT_EQ(facts.overhead.pre, 3u);
     ASSERT_EQ(facts.goodput.size(), 2u);

@@ -306,7 +306,7 @@ bool same_text(std::string_view a, std::string_view b) {
 
 /// 900 s, 100 answers, all well.
 struct Played {
-    RuleFacts facts;
+    RunDescription facts;
     SummaryFigures figures;
 
     Played() {
@@ -316,7 +316,7 @@ struct Played {
         facts.rows = 100;
         facts.input_tokens = 1000;
         facts.expected_cached_tokens = 960;
-        facts.trace_digest = 0xAB;
+        facts.trace_digest = "00000000000000ab";
         figures.completed = 100;
         figures.outputs_exact = 100;
         figures.output_tokens = 40'000;
@@ -439,7 +439,7 @@ TEST(JudgeRules, SaysWhatIsUnknownAndComparesTheCorpus) {
     const Played nothing{};
     Played empty;
     empty.figures = SummaryFigures();
-    empty.facts = RuleFacts();
+    empty.facts = RunDescription();
     for (const Measure measure :
          {Measure::trees, Measure::error_share, Measure::token_coverage, Measure::users_live,
           Measure::exact_output, Measure::mean_output, Measure::overtaken, Measure::first_turn_hits,

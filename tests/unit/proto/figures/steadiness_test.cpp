@@ -140,7 +140,7 @@ TEST(KeptUp, IsSaidOfOpenLoadsThatWereAnswered) {
     for (const auto& change : std::vector<std::function<void(SummaryInfo&)>>{
              [](SummaryInfo& info) { info.run.users = 3; },
              [](SummaryInfo& info) { info.run.sessions = "closed"; },
-             [](SummaryInfo& info) { info.run.rate = "ramp 1..9/s"; },
+             [](SummaryInfo& info) { info.run.arrival = {.rate = "ramp 1..9/s"}; },
              [](SummaryInfo& info) { info.run.arguments = {"t.jsonl", "--connections=8"}; },
              [](SummaryInfo& info) { info.unfinished.emplace(); }}) {
         SummaryInfo info;
