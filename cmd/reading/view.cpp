@@ -60,8 +60,28 @@ std::optional<std::pair<char, std::size_t>> take_run(std::string_view& runs) {
     return std::pair{kind, chunks};
 }
 
+/// Where chunks have no stamps: those of the first and the last one, or the end of an answer that
+/// came at once.
+void fill_ends(ViewedRequest& request, const Record& record) {
+    const std::int64_t last = *record.last_token_ns;
+    const std::int64_t first = record.first_token_ns.value_or(last);
+    const std::int64_t content = record.first_content_ns.value_or(first);
+    request.stamped = record.first_token_ns ? ViewedStamps::ends : ViewedStamps::whole;
+    if (first < content) {
+        request.chunks.push_back({first, -1, 'r'});
+    }
+    request.chunks.push_back({content, -1, 'u'});
+    if (content < last) {
+        request.chunks.push_back({last, -1, 'u'});
+    }
+}
+
 void fill_chunks(ViewedRequest& request, const Record& record) {
     CHECK(record.fired_ns.has_value());
+    if (record.last_token_ns && (!record.first_token_ns || !record.has_chunks)) {
+        fill_ends(request, record);
+        return;
+    }
     request.chunks.resize(record.chunk_ns.size());
     std::string_view runs = record.chunk_kinds;
     std::size_t at = 0;
@@ -115,6 +135,9 @@ std::vector<std::int64_t> ViewedRequest::stamps_of(std::string_view kinds) const
 }
 
 std::optional<std::int64_t> ViewedRequest::tokens_of(std::string_view kinds) const {
+    if (stamped != ViewedStamps::every_chunk) {
+        return output_counted;
+    }
     std::int64_t tokens = 0;
     std::int64_t wanted = 0;
     for (const ViewedChunk& chunk : chunks) {
@@ -144,6 +167,16 @@ std::int64_t ViewedRequest::last_line_ns() const {
     return last;
 }
 
+bool ViewedRun::any(ViewedStamps stamped) const {
+    return std::any_of(requests.begin(), requests.end(),
+                       [stamped](const ViewedRequest& one) { return one.stamped == stamped; });
+}
+
+GoodputLimits ViewedRun::judged() const {
+    const bool of_tokens = limits.ttft_ns || limits.tpot_ns;
+    return of_tokens && any(ViewedStamps::whole) ? GoodputLimits() : limits;
+}
+
 std::optional<ViewedRequest> viewed_request(const Record& record) {
     if (!record.fired_ns || !record.ended_ns) {
         return std::nullopt;
@@ -167,6 +200,7 @@ std::optional<ViewedRequest> viewed_request(const Record& record) {
     const bool counted = record.tokens_source == TokensSource::usage ||
                          record.tokens_source == TokensSource::continuous;
     request.output_usage = counted ? record.output_tokens : std::nullopt;
+    request.output_counted = record.output_tokens.value_or(0);
     request.status = record.status.value_or(0);
     request.outcome = record.outcome;
     return request;
@@ -399,8 +433,12 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,
             "the records are from a version without stamps of roles, finishes and end markers: the "
             "first and the last token stand in for them");
     }
-    if (needs.gaps && !run.has_chunks) {
+    if (needs.gaps && run.any(ViewedStamps::ends)) {
         notes.emplace_back("not computable: gaps between events, because of --chunks none");
+    }
+    if (run.any(ViewedStamps::whole)) {
+        notes.emplace_back(
+            "not computable: first tokens and times between tokens, because of --no-stream");
     }
     const auto count = [&run](auto is) {
         return static_cast<std::uint64_t>(

@@ -42,6 +42,13 @@ inline constexpr std::string_view content_kinds = "ceu";
 inline constexpr std::string_view said_kinds = "ceur";       ///< and reasoning
 inline constexpr std::string_view all_text_kinds = "ceurt";  ///< and tool text
 
+/// Which of its tokens have stamps.
+enum class ViewedStamps : std::uint8_t {
+    every_chunk,
+    ends,   ///< `--chunks none`: the first, the first with content and the last one
+    whole,  ///< `--no-stream`: the answer came at once; its end is its one chunk
+};
+
 struct ViewedRequest {
     std::uint32_t row = 0;
     std::int64_t due_ns = 0;
@@ -55,11 +62,13 @@ struct ViewedRequest {
     OptionalNs done_ns;  ///< the body was complete
     std::int64_t ended_ns = 0;
     std::vector<ViewedChunk> chunks;
+    ViewedStamps stamped = ViewedStamps::every_chunk;
 
     std::int64_t prompt_recorded = 0;
     std::int64_t output_recorded = 0;
     std::optional<std::int64_t> prompt_usage;
     std::optional<std::int64_t> output_usage;  ///< the server's own count
+    std::int64_t output_counted = 0;           ///< that, or what else the record counted
     int status = 0;                            ///< 0: no answer
     Outcome outcome = Outcome::ok;
 
@@ -73,6 +82,7 @@ struct ViewedRequest {
     std::vector<std::int64_t> stamps_of(std::string_view kinds) const;
     /// Their tokens: by chunk where known; else the server's count where all chunks are of these
     /// kinds; else nothing where other chunks are among them, and one a chunk where nobody counted.
+    /// Where chunks lack their stamps, of all kinds.
     std::optional<std::int64_t> tokens_of(std::string_view kinds) const;
     /// Whether `tokens_of` is no more than the number of the chunks.
     bool tokens_are_chunks() const;
@@ -91,7 +101,6 @@ struct ViewedRun {
         requests;                  ///< that left and ended, of the measurement, in file order
     std::uint64_t unsent = 0;      ///< rows that never left, or whose end is lost
     std::int64_t duration_ns = 0;  ///< from the start to the last end
-    bool has_chunks = true;        ///< false: `--chunks none`
     bool has_events = true;  ///< false: its records do not know when answers began and finished
     GoodputLimits limits;    ///< no tool has one from the due instant
     std::int64_t zero_utc_ns = 0;  ///< time 0 on the wall clock
@@ -102,6 +111,10 @@ struct ViewedRun {
     std::string tokenizer;  ///< empty: none
     std::optional<std::uint64_t> max_concurrency;
     std::optional<double> hit_rate_ceiling;  ///< of prompt tokens, by an infinite cache
+
+    bool any(ViewedStamps stamped) const;
+    /// `limits`; none, if one is of first tokens that no answer shows.
+    GoodputLimits judged() const;
 };
 
 struct ViewResult {

@@ -30,14 +30,16 @@ std::optional<Counted> aiperf_counted(const ViewedRequest& request) {
 
 Known first_spoken_ms(const Counted& one) {
     const std::vector<std::int64_t> spoken = one.seen->stamps_of(spoken_kinds);
-    return spoken.empty() ? std::nullopt : Known(in_ms(spoken.front() - one.begin_ns));
+    return spoken.empty() || !one.first_ns ? std::nullopt
+                                           : Known(in_ms(spoken.front() - one.begin_ns));
 }
 
 namespace {
 
 Known second_gap_ms(const Counted& one) {
-    return one.events_ns.size() > 1 ? Known(in_ms(one.events_ns[1] - one.events_ns[0]))
-                                    : std::nullopt;
+    return one.has_chunks() && one.events_ns.size() > 1
+               ? Known(in_ms(one.events_ns[1] - one.events_ns[0]))
+               : std::nullopt;
 }
 
 Known user_rate(const Counted& one) {
@@ -46,13 +48,17 @@ Known user_rate(const Counted& one) {
 }
 
 Known reasoning_tokens(const Counted& one) {
+    if (!one.has_chunks()) {
+        return std::nullopt;
+    }
     return one.seen->stamps_of(spoken_kinds).size() == one.events_ns.size()
                ? 0
                : as_double(one.output - one.seen->tokens_of(spoken_kinds).value_or(one.output));
 }
 
 Known spoken_tokens(const Counted& one) {
-    return as_double(one.output) - *reasoning_tokens(one);
+    const Known reasoning = reasoning_tokens(one);
+    return reasoning ? Known(as_double(one.output) - *reasoning) : std::nullopt;
 }
 
 /// From the fire to the response head.
@@ -62,7 +68,7 @@ Known head_ms(const Counted& one) {
 }
 
 Known prefill_ms(const Counted& one) {
-    const std::int64_t first = one.begin_ns + *one.first_ns;
+    const std::int64_t first = one.begin_ns + one.first_ns.value_or(0);
     return known_if(one.seen->headers_ns.has_value(),
                     in_ms(first - one.seen->headers_ns.value_or(0)));
 }
@@ -74,8 +80,7 @@ ToolKeys aiperf_metrics() {
         {"time_to_second_token/*", second_gap_ms, "Time to Second Token (ms)", "ms"},
         {"time_to_first_output_token/*", first_spoken_ms, "Time to First Output Token (ms)", "ms"},
         {"request_latency/*", whole_answer<ns_per_ms>, "Request Latency (ms)", "ms"},
-        {"decode_duration/*", [](const Counted& one) -> Known { return in_ms(one.decode_ns()); },
-         "Decode Duration (ms)", "ms"},
+        {"decode_duration/*", decode_time<ns_per_ms>, "Decode Duration (ms)", "ms"},
         {"inter_token_latency/*", divided<itl_ns, ns_per_ms>, "Inter Token Latency (ms)", "ms"},
         {"output_token_throughput_per_user/*", user_rate,
          "Output Token Throughput Per User (tokens/sec/user)", rate},
@@ -89,18 +94,17 @@ ToolKeys aiperf_metrics() {
         {"inter_chunk_latency/*", Gaps(), "", "ms"},
         {"output_token_count/*", spoken_tokens, "", "tokens"},
         {"reasoning_token_count/*", positive<reasoning_tokens>, "", "tokens"},
-        {"prefill_throughput_per_user/*",
-         [](const Counted& one) -> Known {
-             return ratio(as_double(one.prompt), in_s(*one.first_ns));
-         },
-         "", rate},
-        {"stream_setup_latency/*", head_ms, "", "ms"},
-        {"stream_prefill_latency/*", prefill_ms, "", "ms"},
+        {"prefill_throughput_per_user/*", prefill_rate, "", rate},
+        {"stream_setup_latency/*", if_streamed<head_ms>, "", "ms"},
+        {"stream_prefill_latency/*", if_streamed<prefill_ms>, "", "ms"},
     };
 }
 
 /// With each failure as an infinite value, which is null in JSON.
 ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
+    if (failed == 0 || !metric.computable()) {
+        return {};
+    }
     const ValueList& values = metric.values();
     const std::string prefix = "adj_" + metric.key.substr(0, metric.key.find('*'));
     ToolKeys keys = {{prefix + "avg", nullptr, "", metric.unit},
@@ -150,15 +154,16 @@ ToolKeys aiperf_keys(const ViewedRun& run) {
         {"schema_version", "1.4"}, {"aiperf_version", "0.13.0"}, {"benchmark_id", run.run_id}};
     append(keys, metrics);
     for (const std::size_t one : {0U, 3U, 5U, 4U}) {  // TTFT, latency, ITL, decode duration
-        append(keys, t.failed > 0 ? adjusted(metrics[one], static_cast<std::size_t>(t.failed))
-                                  : ToolKeys());
+        append(keys, adjusted(metrics[one], static_cast<std::size_t>(t.failed)));
     }
-    append(keys, aiperf_totals(run.limits, t));
+    append(keys, aiperf_totals(run.judged(), t));
     return keys;
 }
 
+constexpr const char* missing = "N/A";
+
 std::string comma_cell(const ToolKey& row, std::string_view name) {
-    return row.values().empty() ? "N/A" : with_commas(row.statistic(name), 2);
+    return row.values().empty() ? missing : with_commas(row.statistic(name), 2);
 }
 
 }  // namespace
@@ -167,7 +172,8 @@ ViewResult aiperf_view(const ViewedRun& run) {
     const ToolKeys keys = aiperf_keys(run);
     return {
         "NVIDIA AIPerf | LLM Metrics\n" +
-            table_of({"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"}, keys, comma_cell),
+            table_of({"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"}, keys, comma_cell,
+                     missing),
         file_of(keys, {"avg min max p1 p5 p10 p25 p50 p75 p90 p95 p99 std count sum",
                        FileStyle::Empty::left_out, "unit"}),
         notes_on(
@@ -219,8 +225,8 @@ ToolKeys genai_keys(const ViewedRun& run) {
     const char* const per_second = "requests/sec";
     ToolKeys keys = {{"request_throughput/avg", t.per_second(t.sent()),
                       "Request Throughput (per sec)", per_second, 2}};
-    if (run.limits.set()) {
-        keys.push_back({"request_goodput/avg", t.per_second(genai_good(run.limits, t.ok)),
+    if (const GoodputLimits limits = run.judged(); limits.set()) {
+        keys.push_back({"request_goodput/avg", t.per_second(genai_good(limits, t.ok)),
                         "Request Goodput (per sec)", per_second, 2});
     }
     append(
@@ -249,9 +255,9 @@ ToolKeys genai_keys(const ViewedRun& run) {
 ViewResult genai_perf_view(const ViewedRun& run) {
     const ToolKeys keys = genai_keys(run);
     ViewResult result;
-    result.screen =
-        "NVIDIA GenAI-Perf | LLM Metrics\n" +
-        table_of({"Statistic", "avg", "min", "max", "p99", "p90", "p75"}, keys, comma_cell);
+    result.screen = "NVIDIA GenAI-Perf | LLM Metrics\n" +
+                    table_of({"Statistic", "avg", "min", "max", "p99", "p90", "p75"}, keys,
+                             comma_cell, missing);
     result.json = file_of(keys, {"avg p1 p5 p10 p25 p50 p75 p90 p95 p99 min max std",
                                  FileStyle::Empty::left_out, "unit"});
     result.notes = notes_on(

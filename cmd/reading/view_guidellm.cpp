@@ -103,7 +103,9 @@ WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& inter
 /// As the tool stores it: up to its last token, the prompt by usage alone.
 Counted guide_counted(const ViewedRequest& request) {
     const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
-    const auto chunks = static_cast<std::int64_t>(stamps.size());
+    const std::int64_t chunks = request.stamped == ViewedStamps::every_chunk
+                                    ? static_cast<std::int64_t>(stamps.size())
+                                    : request.output_counted;
     Counted one =
         counted_of(request, stamps, stamps.empty() ? request.fired_ns : stamps.back(),
                    request.prompt_usage.value_or(0), request.output_usage.value_or(chunks));
@@ -112,8 +114,8 @@ Counted guide_counted(const ViewedRequest& request) {
 }
 
 bool is_ok(const Counted& one) {
-    return one.first_ns && one.seen->stream_read() && !one.seen->error_ns &&
-           one.seen->outcome != Outcome::stream_error;
+    return (one.first_ns || one.seen->stamped == ViewedStamps::whole) && one.seen->stream_read() &&
+           !one.seen->error_ns && one.seen->outcome != Outcome::stream_error;
 }
 
 // Seconds from the start of the run.
@@ -201,13 +203,22 @@ constexpr GuideMetric guide_metrics[] = {
 enum GuideStatus { guide_ok, guide_incomplete, guide_errored, guide_all };
 constexpr const char* status_names[] = {"successful", "incomplete", "errored", "total"};
 
+/// What can be computed of them.
+enum class GuideKnown { all, mean, none };
+
+struct GuideFigures {
+    WeightedFigures of;
+    GuideKnown known = GuideKnown::all;
+};
+
 struct GuideRun {
     std::vector<Counted> all;
     double end_s = 0;
 
     /// `incomplete` is always empty here.
-    WeightedFigures figures(const GuideMetric& metric, GuideStatus status) const {
+    GuideFigures figures(const GuideMetric& metric, GuideStatus status) const {
         Values values;
+        GuideKnown known = GuideKnown::all;
         for (const Counted& one : all) {
             if (status != guide_all && status != (is_ok(one) ? guide_ok : guide_errored)) {
                 continue;
@@ -217,30 +228,41 @@ struct GuideRun {
             }
             if (metric.more != nullptr) {
                 metric.more(one, values);
+                // Without the stamps between, when the tokens came; but not how many.
+                known = one.seen->stamped == ViewedStamps::ends ? GuideKnown::mean : known;
+            } else if (values.empty() && one.seen->stamped == ViewedStamps::whole) {
+                known = GuideKnown::none;
             }
         }
+        known = known == GuideKnown::none && !values.empty() ? GuideKnown::all : known;
         if (metric.kind == GuideKind::values || status == guide_incomplete) {
-            return weighted_figures(std::move(values));
+            return {weighted_figures(std::move(values)), known};
         }
-        return metric.kind == GuideKind::rates ? rate_distribution(std::move(values), 0, end_s)
-                                               : concurrency_distribution(values, 0, end_s);
+        return {metric.kind == GuideKind::rates ? rate_distribution(std::move(values), 0, end_s)
+                                                : concurrency_distribution(values, 0, end_s),
+                known};
     }
 };
 
-ToolKeys column_of(const std::string& path, const WeightedFigures& figures) {
+ToolKeys column_of(const std::string& path, const GuideFigures& column) {
+    const WeightedFigures& figures = column.of;
+    const bool any = column.known != GuideKnown::none;
+    const auto all = [&column](double value) {
+        return computed_if(column.known == GuideKnown::all, value);
+    };
     constexpr const char* percentiles[] = {"p001", "p01", "p05", "p10", "p25", "p50",
                                            "p75",  "p90", "p95", "p99", "p999"};
-    ToolKeys keys = {{path + "mean", figures.mean},
-                     {path + "median", figures.median},
-                     {path + "mode", figures.mode},
-                     {path + "variance", figures.variance},
-                     {path + "std_dev", figures.std_dev},
-                     {path + "min", figures.min},
-                     {path + "max", figures.max},
+    ToolKeys keys = {{path + "mean", computed_if(any, figures.mean)},
+                     {path + "median", all(figures.median)},
+                     {path + "mode", all(figures.mode)},
+                     {path + "variance", all(figures.variance)},
+                     {path + "std_dev", all(figures.std_dev)},
+                     {path + "min", all(figures.min)},
+                     {path + "max", all(figures.max)},
                      {path + "count", figures.count},
-                     {path + "total_sum", figures.total_sum}};
+                     {path + "total_sum", computed_if(any, figures.total_sum)}};
     for (std::size_t i = 0; i < std::size(percentiles); ++i) {
-        keys.push_back({path + "percentiles/" + percentiles[i], figures.percentiles[i]});
+        keys.push_back({path + "percentiles/" + percentiles[i], all(figures.percentiles[i])});
     }
     return keys;
 }
@@ -283,9 +305,11 @@ std::string screen_of(const GuideRun& run) {
                                       Shown("TTFOT (ms)", "time_to_first_output_token_ms"),
                                       Shown("ITL (ms)", "inter_token_latency_ms"),
                                       Shown("TPOT (ms)", "time_per_output_token_ms")}) {
-        const WeightedFigures one = named(name, guide_ok);
-        latency.add(
-            {label, fixed(one.mean, 1), fixed(one.median, 1), fixed(one.percentiles[8], 1)});
+        const auto [one, known] = named(name, guide_ok);
+        const auto cell = [&known](double value) {
+            return known == GuideKnown::all ? fixed(value, 1) : "-";
+        };
+        latency.add({label, cell(one.mean), cell(one.median), cell(one.percentiles[8])});
     }
     ViewTable rates({"Server Throughput Statistics (All Requests)", "Mdn", "Mean"});
     for (const auto& [label, name] : {Shown("Request Concurrency", "request_concurrency"),
@@ -293,7 +317,7 @@ std::string screen_of(const GuideRun& run) {
                                       Shown("Input Tok Per Sec", "prompt_tokens_per_second"),
                                       Shown("Output Tok Per Sec", "output_tokens_per_second"),
                                       Shown("Total Tok Per Sec", "tokens_per_second")}) {
-        const WeightedFigures one = named(name, guide_all);
+        const WeightedFigures one = named(name, guide_all).of;
         const bool is_level = std::string_view(name) == "request_concurrency";
         rates.add({label, is_level ? fixed(one.median, 1) : "", fixed(one.mean, 1)});
     }

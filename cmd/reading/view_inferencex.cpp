@@ -94,7 +94,9 @@ ToolKeys agentic_keys(const ViewedRun& run, const Tally& t, std::int64_t profile
 }
 
 std::string agentic_cell(const ToolKey& row, std::string_view name) {
-    return fixed(std::get<double>(agentic_statistic(row, name)), row.unit.empty() ? 5 : 2);
+    return row.values().empty()
+               ? "-"
+               : fixed(std::get<double>(agentic_statistic(row, name)), row.unit.empty() ? 5 : 2);
 }
 
 }  // namespace
@@ -105,8 +107,8 @@ ViewResult inferencex_view(const ViewedRun& run) {
         t.span.add(one.begin_ns, one.seen->last_line_ns());
     }
     t.seconds = in_s(t.span.length_ns());
-    const auto profiled = std::count_if(t.ok.begin(), t.ok.end(),
-                                        [](const Counted& one) { return *one.first_ns > 0; });
+    const auto profiled = std::count_if(
+        t.ok.begin(), t.ok.end(), [](const Counted& one) { return one.first_ns.value_or(1) > 0; });
     const ToolKeys keys = measured(agentic_keys(run, t, profiled), t);
     return {
         table_of({"", "mean", "p50", "p75", "p90", "p95", "std"}, keys, agentic_cell) +
@@ -139,7 +141,9 @@ std::optional<Counted> fixed_counted(const ViewedRequest& request) {
     end = std::max({end, request.usage_ns.value_or(end), request.error_ns.value_or(end)});
     Counted one = counted_of(request, std::move(events), end, request.prompt_recorded,
                              request.output_usage.value_or(0));
-    one.first_ns = one.first_ns.value_or(0);
+    if (request.stamped != ViewedStamps::whole) {
+        one.first_ns = one.first_ns.value_or(0);
+    }
     return one;
 }
 
@@ -171,7 +175,9 @@ ToolKeys fixed_keys(const ViewedRun& run, const Tally& t, const ToolKeys& metric
                      {"output_throughput", t.per_second(t.output)},
                      {"total_token_throughput", t.per_second(t.tokens())}};
     const auto add = [&keys](const std::string& statistic, const ToolKey& row, double per) {
-        keys.push_back({statistic + "_" + row.key, fixed_statistic(row, statistic) / per});
+        keys.push_back(
+            {statistic + "_" + row.key,
+             row.computable() ? KeyValue(fixed_statistic(row, statistic) / per) : NotComputable()});
     };
     for (std::size_t i = 0; i < metrics.size(); ++i) {
         const bool is_tpot = metrics[i].key == "tpot";

@@ -10,6 +10,9 @@ namespace driftless {
 Counted counted_of(const ViewedRequest& request, std::vector<std::int64_t> events_ns,
                    std::int64_t end_ns, std::int64_t prompt, std::int64_t output) {
     const std::int64_t fired = request.fired_ns;
+    if (request.stamped == ViewedStamps::whole) {
+        events_ns.clear();
+    }
     const OptionalNs first =
         events_ns.empty() ? std::nullopt : OptionalNs(events_ns.front() - fired);
     return {fired, first, end_ns - fired, prompt, output, std::move(events_ns)};
@@ -25,6 +28,7 @@ Tally tally_of(const ViewedRun& run, std::optional<Counted> (*counted)(const Vie
             continue;
         }
         one->seen = &request;
+        tally.has_chunks = tally.has_chunks && one->has_chunks();
         tally.input += one->prompt;
         tally.output += one->output;
         tally.span.add(one->begin_ns, one->end_ns());
@@ -64,12 +68,15 @@ ToolKeys measured(ToolKeys keys, const Tally& tally) {
             if (const Known value = figure != nullptr ? (*figure)(one) : std::nullopt) {
                 values.add(*value);
             }
-            for (std::size_t i = 1; gaps != nullptr && i < one.events_ns.size(); ++i) {
+            const std::size_t events =
+                gaps != nullptr && one.has_chunks() ? one.events_ns.size() : 0;
+            for (std::size_t i = 1; i < events; ++i) {
                 values.add(as_double(one.events_ns[i] - one.events_ns[i - 1]) / gaps->ns_per_unit);
             }
         }
         if (figure != nullptr || gaps != nullptr) {
-            row.value = std::move(values);
+            const bool computable = tally.has_chunks || !values.empty();
+            row.value = computed_if(computable, std::move(values));
         }
     }
     return keys;
@@ -105,7 +112,10 @@ std::string json_of(const KeyValue& value, const FileStyle& style) {
 void add_members(std::vector<ToolMember>& members, const ToolKey& row, const FileStyle& style) {
     const auto* const values = std::get_if<ValueList>(&row.value);
     const std::string folder = row.key.substr(0, row.key.rfind('/') + 1);
-    if (values != nullptr && values->empty() && style.empty != FileStyle::Empty::zeros) {
+    const bool has_unit = style.unit_key[0] != '\0' && !row.unit.empty();
+    const std::size_t star = row.key.find('*');
+    const bool is_empty = star != row.key.npos && (values == nullptr || values->empty());
+    if (is_empty && (style.empty != FileStyle::Empty::zeros || (has_unit && values == nullptr))) {
         if (style.empty == FileStyle::Empty::null) {
             members.push_back({folder.substr(0, folder.size() - 1), "null"});
         } else if (style.empty == FileStyle::Empty::object) {
@@ -113,17 +123,16 @@ void add_members(std::vector<ToolMember>& members, const ToolKey& row, const Fil
         }
         return;
     }
-    if (style.unit_key[0] != '\0' && !row.unit.empty()) {
+    if (has_unit) {
         members.push_back({folder + style.unit_key, json_of(row.unit, style)});
     }
-    if (values == nullptr) {
+    if (star == row.key.npos) {
         members.push_back({row.key, row.key == folder ? "" : json_of(row.value, style)});
         return;
     }
     for (const std::string& name : words_in(style.statistics)) {
-        ToolMember& one =
-            members.emplace_back(ToolMember{row.key, json_of(style.statistic(row, name), style)});
-        one.path.replace(one.path.find('*'), 1, name);
+        const KeyValue value = values != nullptr ? style.statistic(row, name) : row.value;
+        members.push_back({std::string(row.key).replace(star, 1, name), json_of(value, style)});
     }
 }
 
@@ -185,14 +194,15 @@ std::vector<const ToolKey*> lines_of(const ToolKeys& keys) {
 }
 
 std::string table_of(std::vector<std::string> head, const ToolKeys& keys,
-                     std::string (*write)(const ToolKey& row, std::string_view name)) {
+                     std::string (*write)(const ToolKey& row, std::string_view name),
+                     const char* none) {
     ViewTable table(head);
     for (const ToolKey* const line : lines_of(keys)) {
-        std::vector<std::string> cells(head.size(), "N/A");
+        std::vector<std::string> cells(head.size(), none);
         cells[0] = line->label;
         if (const auto* const value = std::get_if<double>(&line->value)) {
             cells[1] = with_commas(*value, 2);
-        } else {
+        } else if (line->computable()) {
             std::transform(head.begin() + 1, head.end(), cells.begin() + 1,
                            [&](const std::string& name) { return write(*line, name); });
         }
@@ -246,12 +256,14 @@ std::string serving_screen(const ToolKeys& keys) {
                                         {"P99 ", "p99"}};
     std::string screen = centred(" Serving Benchmark Result ", 50, '=') + "\n";
     for (const ToolKey* const line : lines_of(keys)) {
-        if (const auto* const values = std::get_if<ValueList>(&line->value)) {
+        if (line->key.starts_with('*')) {
             screen += centred(line->label, 50, '-') + "\n";
             for (const auto& [label, statistic] : shown) {
-                add_pair(screen,
-                         label + line->unit + " (ms):", fixed(statistic_of(*values, statistic), 2));
+                add_pair(screen, label + line->unit + " (ms):",
+                         line->computable() ? fixed(line->statistic(statistic), 2) : "-");
             }
+        } else if (!line->computable()) {
+            add_pair(screen, line->label, "-");
         } else if (const auto* const count = std::get_if<std::int64_t>(&line->value)) {
             add_pair(screen, line->label, std::to_string(*count));
         } else if (const auto* const number = std::get_if<double>(&line->value)) {

@@ -24,6 +24,7 @@ struct Counted {
     std::vector<std::int64_t> events_ns;  ///< that the tool counts as tokens, from time 0
     const ViewedRequest* seen = nullptr;  ///< set by `tally_of`
 
+    bool has_chunks() const { return seen->stamped == ViewedStamps::every_chunk; }
     std::int64_t end_ns() const { return begin_ns + last_ns; }
     std::int64_t decode_ns() const { return last_ns - first_ns.value_or(0); }
     /// From the first of the events to the last.
@@ -31,7 +32,8 @@ struct Counted {
         return events_ns.empty() ? 0 : events_ns.back() - events_ns.front();
     }
 };
-/// From its fire to `end_ns`, with the first of the events as its first token.
+/// From its fire to `end_ns`, with the first of the events as its first token; without either, if
+/// the answer was not streamed.
 Counted counted_of(const ViewedRequest& request, std::vector<std::int64_t> events_ns,
                    std::int64_t end_ns, std::int64_t prompt, std::int64_t output);
 
@@ -43,6 +45,7 @@ struct Tally {
     std::int64_t output = 0;  ///< the same
     double seconds = 0;       ///< of the run; a tool that measures another time sets that
     ViewSpan span;            ///< of `ok`
+    bool has_chunks = true;   ///< false: some of `ok` lack stamps of their tokens
 
     std::int64_t count() const { return static_cast<std::int64_t>(ok.size()); }
     std::int64_t sent() const { return count() + failed; }
@@ -79,15 +82,31 @@ inline Known output_tokens(const Counted& one) {
 inline Known all_tokens(const Counted& one) {
     return as_double(one.prompt + one.output);
 }
+/// What `figure` has, of a request with a first token.
+template <RequestFigure figure>
+Known if_streamed(const Counted& one) {
+    return one.first_ns ? figure(one) : std::nullopt;
+}
+template <double ns_per_unit>
+Known decode_time(const Counted& one) {
+    return known_if(one.first_ns.has_value(), as_double(one.decode_ns()) / ns_per_unit);
+}
+/// Prompt tokens by the time of the first token.
+inline Known prefill_rate(const Counted& one) {
+    return known_if(one.first_ns.has_value(),
+                    ratio(as_double(one.prompt), in_s(one.first_ns.value_or(0))));
+}
 /// To the first chunk that is no reasoning.
 Known first_spoken_ms(const Counted& one);
 /// (end - first token) / (tokens - 1), ms; from two tokens on.
 inline Known tpot_ms(const Counted& one) {
-    return known_if(one.output > 1, in_ms(one.decode_ns()) / as_double(one.output - 1));
+    return known_if(one.output > 1 && one.first_ns,
+                    in_ms(one.decode_ns()) / as_double(one.output - 1));
 }
 /// The same in ns, with the other rounding: AIPerf's ITL.
 inline Known itl_ns(const Counted& one) {
-    return known_if(one.output > 1, as_double(one.decode_ns()) / as_double(one.output - 1));
+    return known_if(one.output > 1 && one.first_ns,
+                    as_double(one.decode_ns()) / as_double(one.output - 1));
 }
 template <RequestFigure figure, double by>
 Known divided(const Counted& one) {
@@ -108,10 +127,13 @@ std::int64_t count_good(const Tally& tally, const GoodputLimits& limits, Request
 /// With `tpot_ms`, and 0, which passes, where there is none.
 std::int64_t count_good(const Tally& tally, const GoodputLimits& limits);
 
+/// The records do not say it: null in the file, or left out; "-" on the screen.
+struct NotComputable {};
+
 /// What a key has: null, a count, a number, a text; or values of which statistics are shown, as
 /// they are, of each request, or of each gap.
-using KeyValue =
-    std::variant<std::nullptr_t, std::int64_t, double, std::string, ValueList, RequestFigure, Gaps>;
+using KeyValue = std::variant<std::nullptr_t, NotComputable, std::int64_t, double, std::string,
+                              ValueList, RequestFigure, Gaps>;
 
 /// A key of a tool's file, a line of its screen, or both.
 struct ToolKey {
@@ -124,6 +146,7 @@ struct ToolKey {
     std::string unit = "";
     int place = 0;  ///< on the screen, behind smaller ones and equal ones above it
 
+    bool computable() const { return !std::holds_alternative<NotComputable>(value); }
     const ValueList& values() const { return std::get<ValueList>(value); }
     /// `statistic_of` its values.
     double statistic(std::string_view name) const { return statistic_of(values(), name); }
@@ -134,15 +157,20 @@ using ToolKeys = std::vector<ToolKey>;
 inline KeyValue known_value(bool known, KeyValue value) {
     return known ? std::move(value) : KeyValue(nullptr);
 }
+inline KeyValue computed_if(bool can, KeyValue value) {
+    return can ? std::move(value) : KeyValue(NotComputable());
+}
 void append(ToolKeys& keys, ToolKeys more);
-/// With the values of the tally's requests in the place of figures and gaps.
+/// With the values of the tally's requests in the place of figures and gaps. What has none there,
+/// although requests lack stamps, is not computable.
 ToolKeys measured(ToolKeys keys, const Tally& tally);
 /// `ToolKey::statistic`, and "count".
 KeyValue plain_statistic(const ToolKey& row, std::string_view name);
 
 /// How a tool writes its file.
 struct FileStyle {
-    /// What it does with a row of statistics that has no value.
+    /// What it does with a row of statistics that has no value. If that cannot be computed: the
+    /// same, but null for zeros, or left out where it has a unit.
     enum class Empty { zeros, left_out, null, object };
 
     /// Words that `statistic_of` knows, "count", or those of the style's own function.
@@ -167,16 +195,17 @@ std::string file_of(const ToolKeys& keys, const FileStyle& style);
 /// The rows with a label, in the order of the screen.
 std::vector<const ToolKey*> lines_of(const ToolKeys& keys);
 /// A table of those statistics that the head names, each as `write` has it. A row with one value
-/// has it in the first column.
+/// has it in the first column. `none`: for what is missing, or not computable.
 std::string table_of(std::vector<std::string> head, const ToolKeys& keys,
-                     std::string (*write)(const ToolKey& row, std::string_view name));
+                     std::string (*write)(const ToolKey& row, std::string_view name),
+                     const char* none = "-");
 
 // What the serving benchmarks of vLLM, SGLang and InferenceX's fork of it have in common.
 
 /// Both by bins of one second from the first start: each event counts for one token, and a request
 /// for every second that it touches, so that two one after the other count as two at once.
 struct ServingPeaks {
-    std::int64_t tokens_per_s = 0;
+    std::int64_t tokens_per_s = 0;  ///< not computable of a tally without `has_chunks`
     std::int64_t concurrent = 0;
 };
 ServingPeaks peaks_of(const Tally& tally);

@@ -25,7 +25,9 @@ std::optional<Counted> loadgen_counted(const ViewedRequest& request) {
     }
     const std::int64_t due = request.due_ns;
     const std::int64_t tokens = loadgen_tokens(request);
-    return Counted{due, stamps.front() - due, stamps.back() - due, 0, tokens == 1 ? 0 : tokens, {}};
+    const bool streamed = request.stamped != ViewedStamps::whole;
+    const OptionalNs first = streamed ? OptionalNs(stamps.front() - due) : std::nullopt;
+    return Counted{due, first, stamps.back() - due, 0, tokens == 1 ? 0 : tokens, {}};
 }
 
 ToolKeys loadgen_keys(const Tally& t) {
@@ -44,7 +46,8 @@ ToolKeys loadgen_keys(const Tally& t) {
         {"result_first_token_*_latency_ns", first_token<1.0>, "First Token latency"},
         {"result_time_per_output_token_*_ns",
          [](const Counted& one) -> Known {
-             return as_double((one.last_ns - *one.first_ns) / (one.output - 1));
+             return known_if(one.first_ns.has_value(),
+                             as_double(one.decode_ns() / (one.output - 1)));
          },
          "Time per Output Token"},
     };
@@ -78,10 +81,11 @@ std::string loadgen_screen(const ToolKeys& keys) {
     for (const ToolKey* const line : lines_of(keys)) {
         screen += std::exchange(between, "\n");
         for (std::string name : words_in(loadgen_statistics)) {
-            const double value = loadgen_value(*line, name);
+            const std::string value =
+                line->computable() ? fixed(loadgen_value(*line, name), 0) : "-";
             std::replace(name.begin(), name.end(), '_', ' ');
             name[0] = static_cast<char>(std::toupper(name[0]));
-            screen += fmt::format("{:<48}: {:.0f}\n", name + " " + line->label + " (ns)", value);
+            screen += fmt::format("{:<48}: {}\n", name + " " + line->label + " (ns)", value);
         }
     }
     return screen;
@@ -181,7 +185,7 @@ ViewResult trace_replayer_view(const ViewedRun& run) {
         .put_number = [](JsonWriter& json, double value) { json.raw(fixed(value, 3)); }};
     ViewResult result;
     for (const ToolMember& one : members_of(keys, style)) {
-        result.screen += fmt::format("{:<24}{}\n", one.path, one.json);
+        result.screen += fmt::format("{:<24}{}\n", one.path, one.json == "null" ? "-" : one.json);
     }
     result.json = file_of(keys, style);
     result.notes = notes_on(

@@ -24,6 +24,11 @@ std::optional<Counted> sglang_counted(const ViewedRequest& request) {
                       request.output_usage.value_or(request.output_recorded));
 }
 
+/// Of an answer that came at once the tool has all of it as that of the first token.
+Known sglang_ttft_ms(const Counted& one) {
+    return one.first_ns ? first_token<ns_per_ms>(one) : whole_answer<ns_per_ms>(one);
+}
+
 double share_of(const Tally& t, std::int64_t count) {
     return ratio(as_double(count), as_double(t.sent()));
 }
@@ -91,17 +96,18 @@ ToolKeys sglang_keys(const ViewedRun& run, const Tally& t) {
         {"output_throughput", t.per_second(t.output), "Output token throughput (tok/s):"},
         {"total_throughput", t.per_second(t.tokens()), "Total token throughput (tok/s):", "", 1},
         {"*_e2e_latency_ms", whole_answer<ns_per_ms>, "End-to-End Latency", "E2E Latency", 3},
-        {"*_ttft_ms", first_token<ns_per_ms>, "Time to First Token", "TTFT", 3},
+        {"*_ttft_ms", sglang_ttft_ms, "Time to First Token", "TTFT", 3},
         {"*_tpot_ms", tpot_ms, "Time per Output Token (excl. 1st token)", "TPOT", 3},
         {"*_itl_ms", Gaps(), "Inter-Token Latency", "ITL", 3},
-        {"", gap_max_ms, "Max ITL (ms):", "", 4},
+        {"", computed_if(t.has_chunks, gap_max_ms), "Max ITL (ms):", "", 4},
         {"concurrency", ratio(e2e_sum_s, t.seconds), "Concurrency:", "", 1},
         {"accept_length", nullptr},
-        {"max_output_tokens_per_s", as_double(peaks.tokens_per_s),
+        {"max_output_tokens_per_s", computed_if(t.has_chunks, as_double(peaks.tokens_per_s)),
          "Peak output token throughput (tok/s):"},
         {"max_concurrent_requests", peaks.concurrent, "Peak concurrent requests:"},
     };
-    append(keys, run.limits.set() ? sglang_goodput(run.limits, t) : ToolKeys());
+    const GoodputLimits limits = run.judged();
+    append(keys, limits.set() ? sglang_goodput(limits, t) : ToolKeys());
     return measured(std::move(keys), t);
 }
 
@@ -109,14 +115,20 @@ ToolKeys sglang_keys(const ViewedRun& run, const Tally& t) {
 
 ViewResult sglang_view(const ViewedRun& run) {
     const ToolKeys keys = sglang_keys(run, tally_of(run, sglang_counted));
-    return {"\n" + serving_screen(keys), file_of(keys, {"mean median std p90 p95 p99"}),
-            notes_on(run, {true, true, true},
-                     {"E2E and TPOT end at the last line of the stream, usage and [DONE] included",
-                      "the output of a success without usage counts with its requested length, not "
-                      "its real one",
-                      "not computable: Accept length, which the tool asks the server for, and "
-                      "requests that the tool would fail because of a comment line in their "
-                      "stream"})};
+    ViewResult result{
+        "\n" + serving_screen(keys), file_of(keys, {"mean median std p90 p95 p99"}),
+        notes_on(run, {true, true, true},
+                 {"E2E and TPOT end at the last line of the stream, usage and [DONE] included",
+                  "the output of a success without usage counts with its requested length, not "
+                  "its real one",
+                  "not computable: Accept length, which the tool asks the server for, and "
+                  "requests that the tool would fail because of a comment line in their "
+                  "stream"})};
+    if (run.any(ViewedStamps::whole)) {
+        result.notes.emplace_back(
+            "TTFT is E2E, as the tool has it without streams; its TPOT and ITL of 0 are not shown");
+    }
+    return result;
 }
 
 // genai-bench (genai_bench/user/openai_user.py, metrics).
@@ -135,11 +147,11 @@ std::optional<Counted> bench_counted(const ViewedRequest& request) {
 }
 
 double bench_output_s(const Counted& one) {
-    return in_s(one.last_ns) - in_s(*one.first_ns);
+    return in_s(one.last_ns) - in_s(one.first_ns.value_or(0));
 }
 
 Known bench_tpot_s(const Counted& one) {
-    return known_if(one.output > 1 && bench_output_s(one) >= 0.001,
+    return known_if(one.first_ns && one.output > 1 && bench_output_s(one) >= 0.001,
                     bench_output_s(one) / as_double(one.output - 1));
 }
 
@@ -173,7 +185,8 @@ ToolKeys bench_keys(const ViewedRun& run, const Tally& t) {
     add("ttft", first_token<ns_per_s>);
     add("tpot", bench_tpot_s);
     add("e2e_latency", whole_answer<ns_per_s>);
-    add("output_latency", [](const Counted& one) -> Known { return bench_output_s(one); });
+    add("output_latency",
+        [](const Counted& one) { return known_if(one.first_ns.has_value(), bench_output_s(one)); });
     add("output_inference_speed", [](const Counted& one) {
         const Known tpot = bench_tpot_s(one);
         return known_if(tpot.has_value(), ratio(1, tpot.value_or(0)));
@@ -181,9 +194,7 @@ ToolKeys bench_keys(const ViewedRun& run, const Tally& t) {
     add("num_input_tokens", prompt_tokens);
     add("num_output_tokens", output_tokens);
     add("total_tokens", all_tokens);
-    add("input_throughput", [](const Counted& one) -> Known {
-        return ratio(as_double(one.prompt), in_s(*one.first_ns));
-    });
+    add("input_throughput", prefill_rate);
     add("output_throughput", [](const Counted& one) {
         return known_if(bench_tpot_s(one).has_value(),
                         as_double(one.output - 1) / bench_output_s(one));

@@ -29,7 +29,8 @@ ViewResult vllm_view(const ViewedRun& run) {
     const Tally t = tally_of(run, vllm_counted);
     const ServingPeaks peaks = peaks_of(t);
     const auto open_max = static_cast<std::int64_t>(run.max_concurrency.value_or(0));
-    const KeyValue good = known_value(run.limits.set(), t.per_second(count_good(t, run.limits)));
+    const GoodputLimits limits = run.judged();
+    const KeyValue good = known_value(limits.set(), t.per_second(count_good(t, limits)));
     const ToolKeys keys = measured(
         {
             {"date", run.date},
@@ -53,7 +54,7 @@ ViewResult vllm_view(const ViewedRun& run) {
             {"output_throughput", t.per_second(t.output), "Output token throughput (tok/s):"},
             {"total_token_throughput", t.per_second(t.tokens()),
              "Total token throughput (tok/s):", "", 1},
-            {"max_output_tokens_per_s", as_double(peaks.tokens_per_s),
+            {"max_output_tokens_per_s", computed_if(t.has_chunks, as_double(peaks.tokens_per_s)),
              "Peak output token throughput (tok/s):"},
             {"max_concurrent_requests", peaks.concurrent},
             {"", as_double(peaks.concurrent), "Peak concurrent requests:"},
@@ -212,14 +213,15 @@ ToolKeys perf_keys(const ViewedRun& run, Tally& t) {
         {"successes/prompt_len/*", prompt_tokens},
         {"successes/output_len/*", output_tokens},
     };
-    append(keys, run.limits.set() ? perf_goodput(run.limits, t) : ToolKeys());
+    const GoodputLimits limits = run.judged();
+    append(keys, limits.set() ? perf_goodput(limits, t) : ToolKeys());
     append(keys, {{"failures/count", t.failed}, {"failures/request_latency/*", failed}});
     return measured(std::move(keys), t);
 }
 
 std::string perf_cell(const ToolKey& row, std::string_view column) {
     const char* const name = column == "Mean" ? "mean" : column == "Med" ? "median" : "p90";
-    return fixed(1000 * row.statistic(name), 2);
+    return row.values().empty() ? "-" : fixed(1000 * row.statistic(name), 2);
 }
 
 }  // namespace

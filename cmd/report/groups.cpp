@@ -502,15 +502,7 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
             ++out.unsent;
             return;
         }
-        out.has_chunks = out.has_chunks && (record.has_chunks || !record.first_token_ns);
         out.has_events = out.has_events && !lacks_events(record);
-        if (!record.has_chunks && record.first_token_ns && record.last_token_ns) {
-            // Of `--chunks none` the first and the last one are known.
-            request->chunks = {{*record.first_token_ns, -1, 'u'}};
-            if (*record.last_token_ns > *record.first_token_ns) {
-                request->chunks.push_back({*record.last_token_ns, -1, 'u'});
-            }
-        }
         out.requests.push_back(std::move(*request));
     });
     out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;

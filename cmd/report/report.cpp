@@ -32,7 +32,7 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
     for (const std::string& note : result.notes) {
         notes += "note: " + note + "\n";
     }
-    if (json) {
+    if (json || result.screen == result.json) {  // what is JSON stays that
         out.screen = result.json;
         out.notes = notes;
     } else {

@@ -69,7 +69,38 @@ std::string vector_text() {
     return read_bytes(TEST_DATA "/views/vector.json");
 }
 
-ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
+void drop_chunk_tokens(Record& record) {
+    record.chunk_tokens.clear();
+    record.chunk_tokens_known = false;
+}
+
+void keep_no_chunks(Record& record) {
+    drop_chunk_tokens(record);
+    if (!record.chunk_ns.empty()) {
+        const std::size_t content = record.chunk_kinds.find('c') / 2;  // kinds are "c1r1"
+        record.first_token_ns = *record.fired_ns + record.chunk_ns.front();
+        record.first_content_ns = *record.fired_ns + record.chunk_ns[content];
+        record.last_token_ns = *record.fired_ns + record.chunk_ns.back();
+    }
+    record.chunk_ns.clear();
+    record.chunk_kinds.clear();
+    record.has_chunks = false;
+}
+
+void answer_at_once(Record& record) {
+    keep_no_chunks(record);
+    record.has_chunks = true;
+    record.first_token_ns.reset();
+    record.first_content_ns.reset();
+    record.last_token_ns = record.outcome == Outcome::ok ? record.done_ns : std::nullopt;
+    for (OptionalNs* const stamp :
+         {&record.first_event_ns, &record.finish_event_ns, &record.usage_event_ns,
+          &record.error_event_ns, &record.end_marker_ns}) {
+        stamp->reset();
+    }
+}
+
+ViewedRun vector_run(JsonValue vector, std::uint32_t rows, void (*change)(Record& record)) {
     ViewedRun run{.duration_ns = ns_of(at(vector, "run/end")),
                   .limits = {.ttft_ns = 250'000'000, .tpot_ns = 50'000'000},
                   .run_id = "run",
@@ -79,7 +110,11 @@ ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
     const JsonValue requests = vector.find("requests");
     for (JsonValue one = requests.first(); one.present() && row < rows; one = one.next(), ++row) {
         std::string line;
-        append_jsonl(line, record_of(one, row));
+        Record record = record_of(one, row);
+        if (change != nullptr) {
+            change(record);
+        }
+        append_jsonl(line, record);
         JsonDocument document;
         run.requests.push_back(*viewed_request(read_record(document, line).value()));
     }

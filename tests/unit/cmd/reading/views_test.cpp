@@ -1,5 +1,7 @@
 // Other tools' figures.
 
+#include <fmt/format.h>
+
 #include "cmd/reading/view.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/texts.hpp"
@@ -297,7 +299,7 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
     EXPECT_TRUE(notes_say(find_view("genai-perf")->make(run), "goodput pairs lists"));
     EXPECT_TRUE(notes_say(find_view("genai-bench")->make(run), "2 of 5 requests failed"));
     EXPECT_TRUE(notes_say(find_view("llm-d")->make(run), "10.25 would be right"));
-    run.has_chunks = false;
+    run = vector_run(vector.root.find("vector"), 5, keep_no_chunks);
     run.has_events = false;
     EXPECT_TRUE(notes_say(find_view("vllm")->make(run), "not computable: gaps between events"));
     EXPECT_TRUE(notes_say(find_view("vllm")->make(run), "without stamps of roles"));
@@ -308,6 +310,185 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
         EXPECT_TRUE(empty.parse(nothing.json)) << view.name << "\n" << nothing.json;
         EXPECT_FALSE(nothing.screen.empty()) << view.name;
     }
+}
+
+// What the records of `--chunks none` and `--no-stream` cannot say is null, left out, or "-"; what
+// they say is as it was with all stamps.
+
+ViewResult view_of(const char* name, void (*change)(Record& record), std::uint32_t rows = 5) {
+    const JsonText vector(vector_text());
+    return find_view(name)->make(vector_run(vector.root.find("vector"), rows, change));
+}
+
+/// Each number of `found` is that of `wanted`; what is null there is counted.
+void expect_no_other(JsonValue found, JsonValue wanted, const std::string& path, int& nulls) {
+    if (found.is(JsonType::null)) {
+        nulls += wanted.is(JsonType::null) ? 0 : 1;
+    } else if (const std::optional<double> number = found.as_double()) {
+        const double other = wanted.as_double().value_or(NAN);
+        EXPECT_NEAR(*number, other, 1e-9 * std::fabs(other)) << path;
+    }
+    JsonValue other = wanted.first();
+    for (JsonValue one = found.first(); one.present(); one = one.next()) {
+        const bool is_element = one.key().empty();
+        expect_no_other(one, is_element ? other : wanted.find(one.key()),
+                        path + "/" + std::string(one.key()), nulls);
+        other = is_element ? other.next() : other;
+    }
+}
+
+TEST_F(Views, WithoutChunksHaveNoOtherFigures) {
+    std::map<std::string, int> nulls;
+    for (const View& view : all_views()) {
+        const JsonText found(view_of(view.name, keep_no_chunks).json);
+        const JsonText wanted(view_of(view.name, drop_chunk_tokens).json);
+        expect_no_other(found.root, wanted.root, view.name, nulls[view.name]);
+        if (nulls[view.name] == 0) {
+            nulls.erase(view.name);
+        }
+    }
+    // One of each gap between events, 7 or 6 statistics, and the peak; or a whole member. GuideLLM
+    // knows how many tokens came, not when.
+    EXPECT_EQ(nulls, (std::map<std::string, int>{{"vllm", 8},
+                                                 {"sglang", 7},
+                                                 {"inference-perf", 1},
+                                                 {"inferencex-fixed", 6},
+                                                 {"guidellm", 102}}));
+    const JsonText vllm(view_of("vllm", keep_no_chunks).json);
+    EXPECT_EQ(values_of(vllm.root, "mean_itl_ms, p99_itl_ms, max_output_tokens_per_s"),
+              "null, null, null");
+    for (const char* const name : {"aiperf", "genai-perf"}) {
+        const JsonText left(view_of(name, keep_no_chunks).json);
+        EXPECT_FALSE(left.root.find("time_to_second_token").present()) << name;
+        EXPECT_FALSE(left.root.find("inter_chunk_latency").present()) << name;
+        EXPECT_TRUE(left.root.find("inter_token_latency").present()) << name;
+    }
+}
+
+/// The text of a line after its label.
+std::string screen_word(const ViewResult& result, const std::string& label) {
+    const std::size_t at = result.screen.find(label);
+    std::istringstream rest(at == result.screen.npos ? ""
+                                                     : result.screen.substr(at + label.size()));
+    std::string word;
+    rest >> word;
+    return word;
+}
+
+TEST_F(Views, WithoutChunksShowNoGapsOnTheScreen) {
+    EXPECT_EQ(screen_word(view_of("vllm", keep_no_chunks), "Mean ITL (ms):"), "-");
+    EXPECT_EQ(screen_word(view_of("vllm", keep_no_chunks), "Peak output token throughput (tok/s):"),
+              "-");
+    EXPECT_EQ(screen_word(view_of("sglang", keep_no_chunks), "Max ITL (ms):"), "-");
+    EXPECT_EQ(screen_word(view_of("inference-perf", keep_no_chunks), "ITL"), "-");
+    EXPECT_EQ(screen_word(view_of("inferencex-fixed", keep_no_chunks), "itl (ms)"), "-");
+    EXPECT_EQ(screen_word(view_of("aiperf", keep_no_chunks), "Time to Second Token (ms)"), "N/A");
+}
+
+/// What stands there, numbers with four digits.
+std::string rounded_values(const std::string& json, const std::vector<std::string>& paths) {
+    const JsonText text(json);
+    std::string values;
+    for (const std::string& path : paths) {
+        const JsonValue value = at(text.root, path);
+        const std::optional<double> number = value.as_double();
+        values += " " + (!value.present() ? "none"
+                         : number         ? fmt::format("{:.4g}", *number)
+                                          : std::string(value.raw()));
+    }
+    return values;
+}
+
+// R1 and R2 are ok; their answers end 273 and 408 ms after they were fired.
+TEST_F(Views, UnstreamedAnswersAreSuccessesWithALatency) {
+    const std::string guide = "benchmarks/0/metrics/";
+    const std::string bench = "aggregated_metrics/";
+    const std::string perf = "successes/latency/";
+    const std::string agentic = "request_metrics/latency/";
+    const std::string llmd = "results/request_performance/aggregate/";
+    const struct {
+        const char* view;
+        std::vector<std::string> paths;
+        const char* values;
+    } all[] = {
+        {"vllm",
+         {"completed", "failed", "mean_e2el_ms", "mean_ttft_ms", "mean_tpot_ms", "p99_itl_ms",
+          "max_output_tokens_per_s", "request_goodput", "total_output_tokens"},
+         " 2 0 340.5 null null null null null 14"},
+        {"sglang",
+         {"completed", "mean_e2e_latency_ms", "mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms",
+          "concurrency", "slo_attainment"},
+         " 2 340.5 340.5 null null 0.2127 none"},
+        {"aiperf",
+         {"request_count/avg", "request_error_rate/avg", "request_latency/avg",
+          "output_sequence_length/avg", "time_to_first_token", "inter_token_latency",
+          "prefill_throughput_per_user", "stream_setup_latency", "goodput"},
+         " 2 0 340.5 7 none none none none none"},
+        {"genai-perf",
+         {"request_count/avg", "request_latency/avg", "time_to_first_token", "inter_token_latency",
+          "request_goodput"},
+         " 2 340.5 none none none"},
+        {"guidellm",
+         {guide + "request_totals/errored", guide + "request_latency/successful/mean",
+          guide + "time_to_first_token_ms/successful/mean",
+          guide + "inter_token_latency_ms/total/percentiles/p95",
+          guide + "time_per_output_token_ms/successful/mean"},
+         " 0 0.3405 null null 48.64"},
+        {"genai-bench",
+         {bench + "num_error_requests", bench + "stats/e2e_latency/mean", bench + "stats/ttft/mean",
+          bench + "stats/output_latency/max", bench + "stats/input_throughput/p50"},
+         " 0 0.3405 null null null"},
+        {"inference-perf",
+         {"successes/count", "failures/count", perf + "request_latency/mean",
+          perf + "normalized_time_per_output_token/min", perf + "time_to_first_token",
+          perf + "time_per_output_token", perf + "inter_token_latency"},
+         " 2 0 0.3405 0.0408 null null null"},
+        {"trace-replayer",
+         {"requests_success", "e2e_mean_ms", "ttft_mean_ms", "tpot_p90_ms"},
+         " 2 340.5 null null"},
+        {"loadgen",  // from the due instants on
+         {"result_mean_latency_ns", "result_first_token_mean_latency_ns",
+          "result_time_per_output_token_90.00_percentile_ns"},
+         " 3.715e+08 null null"},
+        {"inferencex",
+         {"request_accounting/records_profiled", agentic + "e2el/mean", agentic + "ttft",
+          agentic + "intvty"},
+         " 2 0.3405 {} {}"},
+        {"inferencex-fixed",
+         {"completed", "mean_e2el", "mean_ttft", "mean_tpot", "std_intvty", "p99_itl"},
+         " 2 0.3405 null null null null"},
+        {"llm-d",
+         {llmd + "requests/failures", llmd + "latency/request_latency/mean",
+          llmd + "latency/time_to_first_token", llmd + "latency/inter_token_latency",
+          llmd + "throughput/request_rate/mean"},
+         " 0 340.5 none none 0.6246"},
+    };
+    EXPECT_EQ(std::size(all), all_views().size());
+    for (const auto& [view, paths, values] : all) {
+        const ViewResult result = view_of(view, answer_at_once, 2);
+        EXPECT_EQ(rounded_values(result.json, paths), values) << view;
+        EXPECT_TRUE(notes_say(result, "because of --no-stream")) << view;
+    }
+    // R4 and R5 fail there, too.
+    EXPECT_EQ(rounded_values(view_of("vllm", answer_at_once).json, {"completed", "failed"}),
+              " 3 2");
+    EXPECT_EQ(rounded_values(view_of("aiperf", answer_at_once).json,
+                             {"adj_request_latency/min", "adj_request_latency/max",
+                              "adj_time_to_first_token"}),
+              " 112 null none");
+    EXPECT_EQ(screen_word(view_of("vllm", answer_at_once), "Mean TTFT (ms):"), "-");
+    EXPECT_EQ(screen_word(view_of("vllm", answer_at_once), "Mean E2EL (ms):"), "264.33");
+    EXPECT_EQ(screen_word(view_of("loadgen", answer_at_once),
+                          "Max First Token latency (ns)                    :"),
+              "-");
+    EXPECT_EQ(screen_word(view_of("trace-replayer", answer_at_once), "ttft_p50_ms"), "-");
+    EXPECT_EQ(screen_word(view_of("guidellm", answer_at_once), "TTFT (ms)"), "-");
+}
+
+// Where a tool's file has nothing, its screen has no 0.
+TEST_F(Views, ShowNoZeroWhereTheFileHasNothing) {
+    EXPECT_EQ(screen_word(view_of("inferencex", nullptr, 1), "qps"), "-");
+    EXPECT_EQ(screen_word(view_of("inference-perf", nullptr, 0), "TTFT"), "-");
 }
 
 }  // namespace

@@ -423,9 +423,9 @@ TEST(Figures, AreShownByAllThatShowOneRun) {
 // Exports of a table: the rows of InferenceX have the keys of its own (tests/data/views), the
 // reports of llm-d keep to its schema, and the CSV has the columns of InferenceX's sweeps.
 
-ViewedRun five_requests() {
+ViewedRun five_requests(void (*change)(Record& record) = nullptr) {
     const JsonText vector(vector_text());
-    return vector_run(vector.root.find("vector"), 5);
+    return vector_run(vector.root.find("vector"), 5, change);
 }
 
 TableRun labelled_cell() {
@@ -462,10 +462,13 @@ TEST(InferencexRow, HasTheKeysAndTheProvenanceOfTheirs) {
 }
 
 TEST(LlmdReport, KeepsToTheSchema) {
-    const std::string text = llmd_report(labelled_cell(), llmd_view(five_requests()).json);
-    EXPECT_EQ(schema_errors("tests/data/views/llmd_report.schema.json", text), Texts());
-    const JsonText report(text);
-    EXPECT_EQ(values_of(report.root, "run/eid, run/description"), "s, users=16 conc=16");
+    for (auto* const change : {+[](Record&) {}, keep_no_chunks, answer_at_once}) {
+        const std::string text =
+            llmd_report(labelled_cell(), llmd_view(five_requests(change)).json);
+        EXPECT_EQ(schema_errors("tests/data/views/llmd_report.schema.json", text), Texts());
+        const JsonText report(text);
+        EXPECT_EQ(values_of(report.root, "run/eid, run/description"), "s, users=16 conc=16");
+    }
 }
 
 TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
