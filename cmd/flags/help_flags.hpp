@@ -3,6 +3,7 @@
 /// Knows no parser: options_parser fills the tables. New flags are added in the options files.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,9 @@ struct Flag {
     std::string group;                 ///< heading in the help
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
     FlagTraits traits;
+    /// Whether two of its values mean the same; empty: if their texts are equal.
+    std::function<bool(std::string_view, std::string_view)> same{};
+    std::string unset{};  ///< the value that means as much as no flag; empty: none that is known
 
     /// Its unit says that the value is a path, or one of a few words.
     bool takes_file() const;

@@ -199,6 +199,15 @@ Flags::Words Flags::Row::all_words() const {
     return all;
 }
 
+/// What is in brackets may be a remark: it is a value if it is typed apart, or read as one.
+void Flags::Row::put_meaning(Flag& flag) const {
+    constexpr std::string_view behind = "; repeatable";
+    const std::string told = help.substr(0, help.size() - (repeats ? behind.size() : 0));
+    const std::string remark = make_flag({}, "", told, "").standard;
+    flag.same = same;
+    flag.unset = standard != nullptr || (same != nullptr && read(remark, false)) ? remark : "";
+}
+
 /// A refusal is `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
 void Flags::Row::take(const std::string& text) const {
     const Result<void> taken = read(text, true);
@@ -267,6 +276,9 @@ FlagTable Flags::table() const {
                               option->get_description(), option->get_group());
         flag.choices = has_value ? row->second.all_words() : Words();
         flag.traits = row != rows_.end() ? row->second.traits : of_sweep;  // --help
+        if (has_value) {
+            row->second.put_meaning(flag);
+        }
         (flag.group.empty() ? table.hidden : table.flags).push_back(std::move(flag));
     }
     return table;
