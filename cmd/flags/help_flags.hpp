@@ -44,10 +44,12 @@ inline constexpr FlagTraits of_sweep{64};
 inline constexpr FlagTraits of_again{128};
 /// What rows are made of: equal among the runs of a table.
 inline constexpr FlagTraits of_corpus{256};
+/// Asks the server something, beside the rows: a dry run cannot.
+inline constexpr FlagTraits asks_server{512};
 constexpr FlagTraits hides(Mask mask) {
     return {0, mask};
 }
-/// `why` follows "cannot be used in a probe".
+/// `why` follows "cannot be used in a probe". The value "none" can.
 constexpr FlagTraits no_probe(const char* why) {
     return {0, nullptr, why};
 }

@@ -212,12 +212,30 @@ bool is_flag_of_sweep(std::string_view name, const FlagTable& flags) {
 }
 
 std::string why_not_in_probe(const std::vector<std::string>& arguments, const FlagTable& flags) {
-    for (const std::string& argument : arguments) {
-        if (const char* const why = flag_in(argument, flags).traits.not_in_probe; why != nullptr) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const bool is_apart = argument == flag_of(argument) && i + 1 < arguments.size();
+        const char* const why = flag_in(argument, flags).traits.not_in_probe;
+        if (why != nullptr && (is_apart ? arguments[i + 1] : value_of(argument)) != "none") {
             return std::string(flag_of(argument)) + " after -- cannot be used in a probe" + why;
         }
     }
     return "";
+}
+
+std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& arguments,
+                                              const FlagTable& flags) {
+    std::vector<std::string> dry;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Flag& flag = flag_in(arguments[i], flags);
+        if (!flag.traits.has(asks_server)) {
+            dry.push_back(arguments[i]);
+        } else if (!flag.unit.empty() && arguments[i] == flag_of(arguments[i])) {
+            ++i;  // its value
+        }
+    }
+    dry.emplace_back("--dry-run");
+    return dry;
 }
 
 namespace {

@@ -497,6 +497,23 @@ TEST(Settings, AreComparedByWhatTheyMean) {
               "--metrics=auto|");
 }
 
+// What find and sweep give to their own runs.
+
+TEST(DryRun, LeavesOutWhatOnlyAServerCanAnswer) {
+    EXPECT_EQ(arguments_of_dry_run(words_of("t --reset-cache --verify-prompts 2 --speed 2 "
+                                            "--verify-prompts=3 --seed=1")),
+              words_of("t --speed 2 --seed=1 --dry-run"));
+}
+
+TEST(Probes, TakeNoFlagOfOneRunOrOfShards) {
+    for (const char* flag : {"--save-prompts", "--shard", "--start-at", "--meet"}) {
+        EXPECT_TRUE(says(why_not_in_probe({"--speed", "2", flag, "0/2"}),
+                         std::string(flag) + " after -- cannot be used in a probe: "));
+    }
+    EXPECT_EQ(why_not_in_probe(words_of("--shard none --reset-cache --verify-prompts 2")), "");
+    EXPECT_EQ(why_not_in_probe({"--shard=none"}), "");
+}
+
 // The parts of a flag's help: default, files, words that could be values.
 
 TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {
