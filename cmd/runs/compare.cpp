@@ -45,6 +45,14 @@ Result<double> parse_margin(std::string_view text) {
     return share <= (in_percent ? percent_max / 100 : share_max) ? Result<double>(share) : wrong;
 }
 
+Result<double> parse_difference(std::string_view text) {
+    const Result<double> share = parse_margin(text);
+    return share && share.value() > 0
+               ? share
+               : Error{ErrorCode::invalid, 0,
+                       "is not a change above 0, at most 50 %; use \"3 %\", or 0.03 (up to 0.05)"};
+}
+
 Result<ComparedMetric> parse_metric(std::string_view text) {
     if (const std::optional<ComparedMetric> metric = read_metric(text)) {
         return *metric;

@@ -270,5 +270,13 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     EXPECT_EQ(std::tuple(other_a, other_b), std::tuple("", ""));
 }
 
+TEST(Difference, IsAboveZero) {
+    EXPECT_EQ(parse_difference("3 %").value(), 0.03);
+    for (const char* text : {"0", "0%", "0 %", "0.0", "51 %", "x"}) {
+        EXPECT_TRUE(says(parse_difference(text).error().doing, "above 0, at most 50 %")) << text;
+    }
+    EXPECT_EQ(parse_margin("0").value(), 0);
+}
+
 }  // namespace
 }  // namespace driftless
