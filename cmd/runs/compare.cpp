@@ -440,12 +440,13 @@ std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
 std::string refusal_text(const Comparison& comparison) {
     std::string text = "driftless compare: not the same work\n";
     for (const WorkDifference& one : comparison.differences) {
-        if (one.weight != Weight::told) {
+        // A flag that has no part of its own explains digests.
+        if (one.weight != Weight::told || one.what == "settings") {
             const std::string first = comparison.a.front().name();
             text += one.a.empty() ? "  " + text_of(one)
                                   : fmt::format("  {}: {} has {}; {} has {}", one.what, first,
                                                 one.a, one.run, one.b);
-            text += fmt::format("\n    {}\n", one.remedy);
+            text += one.remedy.empty() ? "\n" : fmt::format("\n    {}\n", one.remedy);
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {

@@ -200,6 +200,13 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     other.facts.prompts_digest = 9;
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})),
               (Names{"due instants", "prompt digests"}));
+    // A flag that has no part of its own is named: it explains the digests.
+    other.facts.arguments = {"t", "--user-ramp=5s"};
+    Comparison comparison;
+    comparison.a = {played("a")};
+    comparison.differences = work_differences(comparison.a, {other});
+    EXPECT_TRUE(says(refusal_text(comparison), "  settings: a has none; b has --user-ramp=5s\n"));
+    other.facts.arguments.clear();
     other.facts.prompts_digest.reset();  // it was cut short: what prompts are made of is equal
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"due instants"});
 }
