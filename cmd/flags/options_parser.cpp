@@ -215,8 +215,9 @@ void Flags::Row::take(const std::string& text) const {
         return;
     }
     const std::string shown = mask_refused(traits.mask, text);
-    const std::string nearest =
-        nearest_name(shown, read(unlisted_word, false) ? Words() : all_words());
+    const std::string_view why = taken.error().doing;
+    const bool is_said = why.find("did you mean") != why.npos || read(unlisted_word, false);
+    const std::string nearest = nearest_name(shown, is_said ? Words() : all_words());
     throw CLI::ValidationError(name + " \"" + shown + "\" " + taken.error().doing +
                                (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
