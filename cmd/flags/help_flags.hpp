@@ -3,6 +3,7 @@
 /// Knows no parser: options_parser fills the tables. New flags are added in the options files.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,10 +46,12 @@ inline constexpr FlagTraits of_again{128};
 inline constexpr FlagTraits of_corpus{256};
 /// Paces the rows, which a table's runs may differ in on purpose.
 inline constexpr FlagTraits of_load{512};
+/// Asks the server something, beside the rows: a dry run cannot.
+inline constexpr FlagTraits asks_server{1024};
 constexpr FlagTraits hides(Mask mask) {
     return {0, mask};
 }
-/// `why` follows "cannot be used in a probe".
+/// `why` follows "cannot be used in a probe". The value "none" can.
 constexpr FlagTraits no_probe(const char* why) {
     return {0, nullptr, why};
 }
@@ -62,6 +65,9 @@ struct Flag {
     std::string group;                 ///< heading in the help
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
     FlagTraits traits;
+    /// Whether two of its values mean the same; empty: if their texts are equal.
+    std::function<bool(std::string_view, std::string_view)> same{};
+    std::string unset{};  ///< the value that means as much as no flag; empty: none that is known
 
     /// Its unit says that the value is a path, or one of a few words.
     bool takes_file() const;

@@ -199,6 +199,15 @@ Flags::Words Flags::Row::all_words() const {
     return all;
 }
 
+/// What is in brackets may be a remark: it is a value if it is typed apart, or read as one.
+void Flags::Row::put_meaning(Flag& flag) const {
+    constexpr std::string_view behind = "; repeatable";
+    const std::string told = help.substr(0, help.size() - (repeats ? behind.size() : 0));
+    const std::string remark = make_flag({}, "", told, "").standard;
+    flag.same = same;
+    flag.unset = standard != nullptr || (same != nullptr && read(remark, false)) ? remark : "";
+}
+
 /// A refusal is `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
 void Flags::Row::take(const std::string& text) const {
     const Result<void> taken = read(text, true);
@@ -206,8 +215,9 @@ void Flags::Row::take(const std::string& text) const {
         return;
     }
     const std::string shown = mask_refused(traits.mask, text);
-    const std::string nearest =
-        nearest_name(shown, read(unlisted_word, false) ? Words() : all_words());
+    const std::string_view why = taken.error().doing;
+    const bool is_said = why.find("did you mean") != why.npos || read(unlisted_word, false);
+    const std::string nearest = nearest_name(shown, is_said ? Words() : all_words());
     throw CLI::ValidationError(name + " \"" + shown + "\" " + taken.error().doing +
                                (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
@@ -267,6 +277,9 @@ FlagTable Flags::table() const {
                               option->get_description(), option->get_group());
         flag.choices = has_value ? row->second.all_words() : Words();
         flag.traits = row != rows_.end() ? row->second.traits : of_sweep;  // --help
+        if (has_value) {
+            row->second.put_meaning(flag);
+        }
         (flag.group.empty() ? table.hidden : table.flags).push_back(std::move(flag));
     }
     return table;

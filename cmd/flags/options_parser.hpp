@@ -4,6 +4,7 @@
 /// CLI11 is heavy: only options_parser.cpp reads it.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/flags/help_flags.hpp"
 #include "cmd/flags/option_values.hpp"
+#include "cmd/flags/rule_sets.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
 
@@ -78,7 +80,7 @@ class Flags {
     void value(const char* name, const char* unit, const char* help, const char* standard,
                const Parse& parse, Target& target, FlagTraits traits = {}, Words words = {}) {
         add({name, unit, help, standard, false, traits, own_words(parse, std::move(words)),
-             reader(parse, [&target](auto value) { target = std::move(value); })});
+             reader(parse, [&target](auto value) { target = std::move(value); }), meaning(parse)});
     }
     /// One of any text but the empty one.
     void value(const char* name, const char* unit, const char* help, std::string& target,
@@ -91,7 +93,8 @@ class Flags {
     void values(const char* name, const char* unit, const char* help, const Parse& parse,
                 std::vector<T>& target, FlagTraits traits = {}, Words words = {}) {
         add({name, unit, help, nullptr, true, traits, own_words(parse, std::move(words)),
-             reader(parse, [&target](auto value) { target.push_back(std::move(value)); })});
+             reader(parse, [&target](auto value) { target.push_back(std::move(value)); }),
+             meaning(parse)});
     }
 
     void values(const char* name, const char* unit, const char* help,
@@ -126,9 +129,11 @@ class Flags {
         Words words;
         /// Reads a value, and puts it into the target if it is kept.
         std::function<Result<void>(std::string_view, bool kept)> read;
+        decltype(Flag::same) same;  ///< empty: any text is a value, and means itself
 
         Words all_words() const;
         void take(const std::string& text) const;
+        void put_meaning(Flag& flag) const;
     };
 
     template <typename Parse, typename Keep>
@@ -143,6 +148,30 @@ class Flags {
             }
             return {};
         };
+    }
+    /// By what is read: values that can be compared, or else their texts part by part.
+    template <typename Parse>
+    static decltype(Flag::same) meaning(const Parse& parse) {
+        using Value = std::remove_cvref_t<decltype(parse("").value())>;
+        if constexpr (std::same_as<Value, std::string>) {
+            return nullptr;
+        } else {
+            return [&parse](std::string_view a, std::string_view b) {
+                const auto first = parse(a);
+                const auto second = parse(b);
+                if (!first || !second) {
+                    return false;
+                }
+                if constexpr (requires { text_of(first.value()); }) {
+                    return text_of(first.value()) == text_of(second.value());
+                } else if constexpr (std::equality_comparable<Value> &&
+                                     !std::same_as<Value, std::vector<MappedColumn>>) {
+                    return first.value() == second.value();
+                } else {
+                    return same_value(a, b);
+                }
+            };
+        }
     }
     template <typename Parse>
     static Words own_words(const Parse& parse, Words given) {

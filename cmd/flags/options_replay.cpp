@@ -37,16 +37,21 @@ void add_machine_flags(Flags& flags, ShardFlags& shard) {
     flags.value("--shard", "I/N",
                 "send share I (from 0) of N; all N processes get the same flags.\n"
                 "none: send all [as Slurm, MPI or DRIFTLESS_SHARDS says, else none]",
-                parse_shard, shard.typed, {}, {"none"});
+                parse_shard, shard.typed,
+                no_probe(": a probe is judged by all of its rows, and a shard has a part of them"),
+                {"none"});
     flags.value("--meet", "HOST:PORT",
                 "begin all shards at one instant: shard 0 listens at PORT, the others\n"
                 "connect to HOST; they compare plans and clocks. No authentication",
-                parse_meet_place, shard.meet, of_one_run);
+                parse_meet_place, shard.meet,
+                of_one_run | no_probe(": it is for shards, and a probe is one run"));
     flags.value("--meet-timeout", "T",
                 "a shard that is later than this is named, and nothing is sent", "5m",
                 parse_positive_duration_ns, shard.meet_timeout_ns, of_one_run);
     flags.value("--start-at", "UTC", "time 0, as in 2026-11-26T05:30:00Z [when all is ready]",
-                parse_utc_ns, shard.start_at_utc_ns, of_one_run);
+                parse_utc_ns, shard.start_at_utc_ns,
+                of_one_run | no_probe(": all probes would have that one instant; to begin at a "
+                                      "load, give --start-at before --"));
     flags.value("--clock-error-max", "T",
                 "warn if the offset to shard 0's clock is not known to within T", "1ms",
                 parse_positive_duration_ns, shard.clock_error_max_ns);
@@ -289,7 +294,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.off("--no-warm-probe", "do not check for a cache warm from an earlier run",
               probed.warm_probe);
     flags.on_off("--reset-cache", "empty the server's prefix cache first, and check that",
-                 probed.reset_cache);
+                 probed.reset_cache, asks_server);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", server.host, names_server | resumable | hides(mask_url));
     flags.value("--port", "N", "", "8000", parse_positive_u32, server.port,
@@ -315,10 +320,12 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 parse_u32, prompts.ids_from);
     flags.value("--verify-prompts", "N",
                 "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
-                options.server.verify_prompts, watching);
+                options.server.verify_prompts, watching | asks_server);
     flags.value("--save-prompts", "FILE",
                 "new file for the exact bodies, which can be replayed [none]", prompts.save_prompts,
-                of_one_run | of_sweep);
+                of_one_run | of_sweep |
+                    no_probe(": each probe would write the same file; use driftless replay "
+                             "--dry-run --save-prompts"));
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
                 "1M", parse_bytes, prompts.block_cache_bytes);
     flags.value("--cache-salt", "TEXT|random",

@@ -352,4 +352,8 @@ std::string text_of(const TokenRate& rate, bool uncached) {
     return "";
 }
 
+std::string text_of(const TypedBudget& budget) {
+    return text_of(budget.rate, budget.uncached);
+}
+
 }  // namespace driftless

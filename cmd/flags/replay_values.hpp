@@ -127,6 +127,7 @@ struct TypedBudget {
     TokenRate rate;
     bool uncached = false;
 };
+std::string text_of(const TypedBudget& budget);
 
 /// `--budget-input`: "500k/m", "20000/s", "30M/h"; behind it ":uncached", or not. k and M are a
 /// thousand and a million tokens. Errors: invalid, out_of_range.
@@ -176,6 +177,9 @@ struct TypedEvent {
     TimedEventKind kind = TimedEventKind::label;
     std::string what;  ///< URL, command line or label
     Url url;           ///< of a POST
+    bool operator==(const TypedEvent& other) const {
+        return at_ns == other.at_ns && kind == other.kind && what == other.what;
+    }
 };
 
 /// A run has so many at most: each may be a process.

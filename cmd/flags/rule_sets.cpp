@@ -244,10 +244,17 @@ std::string shipped_names() {
     return names;
 }
 
+/// A number or a time, in ns; a share may be in percent.
+std::optional<std::int64_t> number_of(std::string_view part) {
+    const bool in_percent = part.ends_with('%');
+    part.remove_suffix(in_percent ? 1 : 0);
+    const Result<std::int64_t> ns = parse_duration_ns(part);
+    return ns ? std::optional(ns.value() / (in_percent ? 100 : 1)) : std::nullopt;
+}
+
 bool same_part(std::string_view a, std::string_view b) {
-    const Result<std::int64_t> left = parse_duration_ns(a);
-    const Result<std::int64_t> right = parse_duration_ns(b);
-    return a == b || (left && right && left.value() == right.value());
+    const std::optional<std::int64_t> number = number_of(a);
+    return a == b || (number && number == number_of(b));
 }
 
 }  // namespace
@@ -296,13 +303,16 @@ std::string add_rule_set(const std::string& name, RuleSets& out) {
 }
 
 bool same_value(std::string_view a, std::string_view b) {
-    const std::size_t colon_a = a.find(':');
-    const std::size_t colon_b = b.find(':');
-    if (colon_a != a.npos && colon_b != b.npos) {
-        return same_part(a.substr(0, colon_a), b.substr(0, colon_b)) &&
-               same_part(a.substr(colon_a + 1), b.substr(colon_b + 1));
+    constexpr std::string_view between = ":, ";
+    const std::size_t end_a = std::min(a.find_first_of(between), a.find(".."));
+    const std::size_t end_b = std::min(b.find_first_of(between), b.find(".."));
+    if (end_a == a.npos || end_b == b.npos) {
+        return same_part(a, b);
     }
-    return same_part(a, b);
+    const std::size_t length = a[end_a] == '.' ? 2 : 1;
+    return a.substr(end_a, length) == b.substr(end_b, length) &&
+           same_part(a.substr(0, end_a), b.substr(0, end_b)) &&
+           same_value(a.substr(end_a + length), b.substr(end_b + length));
 }
 
 }  // namespace driftless

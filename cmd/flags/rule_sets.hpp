@@ -31,7 +31,8 @@ std::string add_rule_set(const std::string& name, RuleSets& out);
 std::string add_rule_text(const std::string& text, const std::string& place, RuleSets& out);
 
 /// Whether two values of a flag mean the same: the same text, durations of one length or numbers
-/// ("60" and "1m"), or two such with a colon between ("0:0.7" and "0.0:0.70").
+/// ("60" and "1m", "10%" and "0.1"), or such with colons, commas, blanks or ".." between ("0:0.7"
+/// and "0.0:0.70").
 bool same_value(std::string_view a, std::string_view b);
 
 // What `--rules` makes of a command line: the flags that its sets fix are added, where the user

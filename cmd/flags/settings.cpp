@@ -212,12 +212,30 @@ bool is_flag_of_sweep(std::string_view name, const FlagTable& flags) {
 }
 
 std::string why_not_in_probe(const std::vector<std::string>& arguments, const FlagTable& flags) {
-    for (const std::string& argument : arguments) {
-        if (const char* const why = flag_in(argument, flags).traits.not_in_probe; why != nullptr) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const bool is_apart = argument == flag_of(argument) && i + 1 < arguments.size();
+        const char* const why = flag_in(argument, flags).traits.not_in_probe;
+        if (why != nullptr && (is_apart ? arguments[i + 1] : value_of(argument)) != "none") {
             return std::string(flag_of(argument)) + " after -- cannot be used in a probe" + why;
         }
     }
     return "";
+}
+
+std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& arguments,
+                                              const FlagTable& flags) {
+    std::vector<std::string> dry;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Flag& flag = flag_in(arguments[i], flags);
+        if (!flag.traits.has(asks_server)) {
+            dry.push_back(arguments[i]);
+        } else if (!flag.unit.empty() && arguments[i] == flag_of(arguments[i])) {
+            ++i;  // its value
+        }
+    }
+    dry.emplace_back("--dry-run");
+    return dry;
 }
 
 namespace {
@@ -230,12 +248,61 @@ bool counts(const std::string& argument, FlagTraits beside, const FlagTable& fla
     return argument.starts_with("--") && !flag_in(argument, flags).traits.has(beside);
 }
 
+/// JSON without the blanks that mean nothing.
+std::string tight_json(std::string_view json) {
+    std::string out;
+    bool in_text = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const bool is_escape = in_text && json[i] == '\\' && i + 1 < json.size();
+        in_text = in_text != (json[i] == '"');
+        if (in_text || std::string_view(" \t\r\n").find(json[i]) == std::string_view::npos) {
+            out += json[i];
+        }
+        if (is_escape) {
+            out += json[++i];
+        }
+    }
+    return out;
+}
+
+/// Whether two values mean the same to their flag, however they were typed.
+bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
+    return a == b || (flag.traits.mask == mask_json && tight_json(a) == tight_json(b)) ||
+           (flag.same && flag.same(a, b));
+}
+
+bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
+    if (flag_of(a) == "--header" && replaces(a, b, flags)) {
+        const auto behind_name = [](std::string_view value) {
+            return trim_blanks(
+                value.substr(std::min(value.find_first_of(":="), value.size() - 1) + 1));
+        };
+        return behind_name(value_of(a)) == behind_name(value_of(b));
+    }
+    if (flag_of(a) == "--record-header" && flag_of(b) == flag_of(a)) {
+        return equal_ignoring_case(value_of(a), value_of(b));
+    }
+    return a == b ||
+           (flag_of(a) == flag_of(b) && means_same(flag_in(a, flags), value_of(a), value_of(b)));
+}
+
+/// It is given alone, and means as much as none.
+bool is_as_unset(const std::string& one, const std::vector<std::string>& all,
+                 const FlagTable& flags) {
+    const Flag& flag = flag_in(one, flags);
+    return !flag.unset.empty() && means_same(flag, value_of(one), flag.unset) &&
+           std::count_if(all.begin(), all.end(),
+                         [&](const auto& other) { return flag_of(other) == flag_of(one); }) == 1;
+}
+
 std::string only_in(const std::vector<std::string>& here, const std::vector<std::string>& there,
                     FlagTraits beside, const FlagTable& flags) {
     std::string text;
     for (const std::string& one : here) {
-        if (counts(one, beside, flags) &&
-            std::find(there.begin(), there.end(), one) == there.end()) {
+        const bool is_there = std::any_of(there.begin(), there.end(), [&](const auto& other) {
+            return is_same_setting(one, other, flags);
+        });
+        if (counts(one, beside, flags) && !is_there && !is_as_unset(one, here, flags)) {
             text += (text.empty() ? "" : " ") + one;
         }
     }

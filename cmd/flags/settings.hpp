@@ -80,9 +80,14 @@ bool is_flag_of_sweep(std::string_view name, const FlagTable& flags = replay_fla
 std::string why_not_in_probe(const std::vector<std::string>& arguments,
                              const FlagTable& flags = replay_flags());
 
+/// A dry run of the same arguments: without those that only a server can answer.
+std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& arguments,
+                                              const FlagTable& flags = replay_flags());
+
 /// The arguments that only one of two runs has, each side as one text: in which flags they differ
 /// beside their work, for the reader (the connection, limits, headers). Without those that name the
-/// server, the work or where files go.
+/// server, the work or where files go. Values are compared by what they mean to their flags (`4s`,
+/// `4000ms`), and a default that was typed is as if it was not.
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
                                                        const std::vector<std::string>& b,
                                                        const FlagTable& flags = replay_flags());

@@ -121,23 +121,34 @@ std::string nearest_figure(std::string_view typed) {
 }
 
 /// Each text that was needed stays: of few figures and statistics there are few.
-const char* unknown_figure(std::string_view typed) {
+const char* unknown_figure(std::string_view typed, TakesFigure takes, std::string_view more) {
     static std::set<std::string, std::less<>> texts;
-    const std::string nearest = nearest_figure(typed);
+    std::string nearest = nearest_figure(typed);
+    const FigureName* const offered = find_figure(nearest.substr(0, nearest.find(':')));
+    nearest = offered == nullptr || takes(*offered) ? nearest : "";
     return texts
-        .insert("is not a known figure; use " +
-                list_of_figures([](const FigureName&) { return true; }) +
+        .insert("is not a known figure; use " + list_of_figures(takes) + std::string(more) +
                 (nearest.empty() ? "" : "; did you mean " + nearest + "?"))
         .first->c_str();
 }
 
+bool is_of_tables(std::string_view name) {
+    return name == "joules_per_token" || name == "e2e_interactivity";
+}
+
 /// "ttft:p99", "errors": figure and statistic of a threshold.
-Result<void> read_figure(std::string_view left, Threshold& out) {
+Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_view more,
+                         Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
+    if (out.figure == nullptr && more.empty() && is_of_tables(name)) {
+        return invalid(
+            "is a figure of compare --table alone, which reckons it from finished runs; no run is "
+            "judged by it: use compare --table with --sort");
+    }
     if (out.figure == nullptr) {
-        return invalid(unknown_figure(left));
+        return invalid(unknown_figure(left, takes, more));
     }
     const bool has_statistic = colon != left.npos;
     if (!out.figure->has_statistics()) {
@@ -167,8 +178,7 @@ const char* why_decided(const Threshold& threshold) {
     const Compare compare = threshold.compare;
     if ((compare == Compare::above && at_all) || (compare == Compare::below && at_zero)) {
         return is_share
-                   ? "never holds: a share is from 0 to 100 %; use a bound between them, as in "
-                     "\"errors > 1 %\""
+                   ? "never holds: a share is from 0 to 100 %; use a bound between them, as in 1 %"
                    : "never holds: nothing is below 0; use a larger bound";
     }
     if ((compare == Compare::at_least && at_zero) || (compare == Compare::at_most && at_all)) {
@@ -178,21 +188,21 @@ const char* why_decided(const Threshold& threshold) {
                    : "always holds: nothing is below 0; use >, or a larger bound";
     }
     if (is_share && bound != 0 && threshold.text.find('%') == std::string::npos) {
-        return "needs a percent sign: 0.5 may be a half, \"errors > 50 %\", or \"errors > 0.5 %\"";
+        return "needs a percent sign: 0.5 may be a half, 50 %, or 0.5 %";
     }
     return nullptr;
 }
 
 }  // namespace
 
-Result<Threshold> parse_figure(std::string_view text) {
+Result<Threshold> parse_figure(std::string_view text, std::string_view more) {
     Threshold out;
     out.text = std::string(text);
-    const Result<void> read = read_figure(text, out);
+    const Result<void> read = read_figure(text, takes_all, more, out);
     return read ? Result<Threshold>(out) : Result<Threshold>(read.error());
 }
 
-Result<Threshold> parse_threshold(std::string_view text) {
+Result<Threshold> parse_threshold(std::string_view text, TakesFigure takes) {
     const std::string condition = without_blanks(text);
     const std::string_view all = condition;
     const std::size_t at = all.find_first_of("<>");
@@ -217,7 +227,7 @@ Result<Threshold> parse_threshold(std::string_view text) {
             break;
         }
     }
-    if (const Result<void> read = read_figure(all.substr(0, at), out); !read) {
+    if (const Result<void> read = read_figure(all.substr(0, at), takes, "", out); !read) {
         return read.error();
     }
     const Result<double> value = read_bound(*out.figure, bound);
@@ -285,8 +295,9 @@ Result<Threshold> parse_fail_if(std::string_view text) {
 
 Result<StopRule> parse_stop_rule(std::string_view text) {
     constexpr std::string_view word = " for ";
+    constexpr TakesFigure takes = [](const FigureName& one) { return one.stop.has_value(); };
     const std::size_t at = text.find(word);
-    const Result<Threshold> threshold = parse_threshold(text.substr(0, at));
+    const Result<Threshold> threshold = parse_threshold(text.substr(0, at), takes);
     if (!threshold) {
         return threshold.error();
     }
@@ -299,8 +310,7 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     if (!rule.threshold.figure->stop) {
         static const std::string why =
             "uses a figure that is only known at the end; during a run use " +
-            list_of_figures([](const FigureName& one) { return one.stop.has_value(); }) +
-            ", as in \"ttft:p99 > 10s for 30s\"";
+            list_of_figures(takes) + ", as in \"ttft:p99 > 10s for 30s\"";
         return invalid(why.c_str());
     }
     rule.figure = *rule.threshold.figure->stop;

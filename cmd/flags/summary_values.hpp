@@ -16,16 +16,21 @@ namespace driftless {
 
 // Thresholds as people type them (`--fail-if "ttft:p99 > 2s"`), shared by replay and report.
 
+/// Whether the one who asks takes a figure: an unknown name gets only such ones offered.
+using TakesFigure = bool (*)(const FigureName& figure);
+inline constexpr TakesFigure takes_all = [](const FigureName&) { return true; };
+
 /// "ttft:p99 > 2s", "errors > 0.1 %", "completed < 240"; blanks count for nothing. A time needs its
 /// statistic and a unit. Errors: invalid; the `doing` is a clause with the remedy.
-Result<Threshold> parse_threshold(std::string_view text);
+Result<Threshold> parse_threshold(std::string_view text, TakesFigure takes = takes_all);
 /// The same as somebody types it now: one that no run decides is refused.
 Result<Threshold> parse_fail_if(std::string_view text);
 /// The same of an earlier run: what always or never holds is no error.
 Result<Threshold> parse_group_threshold(std::string_view text);
 
-/// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above.
-Result<Threshold> parse_figure(std::string_view text);
+/// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above. `more`: what
+/// is offered beside figures.
+Result<Threshold> parse_figure(std::string_view text, std::string_view more = "");
 
 /// "errors > 5 %", "ttft:p99 > 10s for 30s": a threshold of a figure that is known while a run goes
 /// on, and how long it has to hold. Errors as above.

@@ -46,6 +46,7 @@ std::optional<std::uint32_t> read_percentile(std::string_view text) {
 }
 
 std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view statistic) {
+    statistic = statistic == "median" ? "p50" : statistic;
     if (statistic == "mean") {
         return ComparedMetric{ComparedFigure::value_mean, value, 0};
     }
@@ -131,6 +132,10 @@ const char* why_not_compared(std::string_view name) {
         (std::find(value_names.begin(), value_names.end(), figure->name) != value_names.end() ||
          std::any_of(named_figures.begin(), named_figures.end(),
                      [&](const Named& one) { return one.name == figure->name; }));
+    if (is_compared && (name.ends_with(":max") || name.ends_with(":min"))) {
+        return "is not a metric that can be compared: one request of the run decides it, and no "
+               "interval can be given; use :p99 or :mean, or report --fail-if for one run";
+    }
     if (figure == nullptr || is_compared) {
         return "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
                ":mean, :p99 or the like), errors, good, request_goodput, request_throughput, "

@@ -77,10 +77,10 @@ struct ComparedMetric {
     std::string name() const;
 };
 
-/// `ttft`, `ttft_due`, `tpot` or `e2e` with `:mean` or `:p` and a percentile from 0.1 to 99.9 with
-/// at most one decimal; or a figure that can be told request by request: `errors`, `good`,
-/// `request_goodput`, `request_throughput`, `output_throughput`, `total_token_throughput`. Nothing:
-/// it is none of them.
+/// `ttft`, `ttft_due`, `tpot` or `e2e` with `:mean`, `:median` or `:p` and a percentile from 0.1
+/// to 99.9 with at most one decimal; or a figure that can be told request by request: `errors`,
+/// `good`, `request_goodput`, `request_throughput`, `output_throughput`, `total_token_throughput`.
+/// Nothing: it is none of them.
 std::optional<ComparedMetric> read_metric(std::string_view name);
 /// What to say of a name that is none: why it cannot be compared where it is a figure of one run.
 const char* why_not_compared(std::string_view name);

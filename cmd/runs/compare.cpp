@@ -45,6 +45,14 @@ Result<double> parse_margin(std::string_view text) {
     return share <= (in_percent ? percent_max / 100 : share_max) ? Result<double>(share) : wrong;
 }
 
+Result<double> parse_difference(std::string_view text) {
+    const Result<double> share = parse_margin(text);
+    return share && share.value() > 0
+               ? share
+               : Error{ErrorCode::invalid, 0,
+                       "is not a change above 0, at most 50 %; use \"3 %\", or 0.03 (up to 0.05)"};
+}
+
 Result<ComparedMetric> parse_metric(std::string_view text) {
     if (const std::optional<ComparedMetric> metric = read_metric(text)) {
         return *metric;
@@ -432,12 +440,13 @@ std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
 std::string refusal_text(const Comparison& comparison) {
     std::string text = "driftless compare: not the same work\n";
     for (const WorkDifference& one : comparison.differences) {
-        if (one.weight != Weight::told) {
+        // A flag that has no part of its own explains digests.
+        if (one.weight != Weight::told || one.what == "settings") {
             const std::string first = comparison.a.front().name();
             text += one.a.empty() ? "  " + text_of(one)
                                   : fmt::format("  {}: {} has {}; {} has {}", one.what, first,
                                                 one.a, one.run, one.b);
-            text += fmt::format("\n    {}\n", one.remedy);
+            text += one.remedy.empty() ? "\n" : fmt::format("\n    {}\n", one.remedy);
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {

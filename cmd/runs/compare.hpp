@@ -364,6 +364,8 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
 
 /// "1 %", "0.5%", from 0 to 50 %: a share. Errors: invalid.
 Result<double> parse_margin(std::string_view text);
+/// The same without 0: a change that could be shown.
+Result<double> parse_difference(std::string_view text);
 /// "ttft:p99", "errors". Errors: invalid.
 Result<ComparedMetric> parse_metric(std::string_view text);
 /// "pass" or "fail": whether what is unsure fails. Errors: invalid.

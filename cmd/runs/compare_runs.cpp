@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cmd/base/values.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/reading/view.hpp"
 #include "cmd/runs/compare.hpp"
@@ -37,23 +38,62 @@ std::string trace_of(const PlayedRun& run) {
 
 std::string window_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
-    return fmt::format("{} to {}, due within {}, limit {}: {}", time_or(how.start_ns, "start"),
+    const OptionalNs start = how.start_ns == OptionalNs(0) ? OptionalNs() : how.start_ns;
+    return fmt::format("{} to {}, due within {}, limit {}: {}", time_or(start, "start"),
                        time_or(how.end_ns, "end"), time_or(how.duration_ns, "any time"),
                        how.limit ? std::to_string(*how.limit) : "none",
                        counted(run.facts.rows, "row", "rows"));
 }
 
-std::string load_of(const PlayedRun& run) {
+/// A rate, or "ramp " and a ramp, as it is meant, however it was typed.
+std::string meant_rate(const std::string& typed) {
+    constexpr std::string_view ramps = "ramp ";
+    if (const Result<TypedRate> rate = parse_rate(typed); rate && !rate.value().infinite) {
+        return fmt::format("{}", rate.value().per_second);
+    }
+    if (typed.starts_with(ramps)) {
+        if (const auto ramp = parse_ramp(std::string_view(typed).substr(ramps.size())); ramp) {
+            const TypedRamp& one = ramp.value();
+            return fmt::format("ramp {} {} {} {} {} {}", one.from, one.to, one.over_rows,
+                               one.length_ns, static_cast<int>(one.form), one.steps);
+        }
+    }
+    return typed;
+}
+
+std::string load_with(const PlayedRun& run, const std::string& rate) {
     const RunDescription& how = run.facts.info.run;
     std::string text = "sessions " + how.sessions;
     if (how.users > 0) {
         text += fmt::format(", {} users for {}", how.users, time_or(how.for_ns, "the whole trace"));
     }
     if (how.arrival) {
-        text += fmt::format(", rate {} of {}, {}", how.arrival->rate, or_none(how.arrival->of),
+        text += fmt::format(", rate {} of {}, {}", rate, or_none(how.arrival->of),
                             or_none(how.arrival->law));
     }
     return text + (how.spread ? ", spread" : "");
+}
+
+std::string rate_of(const PlayedRun& run) {
+    const auto& arrival = run.facts.info.run.arrival;
+    return arrival ? arrival->rate : "";
+}
+
+std::string load_of(const PlayedRun& run) {
+    return load_with(run, rate_of(run));
+}
+
+std::string meant_load_of(const PlayedRun& run) {
+    return load_with(run, meant_rate(rate_of(run)));
+}
+
+std::string speed_of(const PlayedRun& run) {
+    return run.facts.info.run.speed;
+}
+
+std::string meant_speed_of(const PlayedRun& run) {
+    const std::optional<double> speed = read_decimal(speed_of(run));
+    return speed ? fmt::format("{}", *speed) : speed_of(run);
 }
 
 std::string prompt_kind_of(const PlayedRun& run) {
@@ -109,9 +149,8 @@ constexpr std::array work_parts{
         [](const PlayedRun& run) { return hex_text(run.facts.trace_digest); },
         "give both the same TRACE; rows of different traces cannot be paired, even with --anyway",
         true, true, trace_of},
-    WorkPart{"load", Weight::refused, load_of, repeat, true, true},
-    WorkPart{"speed", Weight::refused,
-             [](const PlayedRun& run) { return run.facts.info.run.speed; }, repeat, true, false},
+    WorkPart{"load", Weight::refused, meant_load_of, repeat, true, true, load_of},
+    WorkPart{"speed", Weight::refused, meant_speed_of, repeat, true, false, speed_of},
     WorkPart{"window", Weight::refused, window_of, repeat, true, true},
     WorkPart{"seed", Weight::refused,
              [](const PlayedRun& run) { return std::to_string(run.facts.info.run.seed); }, repeat,

@@ -24,6 +24,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/sweep.hpp"
@@ -275,8 +276,7 @@ int Finder::lengthen(double value, std::uint64_t rows) {
 
 /// Rows of the first probe, without a server; nothing where only a run can tell.
 OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folder) {
-    Cell cell{arguments(first_probe(options_)), folder};
-    cell.arguments.emplace_back("--dry-run");
+    const Cell cell{arguments_of_dry_run(arguments(first_probe(options_))), folder};
     const CellEnd end = run_cell(cell);
     if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
         return end_with("interrupted", "interrupted before the first probe", exit_interrupted);

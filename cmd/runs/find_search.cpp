@@ -71,7 +71,8 @@ Result<Slo> parse_slo(const std::string& condition) {
             "has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
     }
     // In its own words first: "<==1s" is none, and its opposite would be.
-    if (const Result<Threshold> itself = parse_threshold(condition); !itself) {
+    constexpr TakesFigure takes = [](const FigureName& one) { return one.in_slo; };
+    if (const Result<Threshold> itself = parse_threshold(condition, takes); !itself) {
         return itself.error();
     }
     Slo slo;
@@ -84,9 +85,7 @@ Result<Slo> parse_slo(const std::string& condition) {
     slo.threshold = std::move(threshold).value();
     const FigureName& figure = *slo.threshold.figure;
     if (!figure.in_slo) {
-        static const std::string text =
-            "cannot be in an SLO; use " +
-            list_of_figures([](const FigureName& one) { return one.in_slo; });
+        static const std::string text = "cannot be in an SLO; use " + list_of_figures(takes);
         return invalid(text.c_str());
     }
     const bool bounded_above = condition[condition.find_first_of("<>")] == '<';
@@ -94,6 +93,9 @@ Result<Slo> parse_slo(const std::string& condition) {
         return invalid(
             "is the wrong way round: an SLO says what must hold, as in \"ttft:p99<2s\", "
             "\"errors<1%\" or \"good>95%\"");
+    }
+    if (const Result<Threshold> decided = parse_fail_if(condition); !decided) {
+        return decided.error();  // as typed: the probes judge the opposite
     }
     if (figure.has_statistics() && slo.threshold.statistic == Statistic::percentile) {
         slo.floor = percentile_floor(percentiles[slo.threshold.percentile].per_mille);

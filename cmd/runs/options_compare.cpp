@@ -123,7 +123,7 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.value("--margin", "SHARE", "changes up to this count as the same", "1 %", parse_margin,
                 wish.options.margin);
     flags.value("--detect", "SHARE",
-                "print how many requests would show such a change, as in \"3 %\"", parse_margin,
+                "print how many requests would show such a change, as in \"3 %\"", parse_difference,
                 wish.detect);
     flags.values("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]",
                  parse_goodput_rule, command.slo);

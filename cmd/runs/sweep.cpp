@@ -27,6 +27,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/runs/cell.hpp"
@@ -569,7 +570,7 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
     for (const LedgerCell& cell : ledger.cells) {
         std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
         if (dry_run) {
-            arguments.emplace_back("--dry-run");
+            arguments = arguments_of_dry_run(arguments);
         }
         const ReplayCommandLine line = parse_replay_options(arguments, key);
         if (line.kind == ReplayCommandLine::Kind::help) {

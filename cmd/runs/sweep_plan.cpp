@@ -106,7 +106,17 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                "remove it";
     }
     if (is_flag_of_sweep(axis.name) || axis.name == "label") {
-        return flag + axis.name + ": this flag cannot be varied; remove it";
+        return flag + axis.name +
+               (axis.name == "label"
+                    ? ": this flag cannot be varied: each cell has its values as labels; remove it"
+                    : ": this flag cannot be varied: where a cell is written, what is shown of it, "
+                      "and that it is a new run, is for the sweep to say; remove it");
+    }
+    const auto is_given = [&axis](const auto& one) { return flag_name(one) == axis.name; };
+    if (!replay_flags().named("--" + axis.name).is_repeatable() &&
+        std::ranges::any_of(plan.arguments, is_given)) {
+        return flag + axis.name + ": --" + axis.name +
+               " is given 2 times, here and for all cells; remove one";
     }
     for (const std::string& value : axis.values) {
         const std::vector<std::string> argument{"--" + axis.name + "=" + value};

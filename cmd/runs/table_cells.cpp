@@ -224,20 +224,18 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.per_gpu = true;
         name.remove_suffix(gpu_suffix.size());
     }
-    const bool is_e2e = name.starts_with(e2e_prefix);
+    const bool is_e2e = name.starts_with(e2e_prefix) || std::string(name) + ":" == e2e_prefix;
     if (name == "joules_per_token") {
         figure.source = TableFigure::Source::joules;
         figure.title = "energy per token";
         figure.unit = TableUnit::joules;
     } else {
+        const std::string_view statistic = name.substr(std::min(name.size(), e2e_prefix.size()));
         const Result<Threshold> which = parse_figure(
-            is_e2e ? "e2e:" + std::string(name.substr(e2e_prefix.size())) : std::string(name));
+            is_e2e ? "e2e:" + std::string(statistic) : std::string(name),
+            ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu");
         if (!which) {
-            static const std::string why =
-                "is not a known figure; use " +
-                list_of_figures([](const FigureName&) { return true; }) +
-                ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu";
-            return remedy(why.c_str());
+            return which.error();
         }
         take(which.value(), figure);
     }

@@ -502,6 +502,11 @@ kind = "test"
             ((SAMPLE, *url, "--over", "speed=1,1"), 2, "appears twice"),
             ((SAMPLE, *url, "--over", "out=a,b"), 2, "this flag cannot be varied"),
             ((SAMPLE, *url, "--over", "speed=1", "--", "--speed", "2"), 2, "--speed is given 2 times"),
+            (
+                (SAMPLE, *url, "--over", "no-stream=true,false", "--", "--no-stream"),
+                2,
+                "--no-stream is given 2 times, here and for all cells; remove one",
+            ),
             ((SAMPLE, *url, "--over", "speed=1", "--", "--api-key", "sk-123456789"), 2, "env:NAME"),
             ((SAMPLE, *url, "--over", "speed=1", "--repeat", "0"), 2, "--repeat"),
             ((SAMPLE, *url, "--server", "tp=1"), 2, "needs a hook that sets up the server"),

@@ -429,6 +429,91 @@ TEST(NewFlag, IsWhereverFlagsAreByOneDeclaration) {
               "--grow after -- cannot be used in a probe: it changes the load within a run");
 }
 
+// Two runs differ in what their flags mean, not in how they were typed.
+
+/// What only the first and only the second has.
+std::string difference(const Words& a, const Words& b) {
+    const auto [first, second] = differing_settings(a, b);
+    return first + "|" + second;
+}
+
+TEST(Settings, AreComparedByWhatTheyMean) {
+    for (const char* typed : {"--chunks=full",
+                              "--connection=reuse",
+                              "--stamps=full",
+                              "--engines=1",
+                              "--period=10",
+                              "--period=10000ms",
+                              "--replicate=1",
+                              "--wait-ready=0",
+                              "--drain=1m",
+                              "--gap=end-to-start",
+                              "--on-failure=end-tree",
+                              "--start-within=0:0%",
+                              "--metrics=auto",
+                              "--user-ramp=0",
+                              "--live-keep=tools,text",
+                              "--arm-ahead=2000ms",
+                              "--sample-sessions=100%",
+                              "--certify-within=5000us",
+                              "--block-cache=1024k",
+                              "--abandon=none"}) {
+        const bool is_refused = std::string_view(typed) == "--wait-ready=0" ||
+                                std::string_view(typed) == "--abandon=none";
+        EXPECT_EQ(difference({typed}, {}), is_refused ? typed + std::string("|") : "|") << typed;
+    }
+    for (const auto& [a, b] : {
+             std::pair("--timeout-idle=4s", "--timeout-idle=4000ms"),
+             std::pair("--budget-input=500k/m", "--budget-input=500000/m"),
+             std::pair("--header=X-a: b", "--header=x-A:b"),
+             std::pair("--record-header=X-Pod", "--record-header=x-pod"),
+             std::pair("--extra-body={\"a\": \"b c\"}", "--extra-body={ \"a\":\"b c\" }"),
+             std::pair("--abandon=10%:2s..1m", "--abandon=0.1:2000ms..60s"),
+             std::pair("--start-within=0.25:0.5", "--start-within=25%:50%"),
+             std::pair("--on-failure=retry:3", "--on-failure=retry:03"),
+             std::pair("--event=+1m label x", "--event=+60s label x"),
+             std::pair("--replicate-within=60", "--replicate-within=1m"),
+         }) {
+        EXPECT_EQ(difference({a}, {b}), "|") << a << " " << b;
+    }
+    for (const auto& [a, b] : {
+             std::pair("--timeout-idle=4s", "--timeout-idle=5s"),
+             std::pair("--header=a: b", "--header=a: B"),
+             std::pair("--header=a", "--header=b"),
+             std::pair("--extra-body={\"a\":\"b c\"}", "--extra-body={\"a\":\"bc\"}"),
+             std::pair("--extra-body={\"a\":\"\\\" c\"}", "--extra-body={\"a\":\"\\\"c\"}"),
+             std::pair("--abandon=10%:2s..10s", "--abandon=10%:2s..10ms"),
+             std::pair("--budget-input=500k/s", "--budget-input=30M/m"),  // buckets of other sizes
+             std::pair("--event=+1s run a 60", "--event=+1s run a 1m"),
+             std::pair("--user=1", "--user=1.0"),
+             std::pair("--user=none", "--user=some"),
+             std::pair("--metrics=auto", "--metrics=none"),
+         }) {
+        const bool is_default = std::string_view(a) == "--metrics=auto";
+        EXPECT_EQ(difference({a}, {b}), (is_default ? "" : a) + std::string("|") + b);
+    }
+    EXPECT_EQ(difference({"--user=none"}, {}), "--user=none|") << "no default, but a name";
+    EXPECT_EQ(difference({"--metrics=auto", "--metrics=http://h:1"}, {"--metrics=http://h:1"}),
+              "--metrics=auto|");
+}
+
+// What find and sweep give to their own runs.
+
+TEST(DryRun, LeavesOutWhatOnlyAServerCanAnswer) {
+    EXPECT_EQ(arguments_of_dry_run(words_of("t --reset-cache --verify-prompts 2 --speed 2 "
+                                            "--verify-prompts=3 --seed=1")),
+              words_of("t --speed 2 --seed=1 --dry-run"));
+}
+
+TEST(Probes, TakeNoFlagOfOneRunOrOfShards) {
+    for (const char* flag : {"--save-prompts", "--shard", "--start-at", "--meet"}) {
+        EXPECT_TRUE(says(why_not_in_probe({"--speed", "2", flag, "0/2"}),
+                         std::string(flag) + " after -- cannot be used in a probe: "));
+    }
+    EXPECT_EQ(why_not_in_probe(words_of("--shard none --reset-cache --verify-prompts 2")), "");
+    EXPECT_EQ(why_not_in_probe({"--shard=none"}), "");
+}
+
 // The parts of a flag's help: default, files, words that could be values.
 
 TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {

@@ -200,6 +200,13 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     other.facts.prompts_digest = 9;
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})),
               (Names{"due instants", "prompt digests"}));
+    // A flag that has no part of its own is named: it explains the digests.
+    other.facts.arguments = {"t", "--user-ramp=5s"};
+    Comparison comparison;
+    comparison.a = {played("a")};
+    comparison.differences = work_differences(comparison.a, {other});
+    EXPECT_TRUE(says(refusal_text(comparison), "  settings: a has none; b has --user-ramp=5s\n"));
+    other.facts.arguments.clear();
     other.facts.prompts_digest.reset();  // it was cut short: what prompts are made of is equal
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"due instants"});
 }
@@ -247,10 +254,35 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
                                            {"t", "--header=A: b", "--seed=2"});
     EXPECT_EQ(std::tuple(a, b), std::tuple("--timeout-idle=5s", ""));
+    // Typed otherwise, or typed though it is the default, the load is the same.
+    for (const auto& [rate, speed] :
+         {std::pair("50", "40"), std::pair("3000/m", "40.0"), std::pair("50/s", "40")}) {
+        first = played("a");
+        first.facts.info.run.rate = "50";
+        first.facts.info.run.speed = "40";
+        other = played("b");
+        other.facts.info.run.rate = rate;
+        other.facts.info.run.speed = speed;
+        other.facts.info.run.start_ns = 0;
+        EXPECT_TRUE(work_differences({first}, {other}).empty()) << rate << " " << speed;
+    }
+    first.facts.info.run.rate = "ramp 1:20:60s";
+    other.facts.info.run.rate = "ramp 60/m:20:1m:linear";
+    EXPECT_TRUE(work_differences({first}, {other}).empty());
+    other.facts.info.run.rate = "ramp 1:20:60s:exponential";
+    EXPECT_EQ(names_of(work_differences({first}, {other})), Names{"load"});
     // What says the rate is compared as load, and its instants: not once more as settings.
     const auto [other_a, other_b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
                                                        {"t", "--ramp=0:9:10s", "--shape=/b.csv"});
     EXPECT_EQ(std::tuple(other_a, other_b), std::tuple("", ""));
+}
+
+TEST(Difference, IsAboveZero) {
+    EXPECT_EQ(parse_difference("3 %").value(), 0.03);
+    for (const char* text : {"0", "0%", "0 %", "0.0", "51 %", "x"}) {
+        EXPECT_TRUE(says(parse_difference(text).error().doing, "above 0, at most 50 %")) << text;
+    }
+    EXPECT_EQ(parse_margin("0").value(), 0);
 }
 
 }  // namespace

@@ -382,11 +382,16 @@ TEST(Slo, IsTheOppositeOfAThreshold) {
     EXPECT_EQ(parse_slos("ttft:p50<1s").value().rows_min, 11U);
     EXPECT_EQ(parse_slos("e2e:max<1s failed<=0").value().list.size(), 2U);
     EXPECT_EQ(parse_slos("e2e:mean<1s errors<=5%").value().rows_min, 1U);
-    expect_saying(refusal, gives("", "is empty"), gives("fast", "has no comparison"),
-                  gives("ttft:p99>2s", "wrong way round"), gives("good<95%", "wrong way round"),
-                  gives("ttft:p98<2s", "statistic"), gives("ttft:p99<2", "unit"),
-                  gives("request_throughput>5", "cannot be in an SLO"),
-                  gives("ttft:p99 <= =2s", "unit"), gives("speed<2", "is not a known figure"));
+    expect_saying(
+        refusal, gives("", "is empty"), gives("fast", "has no comparison"),
+        gives("ttft:p99>2s", "wrong way round"), gives("good<95%", "wrong way round"),
+        gives("ttft:p98<2s", "statistic"), gives("ttft:p99<2", "unit"),
+        gives("request_throughput>5", "cannot be in an SLO"), gives("ttft:p99 <= =2s", "unit"),
+        gives("speed<2", "is not a known figure"), gives("errors<0%", "never holds"),
+        gives("good>=0%", "always holds"), gives("errors<0.5", "needs a percent sign"),
+        gives("ttf:p99<1s", "mean ttft:p99?"), gives("joules_per_token<1", "compare --table"));
+    // What no SLO takes is not offered to it.
+    EXPECT_FALSE(says(refusal("hit_rate<1%"), "hits"));
 }
 
 // The search for the knee, against servers whose knee is known.

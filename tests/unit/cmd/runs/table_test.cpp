@@ -348,6 +348,22 @@ TEST(TableFigure, ValuesPercentilesAndRefusals) {
     }
 }
 
+TEST(Figures, NearestOnesAreOffered) {
+    const auto why = [](const char* text) -> std::string {
+        const Result<TableFigure> read = parse_table_figure(text);
+        return read ? "" : read.error().doing;
+    };
+    expect_saying(why, gives("TTFT:p99", "did you mean ttft:p99?"),
+                  gives("p99_ttft_ms", "did you mean ttft:p99?"),
+                  gives("ttf:p99", "did you mean ttft:p99?"),
+                  gives("hit_rate", "did you mean hits?"), gives("throughput_rps", "throughput?"),
+                  gives("speed", "joules_per_token, or e2e_"),
+                  gives("e2e_interactivity", "needs one of these statistics"));
+    EXPECT_TRUE(says(parse_fail_if("e2e_interactivity:p90 < 5").error().doing, "--table alone"));
+    EXPECT_TRUE(says(why_not_compared("ttft:max"), "one request"));
+    EXPECT_EQ(read_metric("ttft:median")->name(), "ttft:p50");
+}
+
 // Whoever names figures knows all of them: offers one, or says why not.
 TEST(Figures, AreTheSameForAllThatNameThem) {
     std::istringstream names(list_of_figures([](const FigureName&) { return true; }));
