@@ -16,11 +16,9 @@
 
 namespace driftless {
 
-namespace {
-
 /// Output tokens of which the stamps lie in [begin, end): by chunk where their tokens are known,
 /// else each chunk has an equal part of the answer's.
-double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
+static double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
     if (!record.fired_ns || record.chunk_ns.empty()) {
         const bool inside =
             record.last_token_ns && *record.last_token_ns >= begin && *record.last_token_ns < end;
@@ -38,8 +36,6 @@ double tokens_within(const Record& record, std::int64_t begin, std::int64_t end)
     return tokens;
 }
 
-}  // namespace
-
 bool SteadyRun::Side::cuts(const Answer& answer) const {
     if (!answer.is_whole) {
         return false;
@@ -54,11 +50,10 @@ bool SteadyRun::Side::cuts(const Answer& answer) const {
 void SteadyRun::Side::add(const Answer& answer) {
     const bool ended = answer.ended_ns && holds(*answer.ended_ns);
     answered += ended && answer.is_whole ? 1 : 0;
-    if (!holds(answer.fired_ns)) {
-        return;
+    if (holds(answer.fired_ns)) {
+        ++requests;
+        times.add(answer.times);
     }
-    ++requests;
-    times.add(answer.times);
 }
 
 SteadySide SteadyRun::Side::figures() const {
@@ -66,7 +61,7 @@ SteadySide SteadyRun::Side::figures() const {
     side.requests = requests;
     side.seconds = in_s(end_ns - begin_ns);
     side.requests_per_s = ratio(static_cast<double>(answered), side.seconds);
-    side.tokens_per_s = is_counted ? std::optional(ratio(tokens, side.seconds)) : std::nullopt;
+    side.tokens_per_s = known_if(is_counted, ratio(tokens, side.seconds));
     times.put(side);
     return side;
 }
@@ -161,9 +156,7 @@ auto shown_ms(const Distribution& of) {
     return [&of](JsonWriter& json) {
         json.begin_object();
         for (const ShownStatistic& statistic : shown_statistics) {
-            put(json,
-                {{statistic.name,
-                  of.count == 0 ? std::nullopt : std::optional(statistic.of(of) / ns_per_ms)}});
+            put(json, {{statistic.name, known_if(of.count > 0, statistic.of(of) / ns_per_ms)}});
         }
         json.end_object();
     };
@@ -183,13 +176,11 @@ static void put_value(JsonWriter& json, const SteadySide& side) {
 }
 
 static void put_value(JsonWriter& json, const TrendFinding& trend) {
-    put_object(json, {{"z", trend.known ? std::optional(trend.z) : std::nullopt},
-                      {"p", trend.known ? std::optional(trend.p) : std::nullopt}});
+    put_object(json,
+               {{"z", known_if(trend.known, trend.z)}, {"p", known_if(trend.known, trend.p)}});
 }
 
-namespace {
-
-std::string steady_screen(const SteadyReading& reading) {
+static std::string steady_screen(const SteadyReading& reading) {
     const SteadyState& state = reading.state;
     Lines lines;
     lines.blank();
@@ -225,9 +216,7 @@ std::string steady_screen(const SteadyReading& reading) {
     return lines.take() + table.text();
 }
 
-}  // namespace
-
-void write_steady(JsonWriter& json, const SteadyReading& reading) {
+void put_value(JsonWriter& json, const SteadyReading& reading) {
     const SteadyState& state = reading.state;
     put_object(json, {{"found", state.found},
                       {"steady", state.is_steady()},
@@ -256,8 +245,7 @@ std::string take_steady(const ReportedRun& run, ReadingTexts& out) {
                              [&steady](const Record& record) { steady.add_again(record); });
     }
     const SteadyReading reading = steady.reading();
-    out.add("steady_state", steady_screen(reading),
-            [&reading](JsonWriter& json) { write_steady(json, reading); });
+    out.add("steady_state", steady_screen(reading), reading);
     return why;
 }
 
@@ -337,9 +325,7 @@ std::string set_servers(const ReportedRun& run, WhyRecords& records) {
     return why;
 }
 
-namespace {
-
-std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
+static std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     Lines lines;
     lines.blank();
     if (finding.slow == 0) {
@@ -369,8 +355,6 @@ std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     return lines.take();
 }
 
-}  // namespace
-
 static void put_value(JsonWriter& json, const WhyStatement& one) {
     put_object(json, {{"mark", one.mark},
                       {"slow_with_mark", one.overlap.hits},
@@ -389,8 +373,7 @@ void write_why(JsonWriter& json, const WhyFinding& finding, const WhyWish& wish)
     put_object(json,
                {{"metric", wish.figure->name},
                 {"rows", finding.rows},
-                {"rows_needed",
-                 finding.rows_needed > 0 ? std::optional(finding.rows_needed) : std::nullopt},
+                {"rows_needed", known_if(finding.rows_needed > 0, finding.rows_needed)},
                 {"slow", finding.slow},
                 {"slow_from_ms", finding.slow_from / ns_per_ms},
                 {"questions", finding.questions},

@@ -252,11 +252,9 @@ std::vector<std::string> cache_lines(const SummaryFigures& f, const SummaryInfo&
     return lines;
 }
 
-namespace {
-
 /// Without the share where others could not be judged: it would be of those that failed. Behind it
 /// how many there are by the ends of their bars, where these differ.
-std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
+static std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
     if (f.uncounted.goodput > 0) {
         return fmt::format("{} of {} rows that were judged", grouped(count.good),
                            grouped(count.decided));
@@ -270,7 +268,7 @@ std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
 }
 
 /// "ttft:200 tpot:50", in ms; empty where none is set.
-std::string limits_text(const GoodputLimits& limits) {
+static std::string limits_text(const GoodputLimits& limits) {
     std::string text;
     const auto add = [&text](std::string_view name, const OptionalNs& value) {
         if (value) {
@@ -285,15 +283,13 @@ std::string limits_text(const GoodputLimits& limits) {
     return text;
 }
 
-}  // namespace
-
 std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     std::vector<std::string> lines;
     if (!f.judges_goodput()) {
         return lines;
     }
-    const bool has_groups = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
-                                        [](const GoodputRule& one) { return one.key.has_value(); });
+    const bool has_groups = std::ranges::any_of(
+        f.goodput_rules, [](const GoodputRule& one) { return one.key.has_value(); });
     const std::uint64_t uncounted = f.uncounted.goodput;
     lines.push_back(fmt::format(
         "{}: {}{}",
@@ -309,8 +305,8 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
                                     counts_text(f.goodput_counts[i], f),
                                     limits_text(f.goodput_rules[i].limits)));
     }
-    const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
-                                      [](const auto& one) { return one.limits.ttft_due_ns; });
+    const bool from_due = std::ranges::any_of(
+        f.goodput_rules, [](const auto& one) { return one.limits.ttft_due_ns.has_value(); });
     const SendingFigures& sending = f.sending;
     for (const auto& [held, flag] : {std::pair(&sending.held_by_user.held, "--max-inflight"),
                                      std::pair(&sending.held_by_budget.held, "a token budget")}) {
@@ -413,9 +409,7 @@ void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
         lines.raw(fmt::format("{:<7}{:>10}", shard.index, "missing"));
         return;
     }
-    const auto found =
-        std::find_if(figures.begin(), figures.end(),
-                     [&shard](const ShardFigures& one) { return one.index == shard.index; });
+    const auto found = std::ranges::find(figures, shard.index, &ShardFigures::index);
     const bool drifts = found != figures.end() && found->drift.count > 0;
     const auto drift = [&](std::size_t at) {
         return drifts ? fmt::format("{:.2f}", found->drift.at[at] / ns_per_us) : "-";
@@ -453,14 +447,9 @@ namespace {
 
 /// Those that `pick` wants.
 template <typename Pick>
-std::string names_of(const std::vector<const RuleFinding*>& set, Pick pick) {
-    std::string names;
-    for (const RuleFinding* one : set) {
-        if (pick(*one)) {
-            names += (names.empty() ? "" : ", ") + one->rule;
-        }
-    }
-    return names;
+std::string names_of(std::vector<const RuleFinding*> set, Pick pick) {
+    std::erase_if(set, [&pick](const RuleFinding* one) { return !pick(*one); });
+    return joined(set, ", ", &RuleFinding::rule);
 }
 
 RuleLines lines_of(const std::vector<const RuleFinding*>& set) {

@@ -127,7 +127,7 @@ void Sheet::finish() {
 }
 
 std::uint16_t Sheet::place_of(std::string_view column) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    const auto found = std::ranges::find(columns_, column);
     CHECK(found != columns_.end());
     return static_cast<std::uint16_t>(found - columns_.begin());
 }

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,9 +32,7 @@ Result<double> parse_margin(std::string_view text) {
                       "is not a margin from 0 to 50 %; use \"1 %\", or 0.01 (up to 0.05)"};
     const bool in_percent = text.ends_with('%');
     text.remove_suffix(in_percent ? 1 : 0);
-    while (text.ends_with(' ')) {
-        text.remove_suffix(1);
-    }
+    text = text.substr(0, text.find_last_not_of(' ') + 1);
     const auto percent = read_number<double>(text, std::chars_format::fixed);
     if (!percent || *percent < 0) {
         return wrong;
@@ -46,10 +43,8 @@ Result<double> parse_margin(std::string_view text) {
 }
 
 Result<ComparedMetric> parse_metric(std::string_view text) {
-    if (const std::optional<ComparedMetric> metric = read_metric(text)) {
-        return *metric;
-    }
-    return Error{ErrorCode::invalid, 0, why_not_compared(text)};
+    const std::optional<ComparedMetric> metric = read_metric(text);
+    return metric ? Result<ComparedMetric>(*metric) : invalid(why_not_compared(text));
 }
 
 Result<bool> parse_unsure(std::string_view text) {
@@ -74,10 +69,6 @@ std::string table_line(const std::vector<std::string>& texts) {
     }
     line.erase(line.find_last_not_of(' ') + 1);
     return line;
-}
-
-std::string ratio_text(double value) {
-    return std::isnan(value) ? "-" : fixed(value, 3);
 }
 
 void add_where(const Comparison& comparison, Lines& lines) {
@@ -217,6 +208,10 @@ std::string interval_text(const MetricComparison& metric) {
 }
 
 }  // namespace
+
+std::string ratio_text(double ratio) {
+    return std::isnan(ratio) ? nothing : fixed(ratio, 3);
+}
 
 std::string comparison_sentence(const GroupComparison& groups) {
     std::array<std::size_t, 4> shown{};
@@ -448,17 +443,12 @@ std::string refusal_text(const Comparison& comparison) {
 
 namespace {
 
-int refuse(const std::string& why, int code) {
-    complain("driftless compare: %s", why.c_str());
-    return code;
-}
-
 int read_group(const std::vector<std::string>& folders, const CompareCommand& command,
                std::vector<PlayedRun>& out) {
     for (const std::string& folder : folders) {
         std::string why;
         if (const int code = read_played(folder, command.slo, out, why); code != exit_done) {
-            return refuse(why, code);
+            return refuse_cells("compare", why, code);
         }
     }
     return exit_done;
@@ -519,7 +509,7 @@ int read_runs(const CompareCommand& command, Comparison& out) {
     for (const std::string& why :
          {why_not_sides(command, out), why_not_twice(out), why_not_good(command, out)}) {
         if (!why.empty()) {
-            return refuse(why, exit_usage);
+            return refuse_cells("compare", why, exit_usage);
         }
     }
     if (command.b.empty()) {
@@ -553,7 +543,7 @@ int compare(const CompareCommand& command) {
         weight == Weight::no_pairs || (weight == Weight::refused && !command.anyway);
     if (!refused) {
         if (const std::string why = compare_rows(comparison, command.wish); !why.empty()) {
-            return refuse(why, exit_usage);
+            return refuse_cells("compare", why, exit_usage);
         }
         if (files_on_stdout(files) == 0) {
             std::fputs(comparison_screen(comparison, command.parts).c_str(), stdout);

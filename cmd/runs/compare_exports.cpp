@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/view.hpp"
@@ -111,58 +110,43 @@ auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
 std::string comparison_json(const Comparison& comparison) {
     const GroupComparison& groups = comparison.groups;
     const ComparisonOptions& options = comparison.options;
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    put(json, {{"schema", compare_schema},
-               {"same_work", comparison.same_work},
-               {"differences", comparison.differences}});
-    put_metrics(json.key("metrics"), comparison);
-    put(json, {{"evidence", known_if(!groups.metrics.empty(), groups.evidence)},
-               {"detect", comparison.detect},
-               {"margin", options.margin},
-               {"share_margin", options.share_margin},
-               {"confidence", options.confidence},
-               {"pairs", JsonPairs{{"requests", groups.keys},
-                                   {"only_a", groups.only_a},
-                                   {"only_b", groups.only_b},
-                                   {"only_a_ok", groups.only_a_ok},
-                                   {"only_b_ok", groups.only_b_ok},
-                                   {"dues_differ", groups.dues_differ},
-                                   {"sessions", groups.trees},
-                                   {"answers_known", comparison.outputs.known},
-                                   {"answers_changed", comparison.outputs.changed}}},
-               {"a", comparison.a},
-               {"b", comparison.b},
-               {"where", where_of_value(comparison.where, comparison.value)},
-               {"thresholds", comparison.thresholds}});
-    json.end_object();
-    escape_unprintable_json(text, 0);
-    return text + "\n";
-}
-
-std::string table_row(const std::vector<std::string>& texts) {
-    std::string line = "|";
-    for (const std::string& text : texts) {
-        line += " " + markdown_text(text) + " |";
-    }
-    return line + "\n";
+    const auto metrics = [&comparison](JsonWriter& json) { put_metrics(json, comparison); };
+    return printable_json({{"schema", compare_schema},
+                           {"same_work", comparison.same_work},
+                           {"differences", comparison.differences},
+                           {"metrics", metrics},
+                           {"evidence", known_if(!groups.metrics.empty(), groups.evidence)},
+                           {"detect", comparison.detect},
+                           {"margin", options.margin},
+                           {"share_margin", options.share_margin},
+                           {"confidence", options.confidence},
+                           {"pairs", JsonPairs{{"requests", groups.keys},
+                                               {"only_a", groups.only_a},
+                                               {"only_b", groups.only_b},
+                                               {"only_a_ok", groups.only_a_ok},
+                                               {"only_b_ok", groups.only_b_ok},
+                                               {"dues_differ", groups.dues_differ},
+                                               {"sessions", groups.trees},
+                                               {"answers_known", comparison.outputs.known},
+                                               {"answers_changed", comparison.outputs.changed}}},
+                           {"a", comparison.a},
+                           {"b", comparison.b},
+                           {"where", where_of_value(comparison.where, comparison.value)},
+                           {"thresholds", comparison.thresholds}}) +
+           "\n";
 }
 
 std::string where_text(const Comparison& comparison) {
     std::string text;
-    const auto ratio = [](double value) {
-        return std::isnan(value) ? std::string("-") : fixed(value, 3);
-    };
     for (const ChangeView& view : comparison.where) {
         text += fmt::format("\n### {} by {}\n\n", markdown_text(name_of(comparison.value)),
                             markdown_text(view.by));
         text +=
             "| | requests | B / A, median | interval | these runs |\n|---|---:|---:|---:|---|\n";
         for (const ChangeGroup& one : view.groups) {
-            text += table_row({one.name, with_commas(static_cast<double>(one.rows), 0),
-                               ratio(one.ratio), ratio(one.low) + " to " + ratio(one.high),
-                               name_of(one.in_these_runs)});
+            text += markdown_row(
+                {one.name, with_commas(static_cast<double>(one.rows), 0), ratio_text(one.ratio),
+                 ratio_text(one.low) + " to " + ratio_text(one.high), name_of(one.in_these_runs)});
         }
     }
     return text;
@@ -170,10 +154,11 @@ std::string where_text(const Comparison& comparison) {
 
 /// Differences that `--anyway` let pass are told.
 TestCase work_case(const Comparison& comparison) {
-    TestCase one{"compare", "the work of both can be compared", CaseEnd::passed, "", ""};
+    TestCase one{"compare", "the work of both can be compared", CaseEnd::passed, "",
+                 joined(comparison.differences, "; ",
+                        [](const WorkDifference& which) { return text_of(which); })};
     const bool refused = comparison.groups.metrics.empty();
     for (const WorkDifference& difference : comparison.differences) {
-        one.details += (one.details.empty() ? "" : "; ") + text_of(difference);
         if (refused && difference.weight != Weight::told && one.end == CaseEnd::passed) {
             one.end = CaseEnd::failed;
             one.message = difference.what + " differs";
@@ -192,17 +177,17 @@ std::string comparison_markdown(const Comparison& comparison) {
                        " compare: " + comparison_sentence(comparison.groups) +
                        "\n\n| | |\n|---|---|\n";
     for (const ComparisonNote& one : comparison_notes(comparison)) {
-        text += table_row({one.label, one.text});
+        text += markdown_row({one.label, one.text});
     }
-    std::vector<std::string> titles = metric_titles(comparison.groups);
-    text += "\n" + table_row(titles) + "|---|---|---:|---:|---:|---:|---:|---:|---|\n";
+    text += "\n" + markdown_row(metric_titles(comparison.groups)) +
+            "|---|---|---:|---:|---:|---:|---:|---:|---|\n";
     for (const MetricComparison& one : comparison.groups.metrics) {
-        text += table_row(metric_cells(one, comparison.groups));
+        text += markdown_row(metric_cells(one, comparison.groups));
     }
     if (!comparison.thresholds.empty()) {
         text += "\n| | fails if | found |\n|---|---|---|\n";
         for (const JudgedThreshold& one : comparison.thresholds) {
-            text += table_row({name_of(one.judged), one.threshold.text, found_text(one)});
+            text += markdown_row({name_of(one.judged), one.threshold.text, found_text(one)});
         }
     }
     return text + where_text(comparison);
@@ -282,23 +267,19 @@ std::string comparison_page(const Comparison& comparison) {
         }
         to.end_array();
     };
-    const auto put_columns = [&columns](JsonWriter& to) { write_page_columns(to, columns); };
     const std::string whole = comparison_json(comparison);
-    std::string data;
-    JsonWriter json(data);
-    put_object(
-        json,
-        {{"program", std::string("driftless ") + version()},
-         {"comparison", [&whole](JsonWriter& to) { to.raw(whole); }},
-         {"a", names_text(comparison.a)},
-         {"b", names_text(comparison.b)},
-         {"notes", put_each(notes, put_note)},
-         {"said", comparison_sentence(comparison.groups)},
-         {"titles", metric_titles(comparison.groups)},
-         {"cells", put_each(comparison.groups.metrics, put_cells)},
-         {"where", put_where},
-         {"requests",
-          JsonPairs{{"rows", columns.front().rows()}, {"of", all}, {"columns", put_columns}}}});
+    const std::string data = json_text(JsonPairs{
+        {"program", std::string("driftless ") + version()},
+        {"comparison", [&whole](JsonWriter& to) { to.raw(whole); }},
+        {"a", names_text(comparison.a)},
+        {"b", names_text(comparison.b)},
+        {"notes", put_each(notes, put_note)},
+        {"said", comparison_sentence(comparison.groups)},
+        {"titles", metric_titles(comparison.groups)},
+        {"cells", put_each(comparison.groups.metrics, put_cells)},
+        {"where", put_where},
+        {"requests",
+         JsonPairs{{"rows", columns.front().rows()}, {"of", all}, {"columns", columns}}}});
     return page_text(
         printable(comparison.a.front().name() + " against " + comparison.b.front().name()), scripts,
         data);
