@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -67,9 +68,11 @@ std::optional<double> read_time(JsonValue root, const Threshold& which) {
     return ms ? std::optional(*ms * summary_ns_per_ms) : std::nullopt;
 }
 
-std::optional<double> share(std::optional<double> part, std::optional<double> whole) {
-    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
-}
+/// Figures that are one number of the summary over another: name, part, whole.
+constexpr std::array<std::array<const char*, 3>, 3> quotients{
+    {{"input_throughput", "total_input_tokens", "duration"},
+     {"tainted", "tainted_rows", "num_prompts"},
+     {"overtaken", "overtaken_turns", "follow_up_turns"}}};
 
 /// Of the cached tokens that the trace allows, those that servers reported.
 std::optional<double> read_hits(JsonValue root) {
@@ -79,7 +82,7 @@ std::optional<double> read_hits(JsonValue root) {
     const JsonValue rows = cache.find("rows_compared");
     const bool by_server =
         rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
-    return share(
+    return quotient(
         (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
         cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
             .as_double());
@@ -96,7 +99,7 @@ std::optional<double> read_errors(JsonValue root) {
     const double answered = *completed + root.find("short_output").as_double().value_or(0) +
                             root.find("long_output").as_double().value_or(0);
     const double failed_sent = *failed - std::min(*failed, not_sent);
-    return share(failed_sent, answered + failed_sent);
+    return quotient(failed_sent, answered + failed_sent);
 }
 
 }  // namespace
@@ -127,27 +130,20 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
     if (name == "hits") {
         return read_hits(root());
     }
-    if (name == "input_throughput") {
-        return share(root().find("total_input_tokens").as_double(),
-                     root().find("duration").as_double());
-    }
     if (name == "good") {
         if (root().find("request_goodput").is(JsonType::null)) {
             return std::nullopt;  // some rows could not be judged, or no limits are set
         }
         const JsonValue goodput = root().find("goodput");
         const JsonValue decided = goodput.find("decided");  // absent before schema 19
-        return share(
+        return quotient(
             goodput.find("good").as_double(),
             decided.present() ? decided.as_double() : root().find("num_prompts").as_double());
     }
-    if (name == "tainted") {
-        return share(root().find("tainted_rows").as_double(),
-                     root().find("num_prompts").as_double());
-    }
-    if (name == "overtaken") {
-        return share(root().find("overtaken_turns").as_double(),
-                     root().find("follow_up_turns").as_double());
+    for (const auto& [figure, part, whole] : quotients) {
+        if (name == figure) {
+            return quotient(root().find(part).as_double(), root().find(whole).as_double());
+        }
     }
     return root().find(name).as_double();
 }
@@ -528,10 +524,8 @@ bool pause_ns(std::int64_t ns, int stops) {
     return false;
 }
 
-namespace {
-
 /// Whatever is no regular file would be used up by reading it; it adds nothing.
-Result<void> add_file(const std::string& path, Xxh64& digest) {
+static Result<void> add_file(const std::string& path, Xxh64& digest) {
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0) {
         return error_from_errno(errno, "open the trace");
@@ -554,7 +548,7 @@ Result<void> add_file(const std::string& path, Xxh64& digest) {
     return count < 0 ? Result<void>(error_from_errno(why, "read the trace")) : Result<void>();
 }
 
-Result<KeptTrace> keep_trace(const std::string& path) {
+static Result<KeptTrace> keep_trace(const std::string& path) {
     const Result<std::vector<std::string>> files = expand_path(path);
     if (!files) {
         return files.error();
@@ -568,8 +562,6 @@ Result<KeptTrace> keep_trace(const std::string& path) {
     }
     return KeptTrace{path, hex_text(digest.value())};
 }
-
-}  // namespace
 
 Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths,
                                            std::string& path) {
@@ -599,26 +591,14 @@ std::string changed_trace(const std::vector<KeptTrace>& kept) {
     return "";
 }
 
-std::vector<KeptTrace> read_kept_traces(JsonValue array) {
-    std::vector<KeptTrace> kept;
-    for (JsonValue one = array.first(); one.present(); one = one.next()) {
-        kept.push_back({kept_text(one.find("path")), kept_text(one.find("digest"))});
-    }
-    return kept;
-}
+static constexpr const char* cut_suffix = ".cut-";
+static constexpr int cuts_max = 1000;
+static constexpr const char* aside = "rename the folder of an interrupted cell";
 
-namespace {
-
-constexpr const char* cut_suffix = ".cut-";
-constexpr int cuts_max = 1000;
-constexpr const char* aside = "rename the folder of an interrupted cell";
-
-bool is_there(const std::string& path) {
+static bool is_there(const std::string& path) {
     struct stat facts{};
     return ::lstat(path.c_str(), &facts) == 0;
 }
-
-}  // namespace
 
 std::string absolute_path(const std::string& path) {
     const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr),
@@ -677,19 +657,21 @@ OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what
     return KeptFolder{std::move(lock).value(), std::move(text).value()};
 }
 
-OrphanEnd wait_for_orphan(const std::string& run_folder) {
+int wait_for_orphan(const std::string& command, const char* what, const std::string& run_folder) {
     constexpr int tries = 50;
     constexpr std::int64_t pause = 200'000'000;
     for (int i = 0; i < tries; ++i) {
         const Result<FolderLock> lock = FolderLock::take(run_folder);
         if (lock || lock.error().code != ErrorCode::exists) {
-            return OrphanEnd::gone;
+            return exit_done;
         }
         if (!pause_ns(pause, 0)) {
-            return OrphanEnd::stopped;
+            return exit_interrupted;
         }
     }
-    return OrphanEnd::runs;
+    return refuse_cells(
+        command, run_folder + ": its replay is still running; stop it, then resume the " + what,
+        exit_usage);
 }
 
 Result<std::string> set_aside(const std::string& folder, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -162,6 +163,11 @@ class Differences {
             }
         }
     }
+    void add_parts(std::span<const WorkPart> parts) {
+        for (const WorkPart& part : parts) {
+            add_part(part);
+        }
+    }
     void add_salts(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b) {
         const std::string of_a = salts_of(a);
         const std::string of_b = salts_of(b);
@@ -234,8 +240,7 @@ class Differences {
         }
     }
     std::vector<WorkDifference> take() {
-        std::ranges::stable_sort(found_,
-                                 [](const auto& x, const auto& y) { return x.weight > y.weight; });
+        std::ranges::stable_sort(found_, std::greater(), &WorkDifference::weight);
         return std::move(found_);
     }
 
@@ -263,9 +268,7 @@ std::string text_of(const WorkDifference& difference) {
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b) {
     Differences differences(all_runs(a, b));
-    for (const WorkPart& part : work_parts) {
-        differences.add_part(part);
-    }
+    differences.add_parts(work_parts);
     differences.add_salts(a, b);
     differences.add_digests();
     differences.add_unplayed();
@@ -275,12 +278,8 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
 
 std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards) {
     Differences differences(all_runs(shards, {}));
-    for (const WorkPart& part : work_parts) {
-        differences.add_part(part);
-    }
-    for (const WorkPart& part : shard_parts) {
-        differences.add_part(part);
-    }
+    differences.add_parts(work_parts);
+    differences.add_parts(shard_parts);
     differences.add_settings(differing_sending, Weight::refused);
     return differences.take();
 }
@@ -576,8 +575,7 @@ bool has_slo(const std::vector<PlayedRun>& runs) {
 
 /// The first time that is asked for.
 RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
-    const auto found = std::ranges::find_if(
-        metrics, [](const ComparedMetric& one) { return one.unit() == MetricUnit::ns; });
+    const auto found = std::ranges::find(metrics, MetricUnit::ns, &ComparedMetric::unit);
     return found == metrics.end() ? RowValue::ttft : found->value;
 }
 

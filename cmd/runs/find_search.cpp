@@ -28,10 +28,6 @@ namespace driftless {
 
 namespace {
 
-bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == ',';
-}
-
 bool compares(char c) {
     return c == '<' || c == '>' || c == '=';
 }
@@ -39,21 +35,14 @@ bool compares(char c) {
 /// The conditions, without blanks: one begins where a word begins that neither compares nor is
 /// compared with ("ttft:p99 < 2s" is one, and "errors < 1 %").
 std::vector<std::string> conditions_of(std::string_view text) {
+    constexpr std::string_view blanks = " \t\n,";
     std::vector<std::string> out;
-    for (std::size_t at = 0; at < text.size();) {
-        if (is_blank(text[at])) {
-            ++at;
-            continue;
-        }
-        std::size_t end = at;
-        while (end < text.size() && !is_blank(text[end])) {
-            ++end;
-        }
-        const std::string_view word = text.substr(at, end - at);
+    for (text = trim(text, blanks); !text.empty(); text = trim(text, blanks)) {
+        const std::string_view word = text.substr(0, text.find_first_of(blanks));
         const bool goes_on =
             !out.empty() && (compares(word.front()) || word == "%" || compares(out.back().back()));
         goes_on ? out.back() += word : out.emplace_back(word);
-        at = end;
+        text.remove_prefix(word.size());
     }
     return out;
 }
@@ -596,47 +585,42 @@ std::string find_json(const SearchReport& report) {
     const auto put_slo = [](JsonWriter& to, const Slo& slo) { to.string(slo.text); };
     const auto put_load = [](JsonWriter& to, double load) { to.raw(load_text(load)); };
     const std::array allowed{options.rules.low, options.rules.high};
-    std::string text;
-    JsonWriter json(text);
-    put_object(json, {{"schema", find_schema},
-                      {"over", options.over->name},
-                      {"pass", Load{report.knee.pass}},
-                      {"fail", Load{report.knee.fail}},
-                      {"low", Load{report.knee.low}},
-                      {"high", Load{report.knee.high}},
-                      {"binds", or_null(binding(report))},
-                      {"monotone", report.knee.monotone},
-                      {"state", report.state},
-                      {"why", or_null(report.why)},
-                      {"slo", put_each(options.slos.list, put_slo)},
-                      {"allowed", put_each(allowed, put_load)},
-                      {"saturated", report.saturated},
-                      {"tolerance", options.rules.tolerance},
-                      {"replicates", options.rules.replicates},
-                      {"seed", options.seed},
-                      {"seconds", report.seconds},
-                      {"command", report.command},
-                      {"home", report.home},
-                      {"traces", report.traces},
-                      {"probes", put_each(report.probes, put_probe)}});
-    escape_unprintable_json(text, 0);
-    text += '\n';
-    return text;
+    return printable_json({{"schema", find_schema},
+                           {"over", options.over->name},
+                           {"pass", Load{report.knee.pass}},
+                           {"fail", Load{report.knee.fail}},
+                           {"low", Load{report.knee.low}},
+                           {"high", Load{report.knee.high}},
+                           {"binds", or_null(binding(report))},
+                           {"monotone", report.knee.monotone},
+                           {"state", report.state},
+                           {"why", or_null(report.why)},
+                           {"slo", put_each(options.slos.list, put_slo)},
+                           {"allowed", put_each(allowed, put_load)},
+                           {"saturated", report.saturated},
+                           {"tolerance", options.rules.tolerance},
+                           {"replicates", options.rules.replicates},
+                           {"seed", options.seed},
+                           {"seconds", report.seconds},
+                           {"command", report.command},
+                           {"home", report.home},
+                           {"traces", report.traces},
+                           {"probes", put_each(report.probes, put_probe)}}) +
+           "\n";
 }
 
 std::string read_search(const std::string& text, SearchReport& out) {
-    JsonDocument document;
-    const Result<JsonValue> read = document.parse(text);
-    if (!read) {
+    const ParsedJson read(text);
+    const JsonValue root = read.root;
+    if (!root.present()) {
         return "is not JSON; start a new search";
     }
-    const JsonValue root = read.value();
     if (root.find("schema").as_i64() != find_schema) {
         return "was written by another version of driftless; use that one";
     }
     out.command = texts_of(root.find("command"));
     out.home = kept_text(root.find("home"));
-    out.traces = read_kept_traces(root.find("traces"));
+    JsonMembers(root).value("traces", JsonMembers::later, out.traces);
     out.seconds = root.find("seconds").as_double().value_or(0);
     out.saturated = root.find("saturated").as_double();
     if (out.saturated && !(*out.saturated > 0)) {

@@ -29,7 +29,7 @@
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -159,18 +159,12 @@ std::uint64_t sum_of(const std::vector<ShardRun>& shards, std::string_view objec
 }
 
 std::string arguments_text(const ShardRun& first) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_array();
-    for (const std::string& argument : first.facts.arguments) {
-        const bool is_shards = std::ranges::any_of(
+    std::vector<std::string> arguments = first.facts.arguments;
+    std::erase_if(arguments, [](const std::string& argument) {
+        return std::ranges::any_of(
             shard_flags, [&argument](std::string_view flag) { return argument.starts_with(flag); });
-        if (!is_shards) {
-            json.string(argument);
-        }
-    }
-    json.end_array();
-    return text;
+    });
+    return json_text(arguments);
 }
 
 std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
@@ -251,18 +245,13 @@ std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
             measured_ns = std::min(measured_ns.value_or(*from_ns), *from_ns);
         }
     }
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    json.key("rows_fired").unsigned_integer(sum_of(shards, "end", "rows_fired"));
-    json.key("records").unsigned_integer(records);
-    json.key("interrupted").boolean(interrupted);
-    json.key("stopped_when").raw(stopped.present() ? stopped.raw() : "null");
-    json.key("measured_from_ns").optional(measured_ns);
-    json.key("verdict").string(name_of(verdict.verdict));
-    write_texts(json, "verdict_reasons", verdict.reasons);
-    json.end_object();
-    return text;
+    return json_text(JsonPairs{{"rows_fired", sum_of(shards, "end", "rows_fired")},
+                               {"records", records},
+                               {"interrupted", interrupted},
+                               {"stopped_when", stopped},
+                               {"measured_from_ns", measured_ns},
+                               {"verdict", name_of(verdict.verdict)},
+                               {"verdict_reasons", verdict.reasons}});
 }
 
 /// The run.json of a merged run: that of its first shard, except for what all shards make up

@@ -82,7 +82,7 @@ void put_cell(JsonWriter& json, const LedgerCell& cell) {
 SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
     plan.home = kept_text(json.find("home"));
-    plan.traces = read_kept_traces(json.find("traces"));
+    JsonMembers(json).value("traces", JsonMembers::later, plan.traces);
     plan.arguments = texts_of(json.find("arguments"));
     for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
         plan.axes.push_back({kept_text(one.find("name")), texts_of(one.find("values")),
@@ -141,16 +141,11 @@ Ledger new_ledger(const SweepPlan& plan) {
 }
 
 std::string sweep_json(const Ledger& ledger) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    put(json, {{"schema", sweep_schema}});
-    put_plan(json.key("plan"), ledger.plan);
-    put(json, {{"cells", put_each(ledger.cells, put_cell)}});
-    json.end_object();
-    escape_unprintable_json(text, 0);
-    text += '\n';
-    return text;
+    const auto plan = [&ledger](JsonWriter& json) { put_plan(json, ledger.plan); };
+    return printable_json({{"schema", sweep_schema},
+                           {"plan", plan},
+                           {"cells", put_each(ledger.cells, put_cell)}}) +
+           "\n";
 }
 
 std::string read_ledger(const std::string& text, Ledger& out) {
@@ -189,13 +184,11 @@ Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {
     return csv ? json : csv;
 }
 
-namespace {
-
-std::string number(std::optional<double> value) {
+static std::string number(std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
-std::string key_figures(const LedgerCell& cell) {
+static std::string key_figures(const LedgerCell& cell) {
     const ParsedJson summary(cell.summary);
     const auto of = [&summary](std::string_view key) { return summary.root.find(key).as_double(); };
     const std::optional<double> due = of("p99_ttft_due_ms");
@@ -206,8 +199,6 @@ std::string key_figures(const LedgerCell& cell) {
                              number(of("p99_ttft_ms")),
                              is_longer ? fmt::format(" ({} from due)", number(due)) : "");
 }
-
-}  // namespace
 
 std::string cell_begins(const Ledger& ledger, std::size_t index) {
     const PlannedCell& planned = ledger.cells[index].planned;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "cmd/base/toml_reader.hpp"
@@ -273,7 +272,7 @@ void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bo
         reader.scalars(*table, axis.name.c_str(), axis.values);
         found.emplace_back(node.source().begin.line, std::move(axis));
     }
-    std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
     for (auto& [line, axis] : found) {
         out.axes.push_back(std::move(axis));
     }

@@ -364,20 +364,20 @@ int compare_table(const TableCommand& command) {
     const TableDocument document{table, charts, command.group, differences};
     const std::vector<NewText> files = files_of(command, document);
     if (files_on_stdout(files) > 1) {
-        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
-        return exit_usage;
+        return refuse_cells("compare",
+                            "only one of --json, --csv, --html, --inferencex and --llm-d can be -",
+                            exit_usage);
     }
     if (const int code = refuse_existing_files(files, command.force); code != exit_done) {
         return code;
     }
     std::vector<TableRun> runs;
     if (const std::string why = read_table_runs(command.runs, runs); !why.empty()) {
-        say(why);
-        return exit_usage;
+        return refuse_cells("compare", why, exit_usage);
     }
     if (std::ranges::none_of(runs, [](const TableRun& run) { return run.summary.has_value(); })) {
-        say(runs.front().folder + ": " + runs.front().left_out);
-        return exit_input;
+        return refuse_cells("compare", runs.front().folder + ": " + runs.front().left_out,
+                            exit_input);
     }
     differences = corpus_differences(runs);
     if (!accept_corpus(differences, command.anyway)) {
@@ -385,8 +385,7 @@ int compare_table(const TableCommand& command) {
     }
     if (needs_records(command)) {
         if (const std::string why = read_e2e_per_token(runs); !why.empty()) {
-            say(why);
-            return exit_input;
+            return refuse_cells("compare", why, exit_input);
         }
     }
     table = table_of(std::move(runs), command.each);
@@ -394,8 +393,9 @@ int compare_table(const TableCommand& command) {
         sort_cells(table, *command.sort);
     }
     if (!command.group.empty() && !has_group(table, command.group)) {
-        say("--group: no run has a label, an axis or a flag \"" + command.group + "\"");
-        return exit_usage;
+        return refuse_cells(
+            "compare", "--group: no run has a label, an axis or a flag \"" + command.group + "\"",
+            exit_usage);
     }
     charts = charts_of(command, table);
     if (files_on_stdout(files) == 0) {

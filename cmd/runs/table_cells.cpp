@@ -17,23 +17,19 @@
 
 namespace driftless {
 
-namespace {
-
 /// The point with the sign of each axis turned so that more is better.
-ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
+static ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
     return {axes.x == Better::high ? point.x : -point.x,
             axes.y == Better::high ? point.y : -point.y};
 }
 
 /// `a` is at least as good as `b` on both axes, and better on one.
-bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
+static bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
     const ParetoPoint up = upward(a, axes);
     const ParetoPoint other = upward(b, axes);
     const bool nowhere_worse = up.x >= other.x && up.y >= other.y;
     return nowhere_worse && (up.x > other.x || up.y > other.y);
 }
-
-}  // namespace
 
 std::vector<std::size_t> pareto_frontier(std::span<const ParetoPoint> points, ParetoAxes axes) {
     std::vector<std::size_t> order(points.size());
@@ -101,7 +97,6 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
 
 namespace {
 
-constexpr double ns_in_ms = 1e6;
 constexpr double ms_per_s = 1000;
 constexpr std::string_view gpu_suffix = "/gpu";
 
@@ -148,10 +143,6 @@ bool is_rate(TableUnit unit) {
     return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
 }
 
-std::optional<double> ratio(std::optional<double> part, std::optional<double> whole) {
-    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
-}
-
 /// 1000 / E2E by token.
 std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
     if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
@@ -166,7 +157,8 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
     switch (figure.source) {
         case TableFigure::Source::threshold: {
             const std::optional<double> value = run.summary->figure(figure.which);
-            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_in_ms) : value;
+            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
+                                                         : value;
         }
         case TableFigure::Source::e2e_interactivity:
             return read_e2e_interactivity(run, figure.which);
@@ -195,7 +187,7 @@ std::optional<double> TableFigure::of(const TableRun& run) const {
         return {};
     }
     const std::optional<double> value = read(run, *this);
-    return per_gpu ? ratio(value, gpus_of(run)) : value;
+    return per_gpu ? quotient(value, gpus_of(run)) : value;
 }
 
 std::uint64_t TableFigure::floor() const {
