@@ -360,21 +360,19 @@ std::string markdown_row(const std::vector<std::string>& cells) {
     return "| " + joined(cells, " | ", markdown_text) + " |\n";
 }
 
-namespace {
-
-std::string attribute(std::string_view name, std::string_view value) {
+static std::string attribute(std::string_view name, std::string_view value) {
     std::string text = fmt::format(" {}=\"", name);
     append_xml_text(text, value);
     return text + '"';
 }
 
-std::string element(std::string_view name, std::string_view text) {
+static std::string element(std::string_view name, std::string_view text) {
     std::string out = fmt::format("      <{}>", name);
     append_xml_text(out, text);
     return out + fmt::format("</{}>\n", name);
 }
 
-std::string case_text(const TestCase& one) {
+static std::string case_text(const TestCase& one) {
     std::string text = "    <testcase" + attribute("classname", "driftless." + one.group) +
                        attribute("name", one.name) + ">\n";
     if (one.end == CaseEnd::failed || one.end == CaseEnd::error) {
@@ -387,15 +385,13 @@ std::string case_text(const TestCase& one) {
 }
 
 /// "20261121-034512" as ISO 8601 has it.
-std::string timestamp(const std::string& date) {
+static std::string timestamp(const std::string& date) {
     if (date.size() != std::string_view("20261121-034512").size()) {
         return "";
     }
     return date.substr(0, 4) + "-" + date.substr(4, 2) + "-" + date.substr(6, 2) + "T" +
            date.substr(9, 2) + ":" + date.substr(11, 2) + ":" + date.substr(13, 2) + "Z";
 }
-
-}  // namespace
 
 std::string junit_text(std::string_view suite, const std::vector<TestCase>& cases,
                        std::int64_t duration_ns, const std::string& date) {

@@ -18,9 +18,8 @@
 
 namespace driftless {
 
-namespace {
-
-std::string take_view(const View& view, const ReportedRun& run, bool json, ReadingTexts& out) {
+static std::string take_view(const View& view, const ReportedRun& run, bool json,
+                             ReadingTexts& out) {
     ViewedRun viewed;
     if (std::string why = read_viewed_run(run, viewed); !why.empty()) {
         return why;
@@ -40,8 +39,8 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
 }
 
 /// Groups are in `run`, too.
-std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
-                          ReadingTexts& out) {
+static std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
+                                 ReadingTexts& out) {
     if (readings.view != nullptr) {
         return take_view(*readings.view, run, json, out);
     }
@@ -59,14 +58,12 @@ std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool
 }
 
 /// The summary's JSON with further members.
-std::string with_members(const std::string& summary, const std::string& members) {
+static std::string with_members(const std::string& summary, const std::string& members) {
     const std::size_t end = summary.rfind('}');
     return end == summary.npos || members.empty()
                ? summary
                : summary.substr(0, end) + members + summary.substr(end);
 }
-
-}  // namespace
 
 Result<const View*> parse_view(std::string_view text) {
     if (const View* view = find_view(text); view != nullptr) {

@@ -122,9 +122,7 @@ SteadyReading SteadyRun::reading() const {
     return {state_, whole_.figures(), window_.figures()};
 }
 
-namespace {
-
-std::string trend_text(const char* what, const TrendFinding& trend) {
+static std::string trend_text(const char* what, const TrendFinding& trend) {
     if (!trend.known) {
         return fmt::format("{}: too few to tell", what);
     }
@@ -132,15 +130,15 @@ std::string trend_text(const char* what, const TrendFinding& trend) {
     return fmt::format("{} {} (p = {:.3g})", what, word, trend.p);
 }
 
-std::string little_text(const SteadyState& state) {
+static std::string little_text(const SteadyState& state) {
     return fmt::format("{:.2f} in flight; {:.3f}/s x {:.3f} s = {:.2f} ({:+.1f} %): {}",
                        state.in_flight, state.rate, state.time_s, state.rate * state.time_s,
                        100 * state.little_difference(),
                        state.little_holds() ? "holds within 5 %" : "does not hold");
 }
 
-void add_lines(ViewTable& table, const char* name, const Distribution& whole,
-               const Distribution& window) {
+static void add_lines(ViewTable& table, const char* name, const Distribution& whole,
+                      const Distribution& window) {
     constexpr std::pair<const char*, std::size_t> shown[] = {
         {"p50", median_index}, {"p90", p90_index}, {"p99", p99_index}};
     for (const auto& [word, place] : shown) {
@@ -152,7 +150,7 @@ void add_lines(ViewTable& table, const char* name, const Distribution& whole,
 }
 
 /// For `put`: an object of what tables show of times, ms.
-auto shown_ms(const Distribution& of) {
+static auto shown_ms(const Distribution& of) {
     return [&of](JsonWriter& json) {
         json.begin_object();
         for (const ShownStatistic& statistic : shown_statistics) {
@@ -161,8 +159,6 @@ auto shown_ms(const Distribution& of) {
         json.end_object();
     };
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const SteadySide& side) {
     put_object(json, {{"requests", side.requests},
@@ -249,17 +245,15 @@ std::string take_steady(const ReportedRun& run, ReadingTexts& out) {
     return why;
 }
 
-namespace {
-
-constexpr std::size_t correlations_shown = 3;
-constexpr double share_max = 0.5;  ///< more rows are not the slow ones
+static constexpr std::size_t correlations_shown = 3;
+static constexpr double share_max = 0.5;  ///< more rows are not the slow ones
 
 /// "1 in 10^12", or a share that a person can picture.
-std::string chance_text(double log10_chance) {
+static std::string chance_text(double log10_chance) {
     return fmt::format("by chance 1 in 10^{:.0f}", -log10_chance);
 }
 
-std::string statement_text(const WhyStatement& statement) {
+static std::string statement_text(const WhyStatement& statement) {
     const Overlap& o = statement.overlap;
     return fmt::format("{} of the {} slowest {}; {} of all {} rows did ({}){}", o.hits, o.drawn,
                        statement.mark, o.marked, o.of, chance_text(statement.log10_chance),
@@ -267,7 +261,7 @@ std::string statement_text(const WhyStatement& statement) {
 }
 
 /// Why there is no statement: there may be too few rows to make one.
-std::string nothing_found(const WhyFinding& finding) {
+static std::string nothing_found(const WhyFinding& finding) {
     if (finding.slow == 0) {
         return fmt::format("not computed: {} rows are too few, {} are needed", finding.rows,
                            finding.rows_needed);
@@ -286,7 +280,7 @@ std::string nothing_found(const WhyFinding& finding) {
         percent <= 100 * share_max ? fmt::format(", or use --why {:.0f}%", percent) : "");
 }
 
-Result<double> parse_slow_share(std::string_view text) {
+static Result<double> parse_slow_share(std::string_view text) {
     const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
     const auto percent = read_number<double>(digits, std::chars_format::fixed);
     if (digits == text || !percent || !(*percent >= 0.1 && *percent <= 100 * share_max)) {
@@ -296,8 +290,6 @@ Result<double> parse_slow_share(std::string_view text) {
     }
     return *percent / 100;
 }
-
-}  // namespace
 
 Result<WhyWish> parse_why(std::string_view text) {
     WhyWish wish;

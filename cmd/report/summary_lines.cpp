@@ -320,13 +320,11 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     return lines;
 }
 
-namespace {
-
-std::string cell(const Distribution& d, double value, double unit) {
+static std::string cell(const Distribution& d, double value, double unit) {
     return d.count == 0 ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.2f}", value / unit);
 }
 
-void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
+static void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
     const Distribution& drift = side.drift;
     lines.raw(fmt::format("{:<{}}{:>8}{:>8}", name, label_columns - 6, grouped(side.completed),
                           grouped(side.failed)) +
@@ -338,19 +336,19 @@ void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
 }
 
 /// A difference, in the unit that shows it.
-std::string signed_time(double ns) {
+static std::string signed_time(double ns) {
     const bool small = ns > -ns_per_ms && ns < ns_per_ms;
     return small ? fmt::format("{:+.1f} us", ns / ns_per_us)
                  : fmt::format("{:+.2f} ms", ns / ns_per_ms);
 }
 
-std::string order_text(const Distribution& d, const char* first) {
+static std::string order_text(const Distribution& d, const char* first) {
     return d.count == 0 ? fmt::format("none was sent to {} first", first)
                         : fmt::format("mean {} where {} went first ({})", signed_time(d.mean),
                                       first, grouped(d.count));
 }
 
-void add_pairs(Lines& lines, const PairFigures& pairs) {
+static void add_pairs(Lines& lines, const PairFigures& pairs) {
     if (pairs.ttft.count > 0) {
         lines.add("TTFT, b less a",
                   fmt::format("p50 {} over {}; {}, {}", signed_time(pairs.ttft.median()),
@@ -362,8 +360,6 @@ void add_pairs(Lines& lines, const PairFigures& pairs) {
                   rows_text(pairs.unpaired) + " without a first token on both sides left out");
     }
 }
-
-}  // namespace
 
 std::string sides_table(const std::optional<SideFigures>& sides) {
     if (!sides) {
@@ -383,27 +379,24 @@ std::string sides_table(const std::optional<SideFigures>& sides) {
     return lines.take();
 }
 
-namespace {
-
 /// Shards that are shown; summary.json has all.
-constexpr std::size_t shown_max = 32;
+static constexpr std::size_t shown_max = 32;
 
-std::string milliseconds_text(std::int64_t ns) {
+static std::string ms_text(std::int64_t ns) {
     return fmt::format("{:.3f}", static_cast<double>(ns) / ns_per_ms);
 }
 
 /// How its time 0 lies to that of the first shard, and how well that is known.
-std::string zero_text(const MergedRun& run, std::size_t index) {
+static std::string zero_text(const MergedRun& run, std::size_t index) {
     const std::optional<ZeroDifference> apart = zero_difference(run, index);
     if (!apart) {
         return "-";
     }
-    return milliseconds_text(apart->ns) +
-           (apart->error_ns ? " +-" + milliseconds_text(*apart->error_ns) : " +-?");
+    return ms_text(apart->ns) + (apart->error_ns ? " +-" + ms_text(*apart->error_ns) : " +-?");
 }
 
-void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
-               const std::vector<ShardFigures>& figures) {
+static void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
+                      const std::vector<ShardFigures>& figures) {
     const MergedShard& shard = run.shards[index];
     if (shard.is_missing()) {
         lines.raw(fmt::format("{:<7}{:>10}", shard.index, "missing"));
@@ -418,8 +411,6 @@ void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
                           grouped(shard.rows), grouped(shard.not_reported), drift(median_index),
                           drift(p99_index), zero_text(run, index), shard.verdict));
 }
-
-}  // namespace
 
 std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info) {
     if (!info.merged) {
@@ -497,9 +488,7 @@ std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings) {
     return all;
 }
 
-namespace {
-
-std::string rules_table(const std::vector<RuleFinding>& findings) {
+static std::string rules_table(const std::vector<RuleFinding>& findings) {
     Lines lines;
     for (const RuleLines& set : rule_lines(findings)) {
         lines.add("Rules", set.set);
@@ -514,7 +503,7 @@ std::string rules_table(const std::vector<RuleFinding>& findings) {
 }
 
 /// Those of `--fail-if`; nothing without it.
-std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
+static std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
     Lines lines;
     for (const ThresholdFinding& one : findings) {
         lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
@@ -522,7 +511,7 @@ std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
     return lines.take();
 }
 
-std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
+static std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
     Lines lines;
     if (stopped) {
         lines.add("Stopped", fmt::format("after {:.1f} s, --stop-when {}: {}", stopped->at_s,
@@ -530,8 +519,6 @@ std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
     }
     return lines.take();
 }
-
-}  // namespace
 
 std::string judged_table(const std::vector<RuleFinding>& rules,
                          const std::vector<ThresholdFinding>& thresholds,

@@ -34,11 +34,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr double summary_ns_per_ms = 1e6;
 
-constexpr double summary_ns_per_ms = 1e6;
-
-std::string name_of_statistic(const Threshold& which) {
+static std::string name_of_statistic(const Threshold& which) {
     switch (which.statistic) {
         case Statistic::mean:
             return "mean";
@@ -53,12 +51,12 @@ std::string name_of_statistic(const Threshold& which) {
 }
 
 /// Of times of requests.
-std::string_view key_of(const FigureName& figure) {
+static std::string_view key_of(const FigureName& figure) {
     return figure.name == std::string_view("e2e") ? "e2el" : figure.name;
 }
 
 /// Keys of times end in "_ms", but for what the client measures of itself: an object in ns.
-std::optional<double> read_time(JsonValue root, const Threshold& which) {
+static std::optional<double> read_time(JsonValue root, const Threshold& which) {
     const std::string statistic = name_of_statistic(which);
     if (which.figure->name == "drift") {
         return root.find("drift_ns").find(statistic).as_double();
@@ -69,13 +67,13 @@ std::optional<double> read_time(JsonValue root, const Threshold& which) {
 }
 
 /// Figures that are one number of the summary over another: name, part, whole.
-constexpr std::array<std::array<const char*, 3>, 3> quotients{
+static constexpr std::array<std::array<const char*, 3>, 3> quotients{
     {{"input_throughput", "total_input_tokens", "duration"},
      {"tainted", "tainted_rows", "num_prompts"},
      {"overtaken", "overtaken_turns", "follow_up_turns"}}};
 
 /// Of the cached tokens that the trace allows, those that servers reported.
-std::optional<double> read_hits(JsonValue root) {
+static std::optional<double> read_hits(JsonValue root) {
     // Older runs have only rows whose hits are foretold.
     const JsonValue cache = root.find("cache");
     const JsonValue compared = cache.find("cached_tokens_compared");
@@ -89,7 +87,7 @@ std::optional<double> read_hits(JsonValue root) {
 }
 
 /// Of the requests that were sent, those that failed.
-std::optional<double> read_errors(JsonValue root) {
+static std::optional<double> read_errors(JsonValue root) {
     const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
     const std::optional<double> completed = root.find("completed").as_double();
     const std::optional<double> failed = root.find("failed").as_double();
@@ -101,8 +99,6 @@ std::optional<double> read_errors(JsonValue root) {
     const double failed_sent = *failed - std::min(*failed, not_sent);
     return quotient(failed_sent, answered + failed_sent);
 }
-
-}  // namespace
 
 Result<CellSummary> CellSummary::read(const std::string& text) {
     CellSummary summary;
@@ -177,14 +173,12 @@ std::string CellSummary::verdict_reasons() const {
     return joined(texts_of(root().find("verdict").find("reasons")), "; ");
 }
 
-namespace {
-
-constexpr std::int64_t wait_ns = 1'000'000'000;
-constexpr std::size_t why_bytes_max = 500;
-constexpr const char* certified_flag = "--require-certified";
+static constexpr std::int64_t wait_ns = 1'000'000'000;
+static constexpr std::size_t why_bytes_max = 500;
+static constexpr const char* certified_flag = "--require-certified";
 
 /// Passes on each request to stop that has come since the last time.
-void pass_on(const Child& child, int& seen) {
+static void pass_on(const Child& child, int& seen) {
     for (const int asked = stop_requests().load(); seen < asked; ++seen) {
         child.signal(SIGTERM);
     }
@@ -192,7 +186,7 @@ void pass_on(const Child& child, int& seen) {
 
 /// A replay that drains, or hangs at its disk, is ended by the user: the third request ends us, and
 /// the kernel it.
-ChildEnd wait_for(Child& child, int seen) {
+static ChildEnd wait_for(Child& child, int seen) {
     while (true) {
         if (const std::optional<ChildEnd> end = child.wait(wait_ns); end) {
             return *end;
@@ -202,7 +196,7 @@ ChildEnd wait_for(Child& child, int seen) {
 }
 
 /// The last line that is an error of ours; else the last one that is not empty.
-std::string last_error(const std::string& path) {
+static std::string last_error(const std::string& path) {
     const Result<std::string> text = read_whole_file(path);
     std::string last;
     bool ours = false;
@@ -221,7 +215,7 @@ std::string last_error(const std::string& path) {
     return last;
 }
 
-std::optional<CellSummary> read_summary(const std::string& folder) {
+static std::optional<CellSummary> read_summary(const std::string& folder) {
     const Result<std::string> text = read_whole_file(folder + "/summary.json");
     if (!text) {
         return std::nullopt;
@@ -231,7 +225,7 @@ std::optional<CellSummary> read_summary(const std::string& folder) {
 }
 
 /// The condition of --stop-when that ended the run, and those of --fail-if that hold.
-std::string crossed_thresholds(const CellSummary& summary) {
+static std::string crossed_thresholds(const CellSummary& summary) {
     std::vector<std::string> crossed;
     const JsonValue stopped = summary.root().find("stopped_when").find("cond");
     if (stopped.present()) {
@@ -247,7 +241,7 @@ std::string crossed_thresholds(const CellSummary& summary) {
 }
 
 /// A run that ended by itself and has a summary.
-void judge_summed(const Cell& cell, CellEnd& end) {
+static void judge_summed(const Cell& cell, CellEnd& end) {
     const std::string verdict = end.summary->verdict();
     const bool asked = std::ranges::find(cell.arguments, certified_flag) != cell.arguments.end();
     const bool uncertified =
@@ -266,7 +260,7 @@ void judge_summed(const Cell& cell, CellEnd& end) {
     }
 }
 
-CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
+static CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
     CellEnd end;
     end.exit_code = ended.exit_code;
     end.signal = ended.signal;
@@ -291,8 +285,6 @@ CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
     end.why.resize(std::min(end.why.size(), why_bytes_max));
     return end;
 }
-
-}  // namespace
 
 bool is_spoiled(const std::string& verdict) {
     return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||

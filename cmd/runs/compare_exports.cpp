@@ -62,11 +62,9 @@ static void put_value(JsonWriter& json, const ChangeGroup& group) {
                       {"in_these_runs", group.in_these_runs}});
 }
 
-namespace {
+static constexpr int compare_schema = 2;
 
-constexpr int compare_schema = 2;
-
-void put_metrics(JsonWriter& json, const Comparison& comparison) {
+static void put_metrics(JsonWriter& json, const Comparison& comparison) {
     const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
     const std::optional<double>& detect = comparison.detect;
     json.begin_array();
@@ -99,7 +97,7 @@ void put_metrics(JsonWriter& json, const Comparison& comparison) {
 }
 
 /// An array of objects: value, by, groups.
-auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
+static auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
     return put_each(views, [value](JsonWriter& json, const ChangeView& view) {
         put_object(json, {{"value", name_of(value)}, {"by", view.by}, {"groups", view.groups}});
     });
@@ -107,7 +105,7 @@ auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
 
 /// One object, by compare.schema.json, with a newline at the end. Of a refused comparison:
 /// `same_work`, `differences`, the runs, and no metrics.
-std::string comparison_json(const Comparison& comparison) {
+static std::string comparison_json(const Comparison& comparison) {
     const GroupComparison& groups = comparison.groups;
     const ComparisonOptions& options = comparison.options;
     const auto metrics = [&comparison](JsonWriter& json) { put_metrics(json, comparison); };
@@ -136,7 +134,7 @@ std::string comparison_json(const Comparison& comparison) {
            "\n";
 }
 
-std::string where_text(const Comparison& comparison) {
+static std::string where_text(const Comparison& comparison) {
     std::string text;
     for (const ChangeView& view : comparison.where) {
         text += fmt::format("\n### {} by {}\n\n", markdown_text(name_of(comparison.value)),
@@ -153,7 +151,7 @@ std::string where_text(const Comparison& comparison) {
 }
 
 /// Differences that `--anyway` let pass are told.
-TestCase work_case(const Comparison& comparison) {
+static TestCase work_case(const Comparison& comparison) {
     TestCase one{"compare", "the work of both can be compared", CaseEnd::passed, "",
                  joined(comparison.differences, "; ",
                         [](const WorkDifference& which) { return text_of(which); })};
@@ -168,7 +166,7 @@ TestCase work_case(const Comparison& comparison) {
 }
 
 /// The summary page of a CI job.
-std::string comparison_markdown(const Comparison& comparison) {
+static std::string comparison_markdown(const Comparison& comparison) {
     if (comparison.groups.metrics.empty()) {
         return std::string(markdown_begins) + " compare: not the same work\n\n```\n" +
                refusal_text(comparison) + "```\n";
@@ -195,7 +193,7 @@ std::string comparison_markdown(const Comparison& comparison) {
 
 /// A case for the sameness of work, and one for each `--fail-if`: what is unsure is skipped, or has
 /// failed where `unsure_fails`.
-std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
+static std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     std::vector<TestCase> cases{work_case(comparison)};
     for (const JudgedThreshold& one : comparison.thresholds) {
         const bool unsure = one.judged == Judged::unsure;
@@ -211,12 +209,12 @@ std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     return junit_text(run.facts.info.trace, cases, run.compared.duration_ns, run.facts.info.date);
 }
 
-constexpr std::array<std::string_view, 1> scripts{"two_sides"};
+static constexpr std::array<std::string_view, 1> scripts{"two_sides"};
 /// More would make the page too large to be fluid: it has every second request then, or third.
-constexpr std::size_t requests_max = 25'000;
+static constexpr std::size_t requests_max = 25'000;
 
 /// What a request is, and its value on both sides for each of the four times.
-std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
+static std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
     std::vector<PageColumn> columns{
         {"row", ""}, {"pass", ""}, {"turn", ""}, {"due_ns", "ns"}, {"input", "tokens"}};
     const std::size_t facts = columns.size();
@@ -241,14 +239,14 @@ std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_
 }
 
 /// As they can be shown: a folder's name may hold anything.
-std::string names_text(const std::vector<PlayedRun>& runs) {
+static std::string names_text(const std::vector<PlayedRun>& runs) {
     return joined(runs, "; ", [](const PlayedRun& run) { return printable(run.name()); });
 }
 
 /// One offline page for a browser, of a comparison that was not refused: both sides on one axis,
 /// where requests changed, the table. Its script is page/two_sides.js. Cells are those of the
 /// screen, so that the page rounds nothing in another way.
-std::string comparison_page(const Comparison& comparison) {
+static std::string comparison_page(const Comparison& comparison) {
     const std::size_t all = comparison.requests.size();
     const std::vector<PageColumn> columns = request_columns(comparison, all / requests_max + 1);
     const std::vector<ComparisonNote> notes = comparison_notes(comparison);
@@ -284,8 +282,6 @@ std::string comparison_page(const Comparison& comparison) {
         printable(comparison.a.front().name() + " against " + comparison.b.front().name()), scripts,
         data);
 }
-
-}  // namespace
 
 std::vector<NewText> export_files(const CompareExports& exports, const Comparison& comparison,
                                   bool unsure_fails) {

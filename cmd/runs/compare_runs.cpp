@@ -288,10 +288,8 @@ Weight heaviest(const std::vector<WorkDifference>& differences) {
     return differences.empty() ? Weight::told : differences.front().weight;
 }
 
-namespace {
-
 /// "5 %": 0.05; a plain decimal number from 0 on.
-std::optional<double> read_percent(std::string_view text) {
+static std::optional<double> read_percent(std::string_view text) {
     if (!text.ends_with('%')) {
         return std::nullopt;
     }
@@ -300,7 +298,7 @@ std::optional<double> read_percent(std::string_view text) {
     return value ? std::optional(*value / 100) : std::nullopt;
 }
 
-Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
+static Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
     if (unit == MetricUnit::per_second) {
         return invalid(
             "cannot have an absolute bound here; compare B with A, as in \"request_throughput < -5 "
@@ -326,8 +324,8 @@ Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
 
 /// B's own value with its interval: A is made of requests that have the bound everywhere, so that
 /// B / A - 1 and B - A say how far B lies from it.
-std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
-                                      std::span<const ComparedRun> b) {
+static std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
+                                             std::span<const ComparedRun> b) {
     std::vector<ComparedRun> out(b.begin(), b.end());
     for (ComparedRun& run : out) {
         for (ComparedRequest& one : run.requests) {
@@ -342,7 +340,7 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
     return out;
 }
 
-Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
+static Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     if (found.doubt == Doubt::no_values) {
         return Judged::fails;  // no figure: a server that nobody measured is not a good one
     }
@@ -356,8 +354,8 @@ Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     return beyond ? Judged::fails : within ? Judged::passes : Judged::unsure;
 }
 
-JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
-                          ComparisonOptions options, bool within_runs) {
+static JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
+                                 ComparisonOptions options, bool within_runs) {
     JudgedThreshold out{threshold,     Judged::unsure, unknown_value,
                         unknown_value, unknown_value,  Doubt::none};
     std::vector<ComparedRun> made;
@@ -391,7 +389,7 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
 }
 
 /// The same requests, all of them as good as can be.
-std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
+static std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
     std::vector<ComparedRun> out(runs.begin(), runs.end());
     for (ComparedRun& run : out) {
         for (ComparedRequest& one : run.requests) {
@@ -408,9 +406,10 @@ std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
 
 /// Requests that a share of runs without a failure needs; 0: it passes, or has no interval.
 /// Nothing: no number shows that a share is exactly at its end.
-std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
-                                         const ComparedSides& sides,
-                                         const ComparisonOptions& options, std::uint64_t rows) {
+static std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
+                                                const ComparedSides& sides,
+                                                const ComparisonOptions& options,
+                                                std::uint64_t rows) {
     const std::vector<ComparedRun> a = without_failure(sides.a);
     const std::vector<ComparedRun> b = without_failure(sides.b);
     const JudgedThreshold best = judge_one(threshold, {a, b}, options, true);
@@ -428,8 +427,8 @@ std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
         std::ceil((static_cast<double>(rows) + 2) * std::abs(reached) / allowed));
 }
 
-std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sides,
-                      const ComparisonOptions& options, bool unsure_fails) {
+static std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sides,
+                             const ComparisonOptions& options, bool unsure_fails) {
     std::uint64_t rows = std::numeric_limits<std::uint64_t>::max();
     for (const std::span<const ComparedRun> side : {sides.a, sides.b}) {
         for (const ComparedRun& run : side) {
@@ -463,8 +462,6 @@ std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sid
                      "bound; replay more rows, or remove --unsure fail",
                      head, *needed, rows);
 }
-
-}  // namespace
 
 Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     const std::string condition = without_blanks(text);
@@ -552,12 +549,10 @@ std::string found_text(const JudgedThreshold& one) {
                        why);
 }
 
-namespace {
-
 /// The ends of intervals by group move a little more with the seed; there are twenty of them.
-constexpr std::uint32_t group_resamples = 500;
+static constexpr std::uint32_t group_resamples = 500;
 
-std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
+static std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     std::vector<ComparedRun> out;
     for (PlayedRun& run : runs) {
         out.push_back(run.compared);
@@ -565,7 +560,7 @@ std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     return out;
 }
 
-bool has_slo(const std::vector<PlayedRun>& runs) {
+static bool has_slo(const std::vector<PlayedRun>& runs) {
     return std::ranges::any_of(runs, [](const PlayedRun& run) {
         const auto& requests = run.compared.requests;
         return std::ranges::any_of(
@@ -574,12 +569,10 @@ bool has_slo(const std::vector<PlayedRun>& runs) {
 }
 
 /// The first time that is asked for.
-RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
+static RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
     const auto found = std::ranges::find(metrics, MetricUnit::ns, &ComparedMetric::unit);
     return found == metrics.end() ? RowValue::ttft : found->value;
 }
-
-}  // namespace
 
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
     ComparisonOptions options = comparison.options;

@@ -26,15 +26,13 @@
 
 namespace driftless {
 
-namespace {
-
-bool compares(char c) {
+static bool compares(char c) {
     return c == '<' || c == '>' || c == '=';
 }
 
 /// The conditions, without blanks: one begins where a word begins that neither compares nor is
 /// compared with ("ttft:p99 < 2s" is one, and "errors < 1 %").
-std::vector<std::string> conditions_of(std::string_view text) {
+static std::vector<std::string> conditions_of(std::string_view text) {
     constexpr std::string_view blanks = " \t\n,";
     std::vector<std::string> out;
     for (text = trim(text, blanks); !text.empty(); text = trim(text, blanks)) {
@@ -47,14 +45,14 @@ std::vector<std::string> conditions_of(std::string_view text) {
     return out;
 }
 
-std::string opposite(const std::string& condition) {
+static std::string opposite(const std::string& condition) {
     const std::size_t at = condition.find_first_of("<>");
     const bool equal = at + 1 < condition.size() && condition[at + 1] == '=';
     const char* other = condition[at] == '<' ? (equal ? ">" : ">=") : (equal ? "<" : "<=");
     return condition.substr(0, at) + other + condition.substr(at + (equal ? 2 : 1));
 }
 
-Result<Slo> parse_slo(const std::string& condition) {
+static Result<Slo> parse_slo(const std::string& condition) {
     if (condition.find_first_of("<>") == condition.npos) {
         return invalid(
             "has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
@@ -89,8 +87,6 @@ Result<Slo> parse_slo(const std::string& condition) {
     }
     return slo;
 }
-
-}  // namespace
 
 Result<Slos> parse_slos(std::string_view text) {
     Slos out;
@@ -382,14 +378,12 @@ std::optional<LoopEnd> read_loop(const std::string& folder) {
     return why.empty() ? std::optional(std::move(loop)) : std::nullopt;
 }
 
-namespace {
-
 /// "12.5 a second".
-std::string with_unit(const SearchReport& report, double value) {
+static std::string with_unit(const SearchReport& report, double value) {
     return load_text(value) + " " + report.options->over->unit;
 }
 
-std::string knee_text(const SearchReport& report) {
+static std::string knee_text(const SearchReport& report) {
     const Knee& knee = report.knee;
     if (knee.pass && knee.fail) {
         return "from " + load_text(*knee.pass) + " to " + with_unit(report, *knee.fail) +
@@ -404,7 +398,7 @@ std::string knee_text(const SearchReport& report) {
                                    : "not known: every probe was spoiled";
 }
 
-std::string interval_text(const SearchReport& report) {
+static std::string interval_text(const SearchReport& report) {
     const Knee& knee = report.knee;
     const std::string seeds = std::to_string(report.options->rules.replicates + 1);
     return "from " + (knee.low ? load_text(*knee.low) : "unknown") + " to " +
@@ -412,7 +406,7 @@ std::string interval_text(const SearchReport& report) {
            " seeds meet the SLO at the first load, and none does at the second";
 }
 
-const char* remedy_of(const SearchReport& report) {
+static const char* remedy_of(const SearchReport& report) {
     switch (report.knee.state) {
         case SearchState::lowest_fails:
             return "the lowest load fails: lower --low, or replay a part of the trace (-- "
@@ -432,8 +426,6 @@ const char* remedy_of(const SearchReport& report) {
     }
     return "";
 }
-
-}  // namespace
 
 std::string binding(const SearchReport& report) {
     std::string binds;

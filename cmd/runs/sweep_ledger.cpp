@@ -15,13 +15,11 @@
 
 namespace driftless {
 
-namespace {
-
 // Members of summary.json that go into sweep.json as they are, with every number.
-constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
-                                                    "warm_cache", "thresholds", "stopped_when"};
+static constexpr std::array<std::string_view, 6> kept_keys{
+    "unfinished", "outcomes", "cache", "warm_cache", "thresholds", "stopped_when"};
 
-void put_plan(JsonWriter& json, const SweepPlan& plan) {
+static void put_plan(JsonWriter& json, const SweepPlan& plan) {
     const auto put_axis = [](JsonWriter& to, const SweepAxis& axis) {
         put_object(to,
                    {{"name", axis.name}, {"values", axis.values}, {"of_server", axis.of_server}});
@@ -48,14 +46,14 @@ void put_plan(JsonWriter& json, const SweepPlan& plan) {
                       {"salted", plan.salted}});
 }
 
-const char* state_text(const LedgerCell& cell) {
+static const char* state_text(const LedgerCell& cell) {
     return cell.state == CellState::pending   ? "pending"
            : cell.state == CellState::running ? "running"
                                               : name_of(cell.outcome);
 }
 
 /// What became of a cell, behind its outcome.
-void walk_fate(auto& fields, auto& cell) {
+static void walk_fate(auto& fields, auto& cell) {
     fields.text("why", 2, cell.why);
     fields.text("note", 2, cell.note);
     fields.text("hook_failed", 2, cell.hook_failed);
@@ -67,7 +65,7 @@ void walk_fate(auto& fields, auto& cell) {
     fields.value("cut", 2, cell.cut_folders);
 }
 
-void put_cell(JsonWriter& json, const LedgerCell& cell) {
+static void put_cell(JsonWriter& json, const LedgerCell& cell) {
     MemberWriter fields(json);
     json.begin_object();
     put(json, {{"name", cell.planned.name},
@@ -79,7 +77,7 @@ void put_cell(JsonWriter& json, const LedgerCell& cell) {
     json.end_object();
 }
 
-SweepPlan read_plan(JsonValue json) {
+static SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
     plan.home = kept_text(json.find("home"));
     JsonMembers(json).value("traces", JsonMembers::later, plan.traces);
@@ -103,7 +101,7 @@ SweepPlan read_plan(JsonValue json) {
 }
 
 /// False: an outcome of another version.
-bool read_cell(JsonValue json, LedgerCell& cell) {
+static bool read_cell(JsonValue json, LedgerCell& cell) {
     const std::string state = kept_text(json.find("outcome"));
     cell.state = state == "pending"   ? CellState::pending
                  : state == "running" ? CellState::running
@@ -115,8 +113,6 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     const bool known = outcome.has_value() || cell.state != CellState::ended;
     return known && !fields.error() && kept_text(json.find("run")) == cell.planned.folder;
 }
-
-}  // namespace
 
 std::string kept_figures(const CellSummary& summary) {
     std::string text;

@@ -268,16 +268,14 @@ std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>&
     return text;
 }
 
-namespace {
+static constexpr std::size_t differences_printed = 10;
 
-constexpr std::size_t differences_printed = 10;
-
-void say(const std::string& text) {
+static void say(const std::string& text) {
     complain("driftless compare: %s", printable(text).c_str());
 }
 
 /// Prints what is not the same work. False: the command ends here.
-bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
+static bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
     for (std::size_t i = 0; i < differences.size() && i < differences_printed; ++i) {
         say(differences[i]);
     }
@@ -290,7 +288,7 @@ bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
     return differences.empty() || anyway;
 }
 
-bool needs_records(const TableCommand& command) {
+static bool needs_records(const TableCommand& command) {
     bool needs = command.sort && command.sort->needs_records();
     for (const ChartAxes& axes : command.charts) {
         needs = needs || axes.x.needs_records() || axes.y.needs_records();
@@ -298,7 +296,7 @@ bool needs_records(const TableCommand& command) {
     return needs;
 }
 
-std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
+static std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
     const std::vector<ChartAxes> axes =
         command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
     std::vector<ParetoChart> charts;
@@ -309,14 +307,14 @@ std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& 
 }
 
 /// Whether some cell has a value for the groups.
-bool has_group(const ManyRuns& table, const std::string& group) {
+static bool has_group(const ManyRuns& table, const std::string& group) {
     return std::ranges::any_of(
         table.cells, [&](const RunCell& cell) { return !value_of(table, cell, group).empty(); });
 }
 
 /// What is made of the records of the runs.
-std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
-                            std::string (*make)(const ManyRuns& table, std::string& why)) {
+static std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
+                                   std::string (*make)(const ManyRuns& table, std::string& why)) {
     std::string why;
     std::string text = make(table, why);
     if (!why.empty()) {
@@ -327,7 +325,7 @@ std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
 }
 
 /// Refer to both.
-std::vector<NewText> files_of(const TableCommand& command, const TableDocument& document) {
+static std::vector<NewText> files_of(const TableCommand& command, const TableDocument& document) {
     const ManyRuns& table = document.table;
     return {
         {"--json", command.json, [&](int&) { return table_json(document) + "\n"; }},
@@ -340,7 +338,7 @@ std::vector<NewText> files_of(const TableCommand& command, const TableDocument& 
 }
 
 /// Of the standard charts those at p90: sixteen are too many to read.
-std::string charts_text(const TableCommand& command, const TableDocument& document) {
+static std::string charts_text(const TableCommand& command, const TableDocument& document) {
     if (!command.charts.empty()) {
         return charts_screen(document.table, document.charts);
     }
@@ -354,8 +352,6 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
            "\np50, p99 and p99.9 of these are in --json and --html; --pareto X:Y gives other "
            "pairs\n";
 }
-
-}  // namespace
 
 int compare_table(const TableCommand& command) {
     ManyRuns table;

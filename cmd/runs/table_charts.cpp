@@ -268,19 +268,17 @@ std::string table_json(const TableDocument& document) {
                            {"charts", document.charts}});
 }
 
-namespace {
+static constexpr std::array<std::string_view, 2> scripts{"frontier", "many_runs"};
 
-constexpr std::array<std::string_view, 2> scripts{"frontier", "many_runs"};
-
-std::filesystem::path absolute_place(const std::string& path) {
+static std::filesystem::path absolute_place(const std::string& path) {
     std::error_code error;
     const std::filesystem::path full = std::filesystem::absolute(path, error);
     return (error ? std::filesystem::path(path) : full).lexically_normal();
 }
 
 /// [cells][runs]; null where the folder is not there any more.
-std::vector<std::vector<std::optional<std::string>>> links_of(const ManyRuns& table,
-                                                              const std::string& page_path) {
+static std::vector<std::vector<std::optional<std::string>>> links_of(const ManyRuns& table,
+                                                                     const std::string& page_path) {
     const std::string page_folder = absolute_place(page_path).parent_path().string();
     std::vector<std::vector<std::optional<std::string>>> links;
     for (const RunCell& cell : table.cells) {
@@ -293,13 +291,13 @@ std::vector<std::vector<std::optional<std::string>>> links_of(const ManyRuns& ta
     return links;
 }
 
-bool is_plain(char c) {
+static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-._~/").find(c) != std::string_view::npos;
 }
 
 /// A file or folder as a link from a page in `from`, escaped as in a URL. Both are absolute.
-std::string relative_link(const std::string& from, const std::string& to) {
+static std::string relative_link(const std::string& from, const std::string& to) {
     const std::string path =
         std::filesystem::path(to).lexically_relative(std::filesystem::path(from)).generic_string();
     std::string link;
@@ -309,8 +307,6 @@ std::string relative_link(const std::string& from, const std::string& to) {
     }
     return link;
 }
-
-}  // namespace
 
 std::string link_to_run(const std::string& folder, const std::string& page_folder) {
     const std::filesystem::path home = absolute_place(folder);
