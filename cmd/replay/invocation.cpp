@@ -281,15 +281,19 @@ int try_places(const ResultFlags& results, bool dry_run, Place place) {
 
 }  // namespace
 
-std::string default_folder(const std::string& trace_name) {
+std::string folder_date() {
     const time_t now = ::time(nullptr);
     tm parts{};
     (void)::gmtime_r(&now, &parts);
     char text[32];
     (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
+    return text;
+}
+
+std::string default_folder(const std::string& trace_name) {
     std::string name = printable(trace_name);  // a file's name may hold anything
     std::replace(name.begin(), name.end(), '\\', '_');
-    return "runs/" + std::string(text) + "-" + name;
+    return "runs/" + folder_date() + "-" + name;
 }
 
 std::string folder_of(const ReplayOptions& options, const std::string& trace_name) {

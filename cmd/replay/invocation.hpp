@@ -72,6 +72,8 @@ Invocation make_invocation(ReplayCommandLine line, Credentials credentials,
 
 // Where a new run writes, before there is one.
 
+/// Of now, as names of folders have it: "20261121T034512Z".
+std::string folder_date();
 /// "runs/20261121T034512Z-<trace name>".
 std::string default_folder(const std::string& trace_name);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -79,7 +80,7 @@ std::string unit_in(std::string_view name) {
     constexpr std::array<std::string_view, 4> units{"ns", "us", "ms", "s"};
     const std::size_t at = name.rfind('_');
     const std::string_view last = at == name.npos ? "" : name.substr(at + 1);
-    return std::find(units.begin(), units.end(), last) == units.end() ? "" : std::string(last);
+    return std::ranges::find(units, last) == units.end() ? "" : std::string(last);
 }
 
 /// `above` is the object that holds it, whose unit and definition it has where it says nothing.
@@ -102,14 +103,6 @@ Figure figure_of(const Figure& above, JsonValue schema) {
     const auto said = schema.find("description").as_string();
     figure.definition = said ? first_sentence(*said) : above.definition;
     return figure;
-}
-
-TableRow row_of(std::initializer_list<std::string_view> texts) {
-    TableRow row;
-    for (const std::string_view text : texts) {
-        row.push_back(text_cell(text));
-    }
-    return row;
 }
 
 }  // namespace
@@ -144,8 +137,7 @@ std::vector<Figure> figures_of(RunTable table) {
 }
 
 std::size_t place_of(const std::vector<Figure>& figures, std::string_view name) {
-    const auto found = std::find_if(figures.begin(), figures.end(),
-                                    [name](const Figure& one) { return one.name == name; });
+    const auto found = std::ranges::find(figures, name, &Figure::name);
     CHECK(found != figures.end());
     return static_cast<std::size_t>(found - figures.begin());
 }
@@ -183,33 +175,37 @@ std::vector<TableRow> summary_rows(std::string_view summary) {
     CHECK(root);  // our own text
     std::vector<TableRow> rows;
     for (const Figure& figure : figures_of(RunTable::summary)) {
-        rows.push_back(row_of({figure.name, "", figure.unit}));
-        rows.back()[1] = cell_of(value_of(root.value(), figure));
+        rows.push_back({text_cell(figure.name), cell_of(value_of(root.value(), figure)),
+                        text_cell(figure.unit)});
+    }
+    return rows;
+}
+
+std::vector<std::vector<std::string>> definitions_of(std::span<const RunTable> tables) {
+    std::vector<std::vector<std::string>> rows;
+    for (const RunTable table : tables) {
+        for (const Figure& figure : figures_of(table)) {
+            rows.push_back({name_of(table), figure.name, figure.unit, figure.definition});
+        }
     }
     return rows;
 }
 
 std::vector<TableRow> definition_rows() {
     std::vector<TableRow> rows;
-    for (const RunTable table : defined_tables) {
-        for (const Figure& figure : figures_of(table)) {
-            rows.push_back(row_of({name_of(table), figure.name, figure.unit, figure.definition}));
-        }
+    for (const std::vector<std::string>& texts : definitions_of(defined_tables)) {
+        std::ranges::transform(texts, std::back_inserter(rows.emplace_back()), text_cell);
     }
     return rows;
 }
 
-namespace {
-
 /// The member of that name from `at` on, or absent.
-JsonValue find_from(JsonValue at, std::string_view name) {
+static JsonValue find_from(JsonValue at, std::string_view name) {
     while (at.present() && at.key() != name) {
         at = at.next();
     }
     return at;
 }
-
-}  // namespace
 
 Result<JsonlRows> JsonlRows::open(const std::string& path, std::vector<Figure> columns,
                                   std::string& why) {
@@ -254,11 +250,9 @@ void read_cells(const JsonValue& line, const std::vector<Figure>& columns, Table
     }
 }
 
-namespace {
-
 /// A spreadsheet would compute it instead of showing it. The last four are the full-width forms,
 /// which some of them take, too.
-bool is_formula(std::string_view text) {
+static bool is_formula(std::string_view text) {
     for (const char* begin :
          {"=", "+", "-", "@", "\t", "\r", "\n", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"}) {
         if (text.starts_with(begin)) {
@@ -267,8 +261,6 @@ bool is_formula(std::string_view text) {
     }
     return false;
 }
-
-}  // namespace
 
 void append_csv_field(std::string& out, std::string_view text) {
     const std::string_view guard = is_formula(text) ? "'" : "";
@@ -364,29 +356,23 @@ std::string markdown_text(std::string_view text) {
     return out;
 }
 
-namespace {
+std::string markdown_row(const std::vector<std::string>& cells) {
+    return "| " + joined(cells, " | ", markdown_text) + " |\n";
+}
 
-std::string attribute(std::string_view name, std::string_view value) {
+static std::string attribute(std::string_view name, std::string_view value) {
     std::string text = fmt::format(" {}=\"", name);
     append_xml_text(text, value);
     return text + '"';
 }
 
-std::string element(std::string_view name, std::string_view text) {
+static std::string element(std::string_view name, std::string_view text) {
     std::string out = fmt::format("      <{}>", name);
     append_xml_text(out, text);
     return out + fmt::format("</{}>\n", name);
 }
 
-std::size_t count(const std::vector<TestCase>& cases, CaseEnd end) {
-    std::size_t found = 0;
-    for (const TestCase& one : cases) {
-        found += one.end == end ? 1 : 0;
-    }
-    return found;
-}
-
-std::string case_text(const TestCase& one) {
+static std::string case_text(const TestCase& one) {
     std::string text = "    <testcase" + attribute("classname", "driftless." + one.group) +
                        attribute("name", one.name) + ">\n";
     if (one.end == CaseEnd::failed || one.end == CaseEnd::error) {
@@ -399,7 +385,7 @@ std::string case_text(const TestCase& one) {
 }
 
 /// "20261121-034512" as ISO 8601 has it.
-std::string timestamp(const std::string& date) {
+static std::string timestamp(const std::string& date) {
     if (date.size() != std::string_view("20261121-034512").size()) {
         return "";
     }
@@ -407,14 +393,15 @@ std::string timestamp(const std::string& date) {
            date.substr(9, 2) + ":" + date.substr(11, 2) + ":" + date.substr(13, 2) + "Z";
 }
 
-}  // namespace
-
 std::string junit_text(std::string_view suite, const std::vector<TestCase>& cases,
                        std::int64_t duration_ns, const std::string& date) {
+    const auto count = [&cases](CaseEnd end) {
+        return std::ranges::count(cases, end, &TestCase::end);
+    };
     const std::string counts =
         fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.size(),
-                    count(cases, CaseEnd::failed), count(cases, CaseEnd::error));
-    const std::string skipped = fmt::format(" skipped=\"{}\"", count(cases, CaseEnd::skipped));
+                    count(CaseEnd::failed), count(CaseEnd::error));
+    const std::string skipped = fmt::format(" skipped=\"{}\"", count(CaseEnd::skipped));
     const std::string time =
         fmt::format(" time=\"{:.3f}\"", static_cast<double>(duration_ns) / 1e9);
     std::string text = std::string(junit_begins) + "=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +

@@ -65,7 +65,9 @@ TableCell text_cell(std::string_view text);
 /// A row for each figure of the summary: figure, value, unit. `summary` is the text of
 /// summary.json.
 std::vector<TableRow> summary_rows(std::string_view summary);
-/// A row for each figure of all three tables: table, name, unit, definition.
+/// A row for each figure of these tables: table, name, unit, definition.
+std::vector<std::vector<std::string>> definitions_of(std::span<const RunTable> tables);
+/// The same of those that exports define.
 std::vector<TableRow> definition_rows();
 
 /// The column names of both.
@@ -152,6 +154,8 @@ std::string base64_of(std::span<const std::uint8_t> bytes);
 /// `text` so that it is shown as it is: what has a meaning in Markdown or HTML has a backslash
 /// before it (GFM 0.29, section 6.1), and nothing begins a new line.
 std::string markdown_text(std::string_view text);
+/// A line of a table, with its end: such texts, one a cell.
+std::string markdown_row(const std::vector<std::string>& cells);
 
 // Test cases as CI jobs read them: JUnit's XML. Pure.
 

@@ -193,8 +193,7 @@ class Page {
         }
         text += "| | value | unit |\n|---|---:|---|\n";
         for (const auto& [label, name] : shown) {
-            text += fmt::format("| {} | {} | {} |\n", markdown_text(label), value(name),
-                                figure(name).unit);
+            text += markdown_row({std::string(label), value(name), figure(name).unit});
         }
     }
 
@@ -209,8 +208,8 @@ class Page {
 void add_outcome(Page& page, const ReportedRun& run) {
     const SummaryInfo& info = run.info;
     const SummaryFigures& f = run.figures;
-    const auto row = [&page](std::string_view label, const std::string& text) {
-        page.text += fmt::format("| {} | {} |\n", label, markdown_text(text));
+    const auto row = [&page](const char* label, const std::string& text) {
+        page.text += markdown_row({label, text});
     };
     page.text +=
         fmt::format("{}: {}\n\n| | |\n|---|---|\n", markdown_begins, markdown_text(info.verdict));
@@ -238,22 +237,24 @@ void add_outcome(Page& page, const ReportedRun& run) {
 }
 
 void add_latencies(Page& page, const SummaryFigures& f) {
-    page.text += "\n### Latency\n\n| ms |";
+    std::vector<std::string> head{"ms"};
     for (const ShownStatistic& statistic : shown_statistics) {
-        page.text += fmt::format(" {} |", statistic.name);
+        head.emplace_back(statistic.name);
     }
-    page.text += " client moved p99 by |\n|---|---:|---:|---:|---:|---:|---:|---:|\n";
+    head.emplace_back("client moved p99 by");
+    page.text +=
+        "\n### Latency\n\n" + markdown_row(head) + "|---|---:|---:|---:|---:|---:|---:|---:|\n";
     for (const FigureName& figure : figure_names()) {
         if (!figure.on_screen) {
             continue;
         }
         const Distribution& d = figure.distribution(f);
-        page.text += fmt::format("| {} |", figure.title);
+        std::vector<std::string> row{std::string(figure.title)};
         for (const ShownStatistic& statistic : shown_statistics) {
-            page.text +=
-                d.count == 0 ? " - |" : fmt::format(" {:.2f} |", statistic.of(d) / ns_per_ms);
+            row.push_back(d.count == 0 ? "-" : fixed(statistic.of(d) / ns_per_ms, 2));
         }
-        page.text += fmt::format(" {} |\n", p99_error_text(figure, f));
+        row.push_back(p99_error_text(figure, f));
+        page.text += markdown_row(row);
     }
 }
 
@@ -280,19 +281,11 @@ void add_groups(Page& page, const std::vector<GroupTable>& tables) {
     for (const GroupTable& table : tables) {
         const GroupCells cells = group_cells(table);
         page.text += "\n### " + markdown_text(cells.head.front()) + "\n\n";
-        const auto add = [&page](const std::vector<std::string>& line) {
-            for (const std::string& cell : line) {
-                page.text += "| " + markdown_text(cell) + " ";
-            }
-            page.text += "|\n";
-        };
-        add(cells.head);
-        page.text += "|---";
+        page.text += markdown_row(cells.head) + "|---";
         for (std::size_t i = 1; i < cells.head.size(); ++i) {
             page.text += "|---:";
         }
-        page.text += "|\n";
-        std::for_each(cells.lines.begin(), cells.lines.end(), add);
+        page.text += "|\n" + joined(cells.lines, "", markdown_row);
     }
     page.text += tables.empty() ? "" : "\n" + markdown_text(group_units) + "\n";
 }
@@ -311,10 +304,8 @@ std::string markdown_summary(const ReportedRun& run) {
 }
 
 TestCase verdict_case(const SummaryInfo& info) {
-    TestCase one{"verdict", "the run is trustworthy", CaseEnd::failed, info.verdict, ""};
-    for (const std::string& reason : info.verdict_reasons) {
-        one.details += (one.details.empty() ? "" : "; ") + reason;
-    }
+    TestCase one{"verdict", "the run is trustworthy", CaseEnd::failed, info.verdict,
+                 joined(info.verdict_reasons, "; ")};
     if (info.unfinished) {
         one.message =
             fmt::format("{}, and {} rows have no record", info.verdict, info.unfinished->rows);

@@ -60,8 +60,7 @@ std::uint64_t digest_of(const WorkCertificate& certificate) {
 }
 
 std::optional<double> share_of(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? std::nullopt
-                      : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+    return known_if(whole > 0, ratio(static_cast<double>(part), static_cast<double>(whole)));
 }
 
 std::string share_text(const std::optional<double>& share) {
@@ -70,8 +69,7 @@ std::string share_text(const std::optional<double>& share) {
 
 std::uint64_t rules_in(const ReportedRun& run, RuleState state) {
     return static_cast<std::uint64_t>(
-        std::count_if(run.info.rules.begin(), run.info.rules.end(),
-                      [state](const RuleFinding& one) { return one.state == state; }));
+        std::ranges::count(run.info.rules, state, &RuleFinding::state));
 }
 
 void add_first_turn(const Record& record, WorkCertificate& out) {
@@ -239,7 +237,7 @@ struct Half {
     std::optional<double> observed;  ///< by what servers reported
 
     void sort() {
-        std::stable_sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) {
+        std::ranges::stable_sort(requests, [](const Request& a, const Request& b) {
             return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.row < b.row;
         });
     }

@@ -40,7 +40,7 @@ struct Grouping {
     }
     /// "1..512", of the range that holds the length.
     std::string range_of(std::uint32_t length) const {
-        const auto end = std::lower_bound(bounds.begin(), bounds.end(), length);
+        const auto end = std::ranges::lower_bound(bounds, length);
         CHECK(end != bounds.end());
         const std::uint32_t from = end == bounds.begin() ? 0 : *(end - 1) + 1;
         return std::to_string(from) + ".." + std::to_string(*end);
@@ -50,16 +50,12 @@ struct Grouping {
 /// Ascending where all are numbers or ranges of numbers; else the largest group first.
 void sort_rows(std::vector<GroupRow>& rows) {
     const auto number = [](const GroupRow& row) { return std::strtod(row.value.c_str(), nullptr); };
-    const bool numbers = std::all_of(rows.begin(), rows.end(), [](const GroupRow& row) {
+    const bool numbers = std::ranges::all_of(rows, [](const GroupRow& row) {
         return !row.value.empty() && row.value[0] >= '0' && row.value[0] <= '9';
     });
-    std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) {
+    std::ranges::stable_sort(rows, [&](const GroupRow& a, const GroupRow& b) {
         return numbers ? number(a) < number(b) : a.figures[0].value > b.figures[0].value;
     });
-}
-
-std::optional<double> known(bool is, double value) {
-    return is ? std::optional(value) : std::nullopt;
 }
 
 /// A time by its name among all figures, and its decimals on the screen; nothing: it is not there.
@@ -89,21 +85,21 @@ std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run
         {real(f.rows)},
         {real(f.answered())},
         {real(f.failed)},
-        {known(f.uncounted.inputs == 0, real(f.input_tokens))},
-        {known(f.uncounted.outputs == 0, real(f.output_tokens))},
-        {known(seconds > 0, ratio(real(f.answered()), seconds))},
-        {known(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds))},
-        {known(f.cache_rows_reported > 0, real(f.cached_tokens))},
-        {known(f.foretells_hits(), real(f.expected_cached_tokens))},
-        {known(prompts > 0, ratio(hits, prompts))},
-        {known(f.expected_of_compared() > 0, ratio(hits, real(f.expected_of_compared())))},
-        {known(judged, real(good.good))},
-        {known(judged, 100 * good.share().value_or(0)), scaled(f.good_error(), 100)}};
+        {known_if(f.uncounted.inputs == 0, real(f.input_tokens))},
+        {known_if(f.uncounted.outputs == 0, real(f.output_tokens))},
+        {known_if(seconds > 0, ratio(real(f.answered()), seconds))},
+        {known_if(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds))},
+        {known_if(f.cache_rows_reported > 0, real(f.cached_tokens))},
+        {known_if(f.foretells_hits(), real(f.expected_cached_tokens))},
+        {known_if(prompts > 0, ratio(hits, prompts))},
+        {known_if(f.expected_of_compared() > 0, ratio(hits, real(f.expected_of_compared())))},
+        {known_if(judged, real(good.good))},
+        {known_if(judged, 100 * good.share().value_or(0)), scaled(f.good_error(), 100)}};
     for (const GroupTime& time : group_times) {
         const FigureName& figure = *find_figure(time.name);
         const Distribution& of = figure.distribution(f);
         for (const ShownStatistic& statistic : shown_statistics) {
-            out.push_back({known(of.count > 0, statistic.of(of) / ns_per_ms),
+            out.push_back({known_if(of.count > 0, statistic.of(of) / ns_per_ms),
                            scaled(error_of(figure, statistic, f), 1 / ns_per_ms)});
         }
     }
@@ -124,9 +120,8 @@ GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
 
 /// The ranges of `input:N` are known after a pass of their own.
 std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings) {
-    const bool wanted = std::any_of(groupings.begin(), groupings.end(), [](const Grouping& one) {
-        return one.key.kind == GroupKey::Kind::input;
-    });
+    const bool wanted = std::ranges::any_of(
+        groupings, [](const Grouping& one) { return one.key.kind == GroupKey::Kind::input; });
     if (!wanted) {
         return "";
     }
@@ -169,19 +164,15 @@ struct OwnNames {
             return "";
         }
         const std::vector<std::string>& names = is_header ? headers : columns;
-        const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        const bool known = std::ranges::any_of(names, [&](const std::string& name) {
             return is_header ? equal_ignoring_case(name, key.member) : name == key.member;
         });
-        std::string listed;
-        for (const std::string& name : names) {
-            listed += (listed.empty() ? (is_header ? "there are header." : "there are kept.")
-                                      : (is_header ? ", header." : ", kept.")) +
-                      name;
-        }
         const std::string flag = is_header ? "--record-header " : "--keep ";
+        const std::string kind = is_header ? "header." : "kept.";
         return known ? ""
                      : "no record has " + key.text + "; " +
-                           (listed.empty() ? "replay with " + flag + key.member : listed);
+                           (names.empty() ? "replay with " + flag + key.member
+                                          : "there are " + kind + joined(names, ", " + kind));
     }
 };
 
@@ -219,20 +210,17 @@ const std::vector<GroupColumn>& group_columns() {
     return columns;
 }
 
-namespace {
-
-std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
-                         const GoodputRules& slos, std::vector<GroupTable>& out) {
+static std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
+                                const GoodputRules& slos, std::vector<GroupTable>& out) {
     std::vector<Grouping> groupings;
     const auto add = [&groupings](const GroupKey& key) {
-        const bool has =
-            std::any_of(groupings.begin(), groupings.end(),
-                        [&key](const Grouping& one) { return one.key.text == key.text; });
+        const bool has = std::ranges::any_of(
+            groupings, [&key](const Grouping& one) { return one.key.text == key.text; });
         if (!has) {
             groupings.push_back({key, {}, {}});
         }
     };
-    std::for_each(keys.begin(), keys.end(), add);
+    std::ranges::for_each(keys, add);
     for (const GoodputRule& slo : slos) {
         if (keys.empty() && slo.key) {
             add(*slo.key);
@@ -268,8 +256,6 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     return why;
 }
 
-}  // namespace
-
 GroupCells group_cells(const GroupTable& table) {
     GroupCells cells{{"by " + table.key}, {}};
     for (const GroupRow& row : table.rows) {
@@ -278,8 +264,8 @@ GroupCells group_cells(const GroupTable& table) {
     for (std::size_t i = 0; i < group_columns().size(); ++i) {
         const auto& [name, title, decimals, has_error] = group_columns()[i];
         const auto any = [&](auto has) {
-            return std::any_of(table.rows.begin(), table.rows.end(),
-                               [&](const GroupRow& row) { return has(row.figures[i]); });
+            return std::ranges::any_of(table.rows,
+                                       [&](const GroupRow& row) { return has(row.figures[i]); });
         };
         if (title.empty() || !any([](const GroupFigure& one) { return one.value.has_value(); })) {
             continue;
@@ -300,9 +286,7 @@ GroupCells group_cells(const GroupTable& table) {
     return cells;
 }
 
-namespace {
-
-std::string group_screen(const std::vector<GroupTable>& tables) {
+static std::string group_screen(const std::vector<GroupTable>& tables) {
     std::string screen;
     for (const GroupTable& table : tables) {
         GroupCells cells = group_cells(table);
@@ -314,8 +298,6 @@ std::string group_screen(const std::vector<GroupTable>& tables) {
     }
     return screen + (tables.empty() ? "" : std::string(group_units) + "\n");
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const GroupRow& row) {
     json.begin_object();
@@ -366,8 +348,8 @@ std::string group_csv(const std::vector<GroupTable>& tables) {
             }
             for (std::size_t i = 0; i < row.figures.size(); ++i) {
                 if (const auto& error = row.figures[i].error; group_columns()[i].has_error) {
-                    lines.add(known(error.has_value(), error.value_or(ErrorBar()).below));
-                    lines.add(known(error.has_value(), error.value_or(ErrorBar()).above));
+                    lines.add(known_if(error.has_value(), error.value_or(ErrorBar()).below));
+                    lines.add(known_if(error.has_value(), error.value_or(ErrorBar()).above));
                 }
             }
             lines.end();
@@ -443,7 +425,7 @@ static void put_value(JsonWriter& json, const TreeTotals& totals) {
                {"joules_per_tree", totals.joules_per_tree}});
     for (const TreeFigureName& name : tree_figure_names) {
         const Distribution& of = totals.*name.figure;
-        const auto value = [&of](double measured) { return known(of.count > 0, measured); };
+        const auto value = [&of](double measured) { return known_if(of.count > 0, measured); };
         put(json, {{name.key, JsonPairs{{"mean", value(of.mean)},
                                         {"p50", value(of.median())},
                                         {"p90", value(of.at[p90_index])},
@@ -465,14 +447,10 @@ std::string take_trees(const ReportedRun& run, ReadingTexts& out) {
     return why;
 }
 
-namespace {
-
 /// A record of a version that kept no stamps of events, though tokens came.
-bool lacks_events(const Record& record) {
+static bool lacks_events(const Record& record) {
     return record.first_token_ns && !record.first_event_ns;
 }
-
-}  // namespace
 
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
     const SummaryFigures& figures = run.figures;
@@ -506,8 +484,7 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
         out.requests.push_back(std::move(*request));
     });
     out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;
-    std::stable_sort(out.requests.begin(), out.requests.end(),
-                     [](const ViewedRequest& a, const ViewedRequest& b) { return a.row < b.row; });
+    std::ranges::stable_sort(out.requests, {}, &ViewedRequest::row);
     return why;
 }
 

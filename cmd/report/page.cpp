@@ -35,6 +35,8 @@ namespace driftless {
 
 namespace {
 
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  ///< null, on a page
+
 /// What a column of records is likely near to, so that its codes are short: all are sums of others,
 /// or stamps of one request.
 struct Base {
@@ -72,12 +74,9 @@ constexpr std::array bases{
 
 const PageColumn* named(const std::vector<PageColumn>& columns, std::string_view name,
                         std::size_t before) {
-    for (std::size_t i = 0; i < before; ++i) {
-        if (columns[i].name() == name) {
-            return &columns[i];
-        }
-    }
-    return nullptr;
+    const auto all = std::span(columns).first(before);
+    const auto found = std::ranges::find(all, name, &PageColumn::name);
+    return found == all.end() ? nullptr : &*found;
 }
 
 std::uint64_t or_zero(const PageColumn* column, std::size_t row) {
@@ -116,8 +115,7 @@ std::vector<std::uint64_t> stepped(const std::vector<OptionalNs>& values) {
 }
 
 void write_codes(JsonWriter& json, const std::vector<std::uint64_t>& codes) {
-    const bool equal =
-        std::adjacent_find(codes.begin(), codes.end(), std::not_equal_to<>()) == codes.end();
+    const bool equal = std::ranges::adjacent_find(codes, std::not_equal_to<>()) == codes.end();
     if (equal) {
         json.key("all").unsigned_integer(codes.empty() ? 0 : codes.front());
         return;
@@ -137,7 +135,7 @@ void PageColumn::add(const TableCell& cell) {
     } else if (cell.kind == CellKind::number) {
         add_number(cell.text);
     } else if (has_fractions_) {
-        fractions_.push_back(std::numeric_limits<double>::quiet_NaN());
+        fractions_.push_back(unknown);
     } else {
         integers_.push_back({});
     }
@@ -166,13 +164,11 @@ void PageColumn::add_number(const std::string& digits) {
         }
         has_fractions_ = true;  // the first fraction: the column is one of doubles
         for (const OptionalNs& one : integers_) {
-            fractions_.push_back(one ? static_cast<double>(*one)
-                                     : std::numeric_limits<double>::quiet_NaN());
+            fractions_.push_back(one ? static_cast<double>(*one) : unknown);
         }
         integers_.clear();
     }
-    fractions_.push_back(
-        read_number<double>(digits).value_or(std::numeric_limits<double>::quiet_NaN()));
+    fractions_.push_back(read_number<double>(digits).value_or(unknown));
 }
 
 void PageColumn::add_text(const std::string& text) {
@@ -200,18 +196,14 @@ void PageColumn::write_integers(JsonWriter& json, const PageColumn* plus,
                                      column->integers_.size() == integers_.size());
     };
     const std::vector<std::uint64_t> steps = stepped(integers_);
-    if ((plus == nullptr && minus == nullptr) || !fits(plus) || !fits(minus)) {
-        json.key("step").boolean(true);
-        write_codes(json, steps);
-        return;
-    }
+    const bool has_base = (plus != nullptr || minus != nullptr) && fits(plus) && fits(minus);
     std::vector<std::uint64_t> codes;
-    for (std::size_t row = 0; row < integers_.size(); ++row) {
+    for (std::size_t row = 0; has_base && row < integers_.size(); ++row) {
         const std::uint64_t base = or_zero(plus, row) - or_zero(minus, row);
         codes.push_back(integers_[row] ? code_of(static_cast<std::uint64_t>(*integers_[row]) - base)
                                        : 0);
     }
-    if (bytes_of(steps) < bytes_of(codes)) {
+    if (!has_base || bytes_of(steps) < bytes_of(codes)) {
         json.key("step").boolean(true);
         write_codes(json, steps);
         return;
@@ -236,12 +228,10 @@ void PageColumn::write_fractions(JsonWriter& json) const {
     json.key("doubles").string(base64_of(bytes));
 }
 
-void write_page_columns(JsonWriter& json, const std::vector<PageColumn>& columns) {
+void put_value(JsonWriter& json, const std::vector<PageColumn>& columns) {
     json.begin_array();
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        const auto base = std::find_if(bases.begin(), bases.end(), [&](const Base& one) {
-            return one.name == columns[i].name();
-        });
+        const auto base = std::ranges::find(bases, columns[i].name(), &Base::name);
         const bool known = base != bases.end();
         columns[i].write(json, known ? named(columns, base->plus, i) : nullptr,
                          known ? named(columns, base->minus, i) : nullptr);
@@ -260,8 +250,7 @@ constexpr std::array<std::string_view, 10> shared_scripts{
 
 std::string_view part(std::string_view name) {
     const auto all = shipped_page();
-    const auto found = std::find_if(
-        all.begin(), all.end(), [name](const ShippedPagePart& one) { return one.name == name; });
+    const auto found = std::ranges::find(all, name, &ShippedPagePart::name);
     CHECK(found != all.end());
     return found->text;
 }
@@ -290,8 +279,7 @@ std::string filled(std::string_view shell, std::span<const Filling> fillings) {
         const std::size_t end = shell.find('@', at + 1);
         CHECK(end != shell.npos);
         const std::string_view mark = shell.substr(at + 1, end - at - 1);
-        const auto found = std::find_if(fillings.begin(), fillings.end(),
-                                        [mark](const Filling& one) { return one.mark == mark; });
+        const auto found = std::ranges::find(fillings, mark, &Filling::mark);
         CHECK(found != fillings.end());
         page += found->text;
         from = end + 1;
@@ -339,16 +327,11 @@ struct PageTable {
 };
 
 void put_value(JsonWriter& json, const PageTable& table) {
-    json.begin_object();
-    put(json, {{"rows", table.kept}, {"of", table.read}});
-    json.key("columns");
-    write_page_columns(json, table.columns);
-    json.end_object();
+    put_object(json, {{"rows", table.kept}, {"of", table.read}, {"columns", table.columns}});
 }
 
 /// Of all places those that the page has, as its rows.
-void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
-                  std::uint64_t stride) {
+PageTable places_on_page(const std::vector<std::uint32_t>& places, std::uint64_t stride) {
     PageTable table{{{"row", ""}}};
     for (const std::uint32_t place : places) {
         if (place % stride == 0) {
@@ -356,26 +339,25 @@ void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
         }
     }
     table.kept = table.read = table.columns.front().rows();
-    put_value(json, table);
+    return table;
 }
 
 /// The text of the certificate, and by cause tokens and the rows that it cost most.
 void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t stride) {
-    json.begin_object().key("text").string(hit_loss_text(loss)).key("causes").begin_array();
-    for (const HitLossCause& cause : hit_loss_causes) {
+    const auto put_cause = [&loss, stride](JsonWriter& to, const HitLossCause& cause) {
         std::vector<std::uint32_t> places;
         for (std::uint32_t place = 0; place < loss.rows_lost.size(); ++place) {
             if (loss.rows_lost[place] == &cause) {
                 places.push_back(place);
             }
         }
-        json.begin_object().key("words").string(cause.words);
-        json.key("tokens").unsigned_integer(loss.*cause.tokens);
-        json.key("rows").unsigned_integer(places.size()).key("places");
-        write_places(json, places, stride);
-        json.end_object();
-    }
-    json.end_array().end_object();
+        put_object(to, {{"words", cause.words},
+                        {"tokens", loss.*cause.tokens},
+                        {"rows", places.size()},
+                        {"places", places_on_page(places, stride)}});
+    };
+    put_object(json,
+               {{"text", hit_loss_text(loss)}, {"causes", put_each(hit_loss_causes, put_cause)}});
 }
 
 // What the page of a run says beside its tables and charts, by the readings of `report`: why its
@@ -412,19 +394,14 @@ class PageReadings {
     /// object that is open. `why_rows` has a table with the column `row` for the slowest rows, then
     /// one for those of each statement; rows count on a page that has every `stride`-th record.
     void write(JsonWriter& json, std::uint64_t stride) const {
-        json.key("why");
-        write_why(json, why_, {});
-        json.key("why_rows").begin_array();
-        write_places(json, why_.slow_rows, stride);
+        std::vector<PageTable> why_rows{places_on_page(why_.slow_rows, stride)};
         for (const WhyStatement& statement : why_.statements) {
-            write_places(json, statement.rows, stride);
+            why_rows.push_back(places_on_page(statement.rows, stride));
         }
-        json.end_array().key("steady_state");
-        write_steady(json, steady_.reading());
-        json.key("hits_lost");
-        write_loss(json, loss_.tokens(), stride);
-        json.key("cache_size");
-        write_server_cache_size(json, cache_size_);
+        write_why(json.key("why"), why_, {});
+        put(json, {{"why_rows", why_rows}, {"steady_state", steady_.reading()}});
+        write_loss(json.key("hits_lost"), loss_.tokens(), stride);
+        put(json, {{"cache_size", cache_size_}});
     }
 
   private:
@@ -440,6 +417,8 @@ constexpr std::array<std::string_view, 14> run_scripts{
     "run",   "record", "load",   "steady",   "latency",  "why",         "forecast",
     "cache", "server", "client", "sessions", "outcomes", "definitions", "page",
 };
+constexpr std::array defined_on_page{RunTable::summary, RunTable::requests, RunTable::periods,
+                                     RunTable::client, RunTable::events};
 constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
                                  RunTable::events};
 
@@ -503,10 +482,8 @@ std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t str
 
 /// Of the requests of one pass through the trace, all of which are on the page.
 PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
-    PrefixForecast none;
     if (requests.kept < requests.read) {
-        none.why_not = "Prompt sharing is shown only for shorter runs.";
-        return none;
+        return {.why_not = "Prompt sharing is shown only for shorter runs."};
     }
     struct FiredPrompt {
         std::int64_t fired_ns;
@@ -516,23 +493,20 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
     for (std::size_t row = 0; row < requests.kept; ++row) {
         const auto of = [&](const char* name) { return requests.find(name)->integer(row); };
         if (of("pass").value_or(0) > 0 || of("live_turns")) {
-            none.why_not =
-                "Prompts were not only the trace's: the run replayed it several times, or prompts "
-                "had answers of this run.";
-            return none;
+            return {.why_not =
+                        "Prompts were not only the trace's: the run replayed it several times, or "
+                        "prompts "
+                        "had answers of this run."};
         }
         if (of("side")) {
-            none.why_not = "Each row went to two servers, each with its own cache.";
-            return none;
+            return {.why_not = "Each row went to two servers, each with its own cache."};
         }
         if (const OptionalNs at = of("fired_ns")) {
             const auto index = static_cast<std::uint32_t>(of("row").value_or(0));
             fired.push_back({*at, {index, of("input_length"), of("cached_tokens")}});
         }
     }
-    std::stable_sort(fired.begin(), fired.end(), [](const FiredPrompt& a, const FiredPrompt& b) {
-        return a.fired_ns < b.fired_ns;
-    });
+    std::ranges::stable_sort(fired, {}, &FiredPrompt::fired_ns);
     std::vector<SentPrompt> sent;
     for (const FiredPrompt& one : fired) {
         sent.push_back(one.prompt);
@@ -564,17 +538,6 @@ void put_run(JsonWriter& json, const ReportedRun& run) {
                                               : "not calibrated: " + facts.calibration.why_not}}}});
 }
 
-void put_definitions(JsonWriter& json) {
-    std::vector<std::vector<std::string>> lines;
-    for (const RunTable table : {RunTable::summary, RunTable::requests, RunTable::periods,
-                                 RunTable::client, RunTable::events}) {
-        for (const Figure& figure : figures_of(table)) {
-            lines.push_back({name_of(table), figure.name, figure.unit, figure.definition});
-        }
-    }
-    put(json, {{"definitions", lines}});
-}
-
 /// Head and lines of each table, as people see them.
 void put_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
     std::vector<std::vector<std::vector<std::string>>> groups;
@@ -601,15 +564,15 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     }
     std::string text;
     JsonWriter json(text);
-    json.begin_object().key("format").integer(1);
+    json.begin_object();
+    put(json, {{"format", 1}});
     put_run(json, run);
     json.key("summary").raw(run.summary);
-    json.key("said").begin_array().string(requests_text(run.figures, run.info));
+    std::vector<std::string> said{requests_text(run.figures, run.info)};
     for (const std::string& line : goodput_lines(run.figures)) {
-        json.string("Goodput " + line);
+        said.push_back("Goodput " + line);
     }
-    json.end_array();
-    put_definitions(json);
+    put(json, {{"said", said}, {"definitions", definitions_of(defined_on_page)}});
     json.key("tables").begin_object();
     PrefixForecast forecast;
     for (const RunTable which : page_tables) {
@@ -628,8 +591,8 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     if (!add_server(json, run, why)) {
         return {};
     }
-    json.end_object().key("forecast");
-    write_forecast(json, forecast);
+    json.end_object();
+    put(json, {{"forecast", forecast}});
     if (why = readings.end(run); !why.empty()) {
         return {};
     }

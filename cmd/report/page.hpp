@@ -85,7 +85,7 @@ class PageColumn {
 };
 
 /// All columns of a table, each after its bases.
-void write_page_columns(JsonWriter& json, const std::vector<PageColumn>& columns);
+void put_value(JsonWriter& json, const std::vector<PageColumn>& columns);
 
 // The page of a run: one HTML file that needs nothing else, with its charts, its tables and the
 // records behind them. Its scripts and styles lie in page/.
@@ -138,7 +138,7 @@ struct ServerCacheSize {
 Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::string& why);
 
 /// An object, or null where no server says it.
-void write_server_cache_size(JsonWriter& json, const ServerCacheSize& size);
+void put_value(JsonWriter& json, const ServerCacheSize& size);
 
 // What the prompts of a run share, from its trace, which is read again: the hit rate of a prefix
 // cache by its size, and the tree of shared prefixes with what the server has hit of each. For the
@@ -163,11 +163,11 @@ struct SharedPrefix {
 
 struct PrefixForecast {
     std::string why_not;  ///< a sentence for people; empty: the rest holds
-    CapacityFigures capacity;
+    CapacityFigures capacity = {};
     std::uint64_t cached_tokens = 0;    ///< as reported
     std::uint64_t reported_tokens = 0;  ///< of the prompts whose server said what it had cached
     std::uint64_t shown_from = 2;       ///< prefixes of fewer prompts are left out
-    std::vector<SharedPrefix> prefixes;
+    std::vector<SharedPrefix> prefixes = {};
 };
 
 /// Larger traces are not read again: a page is to be there a second after the run.
@@ -180,6 +180,6 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
 /// The same, where the files of the trace are still those of the run.
 PrefixForecast forecast_prefixes(const ReportedRun& run, const std::vector<SentPrompt>& sent);
 
-void write_forecast(JsonWriter& json, const PrefixForecast& forecast);
+void put_value(JsonWriter& json, const PrefixForecast& forecast);
 
 }  // namespace driftless

@@ -21,15 +21,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// In the order of the enum.
-constexpr std::array<std::string_view, server_figures> units{
+static constexpr std::array<std::string_view, server_figures> units{
     "",       "",       "requests", "requests", "W",      "requests", "tokens",
     "tokens", "tokens", "tokens",   "tokens",   "tokens", "tokens",   "",
     "bytes",  "bytes",  "s",        "s",        "tokens", "tokens"};
 
-ServerInstant instant_of(const ScrapedPages& pages, std::int64_t t_ns) {
+static ServerInstant instant_of(const ScrapedPages& pages, std::int64_t t_ns) {
     ServerInstant row{t_ns, pages.segment(), {}};
     for (std::size_t i = 0; i < server_figures; ++i) {
         row.figures[i] = figure_of_all(pages.endpoints(), static_cast<ServerFigure>(i));
@@ -37,7 +35,7 @@ ServerInstant instant_of(const ScrapedPages& pages, std::int64_t t_ns) {
     return row;
 }
 
-std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
+static std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     std::vector<PageColumn> columns;
     columns.emplace_back("t_ns", "ns");
     columns.emplace_back("segment", "");
@@ -57,8 +55,6 @@ std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     return columns;
 }
 
-}  // namespace
-
 Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
     const std::vector<EngineMapping> mappings = known_mappings();
     ScrapedPages pages(mappings);
@@ -73,8 +69,7 @@ Result<std::vector<ServerInstant>> read_server_instants(const std::string& path,
     if (!read) {
         return read.error();
     }
-    if (std::any_of(pages.endpoints().begin(), pages.endpoints().end(),
-                    [](const EndpointFigures& one) { return one.is_several(); })) {
+    if (std::ranges::any_of(pages.endpoints(), &EndpointFigures::is_several)) {
         for (ServerInstant& row : rows) {  // also of the pages before that was seen
             row.figures.fill(std::nullopt);
         }
@@ -84,10 +79,7 @@ Result<std::vector<ServerInstant>> read_server_instants(const std::string& path,
 
 Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::string& why) {
     const Result<std::vector<ServerInstant>> rows = read_server_instants(path, why);
-    if (!rows) {
-        return rows.error();
-    }
-    return columns_of(rows.value());
+    return rows ? Result<std::vector<PageColumn>>(columns_of(rows.value())) : rows.error();
 }
 
 namespace {
@@ -174,7 +166,7 @@ ServerCacheSize sglang_size(const std::vector<Known>& known) {
     for (const Known* one : series) {
         std::string key = one->line.url;
         for (const auto& [name, value] : one->line.labels) {
-            if (std::find(ranks.begin(), ranks.end(), name) == ranks.end()) {
+            if (std::ranges::find(ranks, name) == ranks.end()) {
                 key.append("\n").append(name).append("=").append(value);
             }
         }
@@ -222,7 +214,7 @@ class ServerCacheSizes {
     void add(const ServerLine& line) {
         if (const auto* const series = std::get_if<ServerSeries>(&line)) {
             begin(series->segment);
-            if (std::any_of(telling.begin(), telling.end(), [series](std::string_view name) {
+            if (std::ranges::any_of(telling, [series](std::string_view name) {
                     return same_metric_name(series->name, name);
                 })) {
                 known_.push_back({*series, 0, false});
@@ -269,13 +261,13 @@ Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::str
     return read ? Result<ServerCacheSize>(sizes.size()) : Result<ServerCacheSize>(read.error());
 }
 
-void write_server_cache_size(JsonWriter& json, const ServerCacheSize& size) {
+void put_value(JsonWriter& json, const ServerCacheSize& size) {
     if (size.tokens == 0) {
         json.null();
         return;
     }
     put_object(json, {{"tokens", size.tokens},
-                      {"caches", size.caches == 0 ? std::nullopt : std::optional(size.caches)},
+                      {"caches", known_if(size.caches > 0, size.caches)},
                       {"metric", size.metric}});
 }
 
@@ -289,12 +281,6 @@ struct PrefixBlock {
     std::uint32_t reported = 0;
     std::uint32_t hits = 0;
 };
-
-PrefixForecast without(std::string why) {
-    PrefixForecast forecast;
-    forecast.why_not = std::move(why);
-    return forecast;
-}
 
 void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> nodes,
            const SentPrompt& prompt, std::uint32_t block_size) {
@@ -346,7 +332,7 @@ std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
 
 PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPrompt>& sent) {
     if (trace.block_size == 0 || trace.ids.empty()) {
-        return without("The trace has no block ids, so prompt sharing is not known.");
+        return {.why_not = "The trace has no block ids, so prompt sharing is not known."};
     }
     std::vector<const TraceRow*> rows(trace.rows.size(), nullptr);  // by index
     for (const TraceRow& row : trace.rows) {
@@ -361,7 +347,8 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
     for (const SentPrompt& prompt : sent) {
         const TraceRow* const row = prompt.row < rows.size() ? rows[prompt.row] : nullptr;
         if (row == nullptr || prompt.input_length != std::int64_t{row->input_length}) {
-            return without("The trace was read with other flags, so its rows are not those sent.");
+            return {.why_not =
+                        "The trace was read with other flags, so its rows are not those sent."};
         }
         const std::span<const std::uint32_t> nodes = tree.nodes(tree.enter(*row));
         counter.add(*row, nodes);
@@ -378,7 +365,7 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
             order.push_back(node);
         }
     }
-    std::stable_sort(order.begin(), order.end(), [&blocks](std::uint32_t a, std::uint32_t b) {
+    std::ranges::stable_sort(order, [&blocks](std::uint32_t a, std::uint32_t b) {
         return blocks[a].depth < blocks[b].depth;
     });
     forecast.prefixes = joined(blocks, order, forecast.shown_from, trace.block_size);
@@ -399,50 +386,47 @@ PrefixForecast forecast_prefixes(const ReportedRun& run, const std::vector<SentP
             std::error_code failed;
             bytes += std::filesystem::file_size(file, failed);
             if (failed) {
-                return without("The trace no longer exists: " + file);
+                return {.why_not = "The trace no longer exists: " + file};
             }
         }
     }
     if (bytes > forecast_trace_bytes_max) {
-        return without("The trace is too large to read again for this page.");
+        return {.why_not = "The trace is too large to read again for this page."};
     }
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;
     if (files.paths.empty() || !read_trace(files, trace, errors, notes) ||
         trace.digest != run.facts.trace_digest) {
-        return without("The trace's files have changed since the run, or need flags.");
+        return {.why_not = "The trace's files have changed since the run, or need flags."};
     }
     return forecast_prefixes(trace, sent);
 }
 
-void write_forecast(JsonWriter& json, const PrefixForecast& forecast) {
+void put_value(JsonWriter& json, const PrefixForecast& forecast) {
     if (!forecast.why_not.empty()) {
         put_object(json, {{"why_not", forecast.why_not}});
         return;
     }
     const CapacityFigures& capacity = forecast.capacity;
-    json.begin_object();
-    put(json, {{"block_size", capacity.block_size},
-               {"input_tokens", capacity.input_tokens},
-               {"cached_tokens", forecast.cached_tokens},
-               {"reported_tokens", forecast.reported_tokens},
-               {"shown_from", forecast.shown_from}});
-    json.key("curve").begin_array();
-    for (const CapacityPoint& point : capacity.curve) {
-        json.begin_array().unsigned_integer(point.blocks);
-        json.unsigned_integer(point.hit_tokens).end_array();
-    }
-    json.end_array().key("prefixes").begin_array();
-    for (const SharedPrefix& one : forecast.prefixes) {
-        json.begin_array().integer(one.parent);
+    const auto put_point = [](JsonWriter& to, const CapacityPoint& point) {
+        put_value(to, std::vector{point.blocks, point.hit_tokens});
+    };
+    const auto put_prefix = [](JsonWriter& to, const SharedPrefix& one) {
+        to.begin_array().integer(one.parent);
         for (const std::uint64_t value :
              {one.begin, one.tokens, one.prompts, one.reported, one.hits}) {
-            json.unsigned_integer(value);
+            to.unsigned_integer(value);
         }
-        json.end_array();
-    }
-    json.end_array().end_object();
+        to.end_array();
+    };
+    put_object(json, {{"block_size", capacity.block_size},
+                      {"input_tokens", capacity.input_tokens},
+                      {"cached_tokens", forecast.cached_tokens},
+                      {"reported_tokens", forecast.reported_tokens},
+                      {"shown_from", forecast.shown_from},
+                      {"curve", put_each(capacity.curve, put_point)},
+                      {"prefixes", put_each(forecast.prefixes, put_prefix)}});
 }
 
 }  // namespace driftless

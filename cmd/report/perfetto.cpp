@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <protozero/pbf_writer.hpp>
+#include <protozero/pbf_builder.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,45 +16,35 @@ namespace driftless {
 
 namespace {
 
-using protozero::pbf_writer;
+using protozero::pbf_builder;
+using protozero::pbf_tag_type;
 
 // Numbers of fields, by message.
-namespace trace {
-constexpr std::uint32_t packet = 1;
-}
-namespace trace_packet {
-constexpr std::uint32_t timestamp = 8;
-constexpr std::uint32_t trusted_packet_sequence_id = 10;
-constexpr std::uint32_t track_event = 11;
-constexpr std::uint32_t interned_data = 12;
-constexpr std::uint32_t sequence_flags = 13;
-constexpr std::uint32_t track_descriptor = 60;
-}  // namespace trace_packet
-namespace interned_data {
-constexpr std::uint32_t debug_annotation_names = 3;
-}
-namespace debug_annotation_name {
-constexpr std::uint32_t iid = 1;
-constexpr std::uint32_t name = 2;
-}  // namespace debug_annotation_name
-namespace track_descriptor {
-constexpr std::uint32_t uuid = 1;
-constexpr std::uint32_t name = 2;
-constexpr std::uint32_t parent_uuid = 5;
-}  // namespace track_descriptor
-namespace track_event {
-constexpr std::uint32_t debug_annotations = 4;
-constexpr std::uint32_t type = 9;
-constexpr std::uint32_t track_uuid = 11;
-constexpr std::uint32_t name = 23;
-}  // namespace track_event
-namespace debug_annotation {
-constexpr std::uint32_t name_iid = 1;
-constexpr std::uint32_t bool_value = 2;
-constexpr std::uint32_t int_value = 4;
-constexpr std::uint32_t double_value = 5;
-constexpr std::uint32_t string_value = 6;
-}  // namespace debug_annotation
+enum class TraceField : pbf_tag_type { packet = 1 };
+enum class PacketField : pbf_tag_type {
+    timestamp = 8,
+    trusted_packet_sequence_id = 10,
+    track_event = 11,
+    interned_data = 12,
+    sequence_flags = 13,
+    track_descriptor = 60,
+};
+enum class InternedField : pbf_tag_type { debug_annotation_names = 3 };
+enum class AnnotationNameField : pbf_tag_type { iid = 1, name = 2 };
+enum class DescriptorField : pbf_tag_type { uuid = 1, name = 2, parent_uuid = 5 };
+enum class EventField : pbf_tag_type {
+    debug_annotations = 4,
+    type = 9,
+    track_uuid = 11,
+    name = 23,
+};
+enum class AnnotationField : pbf_tag_type {
+    name_iid = 1,
+    bool_value = 2,
+    int_value = 4,
+    double_value = 5,
+    string_value = 6,
+};
 
 // TrackEvent.Type
 constexpr std::uint32_t type_slice_begin = 1;
@@ -78,17 +68,17 @@ std::optional<std::int64_t> integer(const TableCell& cell) {
     return cell.kind == CellKind::number ? read_number<std::int64_t>(cell.text) : std::nullopt;
 }
 
-void add_argument(pbf_writer& event, const TableCell& cell, std::size_t name) {
-    pbf_writer annotation(event, track_event::debug_annotations);
-    annotation.add_uint64(debug_annotation::name_iid, iid_of(name));
+void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::size_t name) {
+    pbf_builder<AnnotationField> annotation(event, EventField::debug_annotations);
+    annotation.add_uint64(AnnotationField::name_iid, iid_of(name));
     if (cell.kind == CellKind::text) {
-        annotation.add_string(debug_annotation::string_value, cell.text);
+        annotation.add_string(AnnotationField::string_value, cell.text);
     } else if (cell.kind == CellKind::boolean) {
-        annotation.add_bool(debug_annotation::bool_value, cell.text == "true");
+        annotation.add_bool(AnnotationField::bool_value, cell.text == "true");
     } else if (const auto whole = integer(cell)) {
-        annotation.add_int64(debug_annotation::int_value, *whole);
+        annotation.add_int64(AnnotationField::int_value, *whole);
     } else {
-        annotation.add_double(debug_annotation::double_value,
+        annotation.add_double(AnnotationField::double_value,
                               read_number<double>(cell.text).value_or(0));
     }
 }
@@ -118,48 +108,48 @@ PerfettoTrace::Columns PerfettoTrace::columns_of(const std::vector<Figure>& colu
 }
 
 void PerfettoTrace::begin(std::initializer_list<const std::vector<Figure>*> columns) {
-    pbf_writer all(out_);
-    pbf_writer packet(all, trace::packet);
-    packet.add_uint32(trace_packet::trusted_packet_sequence_id, sequence_of(identity_));
-    packet.add_uint32(trace_packet::sequence_flags,
+    pbf_builder<TraceField> all(out_);
+    pbf_builder<PacketField> packet(all, TraceField::packet);
+    packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_of(identity_));
+    packet.add_uint32(PacketField::sequence_flags,
                       incremental_state_cleared | needs_incremental_state);
-    pbf_writer interned(packet, trace_packet::interned_data);
+    pbf_builder<InternedField> interned(packet, PacketField::interned_data);
     std::size_t number = 0;
     for (const std::vector<Figure>* some : columns) {
         for (const Figure& column : *some) {
-            pbf_writer name(interned, interned_data::debug_annotation_names);
-            name.add_uint64(debug_annotation_name::iid, iid_of(number++));
-            name.add_string(debug_annotation_name::name, column.name);
+            pbf_builder<AnnotationNameField> name(interned, InternedField::debug_annotation_names);
+            name.add_uint64(AnnotationNameField::iid, iid_of(number++));
+            name.add_string(AnnotationNameField::name, column.name);
         }
     }
 }
 
 std::uint64_t PerfettoTrace::new_track(std::uint64_t parent, std::string_view name) {
     const std::uint64_t uuid = mix64(identity_ + ++tracks_);
-    pbf_writer all(out_);
-    pbf_writer packet(all, trace::packet);
-    packet.add_uint32(trace_packet::trusted_packet_sequence_id, sequence_of(identity_));
-    pbf_writer descriptor(packet, trace_packet::track_descriptor);
-    descriptor.add_uint64(track_descriptor::uuid, uuid);
+    pbf_builder<TraceField> all(out_);
+    pbf_builder<PacketField> packet(all, TraceField::packet);
+    packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_of(identity_));
+    pbf_builder<DescriptorField> descriptor(packet, PacketField::track_descriptor);
+    descriptor.add_uint64(DescriptorField::uuid, uuid);
     if (parent != 0) {
-        descriptor.add_uint64(track_descriptor::parent_uuid, parent);
+        descriptor.add_uint64(DescriptorField::parent_uuid, parent);
     }
-    descriptor.add_string(track_descriptor::name, name.data(), name.size());
+    descriptor.add_string(DescriptorField::name, name.data(), name.size());
     return uuid;
 }
 
 void PerfettoTrace::event(std::uint32_t type, std::uint64_t track, std::int64_t ns,
                           std::string_view name, const Arguments& arguments) {
-    pbf_writer all(out_);
-    pbf_writer packet(all, trace::packet);
-    packet.add_uint64(trace_packet::timestamp, static_cast<std::uint64_t>(zero_ns_ + ns));
-    packet.add_uint32(trace_packet::trusted_packet_sequence_id, sequence_of(identity_));
-    packet.add_uint32(trace_packet::sequence_flags, needs_incremental_state);
-    pbf_writer event(packet, trace_packet::track_event);
-    event.add_enum(track_event::type, static_cast<std::int32_t>(type));
-    event.add_uint64(track_event::track_uuid, track);
+    pbf_builder<TraceField> all(out_);
+    pbf_builder<PacketField> packet(all, TraceField::packet);
+    packet.add_uint64(PacketField::timestamp, static_cast<std::uint64_t>(zero_ns_ + ns));
+    packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_of(identity_));
+    packet.add_uint32(PacketField::sequence_flags, needs_incremental_state);
+    pbf_builder<EventField> event(packet, PacketField::track_event);
+    event.add_enum(EventField::type, static_cast<std::int32_t>(type));
+    event.add_uint64(EventField::track_uuid, track);
     if (!name.empty()) {
-        event.add_string(track_event::name, name.data(), name.size());
+        event.add_string(EventField::name, name.data(), name.size());
     }
     for (std::size_t i = 0; arguments.row != nullptr && i < arguments.row->size(); ++i) {
         if (const TableCell& cell = (*arguments.row)[i]; cell.kind != CellKind::empty) {
@@ -203,8 +193,8 @@ std::uint64_t PerfettoTrace::track_for(const TableRow& row, const Stages& stages
     const auto segment = static_cast<std::uint64_t>(integer(row[at_.segment]).value_or(0));
     const auto shard = static_cast<std::uint64_t>(integer(row[at_.shard]).value_or(0));
     std::vector<Track>& tracks = lanes_[{shard, segment, lane}];
-    auto free = std::find_if(tracks.begin(), tracks.end(),
-                             [&stages](const Track& one) { return one.end_ns <= stages.due; });
+    auto free = std::ranges::find_if(
+        tracks, [&stages](const Track& one) { return one.end_ns <= stages.due; });
     if (free == tracks.end()) {
         const bool is_merged = row[at_.shard].kind != CellKind::empty;
         const std::string name = (is_merged ? "shard " + std::to_string(shard) + " " : "") +

@@ -19,10 +19,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// A run makes this file, empty, before its run.json: where it is missing, somebody removed it.
-std::string why_no_records(const std::string& path) {
+static std::string why_no_records(const std::string& path) {
     struct stat facts{};
     return ::stat(path.c_str(), &facts) == 0 || errno != ENOENT
                ? ""
@@ -33,7 +31,7 @@ std::string why_no_records(const std::string& path) {
 
 /// What left and has no record. Of a run that goes on, as far as its files tell: those may get
 /// theirs.
-Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
+static Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
     if (const std::optional<MergedRun>& merged = facts.info.merged) {
         return {merged->rows_left(), merged->all_left_known()};
     }
@@ -48,8 +46,8 @@ Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
 }
 
 /// By the rules that the run was given, as its run.json has them.
-std::string judge(const RunFacts& facts, const SummaryFigures& figures,
-                  std::vector<RuleFinding>& findings) {
+static std::string judge(const RunFacts& facts, const SummaryFigures& figures,
+                         std::vector<RuleFinding>& findings) {
     RuleSets rules;
     for (const std::string& text : facts.rule_texts) {
         if (std::string why = add_rule_text(text, "run.json: rules", rules); !why.empty()) {
@@ -61,8 +59,8 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
 }
 
 /// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
-std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
-                                      const SummaryFigures& figures) {
+static std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
+                                             const SummaryFigures& figures) {
     std::vector<EngineMapping> own;
     std::string why;
     for (const std::string& text : facts.metrics_tables) {
@@ -81,8 +79,8 @@ std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts&
 
 /// The thresholds that were given, or those of the run. False: one of the run's cannot be
 /// read.
-bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
-                   std::vector<Threshold>& out) {
+static bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
+                          std::vector<Threshold>& out) {
     out = fail_if;
     if (!out.empty()) {
         return true;
@@ -99,7 +97,7 @@ bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
 
 /// What the client did while it sent, as far as a certificate needs it, and the file lacks it. A
 /// process that was killed never wrote its last second.
-std::string lacks_of_client(const RebuiltRun& run) {
+static std::string lacks_of_client(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     bool in_one_go = facts.segments.size() == 1;
     if (facts.info.merged) {
@@ -117,7 +115,7 @@ std::string lacks_of_client(const RebuiltRun& run) {
 }
 
 /// Of a run that has closed its books.
-std::string more_than_booked(const RebuiltRun& run) {
+static std::string more_than_booked(const RebuiltRun& run) {
     const std::uint64_t left = run.figures.taints.sent;
     const std::optional<std::uint64_t>& booked = run.facts.end.rows_fired;
     return !run.facts.ended || !booked || left <= *booked
@@ -128,7 +126,7 @@ std::string more_than_booked(const RebuiltRun& run) {
 
 /// A run marks each row that is beyond its limits. Each segment has its own, and how many rows
 /// share an instant is known when all have a record.
-std::string unmarked_rows(const RebuiltRun& run) {
+static std::string unmarked_rows(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     const TaintLimits& limits = facts.calibration.limits;
     if (!facts.ended || facts.info.merged || facts.segments.size() > 1 || limits.drift_ns <= 0) {
@@ -143,7 +141,7 @@ std::string unmarked_rows(const RebuiltRun& run) {
                    : "";
 }
 
-Judgement verdict_of(const RebuiltRun& run) {
+static Judgement verdict_of(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     Judgement judged =
         judge_run(facts.calibration, run.figures, run.past.client(), run.info.cache_probe);
@@ -162,7 +160,7 @@ Judgement verdict_of(const RebuiltRun& run) {
     return judged;
 }
 
-void judge_verdict(RebuiltRun& run) {
+static void judge_verdict(RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     run.judged = verdict_of(run);
     run.info.verdict = name_of(run.judged.verdict);
@@ -170,7 +168,7 @@ void judge_verdict(RebuiltRun& run) {
     run.info.limits = facts.calibration.limits;
 }
 
-void count_unfinished(RebuiltRun& run) {
+static void count_unfinished(RebuiltRun& run) {
     const auto& [facts, past, files, live, lost, figures, judged, info] = run;
     if (past.records() < facts.rows && !facts.has_users) {
         run.info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
@@ -178,8 +176,6 @@ void count_unfinished(RebuiltRun& run) {
         run.info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
     }
 }
-
-}  // namespace
 
 int refuse_report(const std::string& why, int code) {
     complain("driftless report: %s", why.c_str());

@@ -15,23 +15,20 @@
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/workbook.hpp"
 #include "proto/core/text.hpp"
-#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 
-namespace {
-
-std::string take_view(const View& view, const ReportedRun& run, bool json, ReadingTexts& out) {
+static std::string take_view(const View& view, const ReportedRun& run, bool json,
+                             ReadingTexts& out) {
     ViewedRun viewed;
     if (std::string why = read_viewed_run(run, viewed); !why.empty()) {
         return why;
     }
     const ViewResult result = view.make(viewed);
     out.own_screen = true;
-    std::string notes = std::string("as ") + view.tool + " defines it, from driftless's records\n";
-    for (const std::string& note : result.notes) {
-        notes += "note: " + note + "\n";
-    }
+    const std::string notes =
+        std::string("as ") + view.tool + " defines it, from driftless's records\n" +
+        joined(result.notes, "", [](const std::string& note) { return "note: " + note + "\n"; });
     if (json || result.screen == result.json) {  // what is JSON stays that
         out.screen = result.json;
         out.notes = notes;
@@ -42,69 +39,46 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
 }
 
 /// Groups are in `run`, too.
-std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
-                          ReadingTexts& out) {
+static std::string take_readings(const ReportReadings& readings, ReportedRun& run, bool json,
+                                 ReadingTexts& out) {
     if (readings.view != nullptr) {
         return take_view(*readings.view, run, json, out);
     }
     std::string why;
-    if (readings.any_groups()) {
-        why = take_groups(readings, run, out);
-    }
-    if (why.empty() && readings.steady) {
-        why = take_steady(run, out);
-    }
-    if (why.empty() && readings.why) {
-        why = take_why(run, *readings.why, out);
-    }
-    if (why.empty() && readings.trees) {
-        why = take_trees(run, out);
-    }
-    if (why.empty() && readings.certificate) {
-        why = take_certificate(run, out);
-    }
-    if (why.empty() && !readings.against.empty()) {
-        why = take_fidelity(run, readings.against, out);
-    }
+    const auto take = [&why](bool is_asked, auto reading) {
+        why = is_asked && why.empty() ? reading() : why;
+    };
+    take(readings.any_groups(), [&] { return take_groups(readings, run, out); });
+    take(readings.steady, [&] { return take_steady(run, out); });
+    take(readings.why.has_value(), [&] { return take_why(run, *readings.why, out); });
+    take(readings.trees, [&] { return take_trees(run, out); });
+    take(readings.certificate, [&] { return take_certificate(run, out); });
+    take(!readings.against.empty(), [&] { return take_fidelity(run, readings.against, out); });
     return why;
 }
 
 /// The summary's JSON with further members.
-std::string with_members(const std::string& summary, const std::string& members) {
+static std::string with_members(const std::string& summary, const std::string& members) {
     const std::size_t end = summary.rfind('}');
     return end == summary.npos || members.empty()
                ? summary
                : summary.substr(0, end) + members + summary.substr(end);
 }
 
-}  // namespace
-
-std::string view_names() {
-    std::string names;
-    for (const View& view : all_views()) {
-        names += (names.empty() ? "" : ", ") + std::string(view.name);
-    }
-    return names;
-}
-
 Result<const View*> parse_view(std::string_view text) {
     if (const View* view = find_view(text); view != nullptr) {
         return view;
     }
-    static const std::string remedy = "is not one of " + view_names();
+    static const std::string remedy = "is not one of " + joined(all_views(), ", ", &View::name);
     return Error{ErrorCode::invalid, 0, remedy.c_str()};
 }
 
-namespace {
-
-int write_page(const ReportExports& exports, const ReportedRun& run) {
+static int write_page(const ReportExports& exports, const ReportedRun& run) {
     std::string why;
     const Result<std::string> page = page_of(run, why);
     return page ? write_new_file("--html", exports.html, page.value(), exports.ci.force)
                 : refuse_report(why);
 }
-
-}  // namespace
 
 int write_exports(const ReportExports& exports, const ReportedRun& run) {
     const bool force = exports.ci.force;

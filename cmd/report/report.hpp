@@ -71,9 +71,8 @@ struct ReportReadings {
 
     /// A table by group.
     bool any_groups() const {
-        return !by.empty() || std::any_of(slos.begin(), slos.end(), [](const GoodputRule& one) {
-            return one.key.has_value();
-        });
+        return !by.empty() || std::ranges::any_of(
+                                  slos, [](const GoodputRule& one) { return one.key.has_value(); });
     }
     /// Any that stands below the summary.
     bool any_below() const {
@@ -119,9 +118,7 @@ std::string take_certificate(const ReportedRun& run, ReadingTexts& out);
 /// as recorded beside those that were replayed.
 std::string take_fidelity(const ReportedRun& run, const std::string& trace, ReadingTexts& out);
 
-/// The names of `--view`, for its help and its error.
-std::string view_names();
-/// Errors: invalid.
+/// By the name of a `--view`. Errors: invalid.
 Result<const View*> parse_view(std::string_view text);
 
 // The requests of a run as other tools would have seen them, for `report --view`.
@@ -196,7 +193,7 @@ class SteadyRun {
     Side window_;
 };
 
-void write_steady(JsonWriter& json, const SteadyReading& reading);
+void put_value(JsonWriter& json, const SteadyReading& reading);
 
 /// "tpot", "10%", "tpot:10%". Errors: invalid.
 Result<WhyWish> parse_why(std::string_view text);

@@ -16,11 +16,9 @@
 
 namespace driftless {
 
-namespace {
-
 /// Output tokens of which the stamps lie in [begin, end): by chunk where their tokens are known,
 /// else each chunk has an equal part of the answer's.
-double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
+static double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
     if (!record.fired_ns || record.chunk_ns.empty()) {
         const bool inside =
             record.last_token_ns && *record.last_token_ns >= begin && *record.last_token_ns < end;
@@ -38,8 +36,6 @@ double tokens_within(const Record& record, std::int64_t begin, std::int64_t end)
     return tokens;
 }
 
-}  // namespace
-
 bool SteadyRun::Side::cuts(const Answer& answer) const {
     if (!answer.is_whole) {
         return false;
@@ -54,11 +50,10 @@ bool SteadyRun::Side::cuts(const Answer& answer) const {
 void SteadyRun::Side::add(const Answer& answer) {
     const bool ended = answer.ended_ns && holds(*answer.ended_ns);
     answered += ended && answer.is_whole ? 1 : 0;
-    if (!holds(answer.fired_ns)) {
-        return;
+    if (holds(answer.fired_ns)) {
+        ++requests;
+        times.add(answer.times);
     }
-    ++requests;
-    times.add(answer.times);
 }
 
 SteadySide SteadyRun::Side::figures() const {
@@ -66,7 +61,7 @@ SteadySide SteadyRun::Side::figures() const {
     side.requests = requests;
     side.seconds = in_s(end_ns - begin_ns);
     side.requests_per_s = ratio(static_cast<double>(answered), side.seconds);
-    side.tokens_per_s = is_counted ? std::optional(ratio(tokens, side.seconds)) : std::nullopt;
+    side.tokens_per_s = known_if(is_counted, ratio(tokens, side.seconds));
     times.put(side);
     return side;
 }
@@ -127,9 +122,7 @@ SteadyReading SteadyRun::reading() const {
     return {state_, whole_.figures(), window_.figures()};
 }
 
-namespace {
-
-std::string trend_text(const char* what, const TrendFinding& trend) {
+static std::string trend_text(const char* what, const TrendFinding& trend) {
     if (!trend.known) {
         return fmt::format("{}: too few to tell", what);
     }
@@ -137,15 +130,15 @@ std::string trend_text(const char* what, const TrendFinding& trend) {
     return fmt::format("{} {} (p = {:.3g})", what, word, trend.p);
 }
 
-std::string little_text(const SteadyState& state) {
+static std::string little_text(const SteadyState& state) {
     return fmt::format("{:.2f} in flight; {:.3f}/s x {:.3f} s = {:.2f} ({:+.1f} %): {}",
                        state.in_flight, state.rate, state.time_s, state.rate * state.time_s,
                        100 * state.little_difference(),
                        state.little_holds() ? "holds within 5 %" : "does not hold");
 }
 
-void add_lines(ViewTable& table, const char* name, const Distribution& whole,
-               const Distribution& window) {
+static void add_lines(ViewTable& table, const char* name, const Distribution& whole,
+                      const Distribution& window) {
     constexpr std::pair<const char*, std::size_t> shown[] = {
         {"p50", median_index}, {"p90", p90_index}, {"p99", p99_index}};
     for (const auto& [word, place] : shown) {
@@ -157,19 +150,15 @@ void add_lines(ViewTable& table, const char* name, const Distribution& whole,
 }
 
 /// For `put`: an object of what tables show of times, ms.
-auto shown_ms(const Distribution& of) {
+static auto shown_ms(const Distribution& of) {
     return [&of](JsonWriter& json) {
         json.begin_object();
         for (const ShownStatistic& statistic : shown_statistics) {
-            put(json,
-                {{statistic.name,
-                  of.count == 0 ? std::nullopt : std::optional(statistic.of(of) / ns_per_ms)}});
+            put(json, {{statistic.name, known_if(of.count > 0, statistic.of(of) / ns_per_ms)}});
         }
         json.end_object();
     };
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const SteadySide& side) {
     put_object(json, {{"requests", side.requests},
@@ -183,13 +172,11 @@ static void put_value(JsonWriter& json, const SteadySide& side) {
 }
 
 static void put_value(JsonWriter& json, const TrendFinding& trend) {
-    put_object(json, {{"z", trend.known ? std::optional(trend.z) : std::nullopt},
-                      {"p", trend.known ? std::optional(trend.p) : std::nullopt}});
+    put_object(json,
+               {{"z", known_if(trend.known, trend.z)}, {"p", known_if(trend.known, trend.p)}});
 }
 
-namespace {
-
-std::string steady_screen(const SteadyReading& reading) {
+static std::string steady_screen(const SteadyReading& reading) {
     const SteadyState& state = reading.state;
     Lines lines;
     lines.blank();
@@ -225,9 +212,7 @@ std::string steady_screen(const SteadyReading& reading) {
     return lines.take() + table.text();
 }
 
-}  // namespace
-
-void write_steady(JsonWriter& json, const SteadyReading& reading) {
+void put_value(JsonWriter& json, const SteadyReading& reading) {
     const SteadyState& state = reading.state;
     put_object(json, {{"found", state.found},
                       {"steady", state.is_steady()},
@@ -256,22 +241,19 @@ std::string take_steady(const ReportedRun& run, ReadingTexts& out) {
                              [&steady](const Record& record) { steady.add_again(record); });
     }
     const SteadyReading reading = steady.reading();
-    out.add("steady_state", steady_screen(reading),
-            [&reading](JsonWriter& json) { write_steady(json, reading); });
+    out.add("steady_state", steady_screen(reading), reading);
     return why;
 }
 
-namespace {
-
-constexpr std::size_t correlations_shown = 3;
-constexpr double share_max = 0.5;  ///< more rows are not the slow ones
+static constexpr std::size_t correlations_shown = 3;
+static constexpr double share_max = 0.5;  ///< more rows are not the slow ones
 
 /// "1 in 10^12", or a share that a person can picture.
-std::string chance_text(double log10_chance) {
+static std::string chance_text(double log10_chance) {
     return fmt::format("by chance 1 in 10^{:.0f}", -log10_chance);
 }
 
-std::string statement_text(const WhyStatement& statement) {
+static std::string statement_text(const WhyStatement& statement) {
     const Overlap& o = statement.overlap;
     return fmt::format("{} of the {} slowest {}; {} of all {} rows did ({}){}", o.hits, o.drawn,
                        statement.mark, o.marked, o.of, chance_text(statement.log10_chance),
@@ -279,7 +261,7 @@ std::string statement_text(const WhyStatement& statement) {
 }
 
 /// Why there is no statement: there may be too few rows to make one.
-std::string nothing_found(const WhyFinding& finding) {
+static std::string nothing_found(const WhyFinding& finding) {
     if (finding.slow == 0) {
         return fmt::format("not computed: {} rows are too few, {} are needed", finding.rows,
                            finding.rows_needed);
@@ -298,7 +280,7 @@ std::string nothing_found(const WhyFinding& finding) {
         percent <= 100 * share_max ? fmt::format(", or use --why {:.0f}%", percent) : "");
 }
 
-Result<double> parse_slow_share(std::string_view text) {
+static Result<double> parse_slow_share(std::string_view text) {
     const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
     const auto percent = read_number<double>(digits, std::chars_format::fixed);
     if (digits == text || !percent || !(*percent >= 0.1 && *percent <= 100 * share_max)) {
@@ -308,8 +290,6 @@ Result<double> parse_slow_share(std::string_view text) {
     }
     return *percent / 100;
 }
-
-}  // namespace
 
 Result<WhyWish> parse_why(std::string_view text) {
     WhyWish wish;
@@ -337,9 +317,7 @@ std::string set_servers(const ReportedRun& run, WhyRecords& records) {
     return why;
 }
 
-namespace {
-
-std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
+static std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     Lines lines;
     lines.blank();
     if (finding.slow == 0) {
@@ -369,8 +347,6 @@ std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     return lines.take();
 }
 
-}  // namespace
-
 static void put_value(JsonWriter& json, const WhyStatement& one) {
     put_object(json, {{"mark", one.mark},
                       {"slow_with_mark", one.overlap.hits},
@@ -389,8 +365,7 @@ void write_why(JsonWriter& json, const WhyFinding& finding, const WhyWish& wish)
     put_object(json,
                {{"metric", wish.figure->name},
                 {"rows", finding.rows},
-                {"rows_needed",
-                 finding.rows_needed > 0 ? std::optional(finding.rows_needed) : std::nullopt},
+                {"rows_needed", known_if(finding.rows_needed > 0, finding.rows_needed)},
                 {"slow", finding.slow},
                 {"slow_from_ms", finding.slow_from / ns_per_ms},
                 {"questions", finding.questions},

@@ -252,11 +252,9 @@ std::vector<std::string> cache_lines(const SummaryFigures& f, const SummaryInfo&
     return lines;
 }
 
-namespace {
-
 /// Without the share where others could not be judged: it would be of those that failed. Behind it
 /// how many there are by the ends of their bars, where these differ.
-std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
+static std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
     if (f.uncounted.goodput > 0) {
         return fmt::format("{} of {} rows that were judged", grouped(count.good),
                            grouped(count.decided));
@@ -270,7 +268,7 @@ std::string counts_text(const GoodputCounts& count, const SummaryFigures& f) {
 }
 
 /// "ttft:200 tpot:50", in ms; empty where none is set.
-std::string limits_text(const GoodputLimits& limits) {
+static std::string limits_text(const GoodputLimits& limits) {
     std::string text;
     const auto add = [&text](std::string_view name, const OptionalNs& value) {
         if (value) {
@@ -285,15 +283,13 @@ std::string limits_text(const GoodputLimits& limits) {
     return text;
 }
 
-}  // namespace
-
 std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     std::vector<std::string> lines;
     if (!f.judges_goodput()) {
         return lines;
     }
-    const bool has_groups = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
-                                        [](const GoodputRule& one) { return one.key.has_value(); });
+    const bool has_groups = std::ranges::any_of(
+        f.goodput_rules, [](const GoodputRule& one) { return one.key.has_value(); });
     const std::uint64_t uncounted = f.uncounted.goodput;
     lines.push_back(fmt::format(
         "{}: {}{}",
@@ -309,8 +305,8 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
                                     counts_text(f.goodput_counts[i], f),
                                     limits_text(f.goodput_rules[i].limits)));
     }
-    const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
-                                      [](const auto& one) { return one.limits.ttft_due_ns; });
+    const bool from_due = std::ranges::any_of(
+        f.goodput_rules, [](const auto& one) { return one.limits.ttft_due_ns.has_value(); });
     const SendingFigures& sending = f.sending;
     for (const auto& [held, flag] : {std::pair(&sending.held_by_user.held, "--max-inflight"),
                                      std::pair(&sending.held_by_budget.held, "a token budget")}) {
@@ -324,13 +320,11 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     return lines;
 }
 
-namespace {
-
-std::string cell(const Distribution& d, double value, double unit) {
+static std::string cell(const Distribution& d, double value, double unit) {
     return d.count == 0 ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.2f}", value / unit);
 }
 
-void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
+static void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
     const Distribution& drift = side.drift;
     lines.raw(fmt::format("{:<{}}{:>8}{:>8}", name, label_columns - 6, grouped(side.completed),
                           grouped(side.failed)) +
@@ -342,19 +336,19 @@ void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
 }
 
 /// A difference, in the unit that shows it.
-std::string signed_time(double ns) {
+static std::string signed_time(double ns) {
     const bool small = ns > -ns_per_ms && ns < ns_per_ms;
     return small ? fmt::format("{:+.1f} us", ns / ns_per_us)
                  : fmt::format("{:+.2f} ms", ns / ns_per_ms);
 }
 
-std::string order_text(const Distribution& d, const char* first) {
+static std::string order_text(const Distribution& d, const char* first) {
     return d.count == 0 ? fmt::format("none was sent to {} first", first)
                         : fmt::format("mean {} where {} went first ({})", signed_time(d.mean),
                                       first, grouped(d.count));
 }
 
-void add_pairs(Lines& lines, const PairFigures& pairs) {
+static void add_pairs(Lines& lines, const PairFigures& pairs) {
     if (pairs.ttft.count > 0) {
         lines.add("TTFT, b less a",
                   fmt::format("p50 {} over {}; {}, {}", signed_time(pairs.ttft.median()),
@@ -366,8 +360,6 @@ void add_pairs(Lines& lines, const PairFigures& pairs) {
                   rows_text(pairs.unpaired) + " without a first token on both sides left out");
     }
 }
-
-}  // namespace
 
 std::string sides_table(const std::optional<SideFigures>& sides) {
     if (!sides) {
@@ -387,35 +379,30 @@ std::string sides_table(const std::optional<SideFigures>& sides) {
     return lines.take();
 }
 
-namespace {
-
 /// Shards that are shown; summary.json has all.
-constexpr std::size_t shown_max = 32;
+static constexpr std::size_t shown_max = 32;
 
-std::string milliseconds_text(std::int64_t ns) {
+static std::string ms_text(std::int64_t ns) {
     return fmt::format("{:.3f}", static_cast<double>(ns) / ns_per_ms);
 }
 
 /// How its time 0 lies to that of the first shard, and how well that is known.
-std::string zero_text(const MergedRun& run, std::size_t index) {
+static std::string zero_text(const MergedRun& run, std::size_t index) {
     const std::optional<ZeroDifference> apart = zero_difference(run, index);
     if (!apart) {
         return "-";
     }
-    return milliseconds_text(apart->ns) +
-           (apart->error_ns ? " +-" + milliseconds_text(*apart->error_ns) : " +-?");
+    return ms_text(apart->ns) + (apart->error_ns ? " +-" + ms_text(*apart->error_ns) : " +-?");
 }
 
-void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
-               const std::vector<ShardFigures>& figures) {
+static void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
+                      const std::vector<ShardFigures>& figures) {
     const MergedShard& shard = run.shards[index];
     if (shard.is_missing()) {
         lines.raw(fmt::format("{:<7}{:>10}", shard.index, "missing"));
         return;
     }
-    const auto found =
-        std::find_if(figures.begin(), figures.end(),
-                     [&shard](const ShardFigures& one) { return one.index == shard.index; });
+    const auto found = std::ranges::find(figures, shard.index, &ShardFigures::index);
     const bool drifts = found != figures.end() && found->drift.count > 0;
     const auto drift = [&](std::size_t at) {
         return drifts ? fmt::format("{:.2f}", found->drift.at[at] / ns_per_us) : "-";
@@ -424,8 +411,6 @@ void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
                           grouped(shard.rows), grouped(shard.not_reported), drift(median_index),
                           drift(p99_index), zero_text(run, index), shard.verdict));
 }
-
-}  // namespace
 
 std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info) {
     if (!info.merged) {
@@ -453,14 +438,9 @@ namespace {
 
 /// Those that `pick` wants.
 template <typename Pick>
-std::string names_of(const std::vector<const RuleFinding*>& set, Pick pick) {
-    std::string names;
-    for (const RuleFinding* one : set) {
-        if (pick(*one)) {
-            names += (names.empty() ? "" : ", ") + one->rule;
-        }
-    }
-    return names;
+std::string names_of(std::vector<const RuleFinding*> set, Pick pick) {
+    std::erase_if(set, [&pick](const RuleFinding* one) { return !pick(*one); });
+    return joined(set, ", ", &RuleFinding::rule);
 }
 
 RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
@@ -508,9 +488,7 @@ std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings) {
     return all;
 }
 
-namespace {
-
-std::string rules_table(const std::vector<RuleFinding>& findings) {
+static std::string rules_table(const std::vector<RuleFinding>& findings) {
     Lines lines;
     for (const RuleLines& set : rule_lines(findings)) {
         lines.add("Rules", set.set);
@@ -525,7 +503,7 @@ std::string rules_table(const std::vector<RuleFinding>& findings) {
 }
 
 /// Those of `--fail-if`; nothing without it.
-std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
+static std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
     Lines lines;
     for (const ThresholdFinding& one : findings) {
         lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
@@ -533,7 +511,7 @@ std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
     return lines.take();
 }
 
-std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
+static std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
     Lines lines;
     if (stopped) {
         lines.add("Stopped", fmt::format("after {:.1f} s, --stop-when {}: {}", stopped->at_s,
@@ -541,8 +519,6 @@ std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
     }
     return lines.take();
 }
-
-}  // namespace
 
 std::string judged_table(const std::vector<RuleFinding>& rules,
                          const std::vector<ThresholdFinding>& thresholds,

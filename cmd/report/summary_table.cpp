@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -39,18 +40,16 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
         const std::string text = failure_text(error.outcome, error.text);
         std::string line = fmt::format("{}{}: {}", name_of(error.outcome), status, text);
         const std::string start = without_numbers(line.substr(0, compared));
-        const auto alike =
-            std::find_if(shown.begin(), shown.end(), [&start](const ShownError& one) {
-                return without_numbers(one.text.substr(0, compared)) == start;
-            });
+        const auto alike = std::ranges::find_if(shown, [&start](const ShownError& one) {
+            return without_numbers(one.text.substr(0, compared)) == start;
+        });
         if (alike == shown.end()) {
             shown.push_back({std::move(line), error.rows, error.text.empty()});
         } else {
             alike->rows += error.rows;
         }
     }
-    std::stable_sort(shown.begin(), shown.end(),
-                     [](const ShownError& a, const ShownError& b) { return a.rows > b.rows; });
+    std::ranges::stable_sort(shown, std::greater(), &ShownError::rows);
     return shown;
 }
 

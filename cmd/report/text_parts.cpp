@@ -12,21 +12,17 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* across[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
-constexpr const char* upward[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+static constexpr const char* across[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+static constexpr const char* upward[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 /// The eighths of `cells` cells that a value fills.
-std::size_t eighths(double value, double full, std::size_t cells) {
+static std::size_t eighths(double value, double full, std::size_t cells) {
     if (!(value > 0) || !(full > 0)) {
         return 0;
     }
     const double filled = std::min(value / full, 1.0) * static_cast<double>(cells * 8);
     return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(filled)));
 }
-
-}  // namespace
 
 std::string bar(double value, double full, std::size_t width) {
     std::string text;
@@ -40,7 +36,7 @@ std::string bar(double value, double full, std::size_t width) {
 }
 
 std::vector<std::string> columns(std::span<const std::uint64_t> values, std::size_t height) {
-    const std::uint64_t full = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    const std::uint64_t full = values.empty() ? 0 : *std::ranges::max_element(values);
     std::vector<std::string> lines(height);
     for (const std::uint64_t value : values) {
         std::size_t left = eighths(static_cast<double>(value), static_cast<double>(full), height);
@@ -71,14 +67,10 @@ std::string rows_text(std::uint64_t rows) {
     return grouped(rows) + (rows == 1 ? " row" : " rows");
 }
 
-namespace {
-
 /// ", 3 off"; empty of none.
-std::string some(std::uint64_t count, std::string_view what) {
+static std::string some(std::uint64_t count, std::string_view what) {
     return count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
 }
-
-}  // namespace
 
 std::string prompts_text(const PromptFigures& prompts) {
     if (prompts.exact + prompts.off + prompts.unknown == 0) {
@@ -102,10 +94,8 @@ std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
     return error ? error_text(*error, ns_per_ms) : "unknown";
 }
 
-namespace {
-
 /// "; the server kept up", or that it did not, and what that means; empty where nobody can tell.
-std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
+static std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
     const std::optional<bool> kept = kept_up(f, info);
     if (!kept) {
         return may_tell_kept_up(f, info) ? "; not known whether the server kept up" : "";
@@ -120,8 +110,6 @@ std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
                 : rows_text(f.timed_out()) + " waited until a time limit");
 }
 
-}  // namespace
-
 std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
     // Rows that were never sent, most often because the user ended the run, did not fail.
     const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
@@ -134,17 +122,15 @@ std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
            kept_up_text(f, info);
 }
 
-namespace {
-
 /// Whether `--continuous-usage`, a wish of OpenAI's APIs, can count the tokens of each chunk there.
 /// `backend` is the name of the dialect.
-bool can_count_chunk_tokens(std::string_view backend) {
+static bool can_count_chunk_tokens(std::string_view backend) {
     const Dialect* dialect = find_dialect(backend);
     return dialect != nullptr && dialect->has_stream_options;
 }
 
 /// Of so many rows at most.
-void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
+static void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
     if (uncounted.outputs > uncounted.lost) {
         texts.push_back(rows_text(uncounted.outputs - uncounted.lost) +
                         ": the server counts no tokens: its usage is missing or 0");
@@ -154,8 +140,6 @@ void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncount
                         ": this client lost a part of the answer (its event ring was full)");
     }
 }
-
-}  // namespace
 
 std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
     std::vector<std::string> texts;

@@ -25,14 +25,12 @@
 
 namespace driftless {
 
-namespace {
-
 /// From here on a double cannot tell neighbours apart: 2^53.
-constexpr double exact_max = 9007199254740992.0;
+static constexpr double exact_max = 9007199254740992.0;
 /// Characters of a cell, by Excel's limit; bytes are never fewer.
-constexpr std::size_t cell_max = 32767;
+static constexpr std::size_t cell_max = 32767;
 
-std::string cut(std::string_view text) {
+static std::string cut(std::string_view text) {
     std::string out(cut_at_code_point(text, cell_max));
     // A workbook is XML, which has no U+FFFE and U+FFFF; U+FFFD stands for them.
     for (std::size_t at = out.find('\xEF'); at != out.npos; at = out.find('\xEF', at + 1)) {
@@ -43,13 +41,14 @@ std::string cut(std::string_view text) {
     return out;
 }
 
-void write_text(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column, std::string_view text) {
+static void write_text(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column,
+                       std::string_view text) {
     // Fails for lack of memory alone, which nothing here outlives; places and lengths are right.
     (void)worksheet_write_string(sheet, row, column, cut(text).c_str(), nullptr);
 }
 
-void write_number(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column,
-                  const std::string& digits) {
+static void write_number(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column,
+                         const std::string& digits) {
     double value = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (std::abs(value) >= exact_max) {
@@ -58,8 +57,6 @@ void write_number(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column,
         (void)worksheet_write_number(sheet, row, column, value, nullptr);
     }
 }
-
-}  // namespace
 
 Sheet::Sheet(lxw_workbook* workbook, std::string name, std::span<const std::string_view> columns,
              std::uint32_t rows_max)
@@ -127,7 +124,7 @@ void Sheet::finish() {
 }
 
 std::uint16_t Sheet::place_of(std::string_view column) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    const auto found = std::ranges::find(columns_, column);
     CHECK(found != columns_.end());
     return static_cast<std::uint16_t>(found - columns_.begin());
 }

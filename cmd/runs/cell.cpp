@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -33,11 +34,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr double summary_ns_per_ms = 1e6;
 
-constexpr double summary_ns_per_ms = 1e6;
-
-std::string name_of_statistic(const Threshold& which) {
+static std::string name_of_statistic(const Threshold& which) {
     switch (which.statistic) {
         case Statistic::mean:
             return "mean";
@@ -52,12 +51,12 @@ std::string name_of_statistic(const Threshold& which) {
 }
 
 /// Of times of requests.
-std::string_view key_of(const FigureName& figure) {
+static std::string_view key_of(const FigureName& figure) {
     return figure.name == std::string_view("e2e") ? "e2el" : figure.name;
 }
 
 /// Keys of times end in "_ms", but for what the client measures of itself: an object in ns.
-std::optional<double> read_time(JsonValue root, const Threshold& which) {
+static std::optional<double> read_time(JsonValue root, const Threshold& which) {
     const std::string statistic = name_of_statistic(which);
     if (which.figure->name == "drift") {
         return root.find("drift_ns").find(statistic).as_double();
@@ -67,26 +66,28 @@ std::optional<double> read_time(JsonValue root, const Threshold& which) {
     return ms ? std::optional(*ms * summary_ns_per_ms) : std::nullopt;
 }
 
-std::optional<double> share(std::optional<double> part, std::optional<double> whole) {
-    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
-}
+/// Figures that are one number of the summary over another: name, part, whole.
+static constexpr std::array<std::array<const char*, 3>, 3> quotients{
+    {{"input_throughput", "total_input_tokens", "duration"},
+     {"tainted", "tainted_rows", "num_prompts"},
+     {"overtaken", "overtaken_turns", "follow_up_turns"}}};
 
 /// Of the cached tokens that the trace allows, those that servers reported.
-std::optional<double> read_hits(JsonValue root) {
+static std::optional<double> read_hits(JsonValue root) {
     // Older runs have only rows whose hits are foretold.
     const JsonValue cache = root.find("cache");
     const JsonValue compared = cache.find("cached_tokens_compared");
     const JsonValue rows = cache.find("rows_compared");
     const bool by_server =
         rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
-    return share(
+    return quotient(
         (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
         cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
             .as_double());
 }
 
 /// Of the requests that were sent, those that failed.
-std::optional<double> read_errors(JsonValue root) {
+static std::optional<double> read_errors(JsonValue root) {
     const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
     const std::optional<double> completed = root.find("completed").as_double();
     const std::optional<double> failed = root.find("failed").as_double();
@@ -96,10 +97,8 @@ std::optional<double> read_errors(JsonValue root) {
     const double answered = *completed + root.find("short_output").as_double().value_or(0) +
                             root.find("long_output").as_double().value_or(0);
     const double failed_sent = *failed - std::min(*failed, not_sent);
-    return share(failed_sent, answered + failed_sent);
+    return quotient(failed_sent, answered + failed_sent);
 }
-
-}  // namespace
 
 Result<CellSummary> CellSummary::read(const std::string& text) {
     CellSummary summary;
@@ -127,27 +126,20 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
     if (name == "hits") {
         return read_hits(root());
     }
-    if (name == "input_throughput") {
-        return share(root().find("total_input_tokens").as_double(),
-                     root().find("duration").as_double());
-    }
     if (name == "good") {
         if (root().find("request_goodput").is(JsonType::null)) {
             return std::nullopt;  // some rows could not be judged, or no limits are set
         }
         const JsonValue goodput = root().find("goodput");
         const JsonValue decided = goodput.find("decided");  // absent before schema 19
-        return share(
+        return quotient(
             goodput.find("good").as_double(),
             decided.present() ? decided.as_double() : root().find("num_prompts").as_double());
     }
-    if (name == "tainted") {
-        return share(root().find("tainted_rows").as_double(),
-                     root().find("num_prompts").as_double());
-    }
-    if (name == "overtaken") {
-        return share(root().find("overtaken_turns").as_double(),
-                     root().find("follow_up_turns").as_double());
+    for (const auto& [figure, part, whole] : quotients) {
+        if (name == figure) {
+            return quotient(root().find(part).as_double(), root().find(whole).as_double());
+        }
     }
     return root().find(name).as_double();
 }
@@ -181,14 +173,12 @@ std::string CellSummary::verdict_reasons() const {
     return joined(texts_of(root().find("verdict").find("reasons")), "; ");
 }
 
-namespace {
-
-constexpr std::int64_t wait_ns = 1'000'000'000;
-constexpr std::size_t why_bytes_max = 500;
-constexpr const char* certified_flag = "--require-certified";
+static constexpr std::int64_t wait_ns = 1'000'000'000;
+static constexpr std::size_t why_bytes_max = 500;
+static constexpr const char* certified_flag = "--require-certified";
 
 /// Passes on each request to stop that has come since the last time.
-void pass_on(const Child& child, int& seen) {
+static void pass_on(const Child& child, int& seen) {
     for (const int asked = stop_requests().load(); seen < asked; ++seen) {
         child.signal(SIGTERM);
     }
@@ -196,7 +186,7 @@ void pass_on(const Child& child, int& seen) {
 
 /// A replay that drains, or hangs at its disk, is ended by the user: the third request ends us, and
 /// the kernel it.
-ChildEnd wait_for(Child& child, int seen) {
+static ChildEnd wait_for(Child& child, int seen) {
     while (true) {
         if (const std::optional<ChildEnd> end = child.wait(wait_ns); end) {
             return *end;
@@ -206,7 +196,7 @@ ChildEnd wait_for(Child& child, int seen) {
 }
 
 /// The last line that is an error of ours; else the last one that is not empty.
-std::string last_error(const std::string& path) {
+static std::string last_error(const std::string& path) {
     const Result<std::string> text = read_whole_file(path);
     std::string last;
     bool ours = false;
@@ -225,7 +215,7 @@ std::string last_error(const std::string& path) {
     return last;
 }
 
-std::optional<CellSummary> read_summary(const std::string& folder) {
+static std::optional<CellSummary> read_summary(const std::string& folder) {
     const Result<std::string> text = read_whole_file(folder + "/summary.json");
     if (!text) {
         return std::nullopt;
@@ -235,7 +225,7 @@ std::optional<CellSummary> read_summary(const std::string& folder) {
 }
 
 /// The condition of --stop-when that ended the run, and those of --fail-if that hold.
-std::string crossed_thresholds(const CellSummary& summary) {
+static std::string crossed_thresholds(const CellSummary& summary) {
     std::vector<std::string> crossed;
     const JsonValue stopped = summary.root().find("stopped_when").find("cond");
     if (stopped.present()) {
@@ -251,7 +241,7 @@ std::string crossed_thresholds(const CellSummary& summary) {
 }
 
 /// A run that ended by itself and has a summary.
-void judge_summed(const Cell& cell, CellEnd& end) {
+static void judge_summed(const Cell& cell, CellEnd& end) {
     const std::string verdict = end.summary->verdict();
     const bool asked = std::ranges::find(cell.arguments, certified_flag) != cell.arguments.end();
     const bool uncertified =
@@ -270,7 +260,7 @@ void judge_summed(const Cell& cell, CellEnd& end) {
     }
 }
 
-CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
+static CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
     CellEnd end;
     end.exit_code = ended.exit_code;
     end.signal = ended.signal;
@@ -295,8 +285,6 @@ CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
     end.why.resize(std::min(end.why.size(), why_bytes_max));
     return end;
 }
-
-}  // namespace
 
 bool is_spoiled(const std::string& verdict) {
     return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
@@ -528,10 +516,8 @@ bool pause_ns(std::int64_t ns, int stops) {
     return false;
 }
 
-namespace {
-
 /// Whatever is no regular file would be used up by reading it; it adds nothing.
-Result<void> add_file(const std::string& path, Xxh64& digest) {
+static Result<void> add_file(const std::string& path, Xxh64& digest) {
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0) {
         return error_from_errno(errno, "open the trace");
@@ -554,7 +540,7 @@ Result<void> add_file(const std::string& path, Xxh64& digest) {
     return count < 0 ? Result<void>(error_from_errno(why, "read the trace")) : Result<void>();
 }
 
-Result<KeptTrace> keep_trace(const std::string& path) {
+static Result<KeptTrace> keep_trace(const std::string& path) {
     const Result<std::vector<std::string>> files = expand_path(path);
     if (!files) {
         return files.error();
@@ -568,8 +554,6 @@ Result<KeptTrace> keep_trace(const std::string& path) {
     }
     return KeptTrace{path, hex_text(digest.value())};
 }
-
-}  // namespace
 
 Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths,
                                            std::string& path) {
@@ -599,18 +583,14 @@ std::string changed_trace(const std::vector<KeptTrace>& kept) {
     return "";
 }
 
-namespace {
+static constexpr const char* cut_suffix = ".cut-";
+static constexpr int cuts_max = 1000;
+static constexpr const char* aside = "rename the folder of an interrupted cell";
 
-constexpr const char* cut_suffix = ".cut-";
-constexpr int cuts_max = 1000;
-constexpr const char* aside = "rename the folder of an interrupted cell";
-
-bool is_there(const std::string& path) {
+static bool is_there(const std::string& path) {
     struct stat facts{};
     return ::lstat(path.c_str(), &facts) == 0;
 }
-
-}  // namespace
 
 std::string absolute_path(const std::string& path) {
     const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr),
@@ -669,19 +649,21 @@ OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what
     return KeptFolder{std::move(lock).value(), std::move(text).value()};
 }
 
-OrphanEnd wait_for_orphan(const std::string& run_folder) {
+int wait_for_orphan(const std::string& command, const char* what, const std::string& run_folder) {
     constexpr int tries = 50;
     constexpr std::int64_t pause = 200'000'000;
     for (int i = 0; i < tries; ++i) {
         const Result<FolderLock> lock = FolderLock::take(run_folder);
         if (lock || lock.error().code != ErrorCode::exists) {
-            return OrphanEnd::gone;
+            return exit_done;
         }
         if (!pause_ns(pause, 0)) {
-            return OrphanEnd::stopped;
+            return exit_interrupted;
         }
     }
-    return OrphanEnd::runs;
+    return refuse_cells(
+        command, run_folder + ": its replay is still running; stop it, then resume the " + what,
+        exit_usage);
 }
 
 Result<std::string> set_aside(const std::string& folder, const std::string& name) {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cmd/base/run_folder.hpp"
@@ -16,9 +15,14 @@
 #include "proto/core/errors.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/members.hpp"
 
 namespace driftless {
+
+/// Of figures that may be unknown; nothing where it is not known or a part of nothing.
+inline std::optional<double> quotient(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
 
 /// CellSummary: the figures of a cell, from the `summary.json` of its run, by the names that
 /// thresholds have ("ttft:p99"). Pure; owns the text.
@@ -171,8 +175,7 @@ Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths
 std::string changed_trace(const std::vector<KeptTrace>& kept);
 
 // What `sweep` and `find` both do before they resume after a kill: return to the folder where they
-// began, set aside what an unfinished try left, and wait for a replay that still writes. Prints
-// nothing.
+// began, set aside what an unfinished try left, and wait for a replay that still writes.
 
 /// The path unchanged if it cannot be resolved.
 std::string absolute_path(const std::string& path);
@@ -197,13 +200,11 @@ OrExit<FolderLock> lock_folder(const std::string& command, const std::string& fo
 /// Prints why a command cannot begin or go on, and returns the exit code.
 int refuse_cells(const std::string& command, const std::string& why, int code);
 
-enum class OrphanEnd : std::uint8_t {
-    gone,     ///< nobody writes the run
-    runs,     ///< its replay still does, after 10 s
-    stopped,  ///< the user asked to stop
-};
 /// Waits for the replay of a process that was killed: it dies with it, or drains for a while.
-OrphanEnd wait_for_orphan(const std::string& run_folder);
+/// Returns `exit_done` once nobody writes the run; `exit_interrupted` if the user asks to stop;
+/// `exit_usage` if its replay still does after 10 s, which is printed: `what` ("sweep") cannot go
+/// on.
+int wait_for_orphan(const std::string& command, const char* what, const std::string& run_folder);
 
 /// Renames what an unfinished try left to NAME.cut-1, or to the next number that is free. Returns
 /// the new name; empty if nothing was there. Errors: exists; those of rename.

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,9 +32,7 @@ Result<double> parse_margin(std::string_view text) {
                       "is not a margin from 0 to 50 %; use \"1 %\", or 0.01 (up to 0.05)"};
     const bool in_percent = text.ends_with('%');
     text.remove_suffix(in_percent ? 1 : 0);
-    while (text.ends_with(' ')) {
-        text.remove_suffix(1);
-    }
+    text = text.substr(0, text.find_last_not_of(' ') + 1);
     const auto percent = read_number<double>(text, std::chars_format::fixed);
     if (!percent || *percent < 0) {
         return wrong;
@@ -54,10 +51,8 @@ Result<double> parse_difference(std::string_view text) {
 }
 
 Result<ComparedMetric> parse_metric(std::string_view text) {
-    if (const std::optional<ComparedMetric> metric = read_metric(text)) {
-        return *metric;
-    }
-    return Error{ErrorCode::invalid, 0, why_not_compared(text)};
+    const std::optional<ComparedMetric> metric = read_metric(text);
+    return metric ? Result<ComparedMetric>(*metric) : invalid(why_not_compared(text));
 }
 
 Result<bool> parse_unsure(std::string_view text) {
@@ -67,13 +62,11 @@ Result<bool> parse_unsure(std::string_view text) {
     return Error{ErrorCode::invalid, 0, "is not one of pass, fail"};
 }
 
-namespace {
-
-constexpr std::size_t cells = 9;
+static constexpr std::size_t cells = 9;
 /// Name, unit, A, B, B / A, interval, n_eff, smallest, word: 91 with the blanks between.
-constexpr std::array<std::size_t, cells> widths{18, 3, 10, 10, 7, 17, 7, 8, 6};
+static constexpr std::array<std::size_t, cells> widths{18, 3, 10, 10, 7, 17, 7, 8, 6};
 
-std::string table_line(const std::vector<std::string>& texts) {
+static std::string table_line(const std::vector<std::string>& texts) {
     std::string line = pad_right(texts[0], widths[0]);
     for (std::size_t i = 1; i < cells; ++i) {
         const bool left = i == 1 || i == cells - 1;
@@ -84,11 +77,7 @@ std::string table_line(const std::vector<std::string>& texts) {
     return line;
 }
 
-std::string ratio_text(double value) {
-    return std::isnan(value) ? "-" : fixed(value, 3);
-}
-
-void add_where(const Comparison& comparison, Lines& lines) {
+static void add_where(const Comparison& comparison, Lines& lines) {
     for (const ChangeView& view : comparison.where) {
         lines.blank();
         ViewTable table({fmt::format("{} by {}", name_of(comparison.value), view.by), "requests",
@@ -105,7 +94,7 @@ void add_where(const Comparison& comparison, Lines& lines) {
     }
 }
 
-void add_rows(const Comparison& comparison, std::uint64_t wanted, Lines& lines) {
+static void add_rows(const Comparison& comparison, std::uint64_t wanted, Lines& lines) {
     const auto at = static_cast<std::size_t>(comparison.value);
     const std::string value = name_of(comparison.value);
     ViewTable table({"Changed most: row", "pass", "due, s", "input", "turn", value + " A, ms",
@@ -121,7 +110,7 @@ void add_rows(const Comparison& comparison, std::uint64_t wanted, Lines& lines) 
     lines.block(table.text());
 }
 
-void add_thresholds(const Comparison& comparison, Lines& lines) {
+static void add_thresholds(const Comparison& comparison, Lines& lines) {
     if (comparison.thresholds.empty()) {
         return;
     }
@@ -132,7 +121,7 @@ void add_thresholds(const Comparison& comparison, Lines& lines) {
     }
 }
 
-std::string comparison_screen(const Comparison& comparison, const ComparisonParts& parts) {
+static std::string comparison_screen(const Comparison& comparison, const ComparisonParts& parts) {
     Lines lines;
     lines.add("Result", comparison_sentence(comparison.groups));
     for (const ComparisonNote& one : comparison_notes(comparison)) {
@@ -153,15 +142,15 @@ std::string comparison_screen(const Comparison& comparison, const ComparisonPart
     return printable_lines(lines.take());
 }
 
-constexpr const char* nothing = "-";
+static constexpr const char* nothing = "-";
 
 /// Four figures or more, and three decimals at most.
-std::string value_text(double value) {
+static std::string value_text(double value) {
     const double size = std::fabs(value);
     return with_commas(value, size >= 1000 ? 1 : size >= 10 ? 2 : 3);
 }
 
-std::string shown(const ComparedMetric& metric, double value) {
+static std::string shown(const ComparedMetric& metric, double value) {
     if (std::isnan(value)) {
         return nothing;
     }
@@ -176,13 +165,13 @@ std::string shown(const ComparedMetric& metric, double value) {
     return nothing;
 }
 
-const char* unit_of(const ComparedMetric& metric) {
+static const char* unit_of(const ComparedMetric& metric) {
     constexpr std::array units{"ms", "%", "1/s"};  // [MetricUnit]
     return units[static_cast<std::size_t>(metric.unit())];
 }
 
 /// A ratio, or a difference in percentage points.
-std::string change_text(const ComparedMetric& metric, double change) {
+static std::string change_text(const ComparedMetric& metric, double change) {
     if (std::isnan(change)) {
         return nothing;
     }
@@ -192,7 +181,7 @@ std::string change_text(const ComparedMetric& metric, double change) {
     return std::isinf(change) || change >= 1000 ? "> 1000" : fixed(change, change < 10 ? 3 : 1);
 }
 
-std::string smallest_text(const MetricComparison& metric) {
+static std::string smallest_text(const MetricComparison& metric) {
     if (std::isnan(metric.smallest)) {
         return nothing;
     }
@@ -202,7 +191,7 @@ std::string smallest_text(const MetricComparison& metric) {
 }
 
 /// Where there is no interval, why; short enough for its column.
-std::string interval_text(const MetricComparison& metric) {
+static std::string interval_text(const MetricComparison& metric) {
     switch (metric.doubt) {
         case Doubt::below_floor:
             return fmt::format("needs {} values", metric.floor);
@@ -224,7 +213,9 @@ std::string interval_text(const MetricComparison& metric) {
            change_text(metric.metric, metric.high);
 }
 
-}  // namespace
+std::string ratio_text(double ratio) {
+    return std::isnan(ratio) ? nothing : fixed(ratio, 3);
+}
 
 std::string comparison_sentence(const GroupComparison& groups) {
     std::array<std::size_t, 4> shown{};
@@ -268,10 +259,8 @@ std::vector<std::string> metric_cells(const MetricComparison& metric,
             is_of_evidence(groups.doubt) ? name_of(metric.in_these_runs) : name_of(metric.word)};
 }
 
-namespace {
-
 /// "240 ok, 3 failed, 1 tainted": what is 0 is not said, but ok.
-std::string counts_text(const PlayedCounts& counts) {
+static std::string counts_text(const PlayedCounts& counts) {
     std::string text = counted(counts.ok, "request ok", "requests ok");
     for (const PlayedKind& kind : played_kinds) {
         if (kind.words[0] != '\0' && counts.*kind.count > 0) {
@@ -281,7 +270,7 @@ std::string counts_text(const PlayedCounts& counts) {
     return text;
 }
 
-std::string run_text(const PlayedRun& run) {
+static std::string run_text(const PlayedRun& run) {
     std::string text = run.name() + ": ";
     text += run.verdict.empty() ? run.why_no_verdict : run.verdict;
     if (!run.verdict.empty() && run.verdict != "certified" && !run.verdict_reasons.empty()) {
@@ -290,15 +279,15 @@ std::string run_text(const PlayedRun& run) {
     return text + "; " + counts_text(run.counts);
 }
 
-void add_runs(const char* label, const std::vector<PlayedRun>& runs,
-              std::vector<ComparisonNote>& out) {
+static void add_runs(const char* label, const std::vector<PlayedRun>& runs,
+                     std::vector<ComparisonNote>& out) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::string number = runs.size() > 1 ? std::to_string(i + 1) : "";
         out.push_back({label + number, run_text(runs[i])});
     }
 }
 
-void add_work(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+static void add_work(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const RunFacts& facts = comparison.a.front().facts;
     if (comparison.same_work) {
         out.push_back(
@@ -311,7 +300,7 @@ void add_work(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     }
 }
 
-void add_pairs(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+static void add_pairs(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const GroupComparison& groups = comparison.groups;
     std::string text = fmt::format("{} in all runs", counted(groups.keys, "request", "requests"));
     if (groups.only_a + groups.only_b > 0) {
@@ -334,7 +323,7 @@ void add_pairs(const Comparison& comparison, std::vector<ComparisonNote>& out) {
 }
 
 /// Hits are shares of sums: no interval is given.
-void add_hits(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+static void add_hits(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const auto share = [](const std::vector<PlayedRun>& runs) {
         double cached = 0;
         double prompts = 0;
@@ -352,7 +341,7 @@ void add_hits(const Comparison& comparison, std::vector<ComparisonNote>& out) {
 }
 
 /// What the runs warned of: a difference may be of that alone.
-void add_warnings(const std::vector<PlayedRun>& runs, std::vector<ComparisonNote>& out) {
+static void add_warnings(const std::vector<PlayedRun>& runs, std::vector<ComparisonNote>& out) {
     for (const PlayedRun& run : runs) {
         for (const std::string& warning : run.warnings) {
             out.push_back({"Warning", run.name() + ": " + warning});
@@ -360,7 +349,7 @@ void add_warnings(const std::vector<PlayedRun>& runs, std::vector<ComparisonNote
     }
 }
 
-std::string tainted_text(const char* side, const std::vector<PlayedRun>& runs) {
+static std::string tainted_text(const char* side, const std::vector<PlayedRun>& runs) {
     std::uint64_t tainted = 0;
     std::uint64_t rows = 0;
     for (const PlayedRun& run : runs) {
@@ -370,7 +359,7 @@ std::string tainted_text(const char* side, const std::vector<PlayedRun>& runs) {
     return fmt::format("{} of {} rows of {}", tainted, rows, side);
 }
 
-void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+static void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const GroupComparison& groups = comparison.groups;
     if (groups.doubt == Doubt::client) {
         out.push_back(
@@ -403,7 +392,7 @@ void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out
 }
 
 /// Of the metrics whose spread is known.
-void add_needed(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+static void add_needed(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     if (!comparison.detect) {
         return;
     }
@@ -420,8 +409,6 @@ void add_needed(const Comparison& comparison, std::vector<ComparisonNote>& out) 
          fmt::format("requests per run to show a change of {:.2f} % in 80 of 100 cases: {}",
                      percent, text.empty() ? "unknown, or more runs" : text)});
 }
-
-}  // namespace
 
 std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
     std::vector<ComparisonNote> out;
@@ -455,26 +442,19 @@ std::string refusal_text(const Comparison& comparison) {
     return text;
 }
 
-namespace {
-
-int refuse(const std::string& why, int code) {
-    complain("driftless compare: %s", why.c_str());
-    return code;
-}
-
-int read_group(const std::vector<std::string>& folders, const CompareCommand& command,
-               std::vector<PlayedRun>& out) {
+static int read_group(const std::vector<std::string>& folders, const CompareCommand& command,
+                      std::vector<PlayedRun>& out) {
     for (const std::string& folder : folders) {
         std::string why;
         if (const int code = read_played(folder, command.slo, out, why); code != exit_done) {
-            return refuse(why, code);
+            return refuse_cells("compare", why, code);
         }
     }
     return exit_done;
 }
 
 /// Runs with sides are compared by themselves, runs without with others.
-std::string why_not_sides(const CompareCommand& command, const Comparison& comparison) {
+static std::string why_not_sides(const CompareCommand& command, const Comparison& comparison) {
     const bool alone = command.b.empty();
     for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
         if (alone && run->side.empty()) {
@@ -490,7 +470,7 @@ std::string why_not_sides(const CompareCommand& command, const Comparison& compa
 }
 
 /// A run that is given twice is no repeat: it would make chance look smaller than it is.
-std::string why_not_twice(const Comparison& comparison) {
+static std::string why_not_twice(const Comparison& comparison) {
     std::map<std::string, std::string> folders;  // by id and side
     for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
         const std::string& id = run->facts.segments.front().run_id;
@@ -504,7 +484,7 @@ std::string why_not_twice(const Comparison& comparison) {
 }
 
 /// A rule on good requests, of which a run cannot say which they are.
-std::string why_not_good(const CompareCommand& command, const Comparison& comparison) {
+static std::string why_not_good(const CompareCommand& command, const Comparison& comparison) {
     std::string why;
     for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
         const bool has_limits = !command.slo.empty() || !run->facts.goodput.empty();
@@ -517,7 +497,7 @@ std::string why_not_good(const CompareCommand& command, const Comparison& compar
     return why;
 }
 
-int read_runs(const CompareCommand& command, Comparison& out) {
+static int read_runs(const CompareCommand& command, Comparison& out) {
     int code = read_group(command.a, command, out.a);
     if (code == exit_done) {
         code = read_group(command.b, command, out.b);
@@ -528,7 +508,7 @@ int read_runs(const CompareCommand& command, Comparison& out) {
     for (const std::string& why :
          {why_not_sides(command, out), why_not_twice(out), why_not_good(command, out)}) {
         if (!why.empty()) {
-            return refuse(why, exit_usage);
+            return refuse_cells("compare", why, exit_usage);
         }
     }
     if (command.b.empty()) {
@@ -538,13 +518,13 @@ int read_runs(const CompareCommand& command, Comparison& out) {
     return exit_done;
 }
 
-bool fails(const Comparison& comparison, bool unsure_fails) {
+static bool fails(const Comparison& comparison, bool unsure_fails) {
     return std::ranges::any_of(comparison.thresholds, [unsure_fails](const JudgedThreshold& one) {
         return one.judged == Judged::fails || (one.judged == Judged::unsure && unsure_fails);
     });
 }
 
-int compare(const CompareCommand& command) {
+static int compare(const CompareCommand& command) {
     Comparison comparison;
     const std::vector<NewText> files =
         export_files(command.exports, comparison, command.wish.unsure_fails);
@@ -562,7 +542,7 @@ int compare(const CompareCommand& command) {
         weight == Weight::no_pairs || (weight == Weight::refused && !command.anyway);
     if (!refused) {
         if (const std::string why = compare_rows(comparison, command.wish); !why.empty()) {
-            return refuse(why, exit_usage);
+            return refuse_cells("compare", why, exit_usage);
         }
         if (files_on_stdout(files) == 0) {
             std::fputs(comparison_screen(comparison, command.parts).c_str(), stdout);
@@ -577,8 +557,6 @@ int compare(const CompareCommand& command) {
     }
     return fails(comparison, command.wish.unsure_fails) ? exit_threshold : exit_done;
 }
-
-}  // namespace
 
 int run_compare(int argc, char** argv) {
     const CompareCommandLine line = parse_compare_options({argv + 1, argv + argc});

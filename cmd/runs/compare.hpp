@@ -319,6 +319,8 @@ std::string comparison_sentence(const GroupComparison& groups);
 /// the word; or what these runs show, where nothing may be said of B.
 std::vector<std::string> metric_cells(const MetricComparison& metric,
                                       const GroupComparison& groups);
+/// B / A with three decimals; "-": unknown.
+std::string ratio_text(double ratio);
 /// The names of these cells.
 std::vector<std::string> metric_titles(const GroupComparison& groups);
 

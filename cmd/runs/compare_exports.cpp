@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/view.hpp"
@@ -63,11 +62,9 @@ static void put_value(JsonWriter& json, const ChangeGroup& group) {
                       {"in_these_runs", group.in_these_runs}});
 }
 
-namespace {
+static constexpr int compare_schema = 2;
 
-constexpr int compare_schema = 2;
-
-void put_metrics(JsonWriter& json, const Comparison& comparison) {
+static void put_metrics(JsonWriter& json, const Comparison& comparison) {
     const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
     const std::optional<double>& detect = comparison.detect;
     json.begin_array();
@@ -100,7 +97,7 @@ void put_metrics(JsonWriter& json, const Comparison& comparison) {
 }
 
 /// An array of objects: value, by, groups.
-auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
+static auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
     return put_each(views, [value](JsonWriter& json, const ChangeView& view) {
         put_object(json, {{"value", name_of(value)}, {"by", view.by}, {"groups", view.groups}});
     });
@@ -108,72 +105,58 @@ auto where_of_value(const std::vector<ChangeView>& views, RowValue value) {
 
 /// One object, by compare.schema.json, with a newline at the end. Of a refused comparison:
 /// `same_work`, `differences`, the runs, and no metrics.
-std::string comparison_json(const Comparison& comparison) {
+static std::string comparison_json(const Comparison& comparison) {
     const GroupComparison& groups = comparison.groups;
     const ComparisonOptions& options = comparison.options;
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    put(json, {{"schema", compare_schema},
-               {"same_work", comparison.same_work},
-               {"differences", comparison.differences}});
-    put_metrics(json.key("metrics"), comparison);
-    put(json, {{"evidence", known_if(!groups.metrics.empty(), groups.evidence)},
-               {"detect", comparison.detect},
-               {"margin", options.margin},
-               {"share_margin", options.share_margin},
-               {"confidence", options.confidence},
-               {"pairs", JsonPairs{{"requests", groups.keys},
-                                   {"only_a", groups.only_a},
-                                   {"only_b", groups.only_b},
-                                   {"only_a_ok", groups.only_a_ok},
-                                   {"only_b_ok", groups.only_b_ok},
-                                   {"dues_differ", groups.dues_differ},
-                                   {"sessions", groups.trees},
-                                   {"answers_known", comparison.outputs.known},
-                                   {"answers_changed", comparison.outputs.changed}}},
-               {"a", comparison.a},
-               {"b", comparison.b},
-               {"where", where_of_value(comparison.where, comparison.value)},
-               {"thresholds", comparison.thresholds}});
-    json.end_object();
-    escape_unprintable_json(text, 0);
-    return text + "\n";
+    const auto metrics = [&comparison](JsonWriter& json) { put_metrics(json, comparison); };
+    return printable_json({{"schema", compare_schema},
+                           {"same_work", comparison.same_work},
+                           {"differences", comparison.differences},
+                           {"metrics", metrics},
+                           {"evidence", known_if(!groups.metrics.empty(), groups.evidence)},
+                           {"detect", comparison.detect},
+                           {"margin", options.margin},
+                           {"share_margin", options.share_margin},
+                           {"confidence", options.confidence},
+                           {"pairs", JsonPairs{{"requests", groups.keys},
+                                               {"only_a", groups.only_a},
+                                               {"only_b", groups.only_b},
+                                               {"only_a_ok", groups.only_a_ok},
+                                               {"only_b_ok", groups.only_b_ok},
+                                               {"dues_differ", groups.dues_differ},
+                                               {"sessions", groups.trees},
+                                               {"answers_known", comparison.outputs.known},
+                                               {"answers_changed", comparison.outputs.changed}}},
+                           {"a", comparison.a},
+                           {"b", comparison.b},
+                           {"where", where_of_value(comparison.where, comparison.value)},
+                           {"thresholds", comparison.thresholds}}) +
+           "\n";
 }
 
-std::string table_row(const std::vector<std::string>& texts) {
-    std::string line = "|";
-    for (const std::string& text : texts) {
-        line += " " + markdown_text(text) + " |";
-    }
-    return line + "\n";
-}
-
-std::string where_text(const Comparison& comparison) {
+static std::string where_text(const Comparison& comparison) {
     std::string text;
-    const auto ratio = [](double value) {
-        return std::isnan(value) ? std::string("-") : fixed(value, 3);
-    };
     for (const ChangeView& view : comparison.where) {
         text += fmt::format("\n### {} by {}\n\n", markdown_text(name_of(comparison.value)),
                             markdown_text(view.by));
         text +=
             "| | requests | B / A, median | interval | these runs |\n|---|---:|---:|---:|---|\n";
         for (const ChangeGroup& one : view.groups) {
-            text += table_row({one.name, with_commas(static_cast<double>(one.rows), 0),
-                               ratio(one.ratio), ratio(one.low) + " to " + ratio(one.high),
-                               name_of(one.in_these_runs)});
+            text += markdown_row(
+                {one.name, with_commas(static_cast<double>(one.rows), 0), ratio_text(one.ratio),
+                 ratio_text(one.low) + " to " + ratio_text(one.high), name_of(one.in_these_runs)});
         }
     }
     return text;
 }
 
 /// Differences that `--anyway` let pass are told.
-TestCase work_case(const Comparison& comparison) {
-    TestCase one{"compare", "the work of both can be compared", CaseEnd::passed, "", ""};
+static TestCase work_case(const Comparison& comparison) {
+    TestCase one{"compare", "the work of both can be compared", CaseEnd::passed, "",
+                 joined(comparison.differences, "; ",
+                        [](const WorkDifference& which) { return text_of(which); })};
     const bool refused = comparison.groups.metrics.empty();
     for (const WorkDifference& difference : comparison.differences) {
-        one.details += (one.details.empty() ? "" : "; ") + text_of(difference);
         if (refused && difference.weight != Weight::told && one.end == CaseEnd::passed) {
             one.end = CaseEnd::failed;
             one.message = difference.what + " differs";
@@ -183,7 +166,7 @@ TestCase work_case(const Comparison& comparison) {
 }
 
 /// The summary page of a CI job.
-std::string comparison_markdown(const Comparison& comparison) {
+static std::string comparison_markdown(const Comparison& comparison) {
     if (comparison.groups.metrics.empty()) {
         return std::string(markdown_begins) + " compare: not the same work\n\n```\n" +
                refusal_text(comparison) + "```\n";
@@ -192,17 +175,17 @@ std::string comparison_markdown(const Comparison& comparison) {
                        " compare: " + comparison_sentence(comparison.groups) +
                        "\n\n| | |\n|---|---|\n";
     for (const ComparisonNote& one : comparison_notes(comparison)) {
-        text += table_row({one.label, one.text});
+        text += markdown_row({one.label, one.text});
     }
-    std::vector<std::string> titles = metric_titles(comparison.groups);
-    text += "\n" + table_row(titles) + "|---|---|---:|---:|---:|---:|---:|---:|---|\n";
+    text += "\n" + markdown_row(metric_titles(comparison.groups)) +
+            "|---|---|---:|---:|---:|---:|---:|---:|---|\n";
     for (const MetricComparison& one : comparison.groups.metrics) {
-        text += table_row(metric_cells(one, comparison.groups));
+        text += markdown_row(metric_cells(one, comparison.groups));
     }
     if (!comparison.thresholds.empty()) {
         text += "\n| | fails if | found |\n|---|---|---|\n";
         for (const JudgedThreshold& one : comparison.thresholds) {
-            text += table_row({name_of(one.judged), one.threshold.text, found_text(one)});
+            text += markdown_row({name_of(one.judged), one.threshold.text, found_text(one)});
         }
     }
     return text + where_text(comparison);
@@ -210,7 +193,7 @@ std::string comparison_markdown(const Comparison& comparison) {
 
 /// A case for the sameness of work, and one for each `--fail-if`: what is unsure is skipped, or has
 /// failed where `unsure_fails`.
-std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
+static std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     std::vector<TestCase> cases{work_case(comparison)};
     for (const JudgedThreshold& one : comparison.thresholds) {
         const bool unsure = one.judged == Judged::unsure;
@@ -226,12 +209,12 @@ std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     return junit_text(run.facts.info.trace, cases, run.compared.duration_ns, run.facts.info.date);
 }
 
-constexpr std::array<std::string_view, 1> scripts{"two_sides"};
+static constexpr std::array<std::string_view, 1> scripts{"two_sides"};
 /// More would make the page too large to be fluid: it has every second request then, or third.
-constexpr std::size_t requests_max = 25'000;
+static constexpr std::size_t requests_max = 25'000;
 
 /// What a request is, and its value on both sides for each of the four times.
-std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
+static std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
     std::vector<PageColumn> columns{
         {"row", ""}, {"pass", ""}, {"turn", ""}, {"due_ns", "ns"}, {"input", "tokens"}};
     const std::size_t facts = columns.size();
@@ -256,14 +239,14 @@ std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_
 }
 
 /// As they can be shown: a folder's name may hold anything.
-std::string names_text(const std::vector<PlayedRun>& runs) {
+static std::string names_text(const std::vector<PlayedRun>& runs) {
     return joined(runs, "; ", [](const PlayedRun& run) { return printable(run.name()); });
 }
 
 /// One offline page for a browser, of a comparison that was not refused: both sides on one axis,
 /// where requests changed, the table. Its script is page/two_sides.js. Cells are those of the
 /// screen, so that the page rounds nothing in another way.
-std::string comparison_page(const Comparison& comparison) {
+static std::string comparison_page(const Comparison& comparison) {
     const std::size_t all = comparison.requests.size();
     const std::vector<PageColumn> columns = request_columns(comparison, all / requests_max + 1);
     const std::vector<ComparisonNote> notes = comparison_notes(comparison);
@@ -282,29 +265,23 @@ std::string comparison_page(const Comparison& comparison) {
         }
         to.end_array();
     };
-    const auto put_columns = [&columns](JsonWriter& to) { write_page_columns(to, columns); };
     const std::string whole = comparison_json(comparison);
-    std::string data;
-    JsonWriter json(data);
-    put_object(
-        json,
-        {{"program", std::string("driftless ") + version()},
-         {"comparison", [&whole](JsonWriter& to) { to.raw(whole); }},
-         {"a", names_text(comparison.a)},
-         {"b", names_text(comparison.b)},
-         {"notes", put_each(notes, put_note)},
-         {"said", comparison_sentence(comparison.groups)},
-         {"titles", metric_titles(comparison.groups)},
-         {"cells", put_each(comparison.groups.metrics, put_cells)},
-         {"where", put_where},
-         {"requests",
-          JsonPairs{{"rows", columns.front().rows()}, {"of", all}, {"columns", put_columns}}}});
+    const std::string data = json_text(JsonPairs{
+        {"program", std::string("driftless ") + version()},
+        {"comparison", [&whole](JsonWriter& to) { to.raw(whole); }},
+        {"a", names_text(comparison.a)},
+        {"b", names_text(comparison.b)},
+        {"notes", put_each(notes, put_note)},
+        {"said", comparison_sentence(comparison.groups)},
+        {"titles", metric_titles(comparison.groups)},
+        {"cells", put_each(comparison.groups.metrics, put_cells)},
+        {"where", put_where},
+        {"requests",
+         JsonPairs{{"rows", columns.front().rows()}, {"of", all}, {"columns", columns}}}});
     return page_text(
         printable(comparison.a.front().name() + " against " + comparison.b.front().name()), scripts,
         data);
 }
-
-}  // namespace
 
 std::vector<NewText> export_files(const CompareExports& exports, const Comparison& comparison,
                                   bool unsure_fails) {

@@ -117,23 +117,16 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     request.input_tokens = record.input_length ? length : row.prompt_tokens;
     request.output_tokens =
         counts_output(record) ? static_cast<double>(*record.output_tokens) : unknown_value;
-    const auto put = [&request](RowValue value, double of) {
-        request.values[static_cast<std::size_t>(value)] = of;
-    };
-    put(RowValue::ttft, known(record.ttft_ns));
-    put(RowValue::ttft_due, known(record.ttft_due_ns));
-    put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
-    put(RowValue::e2e, known(record.e2e_ns));
+    request.values = {known(record.ttft_ns), known(record.ttft_due_ns),  // [RowValue]
+                      record.tpot_ns.value_or(unknown_value), known(record.e2e_ns)};
     constexpr double unbounded = std::numeric_limits<double>::infinity();
-    const auto put_error = [&request](RowValue value, const std::optional<ErrorBar>& error) {
-        request.errors[static_cast<std::size_t>(value)] =
-            error.value_or(ErrorBar{unbounded, unbounded});
+    const auto bar = [](const std::optional<ErrorBar>& error) {
+        return error.value_or(ErrorBar{unbounded, unbounded});
     };
-    const std::optional<ErrorBar> ttft = error_from_fire(record, record.first_late_ns);
-    put_error(RowValue::ttft, ttft);
-    put_error(RowValue::ttft_due, ttft);  // how late the row was sent is in it on purpose
-    put_error(RowValue::tpot, tpot_error(record));
-    put_error(RowValue::e2e, error_from_fire(record, record.last_late_ns));
+    const ErrorBar ttft = bar(error_from_fire(record, record.first_late_ns));
+    // From the due instant, too: how late the row was sent is in it on purpose.
+    request.errors = {ttft, ttft, bar(tpot_error(record)),
+                      bar(error_from_fire(record, record.last_late_ns))};
     out.attempt = record.attempt;
     out.censored = record.censored;
     out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
@@ -303,56 +296,44 @@ namespace {
 constexpr std::uint32_t size_groups = 5;
 constexpr int time_groups = 6;
 
-/// Walks all runs at once, in the order of their keys.
-class Walk {
-  public:
-    explicit Walk(std::vector<const PlayedRun*> runs)
-        : runs_(std::move(runs)), at_(runs_.size(), 0) {}
+/// One request in several runs: its place in each of them.
+struct Sent {
+    const std::vector<const PlayedRun*>& runs;
+    std::vector<std::size_t> at;  ///< [runs]
 
-    /// To the next key that every run has; false at the end.
-    bool next() {
-        const std::size_t rows = runs_.front()->rows.size();
-        for (at_.front() = started_ ? at_.front() + 1 : 0; at_.front() < rows; ++at_.front()) {
-            started_ = true;
-            if (all_have(runs_.front()->compared.requests[at_.front()].key)) {
-                return true;
-            }
-        }
-        return false;
-    }
     const ComparedRequest& request(std::size_t run) const {
-        return runs_[run]->compared.requests[at_[run]];
+        return runs[run]->compared.requests[at[run]];
     }
-    const PlayedRow& row(std::size_t run) const { return runs_[run]->rows[at_[run]]; }
-
-  private:
-    bool all_have(std::uint64_t key) {
-        for (std::size_t run = 1; run < runs_.size(); ++run) {
-            const std::vector<ComparedRequest>& requests = runs_[run]->compared.requests;
-            while (at_[run] < requests.size() && requests[at_[run]].key < key) {
-                ++at_[run];
-            }
-            if (at_[run] == requests.size() || requests[at_[run]].key != key) {
-                return false;
-            }
+    const PlayedRow& row(std::size_t run) const { return runs[run]->rows[at[run]]; }
+    /// The mean over runs `from` to `to`; NaN where one does not know it.
+    double mean(std::size_t from, std::size_t to, std::size_t value) const {
+        double sum = 0;
+        for (std::size_t run = from; run < to; ++run) {
+            const double one = request(run).values[value];
+            sum += request(run).ok && one > 0 ? one : unknown_value;
         }
-        return true;
+        return sum / static_cast<double>(to - from);
     }
-
-    std::vector<const PlayedRun*> runs_;
-    std::vector<std::size_t> at_;  ///< [runs]
-    bool started_ = false;
 };
 
-/// The mean over runs `from` to `to`; NaN where one does not know it.
-double mean_of(const Walk& walk, std::size_t from, std::size_t to, std::size_t value) {
-    double sum = 0;
-    for (std::size_t run = from; run < to; ++run) {
-        const ComparedRequest& request = walk.request(run);
-        const double one = request.values[value];
-        sum += request.ok && one > 0 ? one : unknown_value;
+/// Gives `take` each request that all runs have, in the order of their keys.
+template <typename Take>
+void each_of_all(const std::vector<const PlayedRun*>& runs, Take take) {
+    Sent sent{runs, std::vector<std::size_t>(runs.size(), 0)};
+    for (const ComparedRequest& first : runs.front()->compared.requests) {
+        bool all_have = true;
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            const std::vector<ComparedRequest>& requests = runs[run]->compared.requests;
+            std::size_t& at = sent.at[run];
+            while (at < requests.size() && requests[at].key < first.key) {
+                ++at;
+            }
+            all_have = all_have && at < requests.size() && requests[at].key == first.key;
+        }
+        if (all_have) {
+            take(sent);
+        }
     }
-    return sum / static_cast<double>(to - from);
 }
 
 std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests, RowValue value) {
@@ -372,20 +353,30 @@ struct Group {
 };
 using Groups = std::map<std::int64_t, Group>;
 
+/// `place_of(row)`: the order of its group and the group's name, or nothing.
+template <typename PlaceOf>
+Groups groups_by(const std::vector<PairedRequest>& rows, PlaceOf place_of) {
+    Groups groups;
+    for (const PairedRequest& row : rows) {
+        if (std::optional<std::pair<std::int64_t, std::string>> place = place_of(row)) {
+            Group& group = groups[place->first];
+            group.name = std::move(place->second);
+            group.rows.push_back(&row);
+        }
+    }
+    return groups;
+}
+
 Groups by_size(const std::vector<PairedRequest>& rows) {
     std::vector<std::uint32_t> lengths;
     for (const PairedRequest& row : rows) {
         lengths.push_back(static_cast<std::uint32_t>(row.input_tokens));
     }
     const std::vector<std::uint32_t> bounds = length_bounds(lengths, size_groups);
-    Groups groups;
-    for (const PairedRequest& row : rows) {
+    return groups_by(rows, [&bounds](const PairedRequest& row) {
         const auto found = std::ranges::lower_bound(bounds, row.input_tokens);
-        Group& group = groups[found - bounds.begin()];
-        group.name = "to " + with_commas(*found, 0);
-        group.rows.push_back(&row);
-    }
-    return groups;
+        return std::pair(found - bounds.begin(), "to " + with_commas(*found, 0));
+    });
 }
 
 Groups by_turn(const std::vector<PairedRequest>& rows) {
@@ -400,30 +391,21 @@ Groups by_turn(const std::vector<PairedRequest>& rows) {
                                Turns{8, "5 to 8"},
                                Turns{16, "9 to 16"},
                                Turns{UINT32_MAX, "from 17"}};
-    Groups groups;
-    for (const PairedRequest& row : rows) {
+    return groups_by(rows, [&turns](const PairedRequest& row) {
         const auto* const found =
             std::ranges::find_if(turns, [&row](const Turns& one) { return row.turn <= one.last; });
-        Group& group = groups[found - turns.begin()];
-        group.name = found->name;
-        group.rows.push_back(&row);
-    }
-    return groups;
+        return std::pair(found - turns.begin(), found->name);
+    });
 }
 
 Groups by_hit(const std::vector<PairedRequest>& rows) {
     constexpr std::array names{"none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"};
-    Groups groups;
-    for (const PairedRequest& row : rows) {
-        if (std::isnan(row.expected_hit)) {
-            continue;
-        }
-        const double quarters = std::ceil(std::clamp(row.expected_hit, 0.0, 1.0) * 4);
-        Group& group = groups[static_cast<std::int64_t>(quarters)];
-        group.name = names[static_cast<std::size_t>(quarters)];
-        group.rows.push_back(&row);
-    }
-    return groups;
+    return groups_by(rows, [&names](const PairedRequest& row) {
+        const bool known = !std::isnan(row.expected_hit);
+        const double part = known ? std::clamp(row.expected_hit, 0.0, 1.0) : 0;
+        const auto quarters = static_cast<std::size_t>(std::ceil(part * 4));
+        return known ? std::optional(std::pair(quarters, names[quarters])) : std::nullopt;
+    });
 }
 
 Groups by_time(const std::vector<PairedRequest>& rows) {
@@ -433,15 +415,11 @@ Groups by_time(const std::vector<PairedRequest>& rows) {
     const auto [first, last] = std::ranges::minmax_element(rows, order);
     const std::int64_t from = first->due_ns;
     const std::int64_t part = std::max<std::int64_t>((last->due_ns - from) / time_groups + 1, 1);
-    Groups groups;
-    for (const PairedRequest& row : rows) {
+    return groups_by(rows, [from, part](const PairedRequest& row) {
         const std::int64_t number = (row.due_ns - from) / part;
-        Group& group = groups[number];
-        group.name = fmt::format("{:.1f} to {:.1f} s", in_s(from + number * part),
-                                 in_s(from + (number + 1) * part));
-        group.rows.push_back(&row);
-    }
-    return groups;
+        return std::pair(number, fmt::format("{:.1f} to {:.1f} s", in_s(from + number * part),
+                                             in_s(from + (number + 1) * part)));
+    });
 }
 
 /// A's side of a group is 1 everywhere, so that the ratio of the two medians is the median of the
@@ -481,10 +459,9 @@ ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOption
 std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
                                            const std::vector<PlayedRun>& b) {
     std::vector<PairedRequest> requests;
-    Walk walk(all_runs(a, b));
-    while (walk.next()) {
-        const PlayedRow& row = walk.row(0);
-        const ComparedRequest& request = walk.request(0);
+    each_of_all(all_runs(a, b), [&](const Sent& sent) {
+        const PlayedRow& row = sent.row(0);
+        const ComparedRequest& request = sent.request(0);
         PairedRequest& one = requests.emplace_back();
         one.row = row.row;
         one.pass = row.pass;
@@ -494,13 +471,13 @@ std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
         one.input_tokens = request.input_tokens;
         one.expected_hit = row.expected_tokens / row.prompt_tokens;
         for (std::size_t i = 0; i < row_value_count; ++i) {
-            one.a[i] = mean_of(walk, 0, a.size(), i);
-            one.b[i] = mean_of(walk, a.size(), a.size() + b.size(), i);
+            one.a[i] = sent.mean(0, a.size(), i);
+            one.b[i] = sent.mean(a.size(), a.size() + b.size(), i);
             if (std::isnan(one.ratio(static_cast<RowValue>(i)))) {
                 one.a[i] = one.b[i] = unknown_value;
             }
         }
-    }
+    });
     return requests;
 }
 
@@ -544,13 +521,13 @@ std::vector<ChangeView> where_it_changed(const std::vector<PairedRequest>& reque
 
 OutputChanges output_changes(const PlayedRun& a, const PlayedRun& b) {
     OutputChanges out;
-    Walk walk({&a, &b});
-    while (walk.next()) {
-        const bool known = walk.request(0).ok && walk.request(1).ok && walk.row(0).output_digest &&
-                           walk.row(1).output_digest;
-        out.known += known ? 1 : 0;
-        out.changed += known && walk.row(0).output_digest != walk.row(1).output_digest ? 1 : 0;
-    }
+    each_of_all({&a, &b}, [&out](const Sent& sent) {
+        const bool both_ok = sent.request(0).ok && sent.request(1).ok;
+        const auto of_a = sent.row(0).output_digest;
+        const auto of_b = sent.row(1).output_digest;
+        out.known += both_ok && of_a && of_b ? 1 : 0;
+        out.changed += both_ok && of_a && of_b && of_a != of_b ? 1 : 0;
+    });
     return out;
 }
 

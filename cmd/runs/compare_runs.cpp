@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -201,6 +202,11 @@ class Differences {
             }
         }
     }
+    void add_parts(std::span<const WorkPart> parts) {
+        for (const WorkPart& part : parts) {
+            add_part(part);
+        }
+    }
     void add_salts(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b) {
         const std::string of_a = salts_of(a);
         const std::string of_b = salts_of(b);
@@ -273,8 +279,7 @@ class Differences {
         }
     }
     std::vector<WorkDifference> take() {
-        std::ranges::stable_sort(found_,
-                                 [](const auto& x, const auto& y) { return x.weight > y.weight; });
+        std::ranges::stable_sort(found_, std::greater(), &WorkDifference::weight);
         return std::move(found_);
     }
 
@@ -302,9 +307,7 @@ std::string text_of(const WorkDifference& difference) {
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b) {
     Differences differences(all_runs(a, b));
-    for (const WorkPart& part : work_parts) {
-        differences.add_part(part);
-    }
+    differences.add_parts(work_parts);
     differences.add_salts(a, b);
     differences.add_digests();
     differences.add_unplayed();
@@ -314,12 +317,8 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
 
 std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards) {
     Differences differences(all_runs(shards, {}));
-    for (const WorkPart& part : work_parts) {
-        differences.add_part(part);
-    }
-    for (const WorkPart& part : shard_parts) {
-        differences.add_part(part);
-    }
+    differences.add_parts(work_parts);
+    differences.add_parts(shard_parts);
     differences.add_settings(differing_sending, Weight::refused);
     return differences.take();
 }
@@ -328,10 +327,8 @@ Weight heaviest(const std::vector<WorkDifference>& differences) {
     return differences.empty() ? Weight::told : differences.front().weight;
 }
 
-namespace {
-
 /// "5 %": 0.05; a plain decimal number from 0 on.
-std::optional<double> read_percent(std::string_view text) {
+static std::optional<double> read_percent(std::string_view text) {
     if (!text.ends_with('%')) {
         return std::nullopt;
     }
@@ -340,7 +337,7 @@ std::optional<double> read_percent(std::string_view text) {
     return value ? std::optional(*value / 100) : std::nullopt;
 }
 
-Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
+static Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
     if (unit == MetricUnit::per_second) {
         return invalid(
             "cannot have an absolute bound here; compare B with A, as in \"request_throughput < -5 "
@@ -366,8 +363,8 @@ Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
 
 /// B's own value with its interval: A is made of requests that have the bound everywhere, so that
 /// B / A - 1 and B - A say how far B lies from it.
-std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
-                                      std::span<const ComparedRun> b) {
+static std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
+                                             std::span<const ComparedRun> b) {
     std::vector<ComparedRun> out(b.begin(), b.end());
     for (ComparedRun& run : out) {
         for (ComparedRequest& one : run.requests) {
@@ -382,7 +379,7 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
     return out;
 }
 
-Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
+static Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     if (found.doubt == Doubt::no_values) {
         return Judged::fails;  // no figure: a server that nobody measured is not a good one
     }
@@ -396,8 +393,8 @@ Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     return beyond ? Judged::fails : within ? Judged::passes : Judged::unsure;
 }
 
-JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
-                          ComparisonOptions options, bool within_runs) {
+static JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
+                                 ComparisonOptions options, bool within_runs) {
     JudgedThreshold out{threshold,     Judged::unsure, unknown_value,
                         unknown_value, unknown_value,  Doubt::none};
     std::vector<ComparedRun> made;
@@ -431,7 +428,7 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
 }
 
 /// The same requests, all of them as good as can be.
-std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
+static std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
     std::vector<ComparedRun> out(runs.begin(), runs.end());
     for (ComparedRun& run : out) {
         for (ComparedRequest& one : run.requests) {
@@ -448,9 +445,10 @@ std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
 
 /// Requests that a share of runs without a failure needs; 0: it passes, or has no interval.
 /// Nothing: no number shows that a share is exactly at its end.
-std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
-                                         const ComparedSides& sides,
-                                         const ComparisonOptions& options, std::uint64_t rows) {
+static std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
+                                                const ComparedSides& sides,
+                                                const ComparisonOptions& options,
+                                                std::uint64_t rows) {
     const std::vector<ComparedRun> a = without_failure(sides.a);
     const std::vector<ComparedRun> b = without_failure(sides.b);
     const JudgedThreshold best = judge_one(threshold, {a, b}, options, true);
@@ -468,8 +466,8 @@ std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
         std::ceil((static_cast<double>(rows) + 2) * std::abs(reached) / allowed));
 }
 
-std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sides,
-                      const ComparisonOptions& options, bool unsure_fails) {
+static std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sides,
+                             const ComparisonOptions& options, bool unsure_fails) {
     std::uint64_t rows = std::numeric_limits<std::uint64_t>::max();
     for (const std::span<const ComparedRun> side : {sides.a, sides.b}) {
         for (const ComparedRun& run : side) {
@@ -503,8 +501,6 @@ std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sid
                      "bound; replay more rows, or remove --unsure fail",
                      head, *needed, rows);
 }
-
-}  // namespace
 
 Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     const std::string condition = without_blanks(text);
@@ -592,12 +588,10 @@ std::string found_text(const JudgedThreshold& one) {
                        why);
 }
 
-namespace {
-
 /// The ends of intervals by group move a little more with the seed; there are twenty of them.
-constexpr std::uint32_t group_resamples = 500;
+static constexpr std::uint32_t group_resamples = 500;
 
-std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
+static std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     std::vector<ComparedRun> out;
     for (PlayedRun& run : runs) {
         out.push_back(run.compared);
@@ -605,7 +599,7 @@ std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     return out;
 }
 
-bool has_slo(const std::vector<PlayedRun>& runs) {
+static bool has_slo(const std::vector<PlayedRun>& runs) {
     return std::ranges::any_of(runs, [](const PlayedRun& run) {
         const auto& requests = run.compared.requests;
         return std::ranges::any_of(
@@ -614,13 +608,10 @@ bool has_slo(const std::vector<PlayedRun>& runs) {
 }
 
 /// The first time that is asked for.
-RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
-    const auto found = std::ranges::find_if(
-        metrics, [](const ComparedMetric& one) { return one.unit() == MetricUnit::ns; });
+static RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
+    const auto found = std::ranges::find(metrics, MetricUnit::ns, &ComparedMetric::unit);
     return found == metrics.end() ? RowValue::ttft : found->value;
 }
-
-}  // namespace
 
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
     ComparisonOptions options = comparison.options;

@@ -26,46 +26,33 @@
 
 namespace driftless {
 
-namespace {
-
-bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == ',';
-}
-
-bool compares(char c) {
+static bool compares(char c) {
     return c == '<' || c == '>' || c == '=';
 }
 
 /// The conditions, without blanks: one begins where a word begins that neither compares nor is
 /// compared with ("ttft:p99 < 2s" is one, and "errors < 1 %").
-std::vector<std::string> conditions_of(std::string_view text) {
+static std::vector<std::string> conditions_of(std::string_view text) {
+    constexpr std::string_view blanks = " \t\n,";
     std::vector<std::string> out;
-    for (std::size_t at = 0; at < text.size();) {
-        if (is_blank(text[at])) {
-            ++at;
-            continue;
-        }
-        std::size_t end = at;
-        while (end < text.size() && !is_blank(text[end])) {
-            ++end;
-        }
-        const std::string_view word = text.substr(at, end - at);
+    for (text = trim(text, blanks); !text.empty(); text = trim(text, blanks)) {
+        const std::string_view word = text.substr(0, text.find_first_of(blanks));
         const bool goes_on =
             !out.empty() && (compares(word.front()) || word == "%" || compares(out.back().back()));
         goes_on ? out.back() += word : out.emplace_back(word);
-        at = end;
+        text.remove_prefix(word.size());
     }
     return out;
 }
 
-std::string opposite(const std::string& condition) {
+static std::string opposite(const std::string& condition) {
     const std::size_t at = condition.find_first_of("<>");
     const bool equal = at + 1 < condition.size() && condition[at + 1] == '=';
     const char* other = condition[at] == '<' ? (equal ? ">" : ">=") : (equal ? "<" : "<=");
     return condition.substr(0, at) + other + condition.substr(at + (equal ? 2 : 1));
 }
 
-Result<Slo> parse_slo(const std::string& condition) {
+static Result<Slo> parse_slo(const std::string& condition) {
     if (condition.find_first_of("<>") == condition.npos) {
         return invalid(
             "has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
@@ -102,8 +89,6 @@ Result<Slo> parse_slo(const std::string& condition) {
     }
     return slo;
 }
-
-}  // namespace
 
 Result<Slos> parse_slos(std::string_view text) {
     Slos out;
@@ -395,14 +380,12 @@ std::optional<LoopEnd> read_loop(const std::string& folder) {
     return why.empty() ? std::optional(std::move(loop)) : std::nullopt;
 }
 
-namespace {
-
 /// "12.5 a second".
-std::string with_unit(const SearchReport& report, double value) {
+static std::string with_unit(const SearchReport& report, double value) {
     return load_text(value) + " " + report.options->over->unit;
 }
 
-std::string knee_text(const SearchReport& report) {
+static std::string knee_text(const SearchReport& report) {
     const Knee& knee = report.knee;
     if (knee.pass && knee.fail) {
         return "from " + load_text(*knee.pass) + " to " + with_unit(report, *knee.fail) +
@@ -417,7 +400,7 @@ std::string knee_text(const SearchReport& report) {
                                    : "not known: every probe was spoiled";
 }
 
-std::string interval_text(const SearchReport& report) {
+static std::string interval_text(const SearchReport& report) {
     const Knee& knee = report.knee;
     const std::string seeds = std::to_string(report.options->rules.replicates + 1);
     return "from " + (knee.low ? load_text(*knee.low) : "unknown") + " to " +
@@ -425,7 +408,7 @@ std::string interval_text(const SearchReport& report) {
            " seeds meet the SLO at the first load, and none does at the second";
 }
 
-const char* remedy_of(const SearchReport& report) {
+static const char* remedy_of(const SearchReport& report) {
     switch (report.knee.state) {
         case SearchState::lowest_fails:
             return "the lowest load fails: lower --low, or replay a part of the trace (-- "
@@ -445,8 +428,6 @@ const char* remedy_of(const SearchReport& report) {
     }
     return "";
 }
-
-}  // namespace
 
 std::string binding(const SearchReport& report) {
     std::string binds;
@@ -623,12 +604,11 @@ std::string find_json(const SearchReport& report) {
 }
 
 std::string read_search(const std::string& text, SearchReport& out) {
-    JsonDocument document;
-    const Result<JsonValue> read = document.parse(text);
-    if (!read) {
+    const ParsedJson read(text);
+    const JsonValue root = read.root;
+    if (!root.present()) {
         return "is not JSON; start a new search";
     }
-    const JsonValue root = read.value();
     if (root.find("schema").as_i64() != find_schema) {
         return "was written by another version of driftless; use that one";
     }

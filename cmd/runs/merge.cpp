@@ -29,13 +29,11 @@
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
-namespace {
-
-MergeRefusal read_shard_run(const std::string& given, ShardRun& out) {
+static MergeRefusal read_shard_run(const std::string& given, ShardRun& out) {
     out.folder = without_slashes(given);
     if (struct stat there{}; ::stat(out.folder.c_str(), &there) != 0 && errno == ENOENT) {
         return {exit_usage, mask_url(out.folder) +
@@ -71,7 +69,7 @@ MergeRefusal read_shard_run(const std::string& given, ShardRun& out) {
 }
 
 /// What differs between shards that should be of one replay; the empty text: nothing does.
-std::string why_not_one_replay(const std::vector<ShardRun>& shards) {
+static std::string why_not_one_replay(const std::vector<ShardRun>& shards) {
     std::vector<PlayedRun> runs;
     for (const ShardRun& shard : shards) {
         PlayedRun& run = runs.emplace_back();
@@ -88,7 +86,7 @@ std::string why_not_one_replay(const std::vector<ShardRun>& shards) {
     return text.empty() ? "" : "these are not shards of one replay:" + text;
 }
 
-std::string why_given_twice(const std::vector<std::string>& folders) {
+static std::string why_given_twice(const std::vector<std::string>& folders) {
     std::map<std::pair<dev_t, ino_t>, std::string> seen;
     for (const std::string& folder : folders) {
         struct stat facts{};
@@ -104,7 +102,7 @@ std::string why_given_twice(const std::vector<std::string>& folders) {
 }
 
 /// Why the merged run cannot be made at `out`: it would lie in one of these folders. Empty: it can.
-std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out) {
+static std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out) {
     while (!out.empty()) {  // ends: each turn takes a component away
         const std::size_t slash = out.find_last_not_of('/', out.rfind('/'));
         out = out.rfind('/') == std::string::npos ? "."
@@ -130,7 +128,8 @@ std::string why_inside_a_shard(const std::vector<std::string>& folders, std::str
 
 /// Reads run.json of each folder, and sorts them by index. Refused: no shard, shards of different
 /// replays, or one that still goes on.
-MergeRefusal read_shards(const std::vector<std::string>& folders, std::vector<ShardRun>& out) {
+static MergeRefusal read_shards(const std::vector<std::string>& folders,
+                                std::vector<ShardRun>& out) {
     if (std::string why = why_given_twice(folders); !why.empty()) {
         return {exit_usage, std::move(why)};
     }
@@ -145,27 +144,19 @@ MergeRefusal read_shards(const std::vector<std::string>& folders, std::vector<Sh
 }
 
 /// Flags by which a shard differs from the whole run, which `replay --from` repeats.
-constexpr std::array<std::string_view, 5> shard_flags{
+static constexpr std::array<std::string_view, 5> shard_flags{
     "--shard=", "--start-at=", "--meet=", "--meet-timeout=", "--clock-error-max="};
 
-template <typename T>
-std::string text_of_value(const T& value) {
-    std::string text;
-    JsonWriter json(text);
-    MemberWriter(json).write(value);
-    return text;
-}
-
-std::string arguments_text(std::vector<std::string> arguments) {
+static std::string arguments_text(std::vector<std::string> arguments) {
     std::erase_if(arguments, [](const std::string& argument) {
         return std::ranges::any_of(
             shard_flags, [&argument](std::string_view flag) { return argument.starts_with(flag); });
     });
-    return text_of_value(arguments);
+    return json_text(arguments);
 }
 
 /// One segment, as of a run that was not resumed.
-std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
+static std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
     RunSegment all = shards.front().facts.segments.front();
     all.rows = merged.rows;
     all.rows_interrupted = 0;
@@ -174,11 +165,11 @@ std::string segments_text(const std::vector<ShardRun>& shards, const MergedRun& 
             all.rows_interrupted += segment.rows_interrupted;
         }
     }
-    return text_of_value(std::vector{all});
+    return json_text(std::vector{all});
 }
 
 /// Sums of 64 bits that wrap: of no order, so that those of all shards are that of the whole run.
-std::string digest_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
+static std::string digest_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
     std::uint64_t sum = 0;
     bool known = merged.rows_missing == 0 && shards.size() == merged.count;
     for (const ShardRun& shard : shards) {
@@ -189,7 +180,7 @@ std::string digest_text(const std::vector<ShardRun>& shards, const MergedRun& me
 }
 
 /// All of it is of the whole plan, but for rows, prompts and how many of them were cut.
-std::string plan_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
+static std::string plan_text(const std::vector<ShardRun>& shards, const MergedRun& merged) {
     const JsonValue plan = shards.front().run.root.find("plan");
     std::vector<JsonMember> changed{{"rows", std::to_string(merged.rows)},
                                     {"prompts_digest", digest_text(shards, merged)},
@@ -205,7 +196,7 @@ std::string plan_text(const std::vector<ShardRun>& shards, const MergedRun& merg
 }
 
 /// The widest limit of any shard: nothing that is not tainted lies beyond it.
-std::string calibration_text(const std::vector<ShardRun>& shards) {
+static std::string calibration_text(const std::vector<ShardRun>& shards) {
     JsonValue whose = shards.front().run.root.find("calibration");
     for (const ShardRun& shard : shards) {  // the first that has none
         const JsonValue one = shard.run.root.find("calibration");
@@ -227,8 +218,8 @@ std::string calibration_text(const std::vector<ShardRun>& shards) {
     return with_members(whose, changed);
 }
 
-std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
-                     const Judgement& verdict) {
+static std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
+                            const Judgement& verdict) {
     EndFacts all{.rows_fired = 0,
                  .records = records,
                  .verdict = name_of(verdict.verdict),
@@ -242,13 +233,13 @@ std::string end_text(const std::vector<ShardRun>& shards, std::uint64_t records,
             all.measured_from_ns = std::min(all.measured_from_ns.value_or(*from_ns), *from_ns);
         }
     }
-    return text_of_value(all);
+    return json_text(all);
 }
 
 /// The run.json of a merged run: that of its first shard, except for what all shards make up
 /// together. A run with shards that are missing or were killed has no `end`.
-std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
-                            std::uint64_t records, const Judgement& verdict) {
+static std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
+                                   std::uint64_t records, const Judgement& verdict) {
     const bool all_ended =
         shards.size() == merged.count &&
         std::ranges::all_of(shards, [](const ShardRun& shard) { return shard.facts.ended; });
@@ -273,15 +264,15 @@ std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun
 }
 
 /// Of the year 2116: differences of two fit.
-constexpr std::int64_t utc_ns_max = INT64_MAX / 2;
+static constexpr std::int64_t utc_ns_max = INT64_MAX / 2;
 
-int refuse(const MergeRefusal& refusal) {
+static int refuse(const MergeRefusal& refusal) {
     complain("driftless merge: %s", printable_lines(refusal.why).c_str());
     return refusal.code;
 }
 
 /// A shard whose books say what it did: nothing of it is missing.
-void take_from_books(const ShardRun& shard, MergedShard& out) {
+static void take_from_books(const ShardRun& shard, MergedShard& out) {
     const EndFacts& end = shard.facts.end;
     out.verdict = end.verdict.empty() ? "uncalibrated" : end.verdict;
     out.interrupted = end.interrupted;
@@ -290,7 +281,7 @@ void take_from_books(const ShardRun& shard, MergedShard& out) {
 }
 
 /// A shard that was killed, or could not write all: as `report` sums it up.
-MergeRefusal rebuild_shard(ShardRun& shard, MergedShard& out) {
+static MergeRefusal rebuild_shard(ShardRun& shard, MergedShard& out) {
     shard.lock = FolderLock();  // who holds it counts as the run itself
     RebuiltRun run(shard.facts);
     MergeRefusal refusal;
@@ -311,7 +302,8 @@ MergeRefusal rebuild_shard(ShardRun& shard, MergedShard& out) {
 }
 
 /// What is there of each shard, by its books and its records.
-MergeRefusal describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRun& out) {
+static MergeRefusal describe(std::vector<ShardRun>& shards, const RecordLines& records,
+                             MergedRun& out) {
     const ShardFacts& plan = *shards.front().facts.shard;
     out.count = plan.count;
     out.rows = plan.plan_rows;
@@ -363,7 +355,7 @@ MergeRefusal describe(std::vector<ShardRun>& shards, const RecordLines& records,
 }
 
 /// As `driftless report` will make it again.
-MergeRefusal sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged) {
+static MergeRefusal sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged) {
     MergeRefusal refusal;
     RunFacts facts;
     if (refusal.why = read_run(folder.path(), facts); !refusal.why.empty()) {
@@ -389,7 +381,7 @@ MergeRefusal sum_up(MergedFolder& folder, const MergeCommand& command, Judgement
     return refusal;
 }
 
-void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
+static void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
     for (std::size_t place = 0; place < shards.size(); ++place) {
         if (const std::uint64_t torn = records.torn(place); torn > 0) {
             complain("merge: %s: %s left out", printable(shards[place].records_path()).c_str(),
@@ -400,7 +392,7 @@ void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
     }
 }
 
-int merge(const MergeCommand& command) {
+static int merge(const MergeCommand& command) {
     std::vector<ShardRun> shards;
     if (const MergeRefusal refusal = read_shards(command.folders, shards)) {
         return refuse(refusal);
@@ -447,8 +439,6 @@ int merge(const MergeCommand& command) {
     print_line("files: %s", printable(path).c_str());
     return exit_done;
 }
-
-}  // namespace
 
 int run_merge(int argc, char** argv) {
     const MergeCommandLine line = parse_merge_options({argv + 1, argv + argc});

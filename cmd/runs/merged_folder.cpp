@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <tuple>
@@ -27,17 +26,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// Mapped pages are given back after so many bytes.
-constexpr std::size_t mapped_bytes = std::size_t{64} << 20;
+static constexpr std::size_t mapped_bytes = std::size_t{64} << 20;
 
-auto sending_of(const RecordLine& line) {
+static auto sending_of(const RecordLine& line) {
     const RecordOrder& order = line.order;
     return std::tuple(order.row, order.pass, order.side, order.attempt);
 }
-
-}  // namespace
 
 RecordLines::~RecordLines() {
     for (const File& file : files_) {
@@ -186,9 +181,6 @@ void RecordLines::give_back() const {
 }
 
 namespace {
-
-/// Pages of the shards' files are given back after so many bytes.
-constexpr std::size_t kept_bytes = std::size_t{64} << 20;
 
 /// The line with the number of its shard as its last member. It ends with the bracket of an object
 /// that is not empty.
@@ -340,7 +332,7 @@ MergeRefusal MergedFolder::write_records(const std::vector<ShardRun>& shards,
             append_line(sink.buffer(), records.text(*line), shards[line->place].index());
             sink.commit();
             kept += line->bytes;
-            if (kept > kept_bytes) {
+            if (kept > mapped_bytes) {
                 kept = 0;
                 records.give_back();
             }

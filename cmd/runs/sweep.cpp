@@ -451,8 +451,8 @@ bool has_ended(const LedgerCell& cell) {
 std::vector<std::size_t> order_of_play(const Ledger& ledger) {
     std::vector<std::size_t> order(ledger.cells.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_partition(order.begin(), order.end(),
-                          [&](std::size_t index) { return !hook_kept_out(ledger.cells[index]); });
+    std::ranges::stable_partition(
+        order, [&](std::size_t index) { return !hook_kept_out(ledger.cells[index]); });
     return order;
 }
 
@@ -547,15 +547,6 @@ int refuse(const std::string& why, int code = exit_usage) {
     return refuse_cells("sweep", why, code);
 }
 
-std::string default_sweep_folder() {
-    const time_t now = ::time(nullptr);
-    tm parts{};
-    (void)::gmtime_r(&now, &parts);
-    char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return std::string("sweeps/") + text;
-}
-
 /// Replay's own words, without its name and its hint.
 std::string words_of_replay(const std::string& text) {
     constexpr std::string_view before = "driftless replay: ";
@@ -623,18 +614,11 @@ OrExit<FolderLock> take_folder(const std::string& folder) {
 /// Each cell that was cut off is nobody's any more.
 int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
     for (const LedgerCell& cell : ledger.cells) {
-        if (cell.state != CellState::running) {
-            continue;
-        }
         const std::string run = folder + "/" + cell.planned.folder;
-        switch (wait_for_orphan(run)) {
-            case OrphanEnd::gone:
-                break;
-            case OrphanEnd::runs:
-                return refuse(run +
-                              ": its replay is still running; stop it, then resume the sweep");
-            case OrphanEnd::stopped:
-                return exit_interrupted;
+        const int code =
+            cell.state == CellState::running ? wait_for_orphan("sweep", "sweep", run) : exit_done;
+        if (code != exit_done) {
+            return code;
         }
     }
     return exit_done;
@@ -656,7 +640,7 @@ int begin(const SweepCommand& command, const std::string& key) {
     }
     ledger.plan.home = absolute_path(".");
     ledger.plan.traces = std::move(traces).value();
-    const std::string folder = command.out.empty() ? default_sweep_folder() : command.out;
+    const std::string folder = command.out.empty() ? "sweeps/" + folder_date() : command.out;
     const OrExit<FolderLock> lock = take_folder(folder);
     if (!lock) {
         return lock.exit_code();

@@ -17,11 +17,11 @@
 
 namespace driftless {
 
-namespace {
-
 // Members of summary.json that go into sweep.json as they are, with every number.
-constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
-                                                    "warm_cache", "thresholds", "stopped_when"};
+static constexpr std::array<std::string_view, 6> kept_keys{
+    "unfinished", "outcomes", "cache", "warm_cache", "thresholds", "stopped_when"};
+
+namespace {
 
 /// The three of a plan, as an object of its own.
 template <typename Plan>
@@ -73,16 +73,14 @@ static void walk(auto& fields, Plan& plan) {
     }
 }
 
-namespace {
-
-const char* state_text(const LedgerCell& cell) {
+static const char* state_text(const LedgerCell& cell) {
     return cell.state == CellState::pending   ? "pending"
            : cell.state == CellState::running ? "running"
                                               : name_of(cell.outcome);
 }
 
 /// What became of a cell, behind its outcome.
-void walk_fate(auto& fields, auto& cell) {
+static void walk_fate(auto& fields, auto& cell) {
     fields.text("why", 2, cell.why);
     fields.text("note", 2, cell.note);
     fields.text("hook_failed", 2, cell.hook_failed);
@@ -94,7 +92,7 @@ void walk_fate(auto& fields, auto& cell) {
     fields.value("cut", 2, cell.cut_folders);
 }
 
-void put_cell(JsonWriter& json, const LedgerCell& cell) {
+static void put_cell(JsonWriter& json, const LedgerCell& cell) {
     MemberWriter fields(json);
     json.begin_object();
     put(json, {{"name", cell.planned.name},
@@ -107,7 +105,7 @@ void put_cell(JsonWriter& json, const LedgerCell& cell) {
 }
 
 /// False: an outcome of another version.
-bool read_cell(JsonValue json, LedgerCell& cell) {
+static bool read_cell(JsonValue json, LedgerCell& cell) {
     const std::string state = kept_text(json.find("outcome"));
     cell.state = state == "pending"   ? CellState::pending
                  : state == "running" ? CellState::running
@@ -119,8 +117,6 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     const bool known = outcome.has_value() || cell.state != CellState::ended;
     return known && !fields.error() && kept_text(json.find("run")) == cell.planned.folder;
 }
-
-}  // namespace
 
 std::string kept_figures(const CellSummary& summary) {
     std::string text;
@@ -145,16 +141,10 @@ Ledger new_ledger(const SweepPlan& plan) {
 }
 
 std::string sweep_json(const Ledger& ledger) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object();
-    put(json, {{"schema", sweep_schema},
-               {"plan", ledger.plan},
-               {"cells", put_each(ledger.cells, put_cell)}});
-    json.end_object();
-    escape_unprintable_json(text, 0);
-    text += '\n';
-    return text;
+    return printable_json({{"schema", sweep_schema},
+                           {"plan", ledger.plan},
+                           {"cells", put_each(ledger.cells, put_cell)}}) +
+           "\n";
 }
 
 std::string read_ledger(const std::string& text, Ledger& out) {
@@ -194,13 +184,11 @@ Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {
     return csv ? json : csv;
 }
 
-namespace {
-
-std::string number(std::optional<double> value) {
+static std::string number(std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
-std::string key_figures(const LedgerCell& cell) {
+static std::string key_figures(const LedgerCell& cell) {
     const ParsedJson summary(cell.summary);
     const auto of = [&summary](std::string_view key) { return summary.root.find(key).as_double(); };
     const std::optional<double> due = of("p99_ttft_due_ms");
@@ -211,8 +199,6 @@ std::string key_figures(const LedgerCell& cell) {
                              number(of("p99_ttft_ms")),
                              is_longer ? fmt::format(" ({} from due)", number(due)) : "");
 }
-
-}  // namespace
 
 std::string cell_begins(const Ledger& ledger, std::size_t index) {
     const PlannedCell& planned = ledger.cells[index].planned;

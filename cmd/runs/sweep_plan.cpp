@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "cmd/base/secrets.hpp"
@@ -11,17 +10,15 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::size_t folder_bytes_max = 80;
+static constexpr std::size_t folder_bytes_max = 80;
 
 /// The name of a flag as it stands in an argument; empty: it is none.
-std::string_view flag_name(std::string_view argument) {
+static std::string_view flag_name(std::string_view argument) {
     return argument.starts_with("--") ? argument.substr(2, argument.find('=') - 2)
                                       : std::string_view();
 }
 
-bool has_flag(const SweepPlan& plan, std::string_view name) {
+static bool has_flag(const SweepPlan& plan, std::string_view name) {
     const bool typed = std::ranges::any_of(plan.arguments, [name](const std::string& argument) {
         return flag_name(argument) == name;
     });
@@ -30,7 +27,7 @@ bool has_flag(const SweepPlan& plan, std::string_view name) {
            });
 }
 
-std::string check_arguments(const std::vector<std::string>& arguments) {
+static std::string check_arguments(const std::vector<std::string>& arguments) {
     for (const std::string& argument : arguments) {
         if (const std::string_view name = flag_name(argument); is_flag_of_sweep(name)) {
             return "--" + std::string(name) + " cannot be a flag of a cell; remove it";
@@ -48,11 +45,11 @@ std::string check_arguments(const std::vector<std::string>& arguments) {
 }
 
 /// TOML has texts that no command line has.
-bool has_nul(const std::string& text) {
+static bool has_nul(const std::string& text) {
     return text.find('\0') != text.npos;
 }
 
-bool has_nul(const SweepPlan& plan) {
+static bool has_nul(const SweepPlan& plan) {
     std::vector<std::string> texts = plan.arguments;
     for (const SweepAxis& axis : plan.axes) {
         texts.insert(texts.end(), axis.values.begin(), axis.values.end());
@@ -65,13 +62,13 @@ bool has_nul(const SweepPlan& plan) {
 }
 
 /// Of a flag, of a label and, with DRIFTLESS_ before it, of a variable.
-bool is_axis_name(std::string_view name) {
+static bool is_axis_name(std::string_view name) {
     return !name.empty() &&
            name.find_first_not_of(
                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == name.npos;
 }
 
-std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
+static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
     const char* const flag = axis.of_server ? "--server " : "--over ";
     if (!is_axis_name(axis.name)) {
         return flag + ("\"" + axis.name) + "\" is not a name; use letters, digits, - and _";
@@ -128,7 +125,7 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
 }
 
 /// A text as a part of a file's name.
-std::string slug(std::string_view text) {
+static std::string slug(std::string_view text) {
     std::string out;
     for (const char c : text) {
         const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
@@ -138,14 +135,14 @@ std::string slug(std::string_view text) {
     return out.substr(0, folder_bytes_max);
 }
 
-std::string numbered(std::size_t number, std::size_t count) {
+static std::string numbered(std::size_t number, std::size_t count) {
     const std::string text = std::to_string(number);
     const std::size_t digits = std::max<std::size_t>(std::to_string(count).size(), 2);
     return std::string(digits - std::min(digits, text.size()), '0') + text;
 }
 
 /// The combination of that number, as digits of the axes.
-PlannedCell combination(const SweepPlan& plan, std::size_t number) {
+static PlannedCell combination(const SweepPlan& plan, std::size_t number) {
     PlannedCell cell;
     cell.values.resize(plan.axes.size());
     for (std::size_t i = plan.axes.size(); i-- > 0;) {
@@ -157,15 +154,13 @@ PlannedCell combination(const SweepPlan& plan, std::size_t number) {
     return cell;
 }
 
-std::size_t combinations_of(const SweepPlan& plan) {
+static std::size_t combinations_of(const SweepPlan& plan) {
     std::size_t count = 1;
     for (const SweepAxis& axis : plan.axes) {
         count = std::min(count * axis.values.size(), cells_max + 1);
     }
     return count;
 }
-
-}  // namespace
 
 Result<SweepAxis> parse_axis(std::string_view text) {
     const std::size_t equals = text.find('=');
@@ -259,10 +254,9 @@ std::vector<std::string> arguments_of(const SweepPlan& plan, const PlannedCell& 
     return arguments;
 }
 
-namespace {
-
 /// A duration as a text, or a number of seconds.
-void read_limit(TomlReader& reader, const toml::table& table, const char* key, std::int64_t& out) {
+static void read_limit(TomlReader& reader, const toml::table& table, const char* key,
+                       std::int64_t& out) {
     std::vector<std::string> given;
     reader.scalars(table, key, given);
     if (given.empty()) {
@@ -279,8 +273,8 @@ void read_limit(TomlReader& reader, const toml::table& table, const char* key, s
 }
 
 /// [over], [server]: a list each. In the order of the file, which the library does not keep.
-void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bool of_server,
-               SweepPlan& out) {
+static void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bool of_server,
+                      SweepPlan& out) {
     const toml::table* const table = reader.table(whole, key);
     if (table == nullptr) {
         return;
@@ -291,13 +285,13 @@ void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bo
         reader.scalars(*table, axis.name.c_str(), axis.values);
         found.emplace_back(node.source().begin.line, std::move(axis));
     }
-    std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
     for (auto& [line, axis] : found) {
         out.axes.push_back(std::move(axis));
     }
 }
 
-void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
+static void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
     const toml::table* const table = reader.table(whole, "labels");
     if (table == nullptr) {
         return;
@@ -314,7 +308,7 @@ void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
     }
 }
 
-void read_hooks(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
+static void read_hooks(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
     const toml::table* const table = reader.table(whole, "hooks");
     if (table == nullptr) {
         return;
@@ -326,8 +320,6 @@ void read_hooks(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
         read_limit(reader, *table, (std::string(hook->name) + "_limit").c_str(), hook->limit_ns);
     }
 }
-
-}  // namespace
 
 std::string read_plan_file(std::string_view text, SweepPlan& out) {
     toml::table whole;

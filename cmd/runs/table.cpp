@@ -268,16 +268,14 @@ std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>&
     return text;
 }
 
-namespace {
+static constexpr std::size_t differences_printed = 10;
 
-constexpr std::size_t differences_printed = 10;
-
-void say(const std::string& text) {
+static void say(const std::string& text) {
     complain("driftless compare: %s", printable(text).c_str());
 }
 
 /// Prints what is not the same work. False: the command ends here.
-bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
+static bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
     for (std::size_t i = 0; i < differences.size() && i < differences_printed; ++i) {
         say(differences[i]);
     }
@@ -290,7 +288,7 @@ bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
     return differences.empty() || anyway;
 }
 
-bool needs_records(const TableCommand& command) {
+static bool needs_records(const TableCommand& command) {
     bool needs = command.sort && command.sort->needs_records();
     for (const ChartAxes& axes : command.charts) {
         needs = needs || axes.x.needs_records() || axes.y.needs_records();
@@ -298,7 +296,7 @@ bool needs_records(const TableCommand& command) {
     return needs;
 }
 
-std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
+static std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
     const std::vector<ChartAxes> axes =
         command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
     std::vector<ParetoChart> charts;
@@ -309,14 +307,14 @@ std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& 
 }
 
 /// Whether some cell has a value for the groups.
-bool has_group(const ManyRuns& table, const std::string& group) {
+static bool has_group(const ManyRuns& table, const std::string& group) {
     return std::ranges::any_of(
         table.cells, [&](const RunCell& cell) { return !value_of(table, cell, group).empty(); });
 }
 
 /// What is made of the records of the runs.
-std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
-                            std::string (*make)(const ManyRuns& table, std::string& why)) {
+static std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
+                                   std::string (*make)(const ManyRuns& table, std::string& why)) {
     std::string why;
     std::string text = make(table, why);
     if (!why.empty()) {
@@ -327,7 +325,7 @@ std::string text_of_records(const char* flag, const ManyRuns& table, int& code,
 }
 
 /// Refer to both.
-std::vector<NewText> files_of(const TableCommand& command, const TableDocument& document) {
+static std::vector<NewText> files_of(const TableCommand& command, const TableDocument& document) {
     const ManyRuns& table = document.table;
     return {
         {"--json", command.json, [&](int&) { return table_json(document) + "\n"; }},
@@ -340,7 +338,7 @@ std::vector<NewText> files_of(const TableCommand& command, const TableDocument& 
 }
 
 /// Of the standard charts those at p90: sixteen are too many to read.
-std::string charts_text(const TableCommand& command, const TableDocument& document) {
+static std::string charts_text(const TableCommand& command, const TableDocument& document) {
     if (!command.charts.empty()) {
         return charts_screen(document.table, document.charts);
     }
@@ -355,8 +353,6 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
            "pairs\n";
 }
 
-}  // namespace
-
 int compare_table(const TableCommand& command) {
     ManyRuns table;
     std::vector<ParetoChart> charts;
@@ -364,20 +360,20 @@ int compare_table(const TableCommand& command) {
     const TableDocument document{table, charts, command.group, differences};
     const std::vector<NewText> files = files_of(command, document);
     if (files_on_stdout(files) > 1) {
-        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
-        return exit_usage;
+        return refuse_cells("compare",
+                            "only one of --json, --csv, --html, --inferencex and --llm-d can be -",
+                            exit_usage);
     }
     if (const int code = refuse_existing_files(files, command.force); code != exit_done) {
         return code;
     }
     std::vector<TableRun> runs;
     if (const std::string why = read_table_runs(command.runs, runs); !why.empty()) {
-        say(why);
-        return exit_usage;
+        return refuse_cells("compare", why, exit_usage);
     }
     if (std::ranges::none_of(runs, [](const TableRun& run) { return run.summary.has_value(); })) {
-        say(runs.front().folder + ": " + runs.front().left_out);
-        return exit_input;
+        return refuse_cells("compare", runs.front().folder + ": " + runs.front().left_out,
+                            exit_input);
     }
     differences = corpus_differences(runs);
     if (!accept_corpus(differences, command.anyway)) {
@@ -385,8 +381,7 @@ int compare_table(const TableCommand& command) {
     }
     if (needs_records(command)) {
         if (const std::string why = read_e2e_per_token(runs); !why.empty()) {
-            say(why);
-            return exit_input;
+            return refuse_cells("compare", why, exit_input);
         }
     }
     table = table_of(std::move(runs), command.each);
@@ -394,8 +389,9 @@ int compare_table(const TableCommand& command) {
         sort_cells(table, *command.sort);
     }
     if (!command.group.empty() && !has_group(table, command.group)) {
-        say("--group: no run has a label, an axis or a flag \"" + command.group + "\"");
-        return exit_usage;
+        return refuse_cells(
+            "compare", "--group: no run has a label, an axis or a flag \"" + command.group + "\"",
+            exit_usage);
     }
     charts = charts_of(command, table);
     if (files_on_stdout(files) == 0) {

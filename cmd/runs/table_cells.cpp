@@ -17,23 +17,19 @@
 
 namespace driftless {
 
-namespace {
-
 /// The point with the sign of each axis turned so that more is better.
-ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
+static ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
     return {axes.x == Better::high ? point.x : -point.x,
             axes.y == Better::high ? point.y : -point.y};
 }
 
 /// `a` is at least as good as `b` on both axes, and better on one.
-bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
+static bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
     const ParetoPoint up = upward(a, axes);
     const ParetoPoint other = upward(b, axes);
     const bool nowhere_worse = up.x >= other.x && up.y >= other.y;
     return nowhere_worse && (up.x > other.x || up.y > other.y);
 }
-
-}  // namespace
 
 std::vector<std::size_t> pareto_frontier(std::span<const ParetoPoint> points, ParetoAxes axes) {
     std::vector<std::size_t> order(points.size());
@@ -99,20 +95,17 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
     return area;
 }
 
-namespace {
-
-constexpr double ns_in_ms = 1e6;
-constexpr double ms_per_s = 1000;
-constexpr std::string_view gpu_suffix = "/gpu";
+static constexpr double ms_per_s = 1000;
+static constexpr std::string_view gpu_suffix = "/gpu";
 
 // 1000 / E2E by token: of records, which no summary has.
-constexpr std::string_view e2e_prefix = "e2e_interactivity:";
+static constexpr std::string_view e2e_prefix = "e2e_interactivity:";
 
-Error remedy(const char* doing) {
+static Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
 }
 
-TableUnit unit_of(const FigureName& figure) {
+static TableUnit unit_of(const FigureName& figure) {
     switch (figure.rate) {
         case RateOf::requests:
             return TableUnit::per_second;
@@ -132,28 +125,24 @@ TableUnit unit_of(const FigureName& figure) {
     return TableUnit::count;
 }
 
-std::string statistic_text(const Threshold& which) {
+static std::string statistic_text(const Threshold& which) {
     const std::size_t colon = which.text.find(':');
     return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
 }
 
-void take(const Threshold& which, TableFigure& out) {
+static void take(const Threshold& which, TableFigure& out) {
     out.which = which;
     out.title = std::string(which.figure->title) + statistic_text(which);
     out.unit = unit_of(*which.figure);
     out.better = which.figure->better;
 }
 
-bool is_rate(TableUnit unit) {
+static bool is_rate(TableUnit unit) {
     return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
 }
 
-std::optional<double> ratio(std::optional<double> part, std::optional<double> whole) {
-    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
-}
-
 /// 1000 / E2E by token.
-std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
+static std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
     if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
         return {};
     }
@@ -161,12 +150,13 @@ std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshol
     return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
 }
 
-std::optional<double> read(const TableRun& run, const TableFigure& figure) {
+static std::optional<double> read(const TableRun& run, const TableFigure& figure) {
     const JsonValue root = run.summary->root();
     switch (figure.source) {
         case TableFigure::Source::threshold: {
             const std::optional<double> value = run.summary->figure(figure.which);
-            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_in_ms) : value;
+            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
+                                                         : value;
         }
         case TableFigure::Source::e2e_interactivity:
             return read_e2e_interactivity(run, figure.which);
@@ -177,13 +167,11 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
 }
 
 /// Values behind the percentiles of a figure.
-std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& figure) {
+static std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& figure) {
     const std::string_view name = figure.is_inverse ? "tpot" : figure.name;
     const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
     return run.summary->root().find(key).as_u64();
 }
-
-}  // namespace
 
 std::optional<double> gpus_of(const TableRun& run) {
     const auto value = read_number<double>(run.label("gpus").value_or(""));
@@ -195,7 +183,7 @@ std::optional<double> TableFigure::of(const TableRun& run) const {
         return {};
     }
     const std::optional<double> value = read(run, *this);
-    return per_gpu ? ratio(value, gpus_of(run)) : value;
+    return per_gpu ? quotient(value, gpus_of(run)) : value;
 }
 
 std::uint64_t TableFigure::floor() const {
@@ -281,10 +269,8 @@ const std::vector<TableFigure>& table_figures() {
     return all;
 }
 
-namespace {
-
 /// What a run has under the name of a column: an axis of its sweep, a label, or a flag.
-std::string text_of(const TableRun& run, std::string_view column) {
+static std::string text_of(const TableRun& run, std::string_view column) {
     for (const auto* values : {&run.values, &run.labels, &run.load}) {
         if (const CellValue* const found = find_value(*values, column)) {
             return found->value;
@@ -294,7 +280,7 @@ std::string text_of(const TableRun& run, std::string_view column) {
 }
 
 /// Names of everything that may be a column, in the order of the first run that has it.
-std::vector<std::string> possible_columns(const std::vector<TableRun>& runs) {
+static std::vector<std::string> possible_columns(const std::vector<TableRun>& runs) {
     std::vector<std::string> names;
     std::set<std::string, std::less<>> seen;
     const auto add = [&](const std::string& name) {
@@ -312,13 +298,13 @@ std::vector<std::string> possible_columns(const std::vector<TableRun>& runs) {
     return names;
 }
 
-bool is_axis(const std::vector<TableRun>& runs, const std::string& name) {
+static bool is_axis(const std::vector<TableRun>& runs, const std::string& name) {
     return std::ranges::any_of(
         runs, [&](const TableRun& run) { return find_value(run.values, name) != nullptr; });
 }
 
 /// Axes of sweeps always; of the rest what differs among the runs that say it.
-std::vector<std::string> columns_of(const std::vector<TableRun>& runs) {
+static std::vector<std::string> columns_of(const std::vector<TableRun>& runs) {
     std::vector<std::string> columns;
     for (const std::string& name : possible_columns(runs)) {
         std::set<std::string> texts;
@@ -335,7 +321,7 @@ std::vector<std::string> columns_of(const std::vector<TableRun>& runs) {
 }
 
 /// Equal for repeats of one cell. The parts are parted by bytes that no value has.
-std::string key_of(const TableRun& run, std::size_t index, bool each) {
+static std::string key_of(const TableRun& run, std::size_t index, bool each) {
     if (each || (run.sweep.empty() && !run.summary)) {
         return std::to_string(index);
     }
@@ -355,7 +341,7 @@ std::string key_of(const TableRun& run, std::size_t index, bool each) {
     return key;
 }
 
-void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
+static void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
     std::ranges::copy_if(cell.runs, std::back_inserter(cell.shown),
                          [&runs](std::size_t index) { return runs[index].counts(); });
     cell.counts = !cell.shown.empty();
@@ -365,8 +351,6 @@ void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
         });
     }
 }
-
-}  // namespace
 
 ManyRuns table_of(std::vector<TableRun> runs, bool each) {
     ManyRuns table;

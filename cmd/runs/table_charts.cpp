@@ -20,19 +20,11 @@ namespace driftless {
 namespace {
 
 std::vector<std::string> words_of(std::string_view text) {
+    constexpr std::string_view between = ":, ";
     std::vector<std::string> words;
-    std::string word;
-    for (const char c : text) {
-        if (c == ':' || c == ',' || c == ' ') {
-            if (!word.empty()) {
-                words.push_back(std::exchange(word, ""));
-            }
-        } else {
-            word += c;
-        }
-    }
-    if (!word.empty()) {
-        words.push_back(word);
+    for (text = trim(text, between); !text.empty(); text = trim(text, between)) {
+        words.emplace_back(text.substr(0, text.find_first_of(between)));
+        text.remove_prefix(words.back().size());
     }
     return words;
 }
@@ -45,9 +37,8 @@ Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size
         better = words[at++] == "low" ? Better::low : Better::high;
     }
     if (at >= words.size()) {
-        return Error{
-            ErrorCode::invalid, 0,
-            "names only one figure; give one for each axis, as in \"ttft:p99:output_throughput\""};
+        return invalid(
+            "names only one figure; give one for each axis, as in \"ttft:p99:output_throughput\"");
     }
     Result<TableFigure> figure = parse_table_figure(words[at]);
     if (!figure && at + 1 < words.size()) {
@@ -95,8 +86,7 @@ bool is_place(const CellFigure& value, const TableFigure& figure) {
 }
 
 std::size_t group_index(ParetoChart& chart, const std::string& name) {
-    const auto found = std::ranges::find_if(
-        chart.groups, [&name](const ChartGroup& one) { return one.name == name; });
+    const auto found = std::ranges::find(chart.groups, name, &ChartGroup::name);
     const auto at = static_cast<std::size_t>(found - chart.groups.begin());
     if (found == chart.groups.end()) {
         chart.groups.push_back({name, {}, 0});
@@ -139,9 +129,9 @@ Result<ChartAxes> parse_chart_axes(std::string_view text) {
         return y.error();
     }
     if (at < words.size()) {
-        return Error{ErrorCode::invalid, 0,
-                     "names more than two figures; give one for each axis, as in "
-                     "\"ttft:p99:output_throughput\""};
+        return invalid(
+            "names more than two figures; give one for each axis, as in "
+            "\"ttft:p99:output_throughput\"");
     }
     return ChartAxes{std::move(x).value(), std::move(y).value()};
 }
@@ -252,68 +242,62 @@ static void put_value(JsonWriter& json, const ParetoChart& chart) {
 std::string table_json(const TableDocument& document) {
     const ManyRuns& table = document.table;
     const auto put_cell = [&table](JsonWriter& to, const RunCell& cell) {
-        to.begin_object();
-        put(to, {{"name", cell.name}});
-        to.key("values").begin_object();
+        std::vector<std::pair<std::string_view, std::optional<std::string_view>>> values;
         for (std::size_t i = 0; i < table.columns.size(); ++i) {
-            put(to, {{table.columns[i], or_null(cell.values[i])}});
+            values.emplace_back(table.columns[i], or_null(cell.values[i]));
         }
-        to.end_object();
+        std::vector<std::pair<std::string_view, std::optional<CellFigure>>> figures;
+        for (const TableFigure& figure : table_figures()) {
+            figures.emplace_back(figure.name, figure_of(table, cell, figure));
+        }
         const auto put_run = [&table](JsonWriter& runs, std::size_t index) {
             put_value(runs, table.runs[index]);
         };
-        put(to, {{"counts", cell.counts},
-                 {"shown", cell.shown.size()},
-                 {"runs", put_each(cell.runs, put_run)}});
-        to.key("figures").begin_object();
-        for (const TableFigure& figure : table_figures()) {
-            put(to, {{figure.name, figure_of(table, cell, figure)}});
-        }
-        to.end_object().end_object();
+        put_object(to, {{"name", cell.name},
+                        {"values", put_named(values)},
+                        {"counts", cell.counts},
+                        {"shown", cell.shown.size()},
+                        {"runs", put_each(cell.runs, put_run)},
+                        {"figures", put_named(figures)}});
     };
-    std::string text;
-    JsonWriter json(text);
-    put_object(json, {{"schema", table_schema},
-                      {"columns", table.columns},
-                      {"group", or_null(document.group)},
-                      {"differences", document.differences},
-                      {"cells", put_each(table.cells, put_cell)},
-                      {"charts", document.charts}});
-    escape_unprintable_json(text, 0);
-    return text;
+    return printable_json({{"schema", table_schema},
+                           {"columns", table.columns},
+                           {"group", or_null(document.group)},
+                           {"differences", document.differences},
+                           {"cells", put_each(table.cells, put_cell)},
+                           {"charts", document.charts}});
 }
 
-namespace {
+static constexpr std::array<std::string_view, 2> scripts{"frontier", "many_runs"};
 
-constexpr std::array<std::string_view, 2> scripts{"frontier", "many_runs"};
-
-std::filesystem::path absolute_place(const std::string& path) {
+static std::filesystem::path absolute_place(const std::string& path) {
     std::error_code error;
     const std::filesystem::path full = std::filesystem::absolute(path, error);
     return (error ? std::filesystem::path(path) : full).lexically_normal();
 }
 
-void write_links(JsonWriter& json, const ManyRuns& table, const std::string& page_path) {
+/// [cells][runs]; null where the folder is not there any more.
+static std::vector<std::vector<std::optional<std::string>>> links_of(const ManyRuns& table,
+                                                                     const std::string& page_path) {
     const std::string page_folder = absolute_place(page_path).parent_path().string();
-    json.key("links").begin_array();
+    std::vector<std::vector<std::optional<std::string>>> links;
     for (const RunCell& cell : table.cells) {
-        json.begin_array();
+        std::vector<std::optional<std::string>>& of_cell = links.emplace_back();
         for (const std::size_t index : cell.runs) {
-            const std::string link = link_to_run(table.runs[index].folder, page_folder);
-            link.empty() ? json.null() : json.string(link);
+            std::string link = link_to_run(table.runs[index].folder, page_folder);
+            of_cell.push_back(known_if(!link.empty(), std::move(link)));
         }
-        json.end_array();
     }
-    json.end_array();
+    return links;
 }
 
-bool is_plain(char c) {
+static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-._~/").find(c) != std::string_view::npos;
 }
 
 /// A file or folder as a link from a page in `from`, escaped as in a URL. Both are absolute.
-std::string relative_link(const std::string& from, const std::string& to) {
+static std::string relative_link(const std::string& from, const std::string& to) {
     const std::string path =
         std::filesystem::path(to).lexically_relative(std::filesystem::path(from)).generic_string();
     std::string link;
@@ -323,8 +307,6 @@ std::string relative_link(const std::string& from, const std::string& to) {
     }
     return link;
 }
-
-}  // namespace
 
 std::string link_to_run(const std::string& folder, const std::string& page_folder) {
     const std::filesystem::path home = absolute_place(folder);
@@ -338,13 +320,10 @@ std::string link_to_run(const std::string& folder, const std::string& page_folde
 }
 
 std::string table_page(const TableDocument& document, const std::string& page_path) {
-    std::string data;
-    JsonWriter json(data);
-    json.begin_object();
-    put(json, {{"program", std::string("driftless ") + version()}});
-    json.key("table").raw(table_json(document));
-    write_links(json, document.table, page_path);
-    json.end_object();
+    const std::string data = json_text(
+        JsonPairs{{"program", std::string("driftless ") + version()},
+                  {"table", [&document](JsonWriter& to) { to.raw(table_json(document)); }},
+                  {"links", links_of(document.table, page_path)}});
     return page_text(counted(document.table.runs.size(), "run", "runs"), scripts, data);
 }
 

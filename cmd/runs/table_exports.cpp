@@ -11,9 +11,8 @@
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
 #include "cmd/runs/table.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -40,15 +39,13 @@ std::string with_reported(const TableRun& run, Use use) {
 }
 
 std::string read_one(TableRun& run) {
-    constexpr double one_ms_ns = 1e6;
     Sample sample;
     std::string why = with_reported(run, [&sample](const ReportedRun& reported) {
         return each_record(reported, [&sample](const Record& record) {
             const bool counts = record.phase == Phase::profile && record.outcome == Outcome::ok &&
                                 record.e2e_ns && counts_output(record) && *record.output_tokens > 0;
             if (counts) {
-                sample.add(static_cast<double>(*record.e2e_ns) / one_ms_ns /
-                           static_cast<double>(*record.output_tokens));
+                sample.add(in_ms(*record.e2e_ns) / static_cast<double>(*record.output_tokens));
             }
         });
     });
@@ -125,9 +122,8 @@ const std::vector<Column>& ours() {
     static const std::vector<Column> columns = [] {
         std::vector<Column> all;
         for (const TableFigure& figure : table_figures()) {
-            if (std::ranges::none_of(theirs(), [&figure](const Column& one) {
-                    return one.figure.name == figure.name;
-                })) {
+            const auto name_of_theirs = [](const Column& one) { return one.figure.name; };
+            if (std::ranges::count(theirs(), figure.name, name_of_theirs) == 0) {
                 all.push_back({column_name(figure), figure});
             }
         }
@@ -291,18 +287,16 @@ std::string text_of(const TableRun& run, std::string_view key) {
     return "";
 }
 
-void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
+void put_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
     const std::string text = text_of(run, one.key);
-    json.key(one.key);
-    const auto number = read_number<std::int64_t>(text);
-    if (one.kind == Kind::text && !text.empty()) {
-        json.string(text);
-    } else if (one.kind == Kind::integer && number) {
-        json.integer(*number);
-    } else if (one.kind == Kind::flag && !text.empty()) {
-        json.boolean(text == "true" || text == "1" || text == "yes" || text == "on");
-    } else {
-        json.null();
+    const bool is_on = text == "true" || text == "1" || text == "yes" || text == "on";
+    switch (one.kind) {
+        case Kind::text:
+            return put(json, {{one.key, or_null(text)}});
+        case Kind::integer:
+            return put(json, {{one.key, read_number<std::int64_t>(text)}});
+        case Kind::flag:
+            return put(json, {{one.key, known_if(!text.empty(), is_on)}});
     }
 }
 
@@ -312,46 +306,34 @@ std::string throughput_text(const TableRun& run, JsonValue throughput) {
     if (!gpus) {
         return std::string(throughput.raw());
     }
-    std::string per_gpu;
-    JsonWriter json(per_gpu);
-    json.begin_object();
-    for (const char* side : {"total", "output", "input"}) {
-        const std::optional<double> rate =
-            throughput.find(side).find("tokens_per_second").as_double();
-        json.key((std::string(side) + "_tput_tps"))
-            .optional(rate ? std::optional(*rate / *gpus) : std::nullopt);
-    }
-    json.end_object();
-    return with_members(throughput, {{"per_gpu", per_gpu}});
-}
-
-std::optional<double> quotient(JsonValue server, const char* part, const char* whole) {
-    const std::optional<double> a = server.find(part).as_double();
-    const std::optional<double> b = server.find(whole).as_double();
-    return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+    const auto rate = [&](const char* side) {
+        return quotient(throughput.find(side).find("tokens_per_second").as_double(), gpus);
+    };
+    return with_members(throughput,
+                        {{"per_gpu", json_text(JsonPairs{{"total_tput_tps", rate("total")},
+                                                         {"output_tput_tps", rate("output")},
+                                                         {"input_tput_tps", rate("input")}})}});
 }
 
 /// The parts of it that servers tell us under names that mean the same.
-void write_server_metrics(JsonWriter& json, JsonValue server) {
-    constexpr const char* queries = "prefix_query_tokens";
-    json.key("server_metrics").begin_object();
-    json.key("present").boolean(server.is(JsonType::object));
-    json.key("cache").begin_object();
-    json.key("gpu_cache_hit_rate").optional(quotient(server, "prefix_hit_tokens", queries));
-    json.key("cpu_cache_hit_rate").optional(quotient(server, "host_hit_tokens", queries));
-    json.key("external_cache_hit_rate").optional(quotient(server, "remote_hit_tokens", queries));
-    json.key("prefix_cache_hits").optional(server.find("prefix_hit_tokens").as_double());
-    json.key("prefix_cache_queries").optional(server.find(queries).as_double());
-    json.end_object();
-    json.key("kv_cache").begin_object();
-    json.key("gpu_usage_pct").optional(server.find("kv_usage").find("max").as_double());
-    json.key("cpu_usage_pct").optional(server.find("host_kv_usage").find("max").as_double());
-    json.end_object();
-    json.key("tokens").begin_object();
-    json.key("prompt_total").optional(server.find("prompt_tokens").as_double());
-    json.key("generation_total").optional(server.find("generated_tokens").as_double());
-    json.end_object();
-    json.end_object();
+void put_server_metrics(JsonWriter& json, JsonValue server) {
+    const auto of = [&server](const char* key) { return server.find(key).as_double(); };
+    const std::optional<double> queries = of("prefix_query_tokens");
+    const auto most = [&server](const char* key) {
+        return server.find(key).find("max").as_double();
+    };
+    put_object(json,
+               {{"present", server.is(JsonType::object)},
+                {"cache",
+                 JsonPairs{{"gpu_cache_hit_rate", quotient(of("prefix_hit_tokens"), queries)},
+                           {"cpu_cache_hit_rate", quotient(of("host_hit_tokens"), queries)},
+                           {"external_cache_hit_rate", quotient(of("remote_hit_tokens"), queries)},
+                           {"prefix_cache_hits", of("prefix_hit_tokens")},
+                           {"prefix_cache_queries", queries}}},
+                {"kv_cache", JsonPairs{{"gpu_usage_pct", most("kv_usage")},
+                                       {"cpu_usage_pct", most("host_kv_usage")}}},
+                {"tokens", JsonPairs{{"prompt_total", of("prompt_tokens")},
+                                     {"generation_total", of("generated_tokens")}}}});
 }
 
 }  // namespace
@@ -364,29 +346,27 @@ std::string inferencex_row(const TableRun& run, const std::string& view) {
     JsonWriter json(text);
     json.begin_object();
     for (const Provenance& one : provenance) {
-        write_one(json, run, one);
+        put_one(json, run, one);
     }
-    json.key("num_requests_total").raw(accounting.find("records_total").raw());
-    json.key("num_requests_successful").raw(accounting.find("records_profiled").raw());
-    json.key("request_accounting").raw(accounting.raw());
+    put(json, {{"num_requests_total", accounting.find("records_total")},
+               {"num_requests_successful", accounting.find("records_profiled")},
+               {"request_accounting", accounting}});
     for (const Provenance& one : shape) {
-        write_one(json, run, one);
+        put_one(json, run, one);
     }
     const JsonValue metrics = seen.root.find("request_metrics");
     json.key("request_metrics")
         .raw(with_members(metrics,
                           {{"throughput", throughput_text(run, metrics.find("throughput"))}}));
-    write_server_metrics(json, run.summary->root().find("server"));
+    put_server_metrics(json.key("server_metrics"), run.summary->root().find("server"));
     json.end_object();
     return text;
 }
 
-namespace {
-
 /// What a tool has of each run that counts, of its own view; nothing where one cannot be read.
-std::vector<std::string> rows_of(const ManyRuns& table, ViewResult (*view)(const ViewedRun& run),
-                                 std::string (*row)(const TableRun& run, const std::string& view),
-                                 std::string& why) {
+static std::vector<std::string> rows_of(
+    const ManyRuns& table, ViewResult (*view)(const ViewedRun& run),
+    std::string (*row)(const TableRun& run, const std::string& view), std::string& why) {
     std::vector<std::string> rows;
     for (const TableRun& run : table.runs) {
         if (!run.counts()) {
@@ -401,8 +381,6 @@ std::vector<std::string> rows_of(const ManyRuns& table, ViewResult (*view)(const
     return rows;
 }
 
-}  // namespace
-
 std::string inferencex_rows(const ManyRuns& table, std::string& why) {
     const std::vector<std::string> rows = rows_of(table, inferencex_view, inferencex_row, why);
     std::string text = (rows.empty() ? "[" : "[\n") + joined(rows, ",\n") + "\n]\n";
@@ -410,23 +388,8 @@ std::string inferencex_rows(const ManyRuns& table, std::string& why) {
     return text;
 }
 
-namespace {
-
-void write_keywords(JsonWriter& json, const TableRun& run) {
-    json.key("keywords").begin_array();
-    for (const CellValue& one : run.labels) {
-        json.string(one.text());
-    }
-    for (const CellValue& one : run.values) {
-        if (!run.label(one.name)) {  // a sweep labels its runs with the values of its flags
-            json.string(one.text());
-        }
-    }
-    json.end_array();
-}
-
 /// Who the run was: `eid` is the experiment, `description` the cell.
-std::string run_text(const TableRun& run, JsonValue seen) {
+static std::string run_text(const TableRun& run, JsonValue seen) {
     std::string text;
     JsonWriter json(text);
     json.begin_object();
@@ -435,13 +398,19 @@ std::string run_text(const TableRun& run, JsonValue seen) {
         json.key("eid").string(run.sweep.substr(run.sweep.rfind('/') + 1));
     }
     json.key("time").raw(seen.find("time").raw());
-    json.key("description").string(run.cell.empty() ? run.name : run.cell);
-    write_keywords(json, run);
+    std::vector<std::string> keywords;
+    for (const CellValue& one : run.labels) {
+        keywords.push_back(one.text());
+    }
+    for (const CellValue& one : run.values) {
+        if (!run.label(one.name)) {  // a sweep labels its runs with the values of its flags
+            keywords.push_back(one.text());
+        }
+    }
+    put(json, {{"description", run.cell.empty() ? run.name : run.cell}, {"keywords", keywords}});
     json.end_object();
     return text;
 }
-
-}  // namespace
 
 std::string llmd_report(const TableRun& run, const std::string& view) {
     const ParsedJson seen(view);

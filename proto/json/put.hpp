@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -47,6 +48,11 @@ void put_value(JsonWriter& json, const std::vector<Value>& values) {
         put_value(json, value);
     }
     json.end_array();
+}
+
+/// As it stands in its own text; null where there is none.
+inline void put_value(JsonWriter& json, const JsonValue& value) {
+    json.raw(value.present() ? value.raw() : "null");
 }
 
 /// Empty is null.
@@ -108,6 +114,22 @@ inline void put_object(JsonWriter& json, JsonPairs pairs) {
     json.begin_object();
     put(json, pairs);
     json.end_object();
+}
+
+/// A value alone, as text.
+template <typename Value>
+std::string json_text(const Value& value) {
+    std::string text;
+    JsonWriter json(text);
+    put_value(json, value);
+    return text;
+}
+
+/// An object as people can print it: what is unprintable is escaped.
+inline std::string printable_json(JsonPairs pairs) {
+    std::string text = json_text(pairs);
+    escape_unprintable_json(text, 0);
+    return text;
 }
 
 }  // namespace driftless

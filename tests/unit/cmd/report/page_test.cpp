@@ -43,7 +43,7 @@ class ReadBack {
   public:
     ReadBack(const std::vector<PageColumn>& columns, std::size_t rows) : rows_(rows) {
         JsonWriter json(text_);
-        write_page_columns(json, columns);
+        put_value(json, columns);
         const JsonValue root = document_.parse(text_).value();
         for (JsonValue one = root.first(); one.present(); one = one.next()) {
             read(one);
@@ -311,7 +311,7 @@ TEST(PrefixForecast, ShowsTheWidestOrWhyThereIsNone) {
     EXPECT_NE(forecast_prefixes(make_trace(0, TailRule::ceil, {{0, 8, {}}}), {}).why_not, "");
     std::string text;
     JsonWriter json(text);
-    write_forecast(json, forecast_prefixes(other_trace, {{1, 8, {}}}));
+    put_value(json, forecast_prefixes(other_trace, {{1, 8, {}}}));
     EXPECT_TRUE(text.starts_with(R"({"why_not":"The trace)")) << text;
 }
 
