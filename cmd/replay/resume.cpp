@@ -92,6 +92,10 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     why = why.empty() ? recalled.refused : why;
     if (why.empty()) {
         line = parse_replay_options(recalled.arguments, api_key);
+        if (line.kind == ReplayCommandLine::Kind::refused &&
+            spelled.kind == ReplayCommandLine::Kind::run) {
+            return *line.finish();  // what was typed beside the file is wrong
+        }
         why = line.kind == ReplayCommandLine::Kind::run ? "" : line.text;
     }
     return why.empty() ? exit_done : refuse("--config " + name, why);

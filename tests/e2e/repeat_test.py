@@ -67,6 +67,8 @@ class Repeat(Case):
         run = self.replay("--config", key)
         self.assertEqual((run.code, run.folder.exists()), (2, False))
         self.assertIn("--label contains a key of this run", run.complained)
+        beside = self.replay("--config", good, "--speed", "x")
+        self.assertTrue(beside.complained.startswith("driftless replay: --speed"), beside.complained)
         rate = self.write("rate.toml", f'trace = "{SAMPLE}"\nrequest-rate = 4\ndry-run = true\n')
         self.replay_well("--config", rate, "--rate", 8)
         for flags in (("--from", "x"), ("--resume", "x")):
