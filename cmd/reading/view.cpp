@@ -156,7 +156,8 @@ std::optional<std::int64_t> ViewedRequest::tokens_of(std::string_view kinds) con
 }
 
 bool ViewedRequest::tokens_are_chunks() const {
-    return !chunks.empty() && chunks.front().tokens < 0 && !output_usage;
+    return !chunks.empty() && chunks.front().tokens < 0 && !output_usage &&
+           stamped != ViewedStamps::whole;
 }
 
 std::int64_t ViewedRequest::last_line_ns() const {
@@ -456,6 +457,14 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,
     if (guessed > 0) {
         notes.push_back("there is no count of the tokens of " +
                         counted(guessed, "request", "requests") + ": one token for each chunk");
+    }
+    const std::uint64_t untold = count([](const ViewedRequest& one) {
+        return one.stamped == ViewedStamps::whole && !one.output_usage;
+    });
+    if (untold > 0) {
+        notes.push_back("not computable: the output tokens of " +
+                        counted(untold, "answer", "answers") +
+                        " without usage: they count as 0, or with the length that was asked for");
     }
     if (run.unsent > 0) {
         notes.push_back(counted(run.unsent, "row", "rows") +

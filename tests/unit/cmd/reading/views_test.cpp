@@ -469,6 +469,14 @@ TEST_F(Views, UnstreamedAnswersAreSuccessesWithALatency) {
         EXPECT_EQ(rounded_values(result.json, paths), values) << view;
         EXPECT_TRUE(notes_say(result, "because of --no-stream")) << view;
     }
+    const auto without_usage = [](Record& record) {
+        answer_at_once(record);
+        record.output_tokens.reset();
+        record.tokens_source.reset();
+    };
+    const ViewResult untold = view_of("vllm", without_usage, 2);
+    EXPECT_TRUE(notes_say(untold, "the output tokens of 2 answers without usage"));
+    EXPECT_FALSE(notes_say(untold, "one token for each chunk"));
     // R4 and R5 fail there, too.
     EXPECT_EQ(rounded_values(view_of("vllm", answer_at_once).json, {"completed", "failed"}),
               " 3 2");
