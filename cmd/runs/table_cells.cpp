@@ -201,7 +201,7 @@ bool TableFigure::below_floor(const TableRun& run) const {
     const std::optional<std::uint64_t> count =
         needs_records() ? run.e2e_per_token ? std::optional(run.e2e_per_token->count) : std::nullopt
                         : count_of(run, *which.figure);
-    return count && *count < least;
+    return count.value_or(least) < least;
 }
 
 Result<TableFigure> parse_table_figure(std::string_view text) {
