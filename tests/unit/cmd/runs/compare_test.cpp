@@ -258,18 +258,18 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     for (const auto& [rate, speed] :
          {std::pair("50", "40"), std::pair("3000/m", "40.0"), std::pair("50/s", "40")}) {
         first = played("a");
-        first.facts.info.run.rate = "50";
+        first.facts.info.run.arrival = ArrivalFacts{.rate = "50"};
         first.facts.info.run.speed = "40";
         other = played("b");
-        other.facts.info.run.rate = rate;
+        other.facts.info.run.arrival = ArrivalFacts{.rate = rate};
         other.facts.info.run.speed = speed;
         other.facts.info.run.start_ns = 0;
         EXPECT_TRUE(work_differences({first}, {other}).empty()) << rate << " " << speed;
     }
-    first.facts.info.run.rate = "ramp 1:20:60s";
-    other.facts.info.run.rate = "ramp 60/m:20:1m:linear";
+    first.facts.info.run.arrival = ArrivalFacts{.rate = "ramp 1:20:60s"};
+    other.facts.info.run.arrival = ArrivalFacts{.rate = "ramp 60/m:20:1m:linear"};
     EXPECT_TRUE(work_differences({first}, {other}).empty());
-    other.facts.info.run.rate = "ramp 1:20:60s:exponential";
+    other.facts.info.run.arrival = ArrivalFacts{.rate = "ramp 1:20:60s:exponential"};
     EXPECT_EQ(names_of(work_differences({first}, {other})), Names{"load"});
     // What says the rate is compared as load, and its instants: not once more as settings.
     const auto [other_a, other_b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
