@@ -1,8 +1,9 @@
 /// Which runs a server did not keep up with, by simulated servers whose capacity is known.
 
+#include "proto/figures/steadiness.hpp"
+
 #include <queue>
 
-#include "proto/figures/steadiness.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/test.hpp"
 
