@@ -51,8 +51,6 @@ void check_key(const toml::node& node, const std::string& key,
         reader.fail(node, alone.text);
     } else if (alone.options.workload.files.paths.empty()) {
         reader.fail(node, key + " needs a value");
-    } else if (alone.options.workload.files.paths.size() > 1) {
-        reader.fail(node, key + " is true or false, and has no value");
     }
 }
 

@@ -176,11 +176,13 @@ class Keys(Case):
     def test_a_key_of_the_environment_must_be_there_again(self):
         environment = {**os.environ, "OPENAI_API_KEY": KEY}
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
-            first = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50, env=environment)
+            first = self.replay(SAMPLE, "--url", server.url, "--speed", 50, env=environment)
+            self.assertEqual(first.code, 0, first.complained)
             again = self.replay("--from", first.folder)
             self.assertEqual(again.code, USAGE)
             self.assertIn("set OPENAI_API_KEY", again.complained)
-            self.replay_well("--from", first.folder, env=environment)
+            keyed = self.replay("--from", first.folder, env=environment)
+            self.assertEqual(keyed.code, 0, keyed.complained)
 
     def test_nothing_begins_another_header(self):
         for flags, words in (

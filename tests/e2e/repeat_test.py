@@ -52,7 +52,7 @@ class Repeat(Case):
         self.assertIn("selected: 9 of 240 rows", run.said)
         for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
                           (f'trace = "{SAMPLE}"\nsped = 2', "line 2: driftless replay: unknown flag --sped"),
-                          ("out = true\nquiet = true", "line 1: out needs a value"), (f'trace = "{SAMPLE}"\nsave-prompts = true', "line 2: save-prompts needs a value"), ("seed = 1\nspread = 1", "line 2: spread is true or"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
+                          ("out = true\nquiet = true", "line 1: out needs a value"), (f'trace = "{SAMPLE}"\nsave-prompts = true', "line 2: save-prompts needs a value"), ("seed = 1\nspread = 1", "line 2: driftless replay: --spread: is on or off"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
                           ('"--speed" = 2', "line 1: --speed is no flag"), ('trace = "-h"', "line 1: trace is a flag"),
                           (".".join("a" * 40_000) + " = 1", "more than 256 parts"),
                           ('config = "x"', "line 1: config is no key of a file; give --config itself"), ('from = "x"', "from is no key of a file")):
