@@ -93,7 +93,7 @@ std::string speed_of(const PlayedRun& run) {
 }
 
 std::string meant_speed_of(const PlayedRun& run) {
-    const std::optional<double> speed = read_decimal(speed_of(run));
+    const std::optional<double> speed = read_number<double>(speed_of(run));
     return speed ? fmt::format("{}", *speed) : speed_of(run);
 }
 

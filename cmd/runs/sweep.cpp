@@ -113,9 +113,8 @@ int dry_run_sweep(const Ledger& ledger) {
             continue;
         }
         const std::string folder = scratch.path() + "/" + cell.planned.folder;
-        std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
-        arguments.emplace_back("--dry-run");
-        const CellEnd end = run_cell({arguments, folder});
+        const CellEnd end =
+            run_cell({arguments_of_dry_run(arguments_of(ledger.plan, cell.planned)), folder});
         const std::optional<Estimate> estimate = read_estimate(folder);
         print_cell(cell.planned, end, estimate);
         failed = failed || !estimate;

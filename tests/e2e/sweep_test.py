@@ -217,6 +217,9 @@ kind = "test"
             self.assertEqual(dry.returncode, 0, dry.stderr)
             self.assertIn("speed=50 spread=true: 5 rows", dry.stdout)
             self.assertIn("8 cells", dry.stdout)
+            asks = ("--", "--reset-cache", "--verify-prompts", "2")
+            dry = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50", "--dry-run", *asks)
+            self.assertEqual(dry.returncode, 0, dry.stdout + dry.stderr)
             done = self.sweep(plan, "--out", out)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         cells = self.ledger(out)["cells"]
