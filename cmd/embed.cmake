@@ -15,7 +15,7 @@ foreach(file ${FILES})
     set(head "\"${name}\"")
   endif()
   file(READ ${file} text)
-  string(APPEND entries "    {${head}, R\"text(${text})text\"},\n")
+  string(APPEND entries "    {${head}, R\"text(${text})text\"sv},\n")
 endforeach()
 file(WRITE ${OUT} "// Made by cmd/embed.cmake.
 #include \"${HEADER}\"
@@ -23,6 +23,7 @@ file(WRITE ${OUT} "// Made by cmd/embed.cmake.
 namespace driftless {
 
 std::span<const ${TYPE}> ${FUNCTION}() {
+    using namespace std::string_view_literals;  // texts that know their length: no compiler counts it
     static constexpr ${TYPE} files[] = {
 ${entries}    };
     return files;
