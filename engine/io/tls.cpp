@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -433,6 +434,16 @@ void TlsStream::take(std::string_view received) {
 }
 
 void TlsStream::fail_closed() {
+    constexpr char alert = 21;  // the type of a record that anybody can read
+    if (state_ == State::handshake && taken_.starts_with(alert)) {
+        step();
+    }
+    std::array<char, 1024> plain;
+    while (!read(plain.data(), plain.size()).empty()) {  // ends: no more bytes come
+    }
+    if (state_ == State::failed) {
+        return;
+    }
     state_ = State::failed;
     failure_ =
         static_cast<TlsFailure>(ERR_PACK(ERR_LIB_SSL, 0, SSL_R_UNEXPECTED_EOF_WHILE_READING));

@@ -179,7 +179,8 @@ class TlsStream {
     /// The handshake goes on with what was taken: up to 1 ms of arithmetic. What came behind it
     /// stays for `read`.
     void step();
-    /// The connection ended inside the handshake.
+    /// The connection ended inside the handshake, or before anything was asked. An alert among the
+    /// bytes that were taken says why.
     void fail_closed();
 
     /// Received bytes of an open stream, to be read until `read` gives nothing; they are referred
