@@ -5,7 +5,6 @@ import signal
 import subprocess
 import time
 import unittest
-from itertools import pairwise
 
 from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, receiver, row_of, send_signal
 
@@ -113,6 +112,7 @@ class Interrupt(Case):
         self.assertIn("cancelled", self.check_conservation(run))
 
     def stop_a_while(self, process, folder, seconds):
+        self.stopped_ns = time.monotonic_ns()
         process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         process.send_signal(signal.SIGCONT)
@@ -125,8 +125,9 @@ class Interrupt(Case):
             process, folder = self.start(server, "--arm-ahead", "100ms")
             run = self.stop_a_while(process, folder, 1)
         rows = run.records().values()
-        fires = sorted(record["fired_ns"] for record in rows)
-        stopped = max(pairwise(fires), key=lambda fire: fire[1] - fire[0])[0]
+        stopped = self.stopped_ns - run.json("run.json")["clock"]["zero_monotonic_ns"]
+        if any((record["drift_ns"] or 0) > 50_000_000 for record in rows if 0 < stopped - record["due_ns"] < 300_000_000):
+            self.skipTest("rows were late before the stop: this machine is too busy")
         due_meanwhile = range(stopped + 200_000_000, stopped + 900_000_000)
         meanwhile = [record for record in rows if record["due_ns"] in due_meanwhile]
         self.assertGreater(len(meanwhile), 15)
