@@ -269,50 +269,55 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view quotes = "\"'";
 
-/// Up to its quote where it stands in one, else to where a shell ends a word.
-std::string_view word_at(std::string_view command, std::size_t begin) {
-    const char before = begin > 0 ? command[begin - 1] : ' ';
+/// What begins there: up to the quote that it stands in (0: none), else to where a shell ends a
+/// word, with the quotes in it.
+std::string_view word_at(std::string_view command, std::size_t begin, char quote) {
     const std::string_view rest = command.substr(begin);
-    const bool is_quoted = quotes.find(before) != quotes.npos;
     return trim_blanks(
-        rest.substr(0, is_quoted ? rest.find(before) : rest.find_first_of(" \t;|&<>\"'")));
+        rest.substr(0, quote != 0 ? rest.find(quote) : rest.find_first_of(" \t;|&<>")));
+}
+
+/// The quote at that place; 0: none.
+char quote_at(std::string_view command, std::size_t at) {
+    return at < command.size() && quotes.find(command[at]) != quotes.npos ? command[at] : '\0';
+}
+
+/// The same, in quotes of its own or without.
+std::string_view value_at(std::string_view command, std::size_t at) {
+    const char quote = quote_at(command, at);
+    return word_at(command, at + (quote != 0 ? 1 : 0), quote);
 }
 
 /// `NAME=word`, `NAME: word`, `"NAME": "word"`.
 std::string_view named_secret(std::string_view command, std::size_t at) {
     constexpr std::string_view of_names =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const bool closes = at > 0 && quotes.find(command[at - 1]) != quotes.npos;
+    const bool closes = quote_at(command, at - 1) != 0;
     const std::size_t name_end = at - (closes ? 1 : 0);
     const std::size_t begin = command.substr(0, name_end).find_last_not_of(of_names) + 1;
-    const char before = begin > 0 ? command[begin - 1] : ' ';
-    const bool begins = blanks.find(before) != blanks.npos || quotes.find(before) != quotes.npos;
+    const char quote = quote_at(command, begin - 1);
+    const bool begins = begin == 0 || quote != 0 || blanks.find(command[begin - 1]) != blanks.npos;
     if (!begins || !is_secret_name(command.substr(begin, name_end - begin))) {
         return {};
     }
-    const std::size_t value = std::min(command.find_first_not_of(" \t", at + 1), command.size());
-    const bool opens = value < command.size() && quotes.find(command[value]) != quotes.npos;
-    if (opens) {
-        return word_at(command, value + 1);
+    const std::size_t value = std::min(command.find_first_not_of(blanks, at + 1), command.size());
+    if (quote_at(command, value) != 0) {
+        return value_at(command, value);
     }
-    const bool is_quoted = quotes.find(before) != quotes.npos && !closes;
-    const std::string_view rest = command.substr(at + 1);
-    return trim_blanks(
-        rest.substr(0, is_quoted ? rest.find(before) : rest.find_first_of(" \t;|&<>,}\"'")));
+    return word_at(command, at + 1, closes ? '\0' : quote);
 }
 
 /// `--api-key word`, `-u user:word`: by the flag, whose word begins there.
 std::string_view flag_secret(std::string_view command, std::size_t at) {
     constexpr std::array<std::string_view, 6> ends{"key",    "token",    "secret",
                                                    "passwd", "password", "auth"};
-    const std::string_view flag = word_at(command, at);
+    const std::string_view flag = word_at(command, at, '\0');
     const std::size_t blank = at + flag.size();
-    const std::size_t next = std::min(command.find_first_not_of(" \t", blank), command.size());
+    const std::size_t next = std::min(command.find_first_not_of(blanks, blank), command.size());
     if (!flag.starts_with('-') || next == blank || next == command.size() || command[next] == '-') {
         return {};
     }
-    const bool opens = quotes.find(command[next]) != quotes.npos;
-    const std::string_view value = word_at(command, next + (opens ? 1 : 0));
+    const std::string_view value = value_at(command, next);
     if (flag == "-u" || flag == "--user") {
         const std::size_t colon = value.find(':');
         return colon == value.npos ? std::string_view() : value.substr(colon + 1);
@@ -334,16 +339,16 @@ std::string_view url_secret(std::string_view command, std::size_t scheme) {
 /// A secret that begins at that place, or is told of there; empty: none.
 std::string_view secret_at(std::string_view command, std::size_t at) {
     const char here = command[at];
-    const char before = at > 0 ? command[at - 1] : ' ';
     if (here == '=' || here == ':') {
         const std::string_view named = named_secret(command, at);
         return named.empty() && command.substr(at).starts_with("://") ? url_secret(command, at)
                                                                       : named;
     }
-    if (blanks.find(before) == blanks.npos && quotes.find(before) == quotes.npos) {
+    const char quote = quote_at(command, at - 1);
+    if (at > 0 && quote == 0 && blanks.find(command[at - 1]) == blanks.npos) {
         return {};
     }
-    const std::string_view word = word_at(command, at);
+    const std::string_view word = word_at(command, at, quote);
     const bool is_key = word.starts_with("sk-") || word.starts_with("hf_");
     return is_key ? word : here == '-' ? flag_secret(command, at) : std::string_view();
 }

@@ -166,7 +166,7 @@ static void put_value(JsonWriter& json, const RecordedFigures& recorded) {
 }
 
 static void put_value(JsonWriter& json, const TypedBudget& budget) {
-    json.string(text_of(budget.rate, budget.uncached));
+    json.string(text_of(budget));
 }
 
 namespace {

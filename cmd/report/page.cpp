@@ -495,8 +495,7 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
         if (of("pass").value_or(0) > 0 || of("live_turns")) {
             return {.why_not =
                         "Prompts were not only the trace's: the run replayed it several times, or "
-                        "prompts "
-                        "had answers of this run."};
+                        "prompts had answers of this run."};
         }
         if (of("side")) {
             return {.why_not = "Each row went to two servers, each with its own cache."};

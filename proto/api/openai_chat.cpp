@@ -128,43 +128,35 @@ void read_chat_event(const JsonValue& root, EventReading& reading) {
     read_openai_event(root, read_chat_choice, reading);
 }
 
-const Dialect openai_chat_dialect{.api = Api::openai_chat,
-                                  .name = "openai-chat",
-                                  .aliases = aliases,
-                                  .help = "/v1/chat/completions, supported by most servers",
-                                  .default_path = "/v1/chat/completions",
-                                  .framing = Framing::sse,
-                                  .takes_ids = false,
-                                  .has_ignore_eos = true,
-                                  .templated = true,
-                                  .prompt_member = "messages",
-                                  .length_member = "max_completion_tokens",
-                                  .has_two_length_names = true,
-                                  .has_stream_options = true,
-                                  .tokenize_forms = chat_tokenize_forms,
-                                  .ignores_named_events = true,
-                                  .make_body_frame = make_chat_frame,
-                                  .read_event = read_chat_event};
+constexpr Dialect openai_chat_dialect{.api = Api::openai_chat,
+                                      .name = "openai-chat",
+                                      .aliases = aliases,
+                                      .help = "/v1/chat/completions, supported by most servers",
+                                      .default_path = "/v1/chat/completions",
+                                      .framing = Framing::sse,
+                                      .takes_ids = false,
+                                      .has_ignore_eos = true,
+                                      .templated = true,
+                                      .prompt_member = "messages",
+                                      .length_member = "max_completion_tokens",
+                                      .has_two_length_names = true,
+                                      .has_stream_options = true,
+                                      .tokenize_forms = chat_tokenize_forms,
+                                      .ignores_named_events = true,
+                                      .make_body_frame = make_chat_frame,
+                                      .read_event = read_chat_event};
 
 // AIBrix's gateway: this, with headers that say how to route (`--routing-strategy`, `--user`), and
 // answers that say which pod gave them.
-const Dialect aibrix_dialect{.api = Api::aibrix,
-                             .name = "aibrix",
-                             .help = "openai-chat with the headers of AIBrix's gateway",
-                             .default_path = "/v1/chat/completions",
-                             .framing = Framing::sse,
-                             .takes_ids = false,
-                             .has_ignore_eos = true,
-                             .templated = true,
-                             .prompt_member = "messages",
-                             .length_member = "max_completion_tokens",
-                             .has_two_length_names = true,
-                             .has_stream_options = true,
-                             .recorded_headers = {"target-pod", "target-pod-ip", "request-id"},
-                             .tokenize_forms = chat_tokenize_forms,
-                             .has_routing_headers = true,
-                             .ignores_named_events = true,
-                             .make_body_frame = make_chat_frame,
-                             .read_event = read_chat_event};
+constexpr Dialect aibrix_dialect = [] {
+    Dialect made = openai_chat_dialect;
+    made.api = Api::aibrix;
+    made.name = "aibrix";
+    made.aliases = {};
+    made.help = "openai-chat with the headers of AIBrix's gateway";
+    made.recorded_headers = {"target-pod", "target-pod-ip", "request-id"};
+    made.has_routing_headers = true;
+    return made;
+}();
 
 }  // namespace driftless

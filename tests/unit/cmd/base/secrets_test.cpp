@@ -133,6 +133,7 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
     }
     expect_each(masked,
                 gives("x --api-key K1 --hf-token 'K 2' y", "x --api-key *** --hf-token '***' y"),
+                gives("KEY=a,b\"c\"} x --key 'K'", "KEY=*** x --key '***'"),
                 gives("curl -u me:K http://a:b@h/x", "curl -u me:*** http://***@h/x"),
                 gives("x sk-1 \"hf_2\"; y", "x *** \"***\"; y"),
                 gives("curl -d '{\"token\":\"K\", \"n\": 1}' h",
