@@ -25,7 +25,6 @@ Field length_of(const JsonValue& request, std::string_view name, std::string_vie
 bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& row) {
     const Field input = length_of(request, "prompt_length", "Prompt Length");
     const Field output = length_of(request, "output_length", "Output Length");
-    context.draft.ids().begin();
     RecordedFields words;
     words.text = given(request.find("prompt"));
     if (words.text.present() && words.text.as_string() != "") {
@@ -40,7 +39,7 @@ void read_request(RowContext& context, const JsonValue& request, std::int64_t at
         return;
     }
     row.at_ns = at_ns;
-    const Field session = field_of(request.find("session_id"), "session_id");
+    const Field session = field_in(request, "session_id");
     if (session.present) {
         row.session = context.draft.sessions().find(session.text);
         context.draft.sessions().next_turn(row, 0);
@@ -49,7 +48,7 @@ void read_request(RowContext& context, const JsonValue& request, std::int64_t at
 }
 
 void read_row(RowContext& context, const JsonValue& json) {
-    const auto time = read_time(context, field_of(json.find("timestamp"), "timestamp"));
+    const auto time = read_time(context, field_in(json, "timestamp"));
     const JsonValue requests = json.find("requests");
     if (!requests.present()) {
         context.refuse("requests", "", "is missing", "give every row its list of requests");

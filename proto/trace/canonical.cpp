@@ -20,7 +20,7 @@ bool matches(const JsonValue& row) {
 
 /// The block size; rows without blocks have none. False after an error.
 bool read_block_size(RowContext& context, const JsonValue& header) {
-    const Field size = field_of(header.find("block_size"), "block_size");
+    const Field size = field_in(header, "block_size");
     const auto tokens = read_tokens(context, size, 0);
     return tokens && (*tokens == 0 || agree_on_block_size(context, size, *tokens));
 }
@@ -68,9 +68,9 @@ bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row
     }
     const std::uint64_t size = context.rules.block_size;
     if (size == 0) {
-        context.refuse("hash_ids", "", "is before a header with a block size", header_remedy);
         context.stop = Stop::file;
-        return false;
+        return context.refuse("hash_ids", "", "is before a header with a block size",
+                              header_remedy);
     }
     if (!read_ids(context, ids)) {
         return false;
@@ -78,8 +78,7 @@ bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row
     const std::uint64_t most = blocks_of(row.input_length, size);
     const bool too_few = draft.ids().count() < row.input_length / size;
     if (draft.ids().count() > most || (too_few && !context.rules.lenient)) {
-        refuse_count(context, draft.ids().count(), row.input_length, most);
-        return false;
+        return refuse_count(context, draft.ids().count(), row.input_length, most);
     }
     draft.trace().rows_uncovered += too_few ? 1 : 0;
     return true;
@@ -94,8 +93,8 @@ bool read_small(const RowContext& context, const JsonValue& json, std::string_vi
         return true;
     }
     if (!number || *number >= std::numeric_limits<std::uint32_t>::max()) {
-        context.refuse(key, value.raw(), "is not a whole number below 2^32 - 1", "correct the row");
-        return false;
+        return context.refuse(key, value.raw(), "is not a whole number below 2^32 - 1",
+                              "correct the row");
     }
     out = static_cast<std::uint32_t>(*number);
     return true;
@@ -110,9 +109,8 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
         return false;
     }
     if (on >= row - first) {
-        context.refuse("after", edge.raw(), "does not name an earlier row of the file",
-                       "put rows after those that they wait for");
-        return false;
+        return context.refuse("after", edge.raw(), "does not name an earlier row of the file",
+                              "put rows after those that they wait for");
     }
     const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
     const auto delay_ns = read_pause(context, delay, TimeUnit::ns);
@@ -131,7 +129,7 @@ bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
     const bool fine = read_small(context, json, "name_space", name_space) &&
                       read_small(context, json, "session_number", number) &&
                       read_small(context, json, "turn", row.turn);
-    const Field session = field_of(json.find("session"), "session");
+    const Field session = field_in(json, "session");
     if (!fine) {
         return false;
     }
@@ -149,11 +147,10 @@ bool read_body(RowContext& context, const JsonValue& body) {
         return true;
     }
     if (!body.is(JsonType::object) || context.draft.trace().body_api.empty()) {
-        context.refuse("body", body.raw(),
-                       body.is(JsonType::object) ? "is below a header without body_api"
-                                                 : "is not a JSON object",
-                       "save the prompts again (replay --save-prompts)");
-        return false;
+        return context.refuse("body", body.raw(),
+                              body.is(JsonType::object) ? "is below a header without body_api"
+                                                        : "is not a JSON object",
+                              "save the prompts again (replay --save-prompts)");
     }
     context.draft.set_body(body.raw());
     return true;
@@ -162,9 +159,8 @@ bool read_body(RowContext& context, const JsonValue& body) {
 /// A recorded request, of which a body is made. False after an error.
 bool read_request(RowContext& context, const JsonValue& request) {
     if (!context.draft.trace().body_api.empty()) {
-        context.refuse("recorded", request.raw(), "is below a header with body_api",
-                       "a trace has bodies or recorded requests, not both; remove one");
-        return false;
+        return context.refuse("recorded", request.raw(), "is below a header with body_api",
+                              "a trace has bodies or recorded requests, not both; remove one");
     }
     return read_recorded(
         context, {request.find("text_input"), request.find("messages"), request.find("tools"),
@@ -176,13 +172,12 @@ void read_row(RowContext& context, const JsonValue& json) {
         read_header(context, json);
         return;
     }
-    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
-    const auto time = read_time(context, field("at_ns"));
+    const auto time = read_time(context, field_in(json, "at_ns"));
     const JsonValue request = json.find("recorded");
     const JsonValue body = json.find("body");
-    const Field input = field("input_length");
-    const Field output = field("output_length");
+    const Field input = field_in(json, "input_length");
+    const Field output = field_in(json, "output_length");
     const bool lengths = request.present() || body.present()
                              ? read_recorded_lengths(context, input, output, row)
                              : read_lengths(context, input, output, row);

@@ -61,7 +61,7 @@ class Conversation {
 void Conversation::ask() {
     TraceDraft& draft = context_.draft;
     if (session_ == no_session) {
-        const Field id = field_of(json_.find("id"), "id");
+        const Field id = field_in(json_, "id");
         const std::string place =
             std::string(context_.file) + ":" + std::to_string(context_.line) + place_;
         // Equal names do not make two conversations one: its first row is its key.
@@ -76,7 +76,6 @@ void Conversation::ask() {
     row.at_ns = lay_out_turn(context_, session_, 0);
     draft.sessions().next_turn(row, 0);
     give_chat(context_, {.messages = said_, .tools = {}, .extra = {}});
-    draft.ids().begin();
     context_.emit(row, json_);
 }
 
@@ -125,16 +124,15 @@ bool Conversation::read_message(const JsonValue& message) {
         std::find_if(std::begin(speakers), std::end(speakers),
                      [&](const Speakers& one) { return who.as_string() == one.name; });
     if (known == std::end(speakers)) {
-        context_.refuse(from.present() ? "from" : "role", who.raw(),
-                        who.present() ? "is not a known speaker" : "is missing",
-                        "use human or user, gpt or assistant, or system before them; tool calls "
-                        "are read from lmcache and mlperf-agentic");
-        return false;
+        return context_.refuse(
+            from.present() ? "from" : "role", who.raw(),
+            who.present() ? "is not a known speaker" : "is missing",
+            "use human or user, gpt or assistant, or system before them; tool calls "
+            "are read from lmcache and mlperf-agentic");
     }
     if (words.present() && !words.is(JsonType::string)) {
-        context_.refuse(value.present() ? "value" : "content", words.raw(), "is not text",
-                        "write the message as a string");
-        return false;
+        return context_.refuse(value.present() ? "value" : "content", words.raw(), "is not text",
+                               "write the message as a string");
     }
     const std::string_view text = words.as_string().value_or("");
     if (text.empty()) {
@@ -264,8 +262,7 @@ class TurnList {
 
 bool TurnList::add_text(const JsonValue& text) {
     if (!text.is(JsonType::string)) {
-        context_.refuse("texts", text.raw(), "is not text", "write the text as a string");
-        return false;
+        return context_.refuse("texts", text.raw(), "is not text", "write the text as a string");
     }
     texts_.emplace_back(text.as_string().value_or(""));
     return true;
@@ -277,8 +274,8 @@ bool TurnList::read_texts(const JsonValue& turn) {
     const JsonValue text = given(turn.find("text"));
     const JsonValue texts = given(turn.find("texts"));
     if (text.present() && texts.present()) {
-        context_.refuse("texts", texts.raw(), "is given together with text", "remove one of them");
-        return false;
+        return context_.refuse("texts", texts.raw(), "is given together with text",
+                               "remove one of them");
     }
     if (text.present()) {
         return add_text(text);
@@ -314,13 +311,11 @@ std::string TurnList::content() const {
 bool TurnList::read_extra(const JsonValue& turn) const {
     const JsonValue extra = given(turn.find("extra"));
     if (extra.present() && !extra.is(JsonType::object)) {
-        context_.refuse("extra", extra.raw(), "is not an object", "correct the turn");
-        return false;
+        return context_.refuse("extra", extra.raw(), "is not an object", "correct the turn");
     }
     if (extra.find("messages").present() || extra.find("input").present()) {
-        context_.refuse("extra", extra.raw(), "has messages instead of the conversation",
-                        "remove them: the run assembles the conversation itself");
-        return false;
+        return context_.refuse("extra", extra.raw(), "has messages instead of the conversation",
+                               "remove them: the run assembles the conversation itself");
     }
     return true;
 }
@@ -338,17 +333,15 @@ bool TurnList::is_system_prompt(const JsonValue& turn) const {
 
 /// The turn's row. False after an error.
 bool TurnList::ask(const JsonValue& turn, std::string_view role) {
-    TraceDraft& draft = context_.draft;
     TraceRow row;
     row.session = session_;
-    const Field delay = field_of(turn.find("delay"), "delay");
+    const Field delay = field_in(turn, "delay");
     const auto gap_ns = read_pause(context_, delay, TimeUnit::ms);
     if (!gap_ns) {
         return false;
     }
-    const auto at_ns =
-        read_turn_time(context_, field_of(turn.find("timestamp"), "timestamp"), session_, *gap_ns);
-    const Field output = field_of(turn.find("output_length"), "output_length");
+    const auto at_ns = read_turn_time(context_, field_in(turn, "timestamp"), session_, *gap_ns);
+    const Field output = field_in(turn, "output_length");
     if (!at_ns || !read_recorded_lengths(context_, Field{}, output, row)) {
         return false;
     }
@@ -364,8 +357,7 @@ bool TurnList::ask(const JsonValue& turn, std::string_view role) {
     give_chat(context_, {messages, {}, extra.raw()});
     note_delta(context_);
     system_.clear();
-    draft.sessions().next_turn(row, *gap_ns);
-    draft.ids().begin();
+    context_.draft.sessions().next_turn(row, *gap_ns);
     context_.emit(row, turn);
     return true;
 }
@@ -375,19 +367,17 @@ bool TurnList::read_turn(const JsonValue& turn) {
     const JsonValue role = given(turn.find("role"));
     const std::string_view name = role.present() ? role.as_string().value_or("") : "user";
     if (name != "user" && name != "system" && name != "developer") {
-        context_.refuse("role", role.raw(), "does not ask for an answer",
-                        "keep only user turns; answers come from the server");
-        return false;
+        return context_.refuse("role", role.raw(), "does not ask for an answer",
+                               "keep only user turns; answers come from the server");
     }
     if (!read_texts(turn) || !read_extra(turn)) {
         return false;
     }
     if (texts_.empty() || (texts_.size() == 1 && texts_[0].empty())) {
-        context_.refuse(
+        return context_.refuse(
             "text", "",
             has_media(turn) ? "is missing, and the rest of the turn cannot be sent" : "is missing",
             "give every turn text, or texts");
-        return false;
     }
     if (has_media(turn)) {
         context_.draft.remark("turn with images, audio or video, which are not sent",
@@ -404,15 +394,10 @@ bool TurnList::read_turn(const JsonValue& turn) {
 
 void TurnList::read() {
     const JsonValue turns = json_.find("turns");
-    if (!check_objects(context_, turns, "turns")) {
+    if (!check_filled(context_, turns, "turns", "give the session turns")) {
         return;
     }
-    if (turns.size() == 0) {
-        context_.refuse("turns", turns.raw(), turns.present() ? "is empty" : "is missing",
-                        "give the session turns");
-        return;
-    }
-    const Field id = field_of(json_.find("session_id"), "session_id");
+    const Field id = field_in(json_, "session_id");
     const std::string place =
         std::string(context_.file) + ":" + std::to_string(context_.line) + context_.place;
     session_ = id.present ? context_.draft.sessions().find(id.text)

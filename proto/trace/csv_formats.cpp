@@ -23,7 +23,6 @@ bool read_timed(const RowContext& context, const CsvRow& cells,
     const bool lengths =
         read_lengths(context, field_of(cells, columns[1]), field_of(cells, columns[2]), row);
     row.at_ns = time.value_or(0);
-    context.draft.ids().begin();
     return time && lengths;
 }
 

@@ -19,7 +19,7 @@ bool matches_dynamo(const JsonValue& row) {
 /// The first of two members that is there.
 Field either(const JsonValue& object, std::string_view name, const JsonValue& other,
              std::string_view other_name) {
-    const Field field = field_of(object.find(name), name);
+    const Field field = field_in(object, name);
     return field.present ? field : field_of(other.find(other_name), other_name);
 }
 
@@ -27,7 +27,7 @@ Field either(const JsonValue& object, std::string_view name, const JsonValue& ot
 bool read_blocks(RowContext& context, const JsonValue& replay) {
     const JsonValue ids = replay.find("input_sequence_hashes");
     if (ids.present()) {
-        const Field size = field_of(replay.find("trace_block_size"), "trace_block_size");
+        const Field size = field_in(replay, "trace_block_size");
         const auto tokens = read_tokens(context, size, 1);
         if (!tokens || !agree_on_block_size(context, size, *tokens)) {
             return false;
@@ -47,7 +47,7 @@ void link(const RowContext& context, const JsonValue& agent, const JsonValue& re
     SessionTail& tail = context.draft.sessions().tail(row.session);
     const std::int64_t pause_ns = row.at_ns - tail.last_end_ns.value_or(row.at_ns);
     context.draft.sessions().next_turn(row, std::max(pause_ns, std::int64_t{0}));
-    const Field total = field_of(request.find("total_time_ms"), "total_time_ms");
+    const Field total = field_in(request, "total_time_ms");
     const Result<std::int64_t> length = parse_time(total.text, TimeUnit::ms);
     if (length) {
         tail.last_end_ns = later(row.at_ns, length.value());
@@ -65,7 +65,7 @@ void dynamo_row(RowContext& context, const JsonValue& json) {
     }
     const JsonValue request = event.find("request");
     const JsonValue replay = request.find("replay");
-    const Field output = field_of(request.find("output_tokens"), "output_tokens");
+    const Field output = field_in(request, "output_tokens");
     if (!output.present) {
         context.draft.remark("request without output tokens dropped",
                              "requests without output tokens dropped");
@@ -73,8 +73,7 @@ void dynamo_row(RowContext& context, const JsonValue& json) {
     }
     context.place = "event.request";
     TraceRow row;
-    const auto time =
-        read_time(context, field_of(request.find("request_received_ms"), "request_received_ms"));
+    const auto time = read_time(context, field_in(request, "request_received_ms"));
     const bool lengths =
         read_lengths(context, either(replay, "input_length", request, "input_tokens"), output, row);
     const bool blocks = read_blocks(context, replay);
@@ -111,7 +110,7 @@ bool matches_agentic_mooncake(const JsonValue& row) {
 }
 
 void read_header(RowContext& context, const JsonValue& header) {
-    const Field size = field_of(header.find("block_size"), "block_size");
+    const Field size = field_in(header, "block_size");
     if (header.find("version").as_u64() != 2) {
         context.refuse("version", header.find("version").raw(), "is not 2, the supported version",
                        "convert the trace to version 2");
@@ -129,9 +128,9 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
     const Field on = field_of(edge.find("request_id"), "dependencies.request_id");
     const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
     if (before == no_row) {
-        context.refuse("dependencies", edge.raw(), "does not name a request of an earlier row",
-                       "put rows after those that they depend on");
-        return false;
+        return context.refuse("dependencies", edge.raw(),
+                              "does not name a request of an earlier row",
+                              "put rows after those that they depend on");
     }
     const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
     const auto delay_ns = read_pause(context, delay, TimeUnit::ms);
@@ -146,7 +145,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
 
 /// When the row comes. False after an error.
 bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
-    const Field earliest = field_of(json.find("not_before_ms"), "not_before_ms");
+    const Field earliest = field_in(json, "not_before_ms");
     const JsonValue edges = json.find("dependencies");
     if (!check_objects(context, edges, "dependencies")) {
         return false;
@@ -177,23 +176,23 @@ void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
         read_header(context, json);
         return;
     }
-    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceDraft& draft = context.draft;
     TraceRow row;
-    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    const bool lengths =
+        read_lengths(context, field_in(json, "input_length"), field_in(json, "output_length"), row);
     const bool blocks = read_row_ids(context, json.find("hash_ids"));
     if (!lengths || !blocks || !read_arrival(context, json, row)) {
         return;
     }
-    const Field name = field("request_id");
+    const Field name = field_in(json, "request_id");
     if (name.present && draft.find_request(name.text) != no_row) {
         context.refuse("request_id", name.text, "already names an earlier row",
                        "give each row its own name, so that others can wait for it");
         return;
     }
-    const Field play = field("play_id");
+    const Field play = field_in(json, "play_id");
     draft.name_spaces().enter(play.text);
-    const Field session = field("session_id");
+    const Field session = field_in(json, "session_id");
     if (session.present) {
         row.session = draft.sessions().find(session.text);
         row.turn = ++draft.sessions().tail(row.session).turns;

@@ -333,10 +333,10 @@ bool FormatChoice::check_unit(const RowContext& context) const {
     if (!rules_.unit_stated || *format_->unit_in == '\0' || options_.time_unit == own) {
         return true;
     }
-    context.refuse("--time-unit", options_.time_unit,
-                   std::string("contradicts ") + format_->unit_in + ", whose times are in " + own,
-                   "remove the flag");
-    return false;
+    return context.refuse(
+        "--time-unit", options_.time_unit,
+        std::string("contradicts ") + format_->unit_in + ", whose times are in " + own,
+        "remove the flag");
 }
 
 void FormatChoice::choose(const TraceFormat& format) {
@@ -404,8 +404,7 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
         }
         return check_unit(context);
     }
-    context.refuse("", row.raw(), problem, remedy);
-    return false;
+    return context.refuse("", row.raw(), problem, remedy);
 }
 
 bool FormatChoice::admit(CsvHeader& header) {

@@ -39,15 +39,10 @@ const TraceFormat* find_trace_format(std::string_view name) {
 }
 
 std::string trace_format_names() {
-    std::string names;
-    for (const TraceFormat* format : formats) {
-        names += names.empty() ? "" : ", ";
-        names += format->name;
-    }
-    return names;
+    return joined(formats, ", ", &TraceFormat::name);
 }
 
-void RowContext::refuse(std::string_view field, std::string_view value, std::string problem,
+bool RowContext::refuse(std::string_view field, std::string_view value, std::string problem,
                         std::string remedy) const {
     std::size_t bytes = std::min(value.size(), value_bytes_max);
     while (bytes < value.size() && bytes > 0 &&
@@ -58,6 +53,7 @@ void RowContext::refuse(std::string_view field, std::string_view value, std::str
     where += place.empty() || field.empty() ? "" : ".";
     errors.add({std::string(file), line, where + std::string(field),
                 std::string(value.substr(0, bytes)), std::move(problem), std::move(remedy)});
+    return false;
 }
 
 namespace {
@@ -167,8 +163,9 @@ std::string plain_name(std::string_view name) {
     return plain;
 }
 
-/// Lists that the row lacks a field, under another spelling of it where the row has one.
-void refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
+/// Lists that the row lacks a field, under another spelling of it where the row has one. Always
+/// false.
+bool refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
     const std::string plain = plain_name(name);
     for (JsonValue value = context.object.first(); value.present(); value = value.next()) {
         if (value.key() != name && plain_name(value.key()) == plain) {
@@ -177,7 +174,7 @@ void refuse_missing(const RowContext& context, std::string_view name, std::strin
             break;
         }
     }
-    context.refuse(name, "", "is missing", std::move(remedy));
+    return context.refuse(name, "", "is missing", std::move(remedy));
 }
 
 }  // namespace
@@ -218,9 +215,8 @@ bool check_length(const RowContext& context, const Field& field) {
     if (!field.present || parse_time(field.text, context.rules.time_unit)) {
         return true;
     }
-    context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",
-                   "correct it, or write null if it was not recorded");
-    return false;
+    return context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",
+                          "correct it, or write null if it was not recorded");
 }
 
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
@@ -246,14 +242,21 @@ namespace {
 bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
     const RowRules& rules = context.rules;
     if (rules.default_output == 0 && !rules.output_free) {
-        refuse_missing(context, output.name,
-                       "use --default-output N to ask such rows for N tokens, or replay --output "
-                       "free for no limit");
-        return false;
+        return refuse_missing(context, output.name,
+                              "use --default-output N to ask such rows for N tokens, or replay "
+                              "--output free for no limit");
     }
     row.output_length = rules.default_output;
     context.draft.remark("row without an output length", "rows without an output length");
     return true;
+}
+
+/// An output of 0 is taken as 1 and counted. False after an error.
+bool read_output(const RowContext& context, const Field& output, TraceRow& row) {
+    const auto tokens = read_tokens(context, output, 0);
+    row.output_length = std::max(tokens.value_or(0), 1U);
+    context.draft.trace().zero_outputs += tokens == 0U ? 1 : 0;
+    return tokens.has_value();
 }
 
 }  // namespace
@@ -261,18 +264,10 @@ bool assume_output(const RowContext& context, const Field& output, TraceRow& row
 bool read_lengths(const RowContext& context, const Field& input, const Field& output,
                   TraceRow& row) {
     const auto in = read_tokens(context, input, 1);
-    if (!output.present) {
-        row.input_length = in.value_or(0);
-        return assume_output(context, output, row) && in.has_value();
-    }
-    const auto out = read_tokens(context, output, 0);
-    if (!in || !out) {
-        return false;
-    }
-    row.input_length = *in;
-    row.output_length = std::max(*out, 1U);
-    context.draft.trace().zero_outputs += *out == 0 ? 1 : 0;
-    return true;
+    row.input_length = in.value_or(0);
+    const bool out =
+        output.present ? read_output(context, output, row) : assume_output(context, output, row);
+    return in && out;
 }
 
 bool check_objects(const RowContext& context, const JsonValue& list, std::string_view name) {
@@ -280,10 +275,15 @@ bool check_objects(const RowContext& context, const JsonValue& list, std::string
     for (JsonValue one = list.first(); objects && one.present(); one = one.next()) {
         objects = one.is(JsonType::object);
     }
-    if (!objects) {
-        context.refuse(name, list.raw(), "is not a list of objects", "correct the row");
-    }
-    return objects;
+    return objects ||
+           context.refuse(name, list.raw(), "is not a list of objects", "correct the row");
+}
+
+bool check_filled(const RowContext& context, const JsonValue& list, std::string_view name,
+                  const char* remedy) {
+    return check_objects(context, list, name) &&
+           (list.size() > 0 ||
+            context.refuse(name, list.raw(), list.present() ? "is empty" : "is missing", remedy));
 }
 
 std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& edge,
@@ -302,8 +302,8 @@ std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& 
 
 bool read_ids(const RowContext& context, const JsonValue& list) {
     if (!list.is(JsonType::array)) {
-        context.refuse("hash_ids", list.raw(), "is not a list of block ids", "correct the row");
-        return false;
+        return context.refuse("hash_ids", list.raw(), "is not a list of block ids",
+                              "correct the row");
     }
     if (const auto ids = list.integers()) {
         context.draft.ids().add(*ids);
@@ -313,9 +313,8 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
         const auto id =
             value.is(JsonType::number) ? whole_number(value.raw()) : std::optional<std::uint64_t>();
         if (!id) {
-            context.refuse("hash_ids", value.raw(), "is not a block id",
-                           "use whole numbers from 0 to 2^64 - 1");
-            return false;
+            return context.refuse("hash_ids", value.raw(), "is not a block id",
+                                  "use whole numbers from 0 to 2^64 - 1");
         }
         context.draft.ids().add(*id);
     }
@@ -333,21 +332,20 @@ bool read_row_ids(const RowContext& context, const JsonValue& list) {
 bool agree_on_block_size(RowContext& context, const Field& size, std::uint32_t tokens) {
     std::uint32_t& chosen = context.rules.block_size;
     if (chosen != 0 && chosen != tokens) {
-        context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; make --block-size agree with it");
-        return false;
+        return context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
+                              "a trace has one block size; make --block-size agree with it");
     }
     chosen = tokens;
     return true;
 }
 
-void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
+bool refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
                   std::uint64_t needed) {
-    context.refuse("hash_ids", std::to_string(count) + (count == 1 ? " id" : " ids"),
-                   "contradicts input_length " + std::to_string(tokens) + ", which at block size " +
-                       std::to_string(context.rules.block_size) + " needs " +
-                       std::to_string(needed),
-                   count_remedy(tokens, count));
+    return context.refuse("hash_ids", std::to_string(count) + (count == 1 ? " id" : " ids"),
+                          "contradicts input_length " + std::to_string(tokens) +
+                              ", which at block size " + std::to_string(context.rules.block_size) +
+                              " needs " + std::to_string(needed),
+                          count_remedy(tokens, count));
 }
 
 bool check_count(const RowContext& context, std::uint32_t tokens) {
@@ -357,8 +355,7 @@ bool check_count(const RowContext& context, std::uint32_t tokens) {
     draft.ids().counts().add(tokens, count);
     draft.ids().counts().add_wrong(count != needed);
     if (count != needed && !context.rules.lenient) {
-        refuse_count(context, count, tokens, needed);
-        return false;
+        return refuse_count(context, count, tokens, needed);
     }
     if (count > needed) {
         draft.trace().surplus_ids += count - needed;
@@ -372,8 +369,7 @@ namespace {
 
 bool refuse(const RowContext& context, const JsonValue& value, std::string problem,
             std::string remedy) {
-    context.refuse(value.key(), value.raw(), std::move(problem), std::move(remedy));
-    return false;
+    return context.refuse(value.key(), value.raw(), std::move(problem), std::move(remedy));
 }
 
 bool check_one(const RowContext& context, const RecordedFields& fields) {
@@ -388,30 +384,20 @@ bool check_one(const RowContext& context, const RecordedFields& fields) {
     return true;
 }
 
-/// A list of objects that is not empty.
-bool check_list(const RowContext& context, const JsonValue& list) {
-    if (!check_objects(context, list, list.key())) {
-        return false;
-    }
-    return list.size() > 0 || refuse(context, list, "is empty", "correct the row");
-}
-
 bool check_messages(const RowContext& context, const RecordedFields& fields) {
-    if (!check_list(context, fields.messages)) {
+    if (!check_filled(context, fields.messages, fields.messages.key(), "correct the row")) {
         return false;
     }
     for (JsonValue one = fields.messages.first(); one.present(); one = one.next()) {
         if (one.find("role").as_string().value_or("").empty()) {
-            context.refuse(fields.messages.key(), one.raw(), "is a message without a role",
-                           "give every message a role, a string");
-            return false;
+            return context.refuse(fields.messages.key(), one.raw(), "is a message without a role",
+                                  "give every message a role, a string");
         }
         const JsonValue content = given(one.find("content"));
         if (content.present() && !content.is(JsonType::string) && !content.is(JsonType::array)) {
-            context.refuse(fields.messages.key(), one.raw(),
-                           "is a message whose content is not text or a list of parts",
-                           "correct the message; for no content use null");
-            return false;
+            return context.refuse(fields.messages.key(), one.raw(),
+                                  "is a message whose content is not text or a list of parts",
+                                  "correct the message; for no content use null");
         }
     }
     return check_objects(context, fields.tools, "tools");
@@ -532,13 +518,9 @@ bool read_recorded_lengths(const RowContext& context, const Field& input, const 
         row.input_length = *tokens;
     }
     if (output.present) {
-        const auto tokens = read_tokens(context, output, 0);
-        if (!tokens) {
-            return false;
-        }
-        row.output_length = std::max(*tokens, 1U);
-        context.draft.trace().zero_outputs += *tokens == 0 ? 1 : 0;
-    } else if (exact == 0 && row.output_length > 0) {
+        return read_output(context, output, row);
+    }
+    if (exact == 0 && row.output_length > 0) {
         context.draft.remark("row without an output length", "rows without an output length");
     }
     return true;
@@ -570,9 +552,8 @@ bool admit_untimed(RowContext& context, const char* problem, const char* remedy,
     if (context.rules.sessions != Sessions::recorded) {
         return true;
     }
-    context.refuse(field, value, problem, std::string(remedy) + more);
     context.stop = Stop::trace;
-    return false;
+    return context.refuse(field, value, problem, std::string(remedy) + more);
 }
 
 bool admit_conversations(RowContext& context, const char* more) {

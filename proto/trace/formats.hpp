@@ -81,8 +81,9 @@ struct RowContext {
 
     Stop stop = Stop::none;  ///< set by a format
 
-    /// Lists an error of this row. `value` is cut to `value_bytes_max`, at a code point.
-    void refuse(std::string_view field, std::string_view value, std::string problem,
+    /// Lists an error of this row. `value` is cut to `value_bytes_max`, at a code point. Always
+    /// false, for functions that say so whether what they read was fine.
+    bool refuse(std::string_view field, std::string_view value, std::string problem,
                 std::string remedy) const;
 
     /// Adds a row that was read from `source`, whose columns are noted and kept.
@@ -151,6 +152,10 @@ inline JsonValue given(const JsonValue& value) {
 
 /// A JSON value; `name` stands in where it is absent.
 Field field_of(const JsonValue& value, std::string_view name);
+/// A member.
+inline Field field_in(const JsonValue& object, std::string_view name) {
+    return field_of(object.find(name), name);
+}
 /// A cell.
 Field field_of(const CsvRow& row, std::string_view name);
 
@@ -177,6 +182,9 @@ bool read_lengths(const RowContext& context, const Field& input, const Field& ou
 
 /// Whether a list holds objects only, where it is there at all. False after an error.
 bool check_objects(const RowContext& context, const JsonValue& list, std::string_view name);
+/// Whether it is there, holds objects only, and at least one. False after an error.
+bool check_filled(const RowContext& context, const JsonValue& list, std::string_view name,
+                  const char* remedy);
 
 /// What a row waits for in another one: `trigger` of an object of the list `name`; an answer where
 /// it does not say. Nothing after an error.
@@ -196,8 +204,8 @@ constexpr std::uint64_t blocks_of(std::uint64_t tokens, std::uint64_t block_size
     return (tokens + block_size - 1) / block_size;
 }
 
-/// Lists that `count` ids contradict `tokens`, which need `needed` of them.
-void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
+/// Lists that `count` ids contradict `tokens`, which need `needed` of them. Always false.
+bool refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
                   std::uint64_t needed);
 /// Holds the ids in the draft against the length: they must be ceil(length / block size).
 /// `--lenient` fixes them and counts. False after an error.

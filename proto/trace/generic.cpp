@@ -133,8 +133,8 @@ void add_id(const RowContext& context, std::string_view text) {
 
 bool read_json_ids(const RowContext& context, const Field& field) {
     if (!field.json.is(JsonType::array)) {
-        context.refuse(field.name, field.raw, "is not a list of block ids", "correct the row");
-        return false;
+        return context.refuse(field.name, field.raw, "is not a list of block ids",
+                              "correct the row");
     }
     if (const auto ids = field.json.integers()) {
         context.draft.ids().add(*ids);
@@ -143,9 +143,8 @@ bool read_json_ids(const RowContext& context, const Field& field) {
     for (JsonValue id = field.json.first(); id.present(); id = id.next()) {
         const bool text = id.is(JsonType::string);
         if (!text && !(id.is(JsonType::number) && whole_number(id.raw()))) {
-            context.refuse(field.name, id.raw(), "is not a block id",
-                           "use strings, or whole numbers from 0 to 2^64 - 1");
-            return false;
+            return context.refuse(field.name, id.raw(), "is not a block id",
+                                  "use strings, or whole numbers from 0 to 2^64 - 1");
         }
         add_id(context, text ? *id.as_string() : id.raw());
     }

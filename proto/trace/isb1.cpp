@@ -129,14 +129,13 @@ bool check_texts(const RowContext& context, const JsonValue& block) {
     for (const std::string_view key : {"text", "uri", "asset_path"}) {
         const JsonValue value = given(block.find(key));
         if (value.present() && !value.is(JsonType::string)) {
-            context.refuse(key, value.raw(), "is not text", "correct the message");
-            return false;
+            return context.refuse(key, value.raw(), "is not text", "correct the message");
         }
     }
     const JsonValue type = block.find("type");
     if (type.present() && type.as_string().value_or("").empty()) {
-        context.refuse("type", type.raw(), "is not the name of a type", "correct the message");
-        return false;
+        return context.refuse("type", type.raw(), "is not the name of a type",
+                              "correct the message");
     }
     return true;
 }
@@ -146,15 +145,13 @@ bool check_texts(const RowContext& context, const JsonValue& block) {
 bool check_message(RowContext& context, const JsonValue& message) {
     const JsonValue role = message.find("role");
     if (role.present() && role.as_string().value_or("").empty()) {
-        context.refuse("role", role.raw(), "is not the name of a role",
-                       "correct it, or remove it for the user's role");
-        return false;
+        return context.refuse("role", role.raw(), "is not the name of a role",
+                              "correct it, or remove it for the user's role");
     }
     const JsonValue content = given(message.find("content"));
     if (content.present() && !content.is(JsonType::string) && !content.is(JsonType::array)) {
-        context.refuse("content", content.raw(), "is not text or a list of parts",
-                       "correct the message");
-        return false;
+        return context.refuse("content", content.raw(), "is not text or a list of parts",
+                              "correct the message");
     }
     const JsonValue blocks = given(message.find("content_blocks"));
     if (!check_objects(context, blocks, "content_blocks") ||
@@ -195,12 +192,7 @@ void write_message(const RowContext& context, JsonWriter& json, const JsonValue&
 /// JSON objects with commas between them. Nothing after an error, which names the list.
 std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
                                          std::string_view name) {
-    if (!check_objects(context, list, name)) {
-        return std::nullopt;
-    }
-    if (list.size() == 0) {
-        context.refuse(name, list.raw(), list.present() ? "is empty" : "is missing",
-                       "give every turn messages");
+    if (!check_filled(context, list, name, "give every turn messages")) {
         return std::nullopt;
     }
     std::string words;
@@ -313,7 +305,7 @@ bool Bundle::admit(std::string_view name, const JsonValue& turns) {
 /// When the turn comes, and how long after the answer before. False after an error.
 bool Bundle::read_time(const JsonValue& turn, TraceRow& row, std::int64_t& gap_ns) {
     const std::string_view name = adapter_->offsets ? "arrival_time_offset_ms" : "wait_before_ms";
-    const Field time = field_of(turn.find(name), name);
+    const Field time = field_in(turn, name);
     const auto ns = read_pause(context_, time, TimeUnit::ms);
     if (!ns) {
         return false;
@@ -336,14 +328,13 @@ bool Bundle::read_turn(const JsonValue& turn) {
     std::int64_t gap_ns = 0;
     const auto messages =
         isb1_messages(context_, turn.find(adapter_->messages), adapter_->messages);
-    const Field output = field_of(turn.find(adapter_->output), adapter_->output);
+    const Field output = field_in(turn, adapter_->output);
     if (!messages || !read_recorded_lengths(context_, Field{}, output, row) ||
         !read_time(turn, row, gap_ns)) {
         return false;
     }
     give_chat(context_, {*messages, {}, {}});
     context_.draft.sessions().next_turn(row, gap_ns);
-    context_.draft.ids().begin();
     context_.emit(row, turn);
     return true;
 }
@@ -354,16 +345,10 @@ bool Bundle::read_cell(const JsonValue& cell) {
         adapter_->offsets ? cell.find("events") : cell.find("session").find("turns");
     const std::string_view name = conversation_of(cell);
     if (name.empty()) {
-        context_.refuse("trace_id", "", "is missing, and so is session_id",
-                        "name the conversation in every cell");
-        return false;
+        return context_.refuse("trace_id", "", "is missing, and so is session_id",
+                               "name the conversation in every cell");
     }
-    if (!check_objects(context_, turns, adapter_->turns)) {
-        return false;
-    }
-    if (turns.size() == 0) {
-        context_.refuse(adapter_->turns, turns.raw(), turns.present() ? "is empty" : "is missing",
-                        "give every cell turns");
+    if (!check_filled(context_, turns, adapter_->turns, "give every cell turns")) {
         return false;
     }
     if (!admit(name, turns)) {

@@ -38,9 +38,10 @@ std::string log_format_names() {
     return names;
 }
 
-void LogContext::refuse(std::string_view field, std::string problem, std::string remedy) const {
+bool LogContext::refuse(std::string_view field, std::string problem, std::string remedy) const {
     errors.add({std::string(file), line, place + std::string(field), "", std::move(problem),
                 std::move(remedy)});
+    return false;
 }
 
 void LogContext::keep(LogCall& call, const JsonValue& object) const {
@@ -99,15 +100,14 @@ std::string_view text_member(const JsonValue& object, Names names) {
 bool read_times(const LogContext& context, const JsonValue& start, const JsonValue& end,
                 std::string_view start_name, LogCall& call) {
     if (!start.present()) {
-        context.refuse(start_name, "is missing: the log does not say when the request was made",
-                       "export the log with times, or remove the line");
-        return false;
+        return context.refuse(start_name,
+                              "is missing: the log does not say when the request was made",
+                              "export the log with times, or remove the line");
     }
     const std::optional<std::int64_t> began = time_of(start);
     if (!began) {
-        context.refuse(start_name, "is neither a date nor an epoch",
-                       "write ISO-8601, or seconds, ms, us or ns since 1970");
-        return false;
+        return context.refuse(start_name, "is neither a date nor an epoch",
+                              "write ISO-8601, or seconds, ms, us or ns since 1970");
     }
     call.start_ns = *began;
     call.end_ns = time_of(end);

@@ -71,7 +71,8 @@ struct LogContext {
     std::uint64_t line = 0;
     std::string place = {};  ///< inside the line, before a field's name: "spans[3]."
 
-    void refuse(std::string_view field, std::string problem, std::string remedy) const;
+    /// Always false.
+    bool refuse(std::string_view field, std::string problem, std::string remedy) const;
     /// Counts a fact that a person should know.
     void remark(const char* one, const char* many) const { add_remark(remarks, one, many, 1); }
 

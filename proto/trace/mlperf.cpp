@@ -20,13 +20,6 @@ bool is_text(const JsonValue& value) {
     return !value.as_string().value_or("").empty();
 }
 
-/// Lists an error of a field of this row, with the value as it stands. Always false.
-bool refuse_value(const RowContext& context, std::string_view field, const JsonValue& value,
-                  std::string problem, std::string remedy) {
-    context.refuse(field, value.raw(), std::move(problem), std::move(remedy));
-    return false;
-}
-
 JsonValue member(const JsonValue& row, std::string_view name) {
     return given(row.find(name));
 }
@@ -50,17 +43,17 @@ bool is_call(const JsonValue& call) {
 
 /// False after an error.
 bool check_calls(const RowContext& context, const JsonValue& calls) {
-    if (!check_objects(context, calls, "tool_calls")) {
+    if (!check_filled(context, calls, "tool_calls", "remove it")) {
         return false;
     }
     for (JsonValue call = calls.first(); call.present(); call = call.next()) {
         if (!is_call(call)) {
-            return refuse_value(
-                context, "tool_calls", call, "is not a function call",
+            return context.refuse(
+                "tool_calls", call.raw(), "is not a function call",
                 "give it an id, the type function, and a function with a name and arguments");
         }
     }
-    return calls.size() > 0 || refuse_value(context, "tool_calls", calls, "is empty", "remove it");
+    return true;
 }
 
 /// {"role": .., "content": ..}, with what else the row has of `keys`.
@@ -82,24 +75,11 @@ std::string message(const JsonValue& row, std::string_view role, std::string_vie
 constexpr std::string_view user_keys[] = {"name"};
 constexpr std::string_view assistant_keys[] = {"name", "tool_calls", "reasoning_content"};
 
-/// A system prompt as a message; `system` is text.
-std::string system_words(const JsonValue& system) {
-    std::string words;
-    JsonWriter(words)
-        .begin_object()
-        .key("role")
-        .string("system")
-        .key("content")
-        .raw(system.raw())
-        .end_object();
-    return words;
-}
-
 /// The row's messages: objects with commas between them. Nothing after an error.
 std::optional<std::string> user_words(const RowContext& context, const JsonValue& row) {
     const JsonValue content = member(row, "content");
     if (!has_words(content)) {
-        refuse_value(context, "content", content, lack(content), "give a user's row text");
+        context.refuse("content", content.raw(), lack(content), "give a user's row text");
         return std::nullopt;
     }
     return message(row, "user", content.raw(), user_keys);
@@ -108,13 +88,7 @@ std::optional<std::string> user_words(const RowContext& context, const JsonValue
 /// A message for each result.
 std::optional<std::string> tool_words(const RowContext& context, const JsonValue& row) {
     const JsonValue results = member(row, "tool_results");
-    if (!check_objects(context, results, "tool_results")) {
-        return std::nullopt;
-    }
-    if (results.size() == 0) {
-        refuse_value(context, "tool_results", results,
-                     results.present() ? "is empty" : "is missing",
-                     "give a tool's row its results");
+    if (!check_filled(context, results, "tool_results", "give a tool's row its results")) {
         return std::nullopt;
     }
     std::string words;
@@ -123,8 +97,8 @@ std::optional<std::string> tool_words(const RowContext& context, const JsonValue
         const JsonValue id = one.find("tool_call_id");
         const JsonValue content = member(one, "content");
         if (!is_text(id) || !content.present()) {
-            refuse_value(context, "tool_results", one, "lacks tool_call_id or content",
-                         "give a result its tool_call_id and content");
+            context.refuse("tool_results", one.raw(), "lacks tool_call_id or content",
+                           "give a result its tool_call_id and content");
             return std::nullopt;
         }
         json.begin_object().key("role").string("tool").key("tool_call_id").raw(id.raw());
@@ -140,8 +114,8 @@ std::optional<std::string> assistant_words(const RowContext& context, const Json
         return std::nullopt;
     }
     if (!has_words(content) && !calls.present()) {
-        refuse_value(context, "content", content, lack(content),
-                     "give an assistant's row text or tool_calls");
+        context.refuse("content", content.raw(), lack(content),
+                       "give an assistant's row text or tool_calls");
         return std::nullopt;
     }
     return message(row, "assistant", content.present() ? content.raw() : "null", assistant_keys);
@@ -221,7 +195,7 @@ class MessageRow {
     JsonValue member(std::string_view name) const { return given(json_.find(name)); }
     bool refuse(std::string_view field, const JsonValue& value, std::string problem,
                 std::string remedy) const {
-        return refuse_value(context_, field, value, std::move(problem), std::move(remedy));
+        return context_.refuse(field, value.raw(), std::move(problem), std::move(remedy));
     }
 
     bool read_turn();
@@ -243,7 +217,7 @@ class MessageRow {
 };
 
 bool MessageRow::read_turn() {
-    const Field turn = field_of(json_.find("turn"), "turn");
+    const Field turn = field_in(json_, "turn");
     const std::uint32_t next = dialogue_.turn + 1;
     if (turn.present && whole_number(turn.raw) == next) {
         return true;
@@ -286,7 +260,7 @@ bool MessageRow::read_system() {
         return refuse("system", system, "comes after the first request of its conversation",
                       "put it on the row of turn 1");
     }
-    dialogue_.add(system_words(system));
+    dialogue_.add(message({}, "system", system.raw(), user_keys));
     dialogue_.has_system = true;
     return true;
 }
@@ -317,7 +291,7 @@ bool MessageRow::read_limit() {
     if (named == std::end(limits)) {
         return true;
     }
-    const auto tokens = read_tokens(context_, field_of(json_.find(*named), *named), 1);
+    const auto tokens = read_tokens(context_, field_in(json_, *named), 1);
     answer_tokens_max_ = tokens.value_or(0);
     return tokens.has_value();
 }
@@ -342,7 +316,7 @@ std::string MessageRow::extra() const {
 /// The request of a user's or a tool's row, whose words are in the dialogue. False after an error.
 bool MessageRow::ask() {
     TraceDraft& draft = context_.draft;
-    const Field delay = field_of(json_.find("delay_seconds"), "delay_seconds");
+    const Field delay = field_in(json_, "delay_seconds");
     const auto delay_ns = read_pause(context_, delay, TimeUnit::s);
     TraceRow row;
     if (!delay_ns || !read_recorded_lengths(context_, Field{}, Field{}, row)) {
@@ -353,7 +327,6 @@ bool MessageRow::ask() {
     row.at_ns = later(tail.last_at_ns, *delay_ns);
     draft.sessions().next_turn(row, *delay_ns);
     give_chat(context_, {dialogue_.messages, tools_, extra()});
-    draft.ids().begin();
     context_.emit(row, json_);
     return true;
 }
@@ -383,14 +356,13 @@ bool MessageRow::read() {
 /// Makes the row's conversation the one at hand. False after an error.
 bool enter(RowContext& context, const JsonValue& json) {
     Dialogue& dialogue = context.draft.dialogue();
-    const Field id = field_of(json.find("conversation_id"), "conversation_id");
+    const Field id = field_in(json, "conversation_id");
     const bool printable =
         std::all_of(id.text.begin(), id.text.end(), [](char c) { return c >= ' ' && c <= '~'; });
     if (!id.present || id.text.empty() || !printable) {
-        context.refuse("conversation_id", id.raw,
-                       id.present ? "is not printable ASCII" : "is missing",
-                       "name the conversation in every row");
-        return false;
+        return context.refuse("conversation_id", id.raw,
+                              id.present ? "is not printable ASCII" : "is missing",
+                              "name the conversation in every row");
     }
     if (id.text == dialogue.id) {
         return true;
@@ -401,12 +373,9 @@ bool enter(RowContext& context, const JsonValue& json) {
     dialogue.id = id.text;
     dialogue.session = session;
     dialogue.broken = again;
-    if (again) {
-        context.refuse("conversation_id", id.raw,
-                       "also had rows before those of another conversation",
-                       "keep rows of one conversation together; sort them");
-    }
-    return !again;
+    return !again || context.refuse("conversation_id", id.raw,
+                                    "also had rows before those of another conversation",
+                                    "keep rows of one conversation together; sort them");
 }
 
 void read_row(RowContext& context, const JsonValue& json) {

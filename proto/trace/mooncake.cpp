@@ -47,16 +47,14 @@ std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) 
 /// False after an error.
 bool check_delta(const RowContext& context, const RecordedFields& words, const JsonValue& mode) {
     if (!words.messages.present()) {
-        context.refuse(mode.key(), mode.raw(), "is set for a row without messages",
-                       "only messages can follow the answers of a run; remove it");
-        return false;
+        return context.refuse(mode.key(), mode.raw(), "is set for a row without messages",
+                              "only messages can follow the answers of a run; remove it");
     }
     for (const std::string_view name : {"messages", "input"}) {
         if (const JsonValue member = words.extra.find(name); member.present()) {
-            context.refuse("extra", words.extra.raw(),
-                           "has " + std::string(name) + ", instead of the conversation",
-                           "remove it: the run assembles the conversation itself");
-            return false;
+            return context.refuse("extra", words.extra.raw(),
+                                  "has " + std::string(name) + ", instead of the conversation",
+                                  "remove it: the run assembles the conversation itself");
         }
     }
     return true;
@@ -360,19 +358,16 @@ bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& i
 bool check_words(const RowContext& context, const Fields& fields, const RecordedFields& words) {
     const JsonValue& ids = fields[Meaning::ids];
     if (words.any() && ids.present()) {
-        context.refuse("hash_ids", ids.raw(), "are given together with a prompt with text",
-                       "ids replace a prompt's text; remove one of them");
-        return false;
+        return context.refuse("hash_ids", ids.raw(), "are given together with a prompt with text",
+                              "ids replace a prompt's text; remove one of them");
     }
     if (!words.any() && words.extra.present() && !words.extra.is(JsonType::object)) {
-        context.refuse(words.extra.key(), words.extra.raw(), "is not an object",
-                       "write the members for the row's body as an object");
-        return false;
+        return context.refuse(words.extra.key(), words.extra.raw(), "is not an object",
+                              "write the members for the row's body as an object");
     }
     if (!words.any() && words.tools.size() > 0) {
-        context.refuse("tools", words.tools.raw(), "is given without messages",
-                       "tools need messages; add messages or remove tools");
-        return false;
+        return context.refuse("tools", words.tools.raw(), "is given without messages",
+                              "tools need messages; add messages or remove tools");
     }
     return true;
 }

@@ -35,12 +35,12 @@ void link(const RowContext& context, const Field& chat, const Field& parent, Tra
 }
 
 void read_row(RowContext& context, const JsonValue& json) {
-    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
-    const auto time = read_time(context, field("timestamp"));
-    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    const auto time = read_time(context, field_in(json, "timestamp"));
+    const bool lengths =
+        read_lengths(context, field_in(json, "input_length"), field_in(json, "output_length"), row);
     const bool blocks = read_blocks(context, json.find("hash_ids"), row);
-    const Field chat = field("chat_id");
+    const Field chat = field_in(json, "chat_id");
     if (!chat.present) {
         context.refuse("chat_id", "", "is missing", "give every row one");
     }
@@ -52,7 +52,7 @@ void read_row(RowContext& context, const JsonValue& json) {
         context.draft.number_turn(
             row, static_cast<std::uint32_t>(std::min<std::uint64_t>(*turn, row_tokens_max)));
     }
-    link(context, chat, field("parent_chat_id"), row);
+    link(context, chat, field_in(json, "parent_chat_id"), row);
     context.emit(row, json);
 }
 

@@ -102,14 +102,12 @@ Stop CsvRows::begin(std::uint64_t number, std::string_view line) {
 /// Reads the names of the columns. False after an error, which quotes the line.
 bool CsvRows::read_header(const RowContext& here, std::string_view line, std::string_view names) {
     if (!header_.read(names)) {
-        here.refuse("", line, "is neither a JSON object nor a CSV header",
-                    json_remedy + trace_format_names());
-        return false;
+        return here.refuse("", line, "is neither a JSON object nor a CSV header",
+                           json_remedy + trace_format_names());
     }
     if (names == line && is_row_of_numbers(header_)) {
-        here.refuse("", line, "is a row of numbers where the CSV header belongs",
-                    "add a first line with the names of the columns, such as time,in,out");
-        return false;
+        return here.refuse("", line, "is a row of numbers where the CSV header belongs",
+                           "add a first line with the names of the columns, such as time,in,out");
     }
     if (rows_.choice().admit(header_)) {
         return true;
@@ -117,14 +115,12 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
     const TraceFormat* const format = rows_.choice().format();
     const ReadOptions& options = rows_.choice().options();
     if (format == nullptr) {
-        here.refuse("", line, "is not the CSV header of a known format",
-                    map_remedy(map_names(header_), options.time_unit));
-        return false;
+        return here.refuse("", line, "is not the CSV header of a known format",
+                           map_remedy(map_names(header_), options.time_unit));
     }
-    here.refuse("", line, "is not a header of the format " + std::string(format->name),
-                options.format.empty() ? "replay files of different formats separately"
-                                       : "correct --format, or read any columns with --map");
-    return false;
+    return here.refuse("", line, "is not a header of the format " + std::string(format->name),
+                       options.format.empty() ? "replay files of different formats separately"
+                                              : "correct --format, or read any columns with --map");
 }
 
 Stop CsvRows::add_line(std::uint64_t number, std::string_view line) {
@@ -208,11 +204,10 @@ bool CsvRows::check_doubles(const RowContext& here) const {
     const CsvRow row(header_, cells_);
     for (const DoubleColumn& both : doubles_) {
         if (row[both.first] != row[both.second]) {
-            here.refuse(header_.names()[both.first],
-                        std::string(row[both.first]) + ", " + std::string(row[both.second]),
-                        "differs between two columns of that name",
-                        "remove or rename one of the two");
-            return false;
+            return here.refuse(header_.names()[both.first],
+                               std::string(row[both.first]) + ", " + std::string(row[both.second]),
+                               "differs between two columns of that name",
+                               "remove or rename one of the two");
         }
     }
     return true;

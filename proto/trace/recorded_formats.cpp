@@ -17,7 +17,7 @@ bool matches_lmcache(const JsonValue& row) {
 /// When the call comes: its session's start, or the gaps since. False after an error.
 bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     const SessionTail& last = context.draft.sessions().tail(row.session);
-    const Field gap = field_of(json.find("pre_gap"), "pre_gap");
+    const Field gap = field_in(json, "pre_gap");
     const auto gap_ns = read_pause(context, gap, TimeUnit::s);
     if (!gap_ns ||
         !admit_untimed(context,
@@ -27,7 +27,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
                        "pre_gap", gap.raw)) {
         return false;
     }
-    const Field start = field_of(json.find("session_timestamp"), "session_timestamp");
+    const Field start = field_in(json, "session_timestamp");
     if (last.last_row == no_row && start.present) {
         const auto start_ns = read_gap(context, start, TimeUnit::s);
         row.at_ns = start_ns.value_or(0);
@@ -43,7 +43,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
 }
 
 void lmcache_row(RowContext& context, const JsonValue& json) {
-    const Field session = field_of(json.find("session_id"), "session_id");
+    const Field session = field_in(json, "session_id");
     if (!session.present) {
         context.refuse("session_id", "", "is missing", "name the session of every call");
         return;
@@ -56,13 +56,12 @@ void lmcache_row(RowContext& context, const JsonValue& json) {
         context.refuse("input", "", "is missing", "give every call its list of messages");
         return;
     }
-    const Field output = field_of(json.find("output_length"), "output_length");
+    const Field output = field_in(json, "output_length");
     if (!read_recorded_lengths(context, Field{}, output, row) || !read_recorded(context, words)) {
         return;
     }
     row.session = context.draft.sessions().find(session.text);
     if (read_arrival(context, json, row)) {
-        context.draft.ids().begin();
         context.emit(row, json);
     }
 }
@@ -94,7 +93,7 @@ bool matches_workload_log(const JsonValue& row) {
 
 /// A wall clock shows itself; numbers are in the unit of the rules.
 std::optional<std::int64_t> read_arrival(const RowContext& context, const JsonValue& json) {
-    const Field time = field_of(json.find("timestamp"), "timestamp");
+    const Field time = field_in(json, "timestamp");
     if (time.present && time.text.find(':') != time.text.npos) {
         return read_gap(context, time, TimeUnit::iso);
     }
@@ -119,7 +118,7 @@ void workload_log_row(RowContext& context, const JsonValue& json) {
         return;
     }
     const auto time = read_arrival(context, json);
-    const Field output = field_of(json.find("completion_tokens"), "completion_tokens");
+    const Field output = field_in(json, "completion_tokens");
     if (!time || !read_recorded_lengths(context, Field{}, output, row, words.payload) ||
         !read_recorded(context, words)) {
         return;
@@ -132,7 +131,6 @@ void workload_log_row(RowContext& context, const JsonValue& json) {
         "--header \"NAME: {kept.headers.NAME}\"",
         headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;
-    context.draft.ids().begin();
     context.emit(row, json);
 }
 
@@ -169,7 +167,7 @@ bool read_turn(RowContext& context, const JsonValue& turn, std::uint32_t session
         return true;
     }
     TraceRow row;
-    const Field prompt = field_of(turn.find("prompt_tokens"), "prompt_tokens");
+    const Field prompt = field_in(turn, "prompt_tokens");
     if (!read_recorded_lengths(context, prompt, Field{}, row) || !read_recorded(context, words)) {
         return false;
     }
@@ -180,7 +178,6 @@ bool read_turn(RowContext& context, const JsonValue& turn, std::uint32_t session
     row.session = session;
     row.at_ns = lay_out_turn(context, session, 0);
     context.draft.sessions().next_turn(row, 0);
-    context.draft.ids().begin();
     context.emit(row, turn);
     return true;
 }

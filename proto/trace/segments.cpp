@@ -241,8 +241,7 @@ bool PromptMaker::refuse(const TraceRow& row, const char* field, std::string pro
                          const char* remedy) const {
     whole_.line = row.line;
     whole_.file = trace_.file_of(row);
-    whole_.refuse(field, "", std::move(problem), remedy);
-    return false;
+    return whole_.refuse(field, "", std::move(problem), remedy);
 }
 
 bool PromptMaker::check(const TraceRow& row, const Talk& talk, std::uint64_t tokens) const {

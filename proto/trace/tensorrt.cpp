@@ -47,7 +47,7 @@ std::optional<std::uint64_t> read_number(const RowContext& context, const JsonVa
 /// How long something took, in milliseconds.
 std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
                                         std::string_view name) {
-    return read_pause(context, field_of(event.find(name), name), TimeUnit::ms);
+    return read_pause(context, field_in(event, name), TimeUnit::ms);
 }
 
 /// Of an event: what is read, and what is known and not read.
@@ -153,8 +153,8 @@ bool Run::begin() {
         return false;
     }
     if (draft.find_request(name_) != no_row) {
-        context_.refuse("trace_id", id.raw(), "also names another run", "give every run its own");
-        return false;
+        return context_.refuse("trace_id", id.raw(), "also names another run",
+                               "give every run its own");
     }
     draft.name_request(name_);
     draft.name_request(marked);
@@ -184,24 +184,18 @@ bool Run::read_fork(const JsonValue& event, const BranchPath& path) {
         return false;
     }
     if (!branches_.fork(path, children.present() ? 0 : *count)) {
-        context_.refuse("branch_path", event.find("branch_path").raw(),
-                        "names a branch that is already forked",
-                        "put a parallel_end before the next fork");
-        return false;
+        return context_.refuse("branch_path", event.find("branch_path").raw(),
+                               "names a branch that is already forked",
+                               "put a parallel_end before the next fork");
     }
-    const std::string outer = context_.place;
     std::uint64_t number = 0;
-    bool fine = true;
-    for (JsonValue child = children.first(); fine && child.present(); child = child.next()) {
+    const bool fine = read_each(context_, children, "children", [&](const JsonValue& child) {
         BranchPath below = path;
-        below.push_back(number);
-        context_.place = outer + ".children[" + std::to_string(number++) + "]";
+        below.push_back(number++);
         Frontier* const branch = branches_.find(below);
-        fine = child.find("event_type").as_string().value_or("") == "tool_call"
-                   ? read_pause(child, *branch)
-                   : read_message(child, *branch);
-    }
-    context_.place = outer;
+        return child.find("event_type").as_string() == "tool_call" ? read_pause(child, *branch)
+                                                                   : read_message(child, *branch);
+    });
     return fine && (!children.present() || branches_.join(path));
 }
 
@@ -209,9 +203,8 @@ bool Run::read_join(const JsonValue& event, const BranchPath& path) {
     if (branches_.join(path)) {
         return true;
     }
-    context_.refuse("branch_path", event.find("branch_path").raw(),
-                    "names a branch without an open fork", "put a parallel_start before it");
-    return false;
+    return context_.refuse("branch_path", event.find("branch_path").raw(),
+                           "names a branch without an open fork", "put a parallel_start before it");
 }
 
 /// A tool has run.
@@ -229,10 +222,9 @@ bool Run::read_event(const JsonValue& event) {
     const JsonValue type = event.find("event_type");
     const std::string_view name = type.as_string().value_or("");
     if (name.empty()) {
-        context_.refuse("event_type", event.find("event_type").raw(),
-                        type.present() ? "is not the name of an event" : "is missing",
-                        "correct the event");
-        return false;
+        return context_.refuse("event_type", event.find("event_type").raw(),
+                               type.present() ? "is not the name of an event" : "is missing",
+                               "correct the event");
     }
     const auto path = read_path(context_, event);
     if (!path) {
@@ -246,10 +238,10 @@ bool Run::read_event(const JsonValue& event) {
     }
     Frontier* const branch = branches_.find(*path);
     if (branch == nullptr) {
-        context_.refuse("branch_path", event.find("branch_path").raw(),
-                        "names a branch that no fork has opened",
-                        "put a parallel_start of its parent before it, with enough num_branches");
-        return false;
+        return context_.refuse(
+            "branch_path", event.find("branch_path").raw(),
+            "names a branch that no fork has opened",
+            "put a parallel_start of its parent before it, with enough num_branches");
     }
     if (name == "message") {
         return read_message(event, *branch);
@@ -292,8 +284,8 @@ std::uint64_t Run::identity_of(const JsonValue& event, bool system) {
 /// A message that is a part of prompts.
 bool Run::store(const JsonValue& event, std::uint64_t place, bool system, Talk& talk) {
     const JsonValue newer = given(event.find("tokens"));
-    const Field tokens = newer.present() ? field_of(newer, "tokens")
-                                         : field_of(event.find("tokenize_count"), "tokenize_count");
+    const Field tokens =
+        newer.present() ? field_of(newer, "tokens") : field_in(event, "tokenize_count");
     const auto count = tokens.present ? read_tokens(context_, tokens, 0) : std::optional(0U);
     if (!count) {
         return false;
@@ -310,9 +302,9 @@ bool Run::read_message(const JsonValue& event, Frontier& branch) {
     const bool answer = role == "assistant";
     const bool system = role == "system";
     if (!answer && !system && role != "user" && role != "tool") {
-        context_.refuse("role", event.find("role").raw(), "is not system, user, assistant or tool",
-                        "give every message one of these roles");
-        return false;
+        return context_.refuse("role", event.find("role").raw(),
+                               "is not system, user, assistant or tool",
+                               "give every message one of these roles");
     }
     if (!given(event.find("conversation_id")).present()) {
         context_.draft.remark("message without a conversation skipped",
@@ -333,15 +325,14 @@ bool Run::read_message(const JsonValue& event, Frontier& branch) {
 
 /// What the server counted, or, where it did not, what the messages add up to.
 bool Run::read_lengths_of(const JsonValue& event, Talk& talk, TraceRow& row) {
-    Field prompt = field_of(event.find("prompt_tokens"), "prompt_tokens");
+    Field prompt = field_in(event, "prompt_tokens");
     const std::string sum = std::to_string(talk.messages.tokens());
     if ((!prompt.present || prompt.raw == "0") && sum != "0") {
         prompt = {"prompt_tokens", sum, sum, {}, true};
         context_.draft.remark("prompt without a count: as long as its messages",
                               "prompts without a count: as long as their messages");
     }
-    return read_lengths(context_, prompt,
-                        field_of(event.find("completion_tokens"), "completion_tokens"), row);
+    return read_lengths(context_, prompt, field_in(event, "completion_tokens"), row);
 }
 
 /// An assistant's message: what it was asked, and what stays of its answer.
@@ -356,10 +347,9 @@ bool Run::read_request(const JsonValue& event, std::uint64_t place, Talk& talk, 
     const std::uint32_t block_size = context_.rules.block_size;
     draft.ids().begin();
     if (draft.trace().ids.size() + blocks_of(row.input_length, block_size) > segment_blocks_max) {
-        context_.refuse("", "", "makes more than 2^30 blocks with the prompts before it",
-                        "choose larger blocks with --block-size");
         context_.stop = Stop::trace;
-        return false;
+        return context_.refuse("", "", "makes more than 2^30 blocks with the prompts before it",
+                               "choose larger blocks with --block-size");
     }
     if (talk.messages.tokens() == 0) {
         talk.messages.store(last_place, {{identity_of(event, false), 0}, false});

@@ -268,11 +268,10 @@ bool Conversation::begin() {
     const std::uint64_t size = json_.find("block_size").as_u64().value_or(64);
     std::uint32_t& chosen = context_.rules.block_size;
     if (size == 0 || size > row_tokens_max || (chosen != 0 && chosen != size)) {
-        context_.refuse(
+        return context_.refuse(
             "block_size", std::to_string(size),
             chosen == 0 ? "is not a block size" : "differs from " + std::to_string(chosen),
             "a trace has one block size; make --block-size agree with it");
-        return false;
     }
     chosen = static_cast<std::uint32_t>(size);
     if (json_.find("hash_id_scope").as_string().value_or("local") != "global") {
@@ -285,7 +284,7 @@ bool Conversation::begin() {
 /// Nothing where it is not recorded, as of answers that were interrupted.
 std::optional<std::int64_t> Conversation::length_of(const JsonValue& request,
                                                     std::string_view name) const {
-    const Field field = field_of(request.find(name), name);
+    const Field field = field_in(request, name);
     const Result<std::int64_t> length = parse_time(field.text, context_.rules.time_unit);
     return field.present && length ? std::optional(length.value()) : std::nullopt;
 }
@@ -294,9 +293,8 @@ std::optional<std::int64_t> Conversation::length_of(const JsonValue& request,
 bool Conversation::check_type(const JsonValue& entry) const {
     const JsonValue type = given(entry.find("type"));
     if (type.present() && !type.is(JsonType::string)) {
-        context_.refuse("type", type.raw(), "is not text",
-                        "use n or s for a request, subagent for a sub-agent");
-        return false;
+        return context_.refuse("type", type.raw(), "is not text",
+                               "use n or s for a request, subagent for a sub-agent");
     }
     const std::string_view word = type.as_string().value_or("");
     context_.draft.remark("request has a type other than n and s, and is sent like those",
@@ -349,7 +347,7 @@ void Conversation::read_entries(const JsonValue& requests, std::string place, st
 
 void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
                                  AgentThread& parent) {
-    const auto said = read_gap(context_, field_of(entry.find("t"), "t"), context_.rules.time_unit);
+    const auto said = read_gap(context_, field_in(entry, "t"), context_.rules.time_unit);
     const JsonValue requests = given(entry.find("requests"));
     if (!said || !check_objects(context_, requests, "requests")) {
         return;
@@ -380,12 +378,13 @@ void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
 }
 
 void Conversation::read_request(const JsonValue& json, std::int64_t base_ns, AgentThread& thread) {
-    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
     TraceRow row;
-    const auto time = read_time(context_, field("t"));
-    const bool lengths = read_lengths(context_, field("in"), field("out"), row);
-    if (!time || !lengths || !check_type(json) || !check_length(context_, field("api_time")) ||
-        !check_length(context_, field("ttft")) || !read_blocks(given(json.find("hash_ids")), row)) {
+    const auto time = read_time(context_, field_in(json, "t"));
+    const bool lengths = read_lengths(context_, field_in(json, "in"), field_in(json, "out"), row);
+    if (!time || !lengths || !check_type(json) ||
+        !check_length(context_, field_in(json, "api_time")) ||
+        !check_length(context_, field_in(json, "ttft")) ||
+        !read_blocks(given(json.find("hash_ids")), row)) {
         return;
     }
     origin_ns_ = origin_ns_ < 0 ? *time : origin_ns_;
@@ -484,8 +483,7 @@ bool Conversation::read_blocks(const JsonValue& ids, const TraceRow& row) {
         return true;
     }
     if (!context_.rules.lenient) {
-        refuse_count(context_, count, row.input_length, whole);
-        return false;
+        return refuse_count(context_, count, row.input_length, whole);
     }
     if (count > whole) {
         draft.trace().surplus_ids += count - whole;
