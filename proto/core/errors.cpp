@@ -1,9 +1,13 @@
 #include "proto/core/errors.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace driftless {
 
@@ -12,119 +16,58 @@ void check_failed(const char* expression, const char* file, int line) {
     std::abort();
 }
 
+namespace {
+
+struct CodeRow {
+    const char* name;
+    const char* reason;              ///< fits behind "is"
+    std::array<int, 4> errnos = {};  ///< that have this code; 0: none
+};
+/// In the order of the enum.
+constexpr CodeRow codes[] = {
+    {"bad_json", "not JSON of this kind"},
+    {"bad_http", "not HTTP/1.1"},
+    {"too_large", "too large"},
+    {"out_of_range", "out of range"},
+    {"missing", "missing"},
+    {"truncated", "cut off"},
+    {"not_found", "not found", {ENOENT}},
+    {"denied", "denied", {EACCES, EPERM}},
+    {"refused", "refused", {ECONNREFUSED}},
+    {"unreachable", "unreachable", {ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL}},
+    {"reset", "reset", {ECONNRESET, EPIPE, ECONNABORTED}},
+    {"closed", "closed by the other side"},
+    {"timed_out", "timed out", {ETIMEDOUT, ETIME}},
+    {"cancelled", "cancelled", {ECANCELED}},
+    {"exhausted", "no space left", {EMFILE, ENFILE, ENOMEM, ENOBUFS}},
+    {"unsupported", "unsupported", {ENOSYS, EOPNOTSUPP, EAFNOSUPPORT}},
+    {"io_failed", "not possible on this host"},
+    {"exists", "already exists", {EADDRINUSE, EEXIST}},
+    {"invalid", "not valid"},
+};
+static_assert(std::size(codes) == static_cast<std::size_t>(ErrorCode::invalid) + 1);
+
+const CodeRow& row_of(ErrorCode code) {
+    return codes[static_cast<std::size_t>(code)];
+}
+
+}  // namespace
+
 const char* name_of(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::bad_json:
-            return "bad_json";
-        case ErrorCode::bad_http:
-            return "bad_http";
-        case ErrorCode::too_large:
-            return "too_large";
-        case ErrorCode::out_of_range:
-            return "out_of_range";
-        case ErrorCode::missing:
-            return "missing";
-        case ErrorCode::truncated:
-            return "truncated";
-        case ErrorCode::not_found:
-            return "not_found";
-        case ErrorCode::denied:
-            return "denied";
-        case ErrorCode::refused:
-            return "refused";
-        case ErrorCode::unreachable:
-            return "unreachable";
-        case ErrorCode::reset:
-            return "reset";
-        case ErrorCode::closed:
-            return "closed";
-        case ErrorCode::timed_out:
-            return "timed_out";
-        case ErrorCode::cancelled:
-            return "cancelled";
-        case ErrorCode::exhausted:
-            return "exhausted";
-        case ErrorCode::unsupported:
-            return "unsupported";
-        case ErrorCode::io_failed:
-            return "io_failed";
-        case ErrorCode::exists:
-            return "exists";
-        case ErrorCode::invalid:
-            return "invalid";
-    }
-    return "unknown";
+    return row_of(code).name;
 }
 
 std::string reason_of(const Error& error) {
-    if (error.sys_errno != 0) {
-        return std::strerror(error.sys_errno);
-    }
-    switch (error.code) {
-        case ErrorCode::bad_json:
-            return "not JSON of this kind";
-        case ErrorCode::bad_http:
-            return "not HTTP/1.1";
-        case ErrorCode::truncated:
-            return "cut off";
-        case ErrorCode::io_failed:
-            return "not possible on this host";
-        case ErrorCode::exhausted:
-            return "no space left";
-        case ErrorCode::exists:
-            return "already exists";
-        case ErrorCode::closed:
-            return "closed by the other side";
-        case ErrorCode::invalid:
-            return "not valid";
-        default: {
-            std::string words = name_of(error.code);  // "too_large", "out_of_range", "not_found"
-            for (char& c : words) {
-                c = c == '_' ? ' ' : c;
-            }
-            return words;
-        }
-    }
+    return error.sys_errno != 0 ? std::strerror(error.sys_errno) : row_of(error.code).reason;
 }
 
 Error error_from_errno(int sys_errno, const char* doing) {
-    switch (sys_errno) {
-        case ECONNREFUSED:
-            return {ErrorCode::refused, sys_errno, doing};
-        case ECONNRESET:
-        case EPIPE:
-        case ECONNABORTED:
-            return {ErrorCode::reset, sys_errno, doing};
-        case ENETUNREACH:
-        case EHOSTUNREACH:
-        case ENETDOWN:
-        case EADDRNOTAVAIL:
-            return {ErrorCode::unreachable, sys_errno, doing};
-        case ETIMEDOUT:
-        case ETIME:
-            return {ErrorCode::timed_out, sys_errno, doing};
-        case ECANCELED:
-            return {ErrorCode::cancelled, sys_errno, doing};
-        case ENOENT:
-            return {ErrorCode::not_found, sys_errno, doing};
-        case EACCES:
-        case EPERM:
-            return {ErrorCode::denied, sys_errno, doing};
-        case EMFILE:
-        case ENFILE:
-        case ENOMEM:
-        case ENOBUFS:
-            return {ErrorCode::exhausted, sys_errno, doing};
-        case EADDRINUSE:
-        case EEXIST:
-            return {ErrorCode::exists, sys_errno, doing};
-        case ENOSYS:
-        case EOPNOTSUPP:
-        case EAFNOSUPPORT:
-            return {ErrorCode::unsupported, sys_errno, doing};
-        default:
-            return {ErrorCode::io_failed, sys_errno, doing};
-    }
+    const auto* const found = std::ranges::find_if(codes, [sys_errno](const CodeRow& row) {
+        return sys_errno != 0 && std::ranges::count(row.errnos, sys_errno) > 0;
+    });
+    const bool is_known = found != std::end(codes);
+    return {is_known ? static_cast<ErrorCode>(found - codes) : ErrorCode::io_failed, sys_errno,
+            doing};
 }
 
 }  // namespace driftless
