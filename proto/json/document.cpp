@@ -160,10 +160,7 @@ std::optional<Integer> read_integer(std::string_view digits) {
     Integer value = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc() || stop != end) {
-        return std::nullopt;
-    }
-    return value;
+    return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
 // The node that follows the whole subtree of `node`.
@@ -312,13 +309,8 @@ std::optional<std::string> unescape(std::string_view escaped) {
 
 /// Digits without a leading zero, or "0".
 std::optional<std::size_t> index_of(std::string_view name) {
-    std::size_t index = 0;
-    const char* const end = name.data() + name.size();
-    const auto [rest, wrong] = std::from_chars(name.data(), end, index);
     const bool padded = name.size() > 1 && name.front() == '0';
-    return name.empty() || padded || wrong != std::errc{} || rest != end
-               ? std::nullopt
-               : std::optional<std::size_t>(index);
+    return padded ? std::nullopt : read_integer<std::size_t>(name);
 }
 
 }  // namespace

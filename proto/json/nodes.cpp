@@ -15,24 +15,10 @@ namespace {
 
 // The byte that a backslash and `letter` stand for; 0 where there is none.
 char simple_escape(char letter) {
-    switch (letter) {
-        case '"':
-        case '\\':
-        case '/':
-            return letter;
-        case 'b':
-            return '\b';
-        case 'f':
-            return '\f';
-        case 'n':
-            return '\n';
-        case 'r':
-            return '\r';
-        case 't':
-            return '\t';
-        default:
-            return 0;
-    }
+    constexpr std::string_view letters = "n\"\\/bfrt";
+    constexpr std::string_view meant = "\n\"\\/\b\f\r\t";
+    const std::size_t at = letters.find(letter);
+    return at == letters.npos ? '\0' : meant[at];
 }
 
 constexpr std::uint32_t no_hex = 0x110000;  // one above the last code point
@@ -43,18 +29,8 @@ std::uint32_t read_hex4(std::string_view text) {
         return no_hex;
     }
     std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-        const char c = text[i];
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : -1;
-        if (digit < 0) {
-            return no_hex;
-        }
-        value = value * 16 + static_cast<std::uint32_t>(digit);
-    }
-    return value;
+    const char* const end = text.data() + 4;
+    return std::from_chars(text.data(), end, value, 16).ptr == end ? value : no_hex;
 }
 
 // Reads the code point after `\u`; takes a second escape where both make a surrogate pair.
@@ -114,8 +90,12 @@ static_assert(std::endian::native == std::endian::little, "digits are read as by
 
 constexpr std::size_t digits_max = 20;  // of 2^64 - 1
 
+bool is_blank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 const char* skip_blanks(const char* p) {
-    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t') {
+    while (is_blank(*p)) {
         ++p;
     }
     return p;
@@ -177,41 +157,26 @@ IntegerList read_integer_list(const char* text, std::uint64_t* out, std::size_t 
 
 namespace {
 
-bool is_blank(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+// The end of the digits that begin at `p`, or nullptr where none do.
+const char* digits_end(const char* p) {
+    const char* const begin = p;
+    while (is_digit(*p)) {
+        ++p;
+    }
+    return p == begin ? nullptr : p;
 }
 
 // The end of the number that begins at `p`, or nullptr. The text ends with spaces, so that no digit
 // run leaves it.
 const char* number_end(const char* p) {
     p += *p == '-';
-    if (*p == '0') {
-        ++p;
-    } else if (is_digit(*p)) {
-        while (is_digit(*p)) {
-            ++p;
-        }
-    } else {
-        return nullptr;
+    p = *p == '0' ? p + 1 : digits_end(p);
+    if (p != nullptr && *p == '.') {
+        p = digits_end(p + 1);
     }
-    if (*p == '.') {
+    if (p != nullptr && (*p == 'e' || *p == 'E')) {
         ++p;
-        if (!is_digit(*p)) {
-            return nullptr;
-        }
-        while (is_digit(*p)) {
-            ++p;
-        }
-    }
-    if (*p == 'e' || *p == 'E') {
-        ++p;
-        p += *p == '+' || *p == '-';
-        if (!is_digit(*p)) {
-            return nullptr;
-        }
-        while (is_digit(*p)) {
-            ++p;
-        }
+        p = digits_end(p + (*p == '+' || *p == '-'));
     }
     return p;
 }
@@ -470,18 +435,16 @@ bool Walker::take_word(std::uint32_t at, std::string_view word, JsonType type) {
 
 void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted,
                         std::size_t integers_wanted) {
-    if (nodes_wanted > nodes_max) {
-        nodes_max = std::max(nodes_wanted, 2 * nodes_max);
-        nodes = std::make_unique_for_overwrite<JsonNode[]>(nodes_max);
-    }
-    if (unescaped_wanted > unescaped_max) {
-        unescaped_max = std::max(unescaped_wanted, 2 * unescaped_max);
-        unescaped = std::make_unique_for_overwrite<char[]>(unescaped_max);
-    }
-    if (integers_wanted > integers_max) {
-        integers_max = std::max(integers_wanted, 2 * integers_max);
-        integers = std::make_unique_for_overwrite<std::uint64_t[]>(integers_max);
-    }
+    const auto grow = []<typename T>(std::unique_ptr<T[]>& held, std::size_t& most,
+                                     std::size_t wanted) {
+        if (wanted > most) {
+            most = std::max(wanted, 2 * most);
+            held = std::make_unique_for_overwrite<T[]>(most);
+        }
+    };
+    grow(nodes, nodes_max, nodes_wanted);
+    grow(unescaped, unescaped_max, unescaped_wanted);
+    grow(integers, integers_max, integers_wanted);
 }
 
 JsonFailure build_nodes(JsonNodes& out, const std::uint32_t* structural, std::size_t structurals,

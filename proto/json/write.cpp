@@ -22,34 +22,16 @@ constexpr std::array<bool, 256> needs_care = [] {
 }();
 
 void append_escape(std::string& out, char byte) {
-    switch (byte) {
-        case '"':
-            out += "\\\"";
-            return;
-        case '\\':
-            out += "\\\\";
-            return;
-        case '\b':
-            out += "\\b";
-            return;
-        case '\f':
-            out += "\\f";
-            return;
-        case '\n':
-            out += "\\n";
-            return;
-        case '\r':
-            out += "\\r";
-            return;
-        case '\t':
-            out += "\\t";
-            return;
-        default:
-            break;
+    constexpr std::string_view named = "\"\\\b\f\n\r\t";
+    constexpr std::string_view letters = "\"\\bfnrt";
+    out += '\\';
+    if (const std::size_t at = named.find(byte); at != named.npos) {
+        out += letters[at];
+        return;
     }
     constexpr const char* digits = "0123456789abcdef";
     const auto value = static_cast<unsigned char>(byte);
-    out += "\\u00";
+    out += "u00";
     out += digits[value >> 4];
     out += digits[value & 15];
 }
