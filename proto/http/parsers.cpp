@@ -32,13 +32,8 @@ struct FramingLimits {
 
 class MessageFraming {
   public:
-    enum class Piece : std::uint8_t { need_more, head_bytes, head_done, body, done, error };
-
-    struct Step {
-        Piece piece = Piece::need_more;
-        std::size_t consumed = 0;
-        std::string_view span;  ///< head_bytes and body
-    };
+    using Piece = ResponsePiece;
+    using Step = ResponseParser::Step;
 
     MessageFraming(llhttp_type_t type, FramingLimits limits);
     MessageFraming(const MessageFraming&) = delete;  // llhttp and we point at each other
@@ -411,36 +406,29 @@ ResponseParser::Step ResponseParser::feed(std::string_view bytes) {
     State& state = *state_;
     std::size_t consumed = 0;
     while (true) {  // ends: every round consumes bytes or ends a message
-        const MessageFraming::Step step = state.framing.feed(state.window(bytes.substr(consumed)));
+        Step step = state.framing.feed(state.window(bytes.substr(consumed)));
         consumed += step.consumed;
+        const bool interim = state.head == State::Head::interim;
+        bool goes_on = interim;
         switch (step.piece) {
-            case MessageFraming::Piece::need_more:
-                if (consumed < bytes.size()) {
-                    continue;
-                }
-                return {ResponsePiece::need_more, consumed, {}};
-            case MessageFraming::Piece::head_bytes:
-                if (const auto span = state.reportable(step.span); !span.empty()) {
-                    state.limits.feed(span);
-                    state.retry_after.feed(span);
-                    return {ResponsePiece::head_bytes, consumed, span};
-                }
-                continue;
-            case MessageFraming::Piece::head_done:
-                if (state.head == State::Head::interim) {
-                    continue;
-                }
-                return {ResponsePiece::head_done, consumed, {}};
-            case MessageFraming::Piece::body:
-                return {ResponsePiece::body, consumed, step.span};
-            case MessageFraming::Piece::done:
-                if (state.head == State::Head::interim) {
+            case ResponsePiece::head_bytes:
+                step.span = state.reportable(step.span);
+                state.limits.feed(step.span);
+                state.retry_after.feed(step.span);
+                goes_on = step.span.empty();
+                break;
+            case ResponsePiece::head_done:
+                break;
+            case ResponsePiece::done:
+                if (interim) {
                     state.await_next_head();
-                    continue;
                 }
-                return {ResponsePiece::done, consumed, {}};
-            case MessageFraming::Piece::error:
-                return {ResponsePiece::error, consumed, {}};
+                break;
+            default:
+                goes_on = step.piece == ResponsePiece::need_more && consumed < bytes.size();
+        }
+        if (!goes_on) {
+            return {step.piece, consumed, step.span};
         }
     }
 }
