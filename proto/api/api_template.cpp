@@ -16,18 +16,30 @@
 
 namespace driftless {
 
-// Template body: the body that a user describes, with its placeholders filled. Internal to
-// proto/api; `api_template.cpp` refuses what makes no sense before rows are sent.
+// Template body: the body that a user describes, with its placeholders filled. What makes no sense
+// is refused before rows are sent.
+
+namespace {
 
 /// These bytes mark the row's prompt and length in a filled body. No JSON text contains them.
-inline constexpr char prompt_mark = '\x01';
-inline constexpr char length_mark = '\x02';
+constexpr char prompt_mark = '\x01';
+constexpr char length_mark = '\x02';
 
-inline constexpr const char* placeholder_names =
+constexpr const char* placeholder_names =
     "{prompt}, {output_length}, {model}, {stream}, {ignore_eos}";
 
 /// The first of those placeholders in a text; empty: none.
-std::string_view placeholder_in(std::string_view text);
+std::string_view placeholder_in(std::string_view text) {
+    std::string_view known = placeholder_names;
+    while (!known.empty()) {
+        const std::string_view name = known.substr(0, known.find(','));
+        if (text.find(name) != std::string_view::npos) {
+            return name;
+        }
+        known.remove_prefix(std::min(name.size() + 2, known.size()));
+    }
+    return {};
+}
 
 struct FilledBody {
     std::string text;
@@ -37,29 +49,21 @@ struct FilledBody {
     bool extra_fits = true;     ///< the extra members leave the prompt where it is
 };
 
-/// Fills `{prompt}` inside any string, and the other placeholders where they are a whole string.
-/// The length is left out, with the member whose value it is, under `--output free`.
-///
-/// `extra` (absent: none) is an object that goes into the body as a merge patch does (RFC 7396):
-/// objects of the same name member by member, all else in place of ours, a null removes ours. It
-/// does not fit where it would take away the prompt, or more than the length alone.
-FilledBody fill_body(const JsonValue& body, const BodySpec& spec, const JsonValue& extra);
-
-namespace {
-
 constexpr std::string_view prompt_name = "{prompt}";
 constexpr std::string_view length_name = "\"{output_length}\"";
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
 
-bool is_container(const JsonValue& value) {
-    return value.is(JsonType::object) || value.is(JsonType::array);
-}
-
 /// Walks over ours, with what is to be merged beside it, and writes as it goes.
+///
+/// Fills `{prompt}` inside any string, and the other placeholders where they are a whole string.
+/// The length is left out, with the member whose value it is, under `--output free`.
 class Filler {
   public:
     explicit Filler(const BodySpec& spec) : spec_(spec) {}
 
+    /// `extra` (absent: none) is an object that goes into the body as a merge patch does (RFC
+    /// 7396): objects of the same name member by member, all else in place of ours, a null removes
+    /// ours. It does not fit where it would take away the prompt, or more than the length alone.
     FilledBody fill(const JsonValue& body, const JsonValue& extra) {
         open({body, extra});
         JsonValue at = body.first();
@@ -188,27 +192,7 @@ class Filler {
     std::vector<Level> around_;
 };
 
-}  // namespace
-
-std::string_view placeholder_in(std::string_view text) {
-    std::string_view known = placeholder_names;
-    while (!known.empty()) {
-        const std::string_view name = known.substr(0, known.find(','));
-        if (text.find(name) != std::string_view::npos) {
-            return name;
-        }
-        known.remove_prefix(std::min(name.size() + 2, known.size()));
-    }
-    return {};
-}
-
-FilledBody fill_body(const JsonValue& body, const BodySpec& spec, const JsonValue& extra) {
-    return Filler(spec).fill(body, extra);
-}
-
 // The dialect of a file: bodies with their placeholders filled, events read by pointers.
-
-namespace {
 
 constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
                                                TokenizeForm::content, TokenizeForm::inputs};
@@ -242,18 +226,11 @@ Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& s
     const Result<JsonValue> body = document.parse(form.body);
     CHECK(static_cast<bool>(body));
     JsonDocument extra_document;
-    JsonValue extra;
-    if (!spec.extra_body.empty()) {
-        const Result<JsonValue> read = extra_document.parse(spec.extra_body);
-        if (!read) {
-            return read.error();
-        }
-        if (!read.value().is(JsonType::object)) {
-            return Error{ErrorCode::invalid, 0, "is not a JSON object"};
-        }
-        extra = read.value();
+    const Result<JsonValue> extra = read_extra_body(spec, extra_document);
+    if (!extra) {
+        return extra.error();
     }
-    const FilledBody filled = fill_body(body.value(), spec, extra);
+    const FilledBody filled = Filler(spec).fill(body.value(), extra.value());
     if (!filled.extra_fits) {
         return extra_takes_prompt;
     }
@@ -409,9 +386,7 @@ class Reader {
         }
         for (JsonValue member = event.first(); member.present(); member = member.next()) {
             const std::string name = "event." + std::string(member.key());
-            const auto place =
-                std::find_if(std::begin(places), std::end(places),
-                             [&member](const Place& known) { return known.name == member.key(); });
+            const auto* const place = std::ranges::find(places, member.key(), &Place::name);
             if (place == std::end(places)) {
                 return wrong(name, member,
                              "is not known; the members are content, reasoning, finish_reason, "
@@ -433,7 +408,7 @@ class Reader {
                          R"(is not an object; write it as in {"text": "{prompt}"})");
         }
         form_.body = std::string(member.raw());
-        const FilledBody filled = fill_body(member, {}, {});
+        const FilledBody filled = Filler(BodySpec()).fill(member, {});
         if (!filled.unknown.empty()) {
             return fault(filled.unknown + " in body is not a placeholder; the placeholders are " +
                          placeholder_names);

@@ -28,10 +28,6 @@ constexpr const Dialect* all_dialects[] = {&openai_chat_dialect,
                                            &dynamo_dialect,
                                            &template_dialect};
 
-bool has_alias(const Dialect& dialect, std::string_view name) {
-    return std::find(dialect.aliases.begin(), dialect.aliases.end(), name) != dialect.aliases.end();
-}
-
 // The message of an error body that is JSON; empty where none of the known places holds one.
 std::string_view find_message(const JsonValue& root) {
     const JsonValue error = root.find("error");
@@ -137,7 +133,7 @@ std::span<const Dialect* const> dialects() {
 
 const Dialect* find_dialect(std::string_view name) {
     for (const Dialect* dialect : all_dialects) {
-        if (dialect->name == name || has_alias(*dialect, name)) {
+        if (dialect->name == name || std::ranges::count(dialect->aliases, name) > 0) {
             return dialect;
         }
     }
@@ -154,12 +150,7 @@ const Dialect& dialect_of(Api api) {
 }
 
 std::string dialect_names() {
-    std::string names;
-    for (const Dialect* dialect : all_dialects) {
-        names += names.empty() ? "" : ", ";
-        names += dialect->name;
-    }
-    return names;
+    return joined(all_dialects, ", ", &Dialect::name);
 }
 
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max) {
@@ -179,24 +170,24 @@ std::int64_t count_in(std::string_view text) {
     return whole && count >= 0 && count <= tokens_reported_max ? count : -1;
 }
 
-Usage read_usage(const JsonValue& usage) {
+void read_usage(const JsonValue& usage, EventReading& reading) {
     const auto either = [&usage](std::string_view name, std::string_view other) {
         const JsonValue value = usage.find(name);
         return value.present() ? value : usage.find(other);
     };
-    Usage counts;
-    counts.prompt_tokens = count_of(either("prompt_tokens", "input_tokens"));
-    counts.completion_tokens = count_of(either("completion_tokens", "output_tokens"));
+    reading.has_usage = true;
+    reading.prompt_tokens = count_of(either("prompt_tokens", "input_tokens"));
+    reading.completion_tokens = count_of(either("completion_tokens", "output_tokens"));
     const std::int64_t total = count_of(usage.find("total_tokens"));
-    if (counts.prompt_tokens > 0 && counts.completion_tokens >= 0) {
-        counts.completion_tokens = std::max(counts.completion_tokens, total - counts.prompt_tokens);
+    if (reading.prompt_tokens > 0 && reading.completion_tokens >= 0) {
+        reading.completion_tokens =
+            std::max(reading.completion_tokens, total - reading.prompt_tokens);
     }
-    counts.cached_tokens =
+    reading.cached_tokens =
         count_of(either("prompt_tokens_details", "input_tokens_details").find("cached_tokens"));
-    if (counts.cached_tokens < 0) {
-        counts.cached_tokens = count_of(usage.find("prompt_cache_hit_tokens"));  // DeepSeek
+    if (reading.cached_tokens < 0) {
+        reading.cached_tokens = count_of(usage.find("prompt_cache_hit_tokens"));  // DeepSeek
     }
-    return counts;
 }
 
 std::string_view length_name_of(const BodySpec& spec, std::string_view usual) {
@@ -204,9 +195,7 @@ std::string_view length_name_of(const BodySpec& spec, std::string_view usual) {
 }
 
 void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json) {
-    const auto same =
-        std::find_if(members.begin(), members.end(),
-                     [name](const BodyMember& member) { return member.name == name; });
+    const auto same = std::ranges::find(members, name, &BodyMember::name);
     if (json == "null") {
         if (same != members.end()) {
             members.erase(same);
@@ -219,8 +208,7 @@ void set_member(std::vector<BodyMember>& members, std::string_view name, std::st
 }
 
 bool has_member(const std::vector<BodyMember>& members, std::string_view name) {
-    return std::any_of(members.begin(), members.end(),
-                       [name](const BodyMember& member) { return member.name == name; });
+    return std::ranges::count(members, name, &BodyMember::name) > 0;
 }
 
 void append_member(std::string& out, std::string_view name, std::string_view value) {
@@ -246,12 +234,9 @@ bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
 /// Applies `--extra-body`; gives whether it takes the length out of our hands.
 Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembers& members) {
     JsonDocument document;
-    const Result<JsonValue> extra = document.parse(spec.extra_body);
+    const Result<JsonValue> extra = read_extra_body(spec, document);
     if (!extra) {
         return extra.error();
-    }
-    if (!extra.value().is(JsonType::object)) {
-        return Error{ErrorCode::invalid, 0, "is not a JSON object"};
     }
     bool length_taken = false;
     for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
@@ -281,6 +266,16 @@ void append_members(std::string& out, const std::vector<BodyMember>& members) {
 }
 
 }  // namespace
+
+Result<JsonValue> read_extra_body(const BodySpec& spec, JsonDocument& document) {
+    if (spec.extra_body.empty()) {
+        return JsonValue();
+    }
+    const Result<JsonValue> extra = document.parse(spec.extra_body);
+    return !extra || extra.value().is(JsonType::object)
+               ? extra
+               : Error{ErrorCode::invalid, 0, "is not a JSON object"};
+}
 
 std::string in_json_quotes(std::string_view text) {
     std::string out;
@@ -348,13 +343,11 @@ BodyMembers flat_members(const BodySpec& spec) {
 Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members) {
     BodyFrame frame;
     frame.has_length = spec.output != OutputRule::free;
-    if (!spec.extra_body.empty()) {
-        const Result<bool> length_taken = apply_extra(spec, shape, members);
-        if (!length_taken) {
-            return length_taken.error();
-        }
-        frame.has_length = frame.has_length && !length_taken.value();
+    const Result<bool> length_taken = apply_extra(spec, shape, members);
+    if (!length_taken) {
+        return length_taken.error();
     }
+    frame.has_length = frame.has_length && !length_taken.value();
     append_members(frame.before, members.first);
     append_member(frame.before, shape.prompt_name, shape.prompt_open);
     frame.before.front() = '{';  // in place of the first comma
@@ -407,7 +400,7 @@ constexpr std::string_view labels[] = {
 };
 
 bool is_label(std::string_view name) {
-    return std::find(std::begin(labels), std::end(labels), name) != std::end(labels);
+    return std::ranges::count(labels, name) > 0;
 }
 
 bool says_something(const JsonValue& error) {
@@ -459,10 +452,9 @@ std::optional<std::string_view> error_said(const JsonValue& error) {
 }
 
 bool is_failed_finish(std::string_view finish_reason) {
-    return std::any_of(std::begin(failures), std::end(failures),
-                       [finish_reason](std::string_view begin) {
-                           return equal_ignoring_case(finish_reason.substr(0, begin.size()), begin);
-                       });
+    return std::ranges::any_of(failures, [finish_reason](std::string_view begin) {
+        return equal_ignoring_case(finish_reason.substr(0, begin.size()), begin);
+    });
 }
 
 void read_finish(const JsonValue& finish, EventReading& reading) {
@@ -493,6 +485,10 @@ bool has_text(const JsonValue& value) {
         }
     }
     return false;
+}
+
+bool is_container(const JsonValue& value) {
+    return value.is(JsonType::object) || value.is(JsonType::array);
 }
 
 std::string_view text_of(const JsonValue& value) {
@@ -613,11 +609,7 @@ void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReadi
     if (!usage.is(JsonType::object)) {
         read_timings(timings, reading);
     } else {
-        const Usage counts = read_usage(usage);
-        reading.has_usage = true;
-        reading.prompt_tokens = counts.prompt_tokens;
-        reading.completion_tokens = counts.completion_tokens;
-        reading.cached_tokens = counts.cached_tokens;
+        read_usage(usage, reading);
     }
     reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty() ||
                             !reading.tool_text.empty() || reading.token_ids > 0;

@@ -228,18 +228,10 @@ std::string dialect_names();
 /// are; cut at a code point to at most `bytes_max`. Secrets are masked by the caller.
 std::string error_message_of(JsonDocument& document, std::string_view body, std::size_t bytes_max);
 
-/// Usage of a non-streamed JSON answer; fields -1 where absent.
-struct Usage {
-    std::int64_t prompt_tokens = -1;
-    std::int64_t completion_tokens = -1;
-    std::int64_t cached_tokens = -1;
-};
-/// As chat and completions write it, and as Responses do. Tokens that only `total_tokens` includes
-/// count as the answer's: xAI and Gemini leave hidden reasoning out of `completion_tokens`.
-Usage read_usage(const JsonValue& usage);
-
-// The tables of all dialects, and what they share: bodies, events, the members that are OpenAI's.
-// Internal to proto/api.
+/// Reads a usage as chat and completions write it, and as Responses do. Tokens that only
+/// `total_tokens` includes count as the answer's: xAI and Gemini leave hidden reasoning out of
+/// `completion_tokens`.
+void read_usage(const JsonValue& usage, EventReading& reading);
 
 // The tables of all dialects, each defined in the file of its name. Internal to proto/api: others
 // ask `find_dialect` or `dialect_of`.
@@ -291,6 +283,9 @@ struct BodyMembers {
 /// The member that bounds the answer: the one that the spec names, else the `usual` one.
 std::string_view length_name_of(const BodySpec& spec, std::string_view usual);
 
+/// The object of `--extra-body`; absent where there is none. Errors: bad_json, invalid (no object).
+Result<JsonValue> read_extra_body(const BodySpec& spec, JsonDocument& document);
+
 /// The text as a JSON string, with its quotes.
 std::string in_json_quotes(std::string_view text);
 
@@ -341,6 +336,8 @@ void read_finish(const JsonValue& finish, EventReading& reading);
 /// links, citations are none. Of a large value the first 64 values are looked at.
 bool has_text(const JsonValue& value);
 
+/// An object or an array.
+bool is_container(const JsonValue& value);
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
 /// A count, also one that is written as a float (12.0); -1 where it is absent, negative, has a

@@ -42,11 +42,7 @@ void read_ending(const JsonValue& response, const JsonValue& beside, std::string
     const JsonValue inside = response.find("usage");
     const JsonValue usage = inside.is(JsonType::object) ? inside : beside;
     if (usage.is(JsonType::object)) {
-        const Usage counts = read_usage(usage);
-        reading.has_usage = true;
-        reading.prompt_tokens = counts.prompt_tokens;
-        reading.completion_tokens = counts.completion_tokens;
-        reading.cached_tokens = counts.cached_tokens;
+        read_usage(usage, reading);
     }
 }
 
@@ -65,8 +61,8 @@ void read_delta(std::string_view type, const JsonValue& delta, EventReading& rea
         reading.content = text;
     } else if (type.starts_with("response.reasoning") && type.ends_with(".delta")) {
         reading.reasoning = text;
-    } else if (std::any_of(std::begin(tool_deltas), std::end(tool_deltas),
-                           [type](std::string_view end) { return type.ends_with(end); })) {
+    } else if (std::ranges::any_of(tool_deltas,
+                                   [type](std::string_view end) { return type.ends_with(end); })) {
         reading.tool_text = text;
     } else {
         reading.kind = EventReading::Kind::ignored;

@@ -10,14 +10,14 @@
 
 #include "proto/api/dialect.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/put.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
 
 namespace {
-
-constexpr std::string_view blanks = " \t\r\n";
 
 /// The string that opens `json`, with its quotes. The text is known to be JSON.
 std::string_view string_at(std::string_view json) {
@@ -45,7 +45,7 @@ BodyTemplate parse_body_template(std::string_view object, std::string& unknown) 
     JsonDocument document;
     while (!object.empty()) {  // each turn takes a byte or a string off
         if (object.front() != '"') {
-            if (blanks.find(object.front()) == blanks.npos) {
+            if (white_space.find(object.front()) == white_space.npos) {
                 key_bytes = object.front() == ':' ? key_bytes + 1 : 0;
                 before += object.front();
             }
@@ -54,7 +54,7 @@ BodyTemplate parse_body_template(std::string_view object, std::string& unknown) 
         }
         const std::string_view raw = string_at(object);
         object.remove_prefix(raw.size());
-        const std::size_t next = object.find_first_not_of(blanks);
+        const std::size_t next = object.find_first_not_of(white_space);
         if (next != object.npos && object[next] == ':') {
             before += raw;
             key_bytes = raw.size();
@@ -114,17 +114,9 @@ struct Level {
     bool object;
 };
 
-bool is_container(const JsonValue& value) {
-    return value.is(JsonType::object) || value.is(JsonType::array);
-}
-
 /// The same for the same place in the conversation, so that later turns repeat it.
 std::string call_id(std::uint32_t message, std::uint32_t call) {
     return "call_" + std::to_string(message) + "_" + std::to_string(call);
-}
-
-std::string_view text_or_empty(const JsonValue& value) {
-    return value.as_string().value_or(std::string_view{});
 }
 
 /// Where the text of a message's content ends, which was written to `out` from `begin` on: of a
@@ -258,7 +250,7 @@ std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& mess
     json.begin_object();
     for (JsonValue member = message.first(); member.present(); member = member.next()) {
         const std::string_view key = member.key();
-        if (key == "role" && text_or_empty(member) == "developer") {
+        if (key == "role" && text_of(member) == "developer") {
             ++fixes_.roles;
             json.key(key).string("system");
         } else if (key == "tool_calls" && has_calls) {
@@ -273,7 +265,7 @@ std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& mess
             text_end = key == "content" ? text_end_of(member, out, begin) : text_end;
         }
     }
-    if (text_or_empty(message.find("role")) == "tool") {
+    if (text_of(message.find("role")) == "tool") {
         const JsonValue id = message.find("tool_call_id");
         if (!id.present() || id.is(JsonType::null)) {
             ++fixes_.call_ids;
@@ -293,7 +285,7 @@ std::string RecordedWords::messages(const JsonValue& list, std::vector<MessageSp
     for (JsonValue message = list.first(); message.present(); message = message.next()) {
         MessageSpan& span = spans.emplace_back();
         span.begin = out.size() + (spans.size() > 1 ? 1 : 0);  // behind the comma
-        span.is_answer = text_or_empty(message.find("role")) == "assistant";
+        span.is_answer = text_of(message.find("role")) == "assistant";
         if (message.is(JsonType::object)) {
             span.text_end = write_message(json, message, out);
         } else {
@@ -575,8 +567,8 @@ Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t 
     }
     const JsonValue text = request.value().find("text_input");
     if (text.present()) {
-        return state_->compose_text(text_or_empty(text), request.value().find("extra"),
-                                    output_length, out);
+        return state_->compose_text(text_of(text), request.value().find("extra"), output_length,
+                                    out);
     }
     return state_->compose_members(request.value(), output_length, out);
 }
@@ -594,10 +586,6 @@ namespace {
 constexpr std::size_t calls_max = 256;
 constexpr std::size_t calls_bytes_max = std::size_t{4} << 20;
 
-std::string_view words_or_empty(const JsonValue& value) {
-    return value.as_string().value_or(std::string_view{});
-}
-
 }  // namespace
 
 void SaidCalls::append(std::string& to, std::string_view text) {
@@ -610,7 +598,7 @@ void SaidCalls::append(std::string& to, std::string_view text) {
 /// The call that a part is of, new where there is none; nullptr where there is no room for it.
 SaidCall* SaidCalls::call_of(const JsonValue& part) {
     const std::optional<std::uint64_t> index = part.find("index").as_u64();
-    const std::string_view id = words_or_empty(part.find("id"));
+    const std::string_view id = text_of(part.find("id"));
     const auto is_its = [&](const SaidCall& one) {
         const bool same_id = id.empty() || one.id.empty() || one.id == id;
         return same_id && (!index || one.index == *index);
@@ -618,7 +606,7 @@ SaidCall* SaidCalls::call_of(const JsonValue& part) {
     const auto latest = std::find_if(calls_.rbegin(), calls_.rend(), is_its);
     // Without an index and an id a part goes on with the call before it, unless it names another.
     const bool begins =
-        !index && id.empty() && !words_or_empty(part.find("function").find("name")).empty();
+        !index && id.empty() && !text_of(part.find("function").find("name")).empty();
     if (latest != calls_.rend() && !(begins && !latest->name.empty())) {
         return &*latest;
     }
@@ -638,16 +626,15 @@ void SaidCalls::take(const JsonValue& calls) {
         }
         const JsonValue function = part.find("function");
         const JsonValue arguments = function.find("arguments");
-        if (const std::string_view id = words_or_empty(part.find("id")); id != call->id) {
+        if (const std::string_view id = text_of(part.find("id")); id != call->id) {
             append(call->id, id);
         }
-        if (const std::string_view name = words_or_empty(function.find("name"));
-            name != call->name) {
+        if (const std::string_view name = text_of(function.find("name")); name != call->name) {
             append(call->name, name);  // some servers repeat it
         }
         // Some servers send the object in place of its text.
         append(call->arguments,
-               arguments.is(JsonType::object) ? arguments.raw() : words_or_empty(arguments));
+               arguments.is(JsonType::object) ? arguments.raw() : text_of(arguments));
     }
 }
 
@@ -664,32 +651,21 @@ void append_answer_message(std::string& out, std::string_view content, std::stri
     for (const SaidCall& call : calls) {
         in_order.push_back(&call);
     }
-    std::stable_sort(in_order.begin(), in_order.end(),
-                     [](const SaidCall* a, const SaidCall* b) { return a->index < b->index; });
+    std::ranges::stable_sort(in_order, {}, &SaidCall::index);
+    const std::string_view said = kept.text ? content : std::string_view();
     JsonWriter json(out);
     json.begin_object();
-    json.key("role").string("assistant");
-    json.key("content");
-    if (has_calls && (content.empty() || !kept.text)) {
-        json.null();
-    } else {
-        json.string(kept.text ? content : std::string_view{});
-    }
+    put(json, {{"role", "assistant"}, {"content", known_if(!has_calls || !said.empty(), said)}});
     if (kept.reasoning && !reasoning.empty()) {
         json.key("reasoning_content").string(reasoning);
     }
     if (has_calls) {
-        json.key("tool_calls").begin_array();
-        for (const SaidCall* call : in_order) {
-            json.begin_object();
-            json.key("id").string(call->id);
-            json.key("type").string("function");
-            json.key("function").begin_object();
-            json.key("name").string(call->name);
-            json.key("arguments").string(call->arguments);
-            json.end_object().end_object();
-        }
-        json.end_array();
+        put(json, {{"tool_calls", put_each(in_order, [](JsonWriter& list, const SaidCall* call) {
+                        put_object(list, {{"id", call->id},
+                                          {"type", "function"},
+                                          {"function", JsonPairs{{"name", call->name},
+                                                                 {"arguments", call->arguments}}}});
+                    })}});
     }
     json.end_object();
 }

@@ -281,7 +281,8 @@ TEST(ErrorMessage, IsFoundInEveryShapeAndCutAtACodePoint) {
 TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     JsonDocument document;
     const auto read = [&document](std::string_view json) {
-        const Usage usage = read_usage(document.parse(json).value());
+        EventReading usage;
+        read_usage(document.parse(json).value(), usage);
         return std::to_string(usage.prompt_tokens) + " " + std::to_string(usage.completion_tokens) +
                " " + std::to_string(usage.cached_tokens);
     };
@@ -293,9 +294,10 @@ TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     // What no row can have is not believed: sums and differences of counts stay far from overflow.
     JsonDocument other_document;
     const auto other_read = [&other_document](std::string_view count) {
-        return read_usage(
-                   other_document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value())
-            .prompt_tokens;
+        EventReading usage;
+        read_usage(other_document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value(),
+                   usage);
+        return usage.prompt_tokens;
     };
     EXPECT_EQ(other_read("134217727"), 134217727);
     EXPECT_EQ(other_read("134217728"), tokens_reported_max);
