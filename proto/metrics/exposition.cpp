@@ -40,7 +40,6 @@ void Exposition::clear() {
     families.clear();
     samples.clear();
     labels.clear();
-    exemplars.clear();
 }
 
 bool same_metric_name(std::string_view a, std::string_view b) {
@@ -97,32 +96,50 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-/// Unix ns; nothing where it is no time, or one that 64 bits cannot hold.
-std::optional<std::int64_t> read_time(std::string_view text, int power) {
+/// Whether it is a Unix time, in a unit of 10^power ns, that 64 bits can hold as ns.
+bool is_time(std::string_view text, int power) {
     const std::optional<Decimal> decimal = scan_decimal(text);
     if (!decimal) {
-        return std::nullopt;
+        return false;
     }
     const Result<Scaled> scaled = scale(*decimal, power);
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (!scaled || scaled.value().value > most) {
-        return std::nullopt;
-    }
-    const auto value = static_cast<std::int64_t>(scaled.value().value);
-    return decimal->negative ? -value : value;
+    return scaled && scaled.value().value <= most;
 }
 
-/// The rest of a line, taken off piece by piece.
+/// A number as Prometheus writes it: decimal, NaN, +Inf, -Inf in any case. Nothing for all else,
+/// and for what a double cannot hold.
+std::optional<double> read_metric_value(std::string_view text) {
+    const bool has_sign = text.starts_with('+') || text.starts_with('-');
+    const std::string_view digits = text.substr(has_sign ? 1 : 0);
+    const double sign = text.starts_with('-') ? -1.0 : 1.0;
+    if (equal_ignoring_case(digits, "inf") || equal_ignoring_case(digits, "infinity")) {
+        return sign * std::numeric_limits<double>::infinity();
+    }
+    if (equal_ignoring_case(text, "nan")) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.')) {
+        return std::nullopt;
+    }
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size()
+               ? std::optional(sign * value)
+               : std::nullopt;
+}
+
+/// A line that is a sample: name, labels, value, time, exemplar; taken off piece by piece.
 struct LineReader {
-    std::string_view rest;
-    int time_power;
+    std::string_view rest;  ///< without the line's end
+    int time_power;         ///< 10^that ns are the unit of times
     const SampleLimits& limits;
     UnescapedTexts& unescaped;
-    Exposition& out;
-    LineProblem& problem;
+    Exposition& out;              ///< labels are appended to its own
+    std::string_view words = {};  ///< that a message about an error quotes
 
-    Result<void> fail(ErrorCode code, const char* what, std::string_view words) {
-        problem = {what, words};
+    Result<void> fail(ErrorCode code, const char* what, std::string_view quoted) {
+        words = quoted;
         return Error{code, 0, what};
     }
 
@@ -202,8 +219,8 @@ struct LineReader {
         return {};
     }
 
-    /// A value, and a time where there is one.
-    Result<void> number(double& value, std::optional<std::int64_t>& time_ns) {
+    /// A value; a time, where there is one, is only checked.
+    Result<void> number(double& value) {
         const std::string_view word = take_word(rest);
         const std::optional<double> found = read_metric_value(word);
         if (!found) {
@@ -214,29 +231,54 @@ struct LineReader {
             return {};
         }
         const std::string_view time = take_word(rest);
-        time_ns = read_time(time, time_power);
-        if (!time_ns) {
-            return fail(ErrorCode::invalid, "the time is not a number in range", time);
-        }
-        return {};
+        return is_time(time, time_power)
+                   ? Result<void>()
+                   : fail(ErrorCode::invalid, "the time is not a number in range", time);
     }
 
-    /// "# {labels} value time"
+    /// "# {labels} value time": only checked.
     Result<void> exemplar() {
         rest.remove_prefix(1);
         skip_blanks(rest);
         if (!rest.starts_with('{')) {
             return fail(ErrorCode::invalid, "an exemplar has no labels", rest);
         }
-        MetricExemplar exemplar;
-        if (Result<void> read = labels(exemplar.labels_begin, exemplar.labels_count); !read) {
+        MetricSample exemplar;
+        const Result<void> read = labels(exemplar.labels_begin, exemplar.labels_count);
+        return read ? number(exemplar.value) : read;
+    }
+
+    Result<void> sample(MetricSample& sample) {
+        const std::string_view line = rest;
+        sample.name = take_name(rest);
+        if (!is_metric_name(sample.name)) {
+            return fail(ErrorCode::invalid, "it does not begin with the name of a metric", line);
+        }
+        if (sample.name.size() > limits.name_bytes_max) {
+            return fail(ErrorCode::too_large, "the name of the metric is too long", sample.name);
+        }
+        const bool has_blank = rest.starts_with(' ') || rest.starts_with('\t');
+        skip_blanks(rest);
+        if (rest.starts_with('{')) {
+            if (Result<void> read = labels(sample.labels_begin, sample.labels_count); !read) {
+                return read;
+            }
+        } else if (!has_blank && !rest.empty()) {
+            return fail(ErrorCode::invalid, "it does not begin with the name of a metric", line);
+        }
+        if (rest.empty()) {
+            return fail(ErrorCode::invalid, "the sample has no value", line);
+        }
+        if (Result<void> read = number(sample.value); !read) {
             return read;
         }
-        if (Result<void> read = number(exemplar.value, exemplar.time_ns); !read) {
-            return read;
+        if (rest.starts_with('#')) {
+            if (Result<void> read = exemplar(); !read) {
+                return read;
+            }
         }
-        out.exemplars.push_back(exemplar);
-        return {};
+        return rest.empty() ? Result<void>()
+                            : fail(ErrorCode::invalid, "there is text after the sample", rest);
     }
 };
 
@@ -258,64 +300,6 @@ bool is_metric_name(std::string_view text) {
            std::all_of(text.begin(), text.end(), is_name_byte);
 }
 
-std::optional<double> read_metric_value(std::string_view text) {
-    const bool has_sign = text.starts_with('+') || text.starts_with('-');
-    const std::string_view digits = text.substr(has_sign ? 1 : 0);
-    const double sign = text.starts_with('-') ? -1.0 : 1.0;
-    if (equal_ignoring_case(digits, "inf") || equal_ignoring_case(digits, "infinity")) {
-        return sign * std::numeric_limits<double>::infinity();
-    }
-    if (equal_ignoring_case(text, "nan")) {
-        return std::numeric_limits<double>::quiet_NaN();
-    }
-    if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.')) {
-        return std::nullopt;
-    }
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size()
-               ? std::optional(sign * value)
-               : std::nullopt;
-}
-
-Result<void> read_sample_line(std::string_view line, int time_power, const SampleLimits& limits,
-                              UnescapedTexts& unescaped, Exposition& out, MetricSample& sample,
-                              LineProblem& problem) {
-    LineReader reader{line, time_power, limits, unescaped, out, problem};
-    sample.name = take_name(reader.rest);
-    if (!is_metric_name(sample.name)) {
-        return reader.fail(ErrorCode::invalid, "it does not begin with the name of a metric", line);
-    }
-    if (sample.name.size() > limits.name_bytes_max) {
-        return reader.fail(ErrorCode::too_large, "the name of the metric is too long", sample.name);
-    }
-    const bool has_blank = reader.rest.starts_with(' ') || reader.rest.starts_with('\t');
-    skip_blanks(reader.rest);
-    if (reader.rest.starts_with('{')) {
-        if (Result<void> read = reader.labels(sample.labels_begin, sample.labels_count); !read) {
-            return read;
-        }
-    } else if (!has_blank && !reader.rest.empty()) {
-        return reader.fail(ErrorCode::invalid, "it does not begin with the name of a metric", line);
-    }
-    if (reader.rest.empty()) {
-        return reader.fail(ErrorCode::invalid, "the sample has no value", line);
-    }
-    if (Result<void> read = reader.number(sample.value, sample.time_ns); !read) {
-        return read;
-    }
-    if (reader.rest.starts_with('#')) {
-        if (Result<void> read = reader.exemplar(); !read) {
-            return read;
-        }
-        sample.exemplar = static_cast<std::uint32_t>(out.exemplars.size() - 1);
-    }
-    if (!reader.rest.empty()) {
-        return reader.fail(ErrorCode::invalid, "there is text after the sample", reader.rest);
-    }
-    return {};
-}
-
 namespace {
 
 constexpr std::size_t quoted_bytes_max = 80;
@@ -329,24 +313,6 @@ std::string_view take_line(std::string_view& page) {
         line.remove_suffix(1);
     }
     return line;
-}
-
-std::string_view take_next_word(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    const std::string_view word = text.substr(0, text.find_first_of(" \t"));
-    text.remove_prefix(word.size());
-    return word;
-}
-
-MetricType type_of(std::string_view word) {
-    for (const MetricType type :
-         {MetricType::counter, MetricType::gauge, MetricType::histogram, MetricType::summary,
-          MetricType::info, MetricType::state_set, MetricType::gauge_histogram}) {
-        if (equal_ignoring_case(word, name_of(type))) {
-            return type;
-        }
-    }
-    return MetricType::unknown;
 }
 
 /// What a sample's name may have behind the name of a family of that type.
@@ -448,11 +414,9 @@ Result<void> ExpositionReader::read_line(std::string_view line, bool is_open_met
         return fail(ErrorCode::too_large, "the page has too many series");
     }
     MetricSample sample;
-    LineProblem problem;
-    if (const Result<void> read = read_sample_line(line, is_open_metrics ? 9 : 6, limits_.line,
-                                                   unescaped_, out_, sample, problem);
-        !read) {
-        return fail(read.error().code, problem.what, problem.words);
+    LineReader reader{line, is_open_metrics ? 9 : 6, limits_.line, unescaped_, out_};
+    if (const Result<void> read = reader.sample(sample); !read) {
+        return fail(read.error().code, read.error().doing, reader.words);
     }
     const Result<std::uint32_t> found = family_of_sample(sample.name);
     if (!found) {
@@ -466,11 +430,12 @@ Result<void> ExpositionReader::read_line(std::string_view line, bool is_open_met
 /// "# HELP name text", "# TYPE name type"; all else is for people.
 Result<void> ExpositionReader::read_comment(std::string_view line) {
     line.remove_prefix(1);
-    const std::string_view kind = take_next_word(line);
+    skip_blanks(line);
+    const std::string_view kind = take_word(line);
     if (kind != "HELP" && kind != "TYPE") {
         return {};
     }
-    const std::string_view name = take_next_word(line);
+    const std::string_view name = take_word(line);
     if (!is_metric_name(name)) {
         return fail(ErrorCode::invalid, "HELP and TYPE need the name of a metric", name);
     }
@@ -486,7 +451,7 @@ Result<void> ExpositionReader::read_comment(std::string_view line) {
     if (kind == "HELP") {
         found.help = text.find('\\') == text.npos ? text : unescaped_.add(text);
     } else if (found.type == MetricType::unknown) {
-        found.type = type_of(text);
+        found.type = from_name<MetricType>(lower(text)).value_or(MetricType::unknown);
     }
     return {};
 }

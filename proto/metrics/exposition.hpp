@@ -18,7 +18,8 @@
 namespace driftless {
 
 // Exposition: what a page of metrics says, as values: families, samples, labels. The page may be
-// Prometheus text (0.0.4), OpenMetrics text (1.0.0), or the JSON of TensorRT-LLM.
+// Prometheus text (0.0.4), OpenMetrics text (1.0.0), or the JSON of TensorRT-LLM. Times and
+// exemplars are checked and not kept: a page is read when it comes.
 //
 // The texts are views into the page and into its reader; they live until
 // the reader's next page. Names are kept as served. In names `:` and `_` mean the same: clients
@@ -49,28 +50,18 @@ struct MetricFamily {
     std::string_view help;  ///< without escapes; may be empty
 };
 
-struct MetricExemplar {
-    std::uint32_t labels_begin = 0;
-    std::uint32_t labels_count = 0;
-    double value = 0;
-    std::optional<std::int64_t> time_ns;  ///< Unix time
-};
-
 struct MetricSample {
     std::string_view name;  ///< with `_total`, `_bucket`, `_sum`, `_count`, `_created`
     std::uint32_t labels_begin = 0;
     std::uint32_t labels_count = 0;
-    std::uint32_t family = 0;               ///< index
-    double value = 0;                       ///< NaN and infinities are values
-    std::optional<std::int64_t> time_ns;    ///< Unix time, where the page says it
-    std::optional<std::uint32_t> exemplar;  ///< index
+    std::uint32_t family = 0;  ///< index
+    double value = 0;          ///< NaN and infinities are values
 };
 
 struct Exposition {
     std::vector<MetricFamily> families;
     std::vector<MetricSample> samples;  ///< in the order of the page; two may be the same series
     std::vector<MetricLabel> labels;
-    std::vector<MetricExemplar> exemplars;
 
     std::span<const MetricLabel> labels_of(const MetricSample& sample) const {
         return std::span(labels).subspan(sample.labels_begin, sample.labels_count);
@@ -97,9 +88,6 @@ struct MetricNameEqual {
 std::optional<std::string_view> label_value(std::span<const MetricLabel> labels,
                                             std::string_view name);
 
-// One line of a page that is a sample: name, labels, value, time, exemplar. Internal to
-// proto/metrics.
-
 struct SampleLimits {
     std::size_t name_bytes_max = 1024;        ///< of a metric or a label
     std::size_t label_bytes_max = 16 * 1024;  ///< of a label's value
@@ -122,25 +110,8 @@ class UnescapedTexts {
     std::string texts_;
 };
 
-/// Words that a message quotes, and the message's other half.
-struct LineProblem {
-    const char* what = "";
-    std::string_view words;
-};
-
 /// True where the text can be the name of a metric: [a-zA-Z_:][a-zA-Z0-9_:]*.
 bool is_metric_name(std::string_view text);
-
-/// A number as Prometheus writes it: decimal, NaN, +Inf, -Inf in any case. Nothing for all else,
-/// and for what a double cannot hold.
-std::optional<double> read_metric_value(std::string_view text);
-
-/// Reads `line`, without its line end, into `sample`; appends to the labels and exemplars of `out`.
-/// `time_power`: 10^that ns are the unit of times: 6 in text, 9 in OpenMetrics. Errors: invalid,
-/// too_large, out_of_range; `problem` then has the words.
-Result<void> read_sample_line(std::string_view line, int time_power, const SampleLimits& limits,
-                              UnescapedTexts& unescaped, Exposition& out, MetricSample& sample,
-                              LineProblem& problem);
 
 // ExpositionReader: reads pages of metrics, one after the other, in the memory of the largest.
 //

@@ -33,7 +33,6 @@ void check_page(const Exposition& page) {
     for (const MetricSample& sample : page.samples) {
         CHECK(sample.family < page.families.size());
         CHECK(is_metric_name(sample.name));
-        CHECK(!sample.exemplar || *sample.exemplar < page.exemplars.size());
         CHECK(page.labels_of(sample).size() == sample.labels_count);
     }
 }
