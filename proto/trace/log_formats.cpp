@@ -100,14 +100,9 @@ void read_langfuse(LogContext& context, const JsonValue& object) {
         read_observation(context, object, "");
         return;
     }
-    const std::string outside = context.place;
     const std::string_view session = text_member(object, {"session_id", "sessionId"});
-    std::size_t number = 0;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        context.place = outside + std::string(list.key()) + "[" + std::to_string(number++) + "].";
-        read_observation(context, one, session);
-    }
-    context.place = outside;
+    context.read_each(list, list.key(),
+                      [&](const JsonValue& one) { read_observation(context, one, session); });
 }
 
 }  // namespace
@@ -135,9 +130,8 @@ bool matches_litellm(const JsonValue& object) {
 bool generates(std::string_view call_type) {
     constexpr std::string_view kinds[] = {"completion", "responses", "messages",
                                           "generate_content"};
-    return std::any_of(std::begin(kinds), std::end(kinds), [&](std::string_view kind) {
-        return call_type.find(kind) != call_type.npos;
-    });
+    return std::ranges::any_of(
+        kinds, [&](std::string_view kind) { return call_type.find(kind) != call_type.npos; });
 }
 
 /// The user's own id of a conversation goes before the proxy's id of a request and its retries.
@@ -149,9 +143,7 @@ std::string_view session_of(const JsonValue& object) {
 }
 
 void drop_redacted(const LogContext& context, LogCall& call) {
-    const bool hidden = std::any_of(call.prompt.begin(), call.prompt.end(),
-                                    [](const LogMessage& one) { return one.text == redacted; });
-    if (hidden) {
+    if (std::ranges::count(call.prompt, redacted, &LogMessage::text) > 0) {
         call.prompt.clear();
         call.answer.reset();
         context.remark("call whose text the proxy redacted (turn_off_message_logging)",
@@ -277,32 +269,6 @@ constinit const LogFormat plain_log = {
 
 // Spans of OpenTelemetry, as files hold them: OTLP JSON (attributes as a list of typed values)
 // and exporters' own JSON (attributes as an object).
-//
-// `Attributes` looks names up in either; values keep the document's lifetime.
-
-class Attributes {
-  public:
-    explicit Attributes(const JsonValue& attributes) : attributes_(attributes) {}
-
-    /// The value of that name, absent where there is none: a string, a number (OTLP writes 64-bit
-    /// integers as strings), a boolean, or the list of an `arrayValue`.
-    JsonValue find(std::string_view name) const;
-    /// The first of several names.
-    JsonValue find(Names names) const;
-    std::vector<std::string> names() const;
-
-  private:
-    JsonValue attributes_;
-};
-
-std::vector<std::string> Attributes::names() const {
-    std::vector<std::string> names;
-    const bool is_object = attributes_.is(JsonType::object);
-    for (JsonValue one = attributes_.first(); one.present(); one = one.next()) {
-        names.emplace_back(is_object ? one.key() : one.find("key").as_string().value_or(""));
-    }
-    return names;
-}
 
 namespace {
 
@@ -313,34 +279,48 @@ JsonValue unwrapped(const JsonValue& value) {
     return inside.present() ? inside : value;
 }
 
-}  // namespace
+/// Looks names up in either; values keep the document's lifetime.
+class Attributes {
+  public:
+    explicit Attributes(const JsonValue& attributes) : attributes_(attributes) {}
 
-JsonValue Attributes::find(std::string_view name) const {
-    if (attributes_.is(JsonType::object)) {
-        return unwrapped(member(attributes_, {name}));
-    }
-    for (JsonValue one = attributes_.first(); one.present(); one = one.next()) {
-        if (one.find("key").as_string() == name) {
-            return unwrapped(one.find("value"));
+    /// The value of that name, absent where there is none: a string, a number (OTLP writes 64-bit
+    /// integers as strings), a boolean, or the list of an `arrayValue`.
+    JsonValue find(std::string_view name) const {
+        if (attributes_.is(JsonType::object)) {
+            return unwrapped(member(attributes_, {name}));
         }
+        for (JsonValue one = attributes_.first(); one.present(); one = one.next()) {
+            if (one.find("key").as_string() == name) {
+                return unwrapped(one.find("value"));
+            }
+        }
+        return {};
     }
-    return {};
-}
+    /// The first of several names.
+    JsonValue find(Names names) const {
+        for (const std::string_view name : names) {
+            if (const JsonValue value = find(name); value.present()) {
+                return value;
+            }
+        }
+        return {};
+    }
+    std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        const bool is_object = attributes_.is(JsonType::object);
+        for (JsonValue one = attributes_.first(); one.present(); one = one.next()) {
+            names.emplace_back(is_object ? one.key() : one.find("key").as_string().value_or(""));
+        }
+        return names;
+    }
 
-JsonValue Attributes::find(Names names) const {
-    for (const std::string_view name : names) {
-        const JsonValue value = find(name);
-        if (value.present()) {
-            return value;
-        }
-    }
-    return {};
-}
+  private:
+    JsonValue attributes_;
+};
 
 // OpenTelemetry's gen_ai spans: OTLP JSON as the collector's file exporter writes it, a batch a
 // line; files of {"spans": [..]}; single spans. Messages are opt-in there: many exports have none.
-
-namespace {
 
 bool is_span(const JsonValue& object) {
     return object.find("attributes").present() &&
@@ -456,13 +436,7 @@ void read_span(const LogContext& context, const JsonValue& span) {
 }
 
 void read_spans(LogContext& context, const JsonValue& spans) {
-    const std::string outside = context.place;
-    std::size_t number = 0;
-    for (JsonValue span = spans.first(); span.present(); span = span.next()) {
-        context.place = outside + "spans[" + std::to_string(number++) + "].";
-        read_span(context, span);
-    }
-    context.place = outside;
+    context.read_each(spans, "spans", [&](const JsonValue& span) { read_span(context, span); });
 }
 
 void read(LogContext& context, const JsonValue& object) {

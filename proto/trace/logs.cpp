@@ -1,7 +1,6 @@
 #include "proto/trace/logs.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "proto/core/hash.hpp"
@@ -21,21 +20,12 @@ constexpr const LogFormat* formats[] = {&otel_log, &langfuse_log, &litellm_log, 
 }  // namespace
 
 const LogFormat* find_log_format(std::string_view name) {
-    for (const LogFormat* format : formats) {
-        if (name == format->name) {
-            return format;
-        }
-    }
-    return nullptr;
+    const auto* const found = std::ranges::find(formats, name, &LogFormat::name);
+    return found == std::end(formats) ? nullptr : *found;
 }
 
 std::string log_format_names() {
-    std::string names;
-    for (const LogFormat* format : formats) {
-        names += names.empty() ? "" : ", ";
-        names += format->name;
-    }
-    return names;
+    return joined(formats, ", ", &LogFormat::name);
 }
 
 bool LogContext::refuse(std::string_view field, std::string problem, std::string remedy) const {
@@ -121,10 +111,9 @@ bool read_times(const LogContext& context, const JsonValue& start, const JsonVal
 
 std::optional<std::uint32_t> tokens_of(const JsonValue& value) {
     const Result<std::uint64_t> whole = parse_whole(scalar_text(value));
-    if (!whole || whole.value() > row_tokens_max) {
-        return std::nullopt;
-    }
-    return static_cast<std::uint32_t>(whole.value());
+    return whole && whole.value() <= row_tokens_max
+               ? std::optional(static_cast<std::uint32_t>(whole.value()))
+               : std::nullopt;
 }
 
 void read_usage(const JsonValue& usage, LogCall& call) {
@@ -142,8 +131,8 @@ void read_usage(const JsonValue& usage, LogCall& call) {
 }
 
 bool is_one_of(std::string_view text, Names names) {
-    return std::any_of(names.begin(), names.end(),
-                       [text](std::string_view name) { return equal_ignoring_case(text, name); });
+    return std::ranges::any_of(
+        names, [text](std::string_view name) { return equal_ignoring_case(text, name); });
 }
 
 namespace {
@@ -164,10 +153,7 @@ std::string_view text_or_raw(const JsonValue& value) {
 void add_mark(const LogContext& context, const JsonValue& part, std::string& out) {
     Xxh64 digest;
     digest.add(part.raw());
-    char mark[32];
-    std::snprintf(mark, sizeof mark, "[part %016llx]",
-                  static_cast<unsigned long long>(digest.value()));
-    add_line(out, mark);
+    add_line(out, "[part " + hex_text(digest.value()) + "]");
     context.remark(
         "part of a prompt is not text (image, audio, file): a short mark replaces it",
         "parts of prompts are not text (images, audio, files): a short mark replaces each");
@@ -495,9 +481,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
         container_ = container_ == Container::gathered ? Container::refused : container_;
         return;
     }
-    std::uint64_t number = 0;
-    for (JsonValue one = json.value().first(); one.present(); one = one.next()) {
-        here.place = "[" + std::to_string(number++) + "].";
+    here.read_each(json.value(), "", [&](const JsonValue& one) {
         if (container_ == Container::refused) {
             return;
         }
@@ -506,7 +490,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
         } else {
             here.refuse("", "is not a JSON object", "correct or remove it");
         }
-    }
+    });
 }
 
 void LogReader::json_object(LogContext& here, const JsonValue& object) {

@@ -98,6 +98,18 @@ struct LogContext {
 
     void keep(LogCall& call, const JsonValue& object) const;
 
+    /// Reads the elements of a list, each at its own place.
+    template <typename Read>
+    void read_each(const JsonValue& list, std::string_view name, const Read& read) {
+        const std::string outside = place;
+        std::size_t number = 0;
+        for (JsonValue one = list.first(); one.present(); one = one.next()) {
+            place = outside + std::string(name) + "[" + std::to_string(number++) + "].";
+            read(one);
+        }
+        place = outside;
+    }
+
     /// Adds a call that is complete.
     void add(LogCall call) const;
 };
