@@ -271,7 +271,7 @@ Result<std::string> parse_trace_format(std::string_view text) {
 }
 
 Result<std::string> parse_time_unit(std::string_view text) {
-    if (time_unit_from_name(text)) {
+    if (from_name<TimeUnit>(text)) {
         return std::string(text);
     }
     static const std::string why = "is not one of " + time_unit_names();

@@ -1,4 +1,3 @@
-#include <string>
 
 #include "proto/trace/formats.hpp"
 

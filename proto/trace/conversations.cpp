@@ -121,8 +121,7 @@ bool Conversation::read_message(const JsonValue& message) {
     const JsonValue value = message.find("value");
     const JsonValue words = given(value.present() ? value : message.find("content"));
     const auto* const known =
-        std::find_if(std::begin(speakers), std::end(speakers),
-                     [&](const Speakers& one) { return who.as_string() == one.name; });
+        std::ranges::find(speakers, who.as_string().value_or(""), &Speakers::name);
     if (known == std::end(speakers)) {
         return context_.refuse(
             from.present() ? "from" : "role", who.raw(),
@@ -227,8 +226,8 @@ constexpr std::string_view columns[] = {
 constexpr std::string_view media[] = {"image", "images", "audio", "audios", "video", "videos"};
 
 bool has_media(const JsonValue& turn) {
-    return std::any_of(std::begin(media), std::end(media),
-                       [&](std::string_view key) { return given(turn.find(key)).present(); });
+    return std::ranges::any_of(
+        media, [&](std::string_view key) { return given(turn.find(key)).present(); });
 }
 
 bool matches(const JsonValue& row) {

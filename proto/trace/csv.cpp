@@ -145,10 +145,9 @@ bool is_json_number(std::string_view text) {
 }  // namespace
 
 std::string joined(const std::vector<std::string>& names) {
-    std::string all;
-    for (std::size_t i = 0; i < names.size() && i < joined_names_max; ++i) {
-        all += (i == 0 ? "" : ", ") + names[i];
-    }
+    const std::span<const std::string> first(names.data(),
+                                             std::min(names.size(), joined_names_max));
+    const std::string all = joined(first, ", ");
     return names.size() <= joined_names_max
                ? all
                : all + " and " + std::to_string(names.size() - joined_names_max) + " more";
@@ -163,12 +162,11 @@ bool ColumnNotes::is_kept(std::string_view name) const {
 
 void ColumnNotes::note_unless_known(std::string_view name,
                                     std::span<const std::string_view> known) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
+    if (std::ranges::find(known, name) != known.end()) {
         return;
     }
     ++unknown_;
-    const bool noted =
-        std::find(unknown_names_.begin(), unknown_names_.end(), name) != unknown_names_.end();
+    const bool noted = std::ranges::find(unknown_names_, name) != unknown_names_.end();
     if (!noted && unknown_names_.size() < unknown_names_max) {
         unknown_names_.emplace_back(name);
     }
@@ -214,8 +212,7 @@ void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> know
         }
     }
     for (std::size_t i = 0; i < header.names().size(); ++i) {
-        const bool kept =
-            std::find(kept_columns_.begin(), kept_columns_.end(), i) != kept_columns_.end();
+        const bool kept = std::ranges::find(kept_columns_, i) != kept_columns_.end();
         if (!kept && !row[i].empty()) {
             note_unless_known(header.names()[i], known);
         }
@@ -319,10 +316,6 @@ std::vector<std::string> map_names(const JsonValue& row) {
     return names;
 }
 
-std::vector<std::string> map_names(const CsvHeader& header) {
-    return {header.names().begin(), header.names().end()};
-}
-
 std::string map_remedy(const std::vector<std::string>& names, std::string_view time_unit) {
     const auto time = column_named(names, time_names);
     const auto in = column_named(names, in_names);
@@ -339,13 +332,10 @@ std::string map_remedy(const std::vector<std::string>& names, std::string_view t
 }
 
 bool is_row_of_numbers(const CsvHeader& header) {
-    for (std::size_t i = 0; i < header.named_size(); ++i) {
-        const std::string_view name = header.names()[i];
-        if (!scan_decimal(name) && !parse_time(name, TimeUnit::iso)) {
-            return false;
-        }
-    }
-    return true;
+    const std::span<const std::string> named(header.names().data(), header.named_size());
+    return std::ranges::all_of(named, [](std::string_view name) {
+        return scan_decimal(name) || parse_time(name, TimeUnit::iso);
+    });
 }
 
 }  // namespace driftless

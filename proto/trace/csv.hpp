@@ -152,7 +152,6 @@ class ColumnNotes {
 
 /// The names that `--map` can give of a row: "ts", "usage.prompt_tokens".
 std::vector<std::string> map_names(const JsonValue& row);
-std::vector<std::string> map_names(const CsvHeader& header);
 
 /// "name the columns with --map time=ts,in=COLUMN,out=output_tokens; there are ..": COLUMN stands
 /// where no name is obvious. Where all are, the flag is ready to copy, with what to do about the

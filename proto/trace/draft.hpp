@@ -72,8 +72,7 @@ class IdCounts {
     };
     /// The size at which the fewest ids are too many or missing.
     Best best() const {
-        const auto least = std::min_element(
-            fits_.begin(), fits_.end(), [](const Fit& a, const Fit& b) { return a.off < b.off; });
+        const auto* const least = std::ranges::min_element(fits_, {}, &Fit::off);
         return {size_min << (least - fits_.begin()), least->rows};
     }
 

@@ -94,13 +94,10 @@ constexpr KeyShape key_shapes[] = {
 
 /// A byte that no text has: of control bytes only those that format it, and the escape.
 bool is_binary(std::string_view line) {
-    for (const char c : line) {
+    return std::ranges::any_of(line, [](char c) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x08 || (byte > 0x0D && byte < 0x20 && byte != 0x1B)) {
-            return true;
-        }
-    }
-    return false;
+        return byte < 0x08 || (byte > 0x0D && byte < 0x20 && byte != 0x1B);
+    });
 }
 
 /// Its remedy, where it is such: by its mark, or by the zero byte beside a first character of
@@ -225,11 +222,9 @@ ForeignShape foreign_shape(const JsonValue& row) {
         return servegen;  // an object by window starts, whose values are Python in strings
     }
     for (const KeyShape& one : key_shapes) {
-        bool all = true;
-        for (const std::string_view key : one.keys) {
-            all = all && (key.empty() || row.find(key).present());
-        }
-        if (all) {
+        if (std::ranges::all_of(one.keys, [&row](std::string_view key) {
+                return key.empty() || row.find(key).present();
+            })) {
             return one.shape;
         }
     }
@@ -294,7 +289,7 @@ FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
 
 bool FormatChoice::check_options(const RowContext& none, const TraceFormat* named) const {
     bool fine = true;
-    if (!options_.time_unit.empty() && !time_unit_from_name(options_.time_unit)) {
+    if (!options_.time_unit.empty() && !from_name<TimeUnit>(options_.time_unit)) {
         none.refuse("--time-unit", options_.time_unit, "is not a unit of time",
                     "use one of " + time_unit_names());
         fine = false;
@@ -341,7 +336,7 @@ bool FormatChoice::check_unit(const RowContext& context) const {
 
 void FormatChoice::choose(const TraceFormat& format) {
     format_ = &format;
-    const auto unit = time_unit_from_name(options_.time_unit);
+    const auto unit = from_name<TimeUnit>(options_.time_unit);
     rules_.time_unit = unit.value_or(format.time_unit);
     if (rules_.time_unit == TimeUnit::automatic && format.time_unit != TimeUnit::automatic) {
         rules_.time_unit = format.time_unit;

@@ -47,8 +47,7 @@ Fields fields_of(RowContext& context, const Source& row) {
 }
 
 bool is_mapped(const RowContext& context, Key key) {
-    return std::any_of(context.rules.map.begin(), context.rules.map.end(),
-                       [key](const MappedColumn& one) { return one.key == keys[key]; });
+    return std::ranges::count(context.rules.map, keys[key], &MappedColumn::key) > 0;
 }
 
 /// Fixes the unit by the first time that is seen. False where it shows none.
@@ -75,7 +74,7 @@ std::string names_of(const JsonValue& row) {
     return joined(map_names(row));
 }
 std::string names_of(const CsvRow& row) {
-    return joined(map_names(row.header()));
+    return joined(row.header().names());
 }
 
 /// What a key that every row needs stands for.
@@ -186,9 +185,9 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
     if (!number || *number > row_tokens_max) {
-        context.refuse(turn.name, turn.text, "is not a turn number", "use numbers from 1");
+        return context.refuse(turn.name, turn.text, "is not a turn number", "use numbers from 1");
     }
-    if (!delay_ns || !number || *number > row_tokens_max) {
+    if (!delay_ns) {
         return false;
     }
     if (row.session != no_session) {
@@ -222,14 +221,6 @@ void read_row(RowContext& context, const Source& source) {
     }
 }
 
-void read_json_row(RowContext& context, const JsonValue& row) {
-    read_row(context, row);
-}
-
-void read_csv_row(RowContext& context, const CsvRow& row) {
-    read_row(context, row);
-}
-
 }  // namespace
 
 std::span<const std::string_view> map_keys() {
@@ -240,8 +231,8 @@ constinit const TraceFormat generic_format = {
     .name = "generic",
     .time_unit = TimeUnit::automatic,
     .block_check = BlockCheck::by_trace,
-    .read_json = read_json_row,
-    .read_csv = read_csv_row,
+    .read_json = read_row<JsonValue>,
+    .read_csv = read_row<CsvRow>,
 };
 
 }  // namespace driftless

@@ -284,9 +284,8 @@ bool MessageRow::read_tools() {
 }
 
 bool MessageRow::read_limit() {
-    const auto* const named =
-        std::find_if(std::begin(limits), std::end(limits),
-                     [this](std::string_view name) { return member(name).present(); });
+    const auto* const named = std::ranges::find_if(
+        limits, [this](std::string_view name) { return member(name).present(); });
     answer_tokens_max_ = dialogue_.answer_tokens_max;
     if (named == std::end(limits)) {
         return true;

@@ -77,8 +77,8 @@ std::string_view list_of(std::string_view request, std::uint64_t list_bytes) {
 }
 
 std::uint64_t bytes_without_line_ends(std::string_view json) {
-    return static_cast<std::uint64_t>(std::count_if(
-        json.begin(), json.end(), [](char byte) { return byte != '\n' && byte != '\r'; }));
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(json, [](char byte) { return byte != '\n' && byte != '\r'; }));
 }
 
 /// Notes the row's messages, whose request was given to the next row. Rows that hold all that was
@@ -192,8 +192,7 @@ constexpr Key keys[] = {
 };
 constexpr auto columns = [] {
     std::array<std::string_view, std::size(keys)> names;
-    std::transform(std::begin(keys), std::end(keys), names.begin(),
-                   [](const Key& key) { return key.name; });
+    std::ranges::transform(keys, names.begin(), &Key::name);
     return names;
 }();
 
@@ -214,8 +213,7 @@ Fields fields_of(const JsonValue& row) {
     Fields fields;
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
         const std::string_view name = value.key();
-        const Key* const key = std::find_if(std::begin(keys), std::end(keys),
-                                            [&](const Key& one) { return one.name == name; });
+        const Key* const key = std::ranges::find(keys, name, &Key::name);
         if (key == std::end(keys)) {
             continue;
         }
@@ -271,16 +269,16 @@ bool is_body(const JsonValue& row, const Fields& fields) {
         return false;
     }
     return (prompt.is(JsonType::array) && !prompt.first().is(JsonType::object)) ||
-           std::any_of(std::begin(body_members), std::end(body_members),
-                       [&row](std::string_view name) { return row.find(name).present(); });
+           std::ranges::any_of(body_members,
+                               [&row](std::string_view name) { return row.find(name).present(); });
 }
 
 /// The row as the body that it is: without the members that only a trace has.
 std::string sent_members(const JsonValue& row) {
     constexpr std::string_view of_both[] = {"messages", "tools", "prompt"};
     constexpr std::string_view names[] = {"id", "custom_id", "request_id"};
-    const auto is_one_of = [](std::span<const std::string_view> list, std::string_view name) {
-        return std::find(list.begin(), list.end(), name) != list.end();
+    const auto is_one_of = [](const auto& list, std::string_view name) {
+        return std::ranges::count(list, name) > 0;
     };
     std::string text;
     JsonWriter json(text);

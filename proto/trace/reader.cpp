@@ -116,7 +116,7 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
     const ReadOptions& options = rows_.choice().options();
     if (format == nullptr) {
         return here.refuse("", line, "is not the CSV header of a known format",
-                           map_remedy(map_names(header_), options.time_unit));
+                           map_remedy(header_.names(), options.time_unit));
     }
     return here.refuse("", line, "is not a header of the format " + std::string(format->name),
                        options.format.empty() ? "replay files of different formats separately"
@@ -189,10 +189,9 @@ void CsvRows::find_doubles() {
     const std::vector<std::string>& keep = rows_.choice().options().keep;
     doubles_.clear();
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto first = std::find(names.begin(), names.end(), names[i]);
-        const auto before = static_cast<std::size_t>(first - names.begin());
-        const bool used = std::find(known.begin(), known.end(), names[i]) != known.end() ||
-                          std::find(keep.begin(), keep.end(), names[i]) != keep.end();
+        const std::size_t before = *header_.find(names[i]);
+        const bool used = std::ranges::find(known, names[i]) != known.end() ||
+                          std::ranges::find(keep, names[i]) != keep.end();
         if (before < i && used) {
             doubles_.push_back({before, i});
         }
@@ -433,8 +432,8 @@ void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginn
 }
 
 void TraceReader::rebase_and_sort() {
-    if (!std::is_sorted(trace_.rows.begin(), trace_.rows.end(), comes_before)) {
-        std::sort(trace_.rows.begin(), trace_.rows.end(), comes_before);
+    if (!std::ranges::is_sorted(trace_.rows, comes_before)) {
+        std::ranges::sort(trace_.rows, comes_before);
     }
     const std::int64_t first = trace_.rows.empty() ? 0 : trace_.rows.front().at_ns;
     for (TraceRow& row : trace_.rows) {

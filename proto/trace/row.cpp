@@ -156,24 +156,17 @@ void BlockIds::settle() {
 namespace {
 
 std::string kind_of(const InputError& error) {
-    std::string said;
-    for (const char c : error.field + '\n' + error.problem) {
-        if (c < '0' || c > '9') {
-            said.push_back(c);
-        }
-    }
+    std::string said = error.field + '\n' + error.problem;
+    std::erase_if(said, is_digit);
     return said;
 }
 
 void count_kind(const InputError& error, std::vector<InputErrorKind>& kinds) {
     std::string said = kind_of(error);
-    for (InputErrorKind& one : kinds) {
-        if (one.said == said) {
-            ++one.count;
-            return;
-        }
-    }
-    if (kinds.size() < input_errors_max) {
+    if (const auto known = std::ranges::find(kinds, said, &InputErrorKind::said);
+        known != kinds.end()) {
+        ++known->count;
+    } else if (kinds.size() < input_errors_max) {
         kinds.push_back({std::move(said), 1});
     }
 }
@@ -202,9 +195,7 @@ std::vector<std::string> to_lines(const InputErrors& errors) {
     std::vector<std::uint64_t> shown(errors.kinds.size(), 0);
     std::uint64_t left = errors.count;
     for (const InputError& error : errors.list) {
-        const auto kind = std::find_if(
-            errors.kinds.begin(), errors.kinds.end(),
-            [said = kind_of(error)](const InputErrorKind& one) { return one.said == said; });
+        const auto kind = std::ranges::find(errors.kinds, kind_of(error), &InputErrorKind::said);
         if (kind == errors.kinds.end()) {
             continue;  // one of more kinds than are counted
         }
@@ -247,8 +238,7 @@ std::string to_text(const InputError& error) {
 }
 
 void Trace::sort_dependencies() {
-    std::stable_sort(dependencies.begin(), dependencies.end(),
-                     [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
+    std::ranges::stable_sort(dependencies, {}, &Dependency::row);
 }
 
 }  // namespace driftless

@@ -169,18 +169,24 @@ Reading reading_of(const LaterRows& rows) {
                                           : Reading::undecided;
 }
 
+/// Lists an error of a row. Always false.
+bool refuse_row(RowContext& whole, const TraceRow& row, std::string_view field, std::string problem,
+                const char* remedy) {
+    whole.line = row.line;
+    whole.file = whole.draft.trace().file_of(row);
+    return whole.refuse(field, "", std::move(problem), remedy);
+}
+
 void refuse_undecided(RowContext& whole, const LaterRows& rows) {
-    whole.line = rows.doubtful->line;
-    whole.file = whole.draft.trace().file_of(*rows.doubtful);
     const bool ids = rows.shared + rows.fresh > 0;
-    whole.refuse(ids ? "hash_ids" : "input_length", "",
-                 "may be a whole prompt or only what is new in its session: of " +
-                     counted(rows.all, "later row", "later rows") + " of sessions, " +
-                     std::to_string(ids ? rows.shared : rows.grown) +
-                     (ids ? " begin with the first block of the row before, "
-                          : " are as long as the row before and its answer, ") +
-                     std::to_string(rows.shorter) + " are shorter than the row before",
-                 either_format);
+    refuse_row(whole, *rows.doubtful, ids ? "hash_ids" : "input_length",
+               "may be a whole prompt or only what is new in its session: of " +
+                   counted(rows.all, "later row", "later rows") + " of sessions, " +
+                   std::to_string(ids ? rows.shared : rows.grown) +
+                   (ids ? " begin with the first block of the row before, "
+                        : " are as long as the row before and its answer, ") +
+                   std::to_string(rows.shorter) + " are shorter than the row before",
+               either_format);
 }
 
 /// The prompts of a trace, put together row by row.
@@ -206,8 +212,6 @@ class PromptMaker {
 
     void add_piece(const TraceRow& row, SegmentedConversation& said) const;
     bool check(const TraceRow& row, const Talk& talk, std::uint64_t tokens) const;
-    bool refuse(const TraceRow& row, const char* field, std::string problem,
-                const char* remedy) const;
 
     RowContext& whole_;
     Trace& trace_;
@@ -237,32 +241,26 @@ void PromptMaker::add_piece(const TraceRow& row, SegmentedConversation& said) co
     }
 }
 
-bool PromptMaker::refuse(const TraceRow& row, const char* field, std::string problem,
-                         const char* remedy) const {
-    whole_.line = row.line;
-    whole_.file = trace_.file_of(row);
-    return whole_.refuse(field, "", std::move(problem), remedy);
-}
-
 bool PromptMaker::check(const TraceRow& row, const Talk& talk, std::uint64_t tokens) const {
     if (talk.has_words && talk.pieces > 0) {
-        return refuse(row, "session_id", "is of a session that has both lengths and text",
-                      "use either in a session whose rows are only what is new");
+        return refuse_row(whole_, row, "session_id",
+                          "is of a session that has both lengths and text",
+                          "use either in a session whose rows are only what is new");
     }
     if (talk.unanswered != nullptr) {
-        return refuse(*talk.unanswered, "output_length",
-                      "is missing: the later prompts of its session contain the answer",
-                      "use --default-output N");
+        return refuse_row(whole_, *talk.unanswered, "output_length",
+                          "is missing: the later prompts of its session contain the answer",
+                          "use --default-output N");
     }
     if (tokens > row_tokens_max) {
-        return refuse(
-            row, "input_length",
+        return refuse_row(
+            whole_, row, "input_length",
             "makes a prompt of " + std::to_string(tokens) + " tokens with the turns before it",
             "use --format mooncake if input_length is the whole prompt");
     }
     return made_.size() + blocks_of(tokens, block_size_) <= segment_blocks_max ||
-           refuse(row, "", "makes more than 2^30 blocks with the prompts before it",
-                  "replay fewer sessions at a time");
+           refuse_row(whole_, row, "", "makes more than 2^30 blocks with the prompts before it",
+                      "replay fewer sessions at a time");
 }
 
 bool PromptMaker::make() {
@@ -383,10 +381,8 @@ void settle_texts(RowContext& whole) {
     }
     const TraceRow* const wrong = !pieces ? texts.fresh : trace.deltas ? nullptr : texts.other;
     if (wrong != nullptr) {
-        whole.line = wrong->line;
-        whole.file = trace.file_of(*wrong);
-        whole.refuse(
-            pieces ? "" : "text_input", "",
+        refuse_row(
+            whole, *wrong, pieces ? "" : "text_input",
             pieces ? "is a whole request of a session, while the texts of other rows are "
                      "only what is new"
                    : "may be a whole prompt or only what is new in its session: of " +

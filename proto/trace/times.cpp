@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "proto/core/numbers.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -22,7 +23,7 @@ struct Cursor {
         text.remove_prefix(1);
         return true;
     }
-    bool at_digit() const { return !text.empty() && text.front() >= '0' && text.front() <= '9'; }
+    bool at_digit() const { return !text.empty() && is_digit(text.front()); }
     /// Exactly `count` digits.
     std::optional<int> number(int count) {
         int value = 0;
@@ -141,30 +142,18 @@ Result<std::int64_t> parse_iso_time(std::string_view text) {
     if (!zone || !cursor.text.empty()) {
         return no_time;
     }
-    if (date->year < 1969 || date->year > 2115) {
-        return Error{ErrorCode::out_of_range, 0, "read a wall clock from 1970 to 2115"};
-    }
-    const std::int64_t ns = days_from_epoch(*date) * 86'400 * ns_per_s + *clock - *zone;
-    if (ns < 0) {
-        return Error{ErrorCode::out_of_range, 0, "read a wall clock from 1970 to 2115"};
-    }
-    return ns;
+    const bool near = date->year >= 1969 && date->year <= 2115;  // else 64 bits may not hold it
+    const std::int64_t ns = near ? days_from_epoch(*date) * 86'400 * ns_per_s + *clock - *zone : -1;
+    return ns >= 0 ? Result<std::int64_t>(ns)
+                   : Error{ErrorCode::out_of_range, 0, "read a wall clock from 1970 to 2115"};
 }
 
 namespace {
 
-struct UnitName {
-    TimeUnit unit;
-    const char* name;
-    std::int32_t power;  ///< a unit is 10^power ns
-};
-
-constexpr UnitName units[] = {{TimeUnit::s, "s", 9},     {TimeUnit::ms, "ms", 6},
-                              {TimeUnit::us, "us", 3},   {TimeUnit::ns, "ns", 0},
-                              {TimeUnit::iso, "iso", 0}, {TimeUnit::automatic, "auto", 0}};
-
-const UnitName& row_of(TimeUnit unit) {
-    return units[static_cast<std::size_t>(unit)];
+/// A unit is 10^that ns: s, ms, us, ns.
+std::int32_t power_of(TimeUnit unit) {
+    constexpr std::int32_t powers[] = {9, 6, 3, 0};
+    return powers[static_cast<std::size_t>(unit)];
 }
 
 /// Whole numbers of nine digits at most, as most times are: they cannot overflow.
@@ -185,25 +174,8 @@ std::optional<std::int64_t> parse_plain(std::string_view text, std::int32_t powe
 
 }  // namespace
 
-const char* name_of(TimeUnit unit) {
-    return row_of(unit).name;
-}
-
-std::optional<TimeUnit> time_unit_from_name(std::string_view name) {
-    for (const UnitName& one : units) {
-        if (name == one.name) {
-            return one.unit;
-        }
-    }
-    return std::nullopt;
-}
-
 std::string time_unit_names() {
-    std::string names;
-    for (const UnitName& one : units) {
-        names += (names.empty() ? "" : ", ") + std::string(one.name);
-    }
-    return names;
+    return joined(closed_list<TimeUnit>, ", ");
 }
 
 Result<std::int64_t> parse_time(std::string_view text, TimeUnit unit) {
@@ -211,7 +183,7 @@ Result<std::int64_t> parse_time(std::string_view text, TimeUnit unit) {
     if (unit == TimeUnit::iso) {
         return parse_iso_time(text);
     }
-    if (const auto plain = parse_plain(text, row_of(unit).power)) {
+    if (const auto plain = parse_plain(text, power_of(unit))) {
         return *plain;
     }
     const std::optional<Decimal> decimal = scan_decimal(text);
@@ -221,7 +193,7 @@ Result<std::int64_t> parse_time(std::string_view text, TimeUnit unit) {
     if (decimal->negative && !decimal->zero()) {
         return Error{ErrorCode::out_of_range, 0, "read a time, not negative"};
     }
-    const Result<Scaled> scaled = scale(*decimal, row_of(unit).power);
+    const Result<Scaled> scaled = scale(*decimal, power_of(unit));
     if (!scaled || scaled.value().value > static_cast<std::uint64_t>(time_max_ns)) {
         return Error{ErrorCode::out_of_range, 0, "read a time below 2^62 ns"};
     }
@@ -230,7 +202,7 @@ Result<std::int64_t> parse_time(std::string_view text, TimeUnit unit) {
 
 std::string time_text(std::int64_t ns, TimeUnit unit) {
     CHECK(ns >= 0 && unit != TimeUnit::iso && unit != TimeUnit::automatic);
-    const auto places = static_cast<std::size_t>(row_of(unit).power);
+    const auto places = static_cast<std::size_t>(power_of(unit));
     std::string digits = std::to_string(ns);
     digits.insert(0, places + 1 - std::min(digits.size(), places + 1), '0');
     std::string fraction = digits.substr(digits.size() - places);

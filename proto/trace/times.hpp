@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -27,10 +28,9 @@ Result<std::int64_t> parse_iso_time(std::string_view text);
 
 /// `automatic` is a choice that has not been made; it never reads a time.
 enum class TimeUnit : std::uint8_t { s, ms, us, ns, iso, automatic };
-
 /// As `--time-unit` spells them.
-const char* name_of(TimeUnit unit);
-std::optional<TimeUnit> time_unit_from_name(std::string_view name);
+template <>
+inline constexpr auto closed_list<TimeUnit> = name_list("s", "ms", "us", "ns", "iso", "auto");
 /// All of them, with commas.
 std::string time_unit_names();
 

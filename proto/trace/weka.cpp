@@ -36,21 +36,6 @@ struct AgentThread {
     std::vector<AgentThread> sub_agents;  ///< those that it has spawned, by `spawned_after`
 };
 
-/// RecordedPace: how long recorded answers took for their tokens, where that is known. Other
-/// answers are assumed to have had the same pace.
-class RecordedPace {
-  public:
-    /// An answer of so many tokens, at least one, took so long (ns).
-    void add(std::int64_t length_ns, std::uint64_t tokens);
-
-    /// What an answer of so many tokens takes, in ns; 0 where none was added.
-    std::int64_t of(std::uint32_t answer_tokens) const;
-
-  private:
-    std::int64_t answers_ns_ = 0;
-    std::uint64_t tokens_ = 0;
-};
-
 namespace {
 
 constexpr std::uint32_t main_chain = 0;
@@ -172,26 +157,31 @@ std::vector<Running> Thread::open_ends() const {
     return ends;
 }
 
-}  // namespace
-
-void RecordedPace::add(std::int64_t length_ns, std::uint64_t tokens) {
-    CHECK(tokens > 0);
-    answers_ns_ = later(answers_ns_, length_ns);
-    tokens_ += tokens;
-}
-
-std::int64_t RecordedPace::of(std::uint32_t answer_tokens) const {
-    if (tokens_ == 0) {
-        return 0;
+/// How long recorded answers took for their tokens, where that is known. Other answers are assumed
+/// to have had the same pace.
+class RecordedPace {
+  public:
+    /// An answer of so many tokens, at least one, took so long.
+    void add(std::int64_t length_ns, std::uint64_t tokens) {
+        CHECK(tokens > 0);
+        answers_ns_ = later(answers_ns_, length_ns);
+        tokens_ += tokens;
     }
-    const auto product = static_cast<unsigned __int128>(answers_ns_) * answer_tokens;
-    const unsigned __int128 length_ns = product / tokens_;
-    return length_ns > static_cast<unsigned __int128>(time_max_ns)
-               ? time_max_ns
-               : static_cast<std::int64_t>(length_ns);
-}
 
-namespace {
+    /// What an answer of so many tokens takes, in ns; 0 where none was added.
+    std::int64_t of(std::uint32_t answer_tokens) const {
+        if (tokens_ == 0) {
+            return 0;
+        }
+        const auto product = static_cast<unsigned __int128>(answers_ns_) * answer_tokens;
+        const unsigned __int128 most = time_max_ns;
+        return static_cast<std::int64_t>(std::min(product / tokens_, most));
+    }
+
+  private:
+    std::int64_t answers_ns_ = 0;
+    std::uint64_t tokens_ = 0;
+};
 
 /// Of a request; and of a sub-agent's entry, which a request of a table has, too, as nulls.
 constexpr std::string_view columns[] = {"t",

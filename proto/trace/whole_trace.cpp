@@ -1,11 +1,8 @@
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "proto/core/hash.hpp"
 #include "proto/trace/draft.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/reader.hpp"
@@ -33,15 +30,13 @@ struct Candidate {
 };
 
 std::vector<Candidate> candidates(std::uint32_t declared) {
+    if (declared != 0) {
+        return {{declared, TailRule::ceil}, {declared, TailRule::floor}};
+    }
     std::vector<Candidate> all;
     for (std::uint32_t size = 16; size <= 1024; size *= 2) {
-        if (declared == 0) {
-            all.push_back({size, TailRule::ceil});
-            all.push_back({size, TailRule::floor});
-        }
-    }
-    if (declared != 0) {
-        all = {{declared, TailRule::ceil}, {declared, TailRule::floor}};
+        all.push_back({size, TailRule::ceil});
+        all.push_back({size, TailRule::floor});
     }
     return all;
 }
@@ -94,9 +89,7 @@ void settle_blocks(RowContext& context) {
         return;
     }
     // Of equals the first wins: the smallest size, and ceil where every row is an exact multiple.
-    const Candidate chosen =
-        *std::max_element(all.begin(), all.end(),
-                          [](const Candidate& a, const Candidate& b) { return a.rows < b.rows; });
+    const Candidate chosen = *std::ranges::max_element(all, {}, &Candidate::rows);
     const std::string sizes = sizes_that_fit(all, chosen.rows);
     if (sizes.find(',') != sizes.npos) {
         context.line = 0;
@@ -273,9 +266,7 @@ void check_seconds(const RowContext& whole) {
     if (whole.rules.unit_stated || whole.rules.time_unit != TimeUnit::ms || trace.rows.empty()) {
         return;
     }
-    const auto first =
-        std::min_element(trace.rows.begin(), trace.rows.end(),
-                         [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; });
+    const auto first = std::ranges::min_element(trace.rows, {}, &TraceRow::at_ns);
     const std::int64_t time = first->at_ns / ms;
     if (time < year_2010 || time >= year_2040) {
         note_dense_times(whole, first->at_ns);
@@ -301,9 +292,7 @@ void check_unit(const RowContext& whole) {
         check_seconds(whole);
         return;
     }
-    const auto [first, last] =
-        std::minmax_element(trace.rows.begin(), trace.rows.end(),
-                            [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; });
+    const auto [first, last] = std::ranges::minmax_element(trace.rows, {}, &TraceRow::at_ns);
     const std::int64_t span = (last->at_ns - first->at_ns) / ms;
     const auto rows = static_cast<std::int64_t>(trace.rows.size());
     if (first->at_ns / ms >= epoch_in_ms || (span >= span_min && span / rows >= gap_min)) {

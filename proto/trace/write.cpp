@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/text.hpp"
+#include "proto/json/put.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/times.hpp"
@@ -16,12 +17,8 @@ constexpr const TraceTarget* targets[] = {&canonical_target, &mooncake_target};
 }  // namespace
 
 const TraceTarget* find_trace_target(std::string_view name) {
-    for (const TraceTarget* target : targets) {
-        if (name == target->name) {
-            return target;
-        }
-    }
-    return nullptr;
+    const auto* const found = std::ranges::find(targets, name, &TraceTarget::name);
+    return found == std::end(targets) ? nullptr : *found;
 }
 
 TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
@@ -29,9 +26,7 @@ TraceWriter::TraceWriter(const Trace& trace, const TraceTarget& target,
     : trace_(trace), target_(target), rows_(std::move(rows)), ids_(trace) {
     const auto index_of = [&](const WrittenRow& row) { return trace.rows[row.position].index; };
     if (!target.by_time) {
-        std::sort(rows_.begin(), rows_.end(), [&](const WrittenRow& a, const WrittenRow& b) {
-            return index_of(a) < index_of(b);
-        });
+        std::ranges::sort(rows_, {}, index_of);
     }
     std::uint32_t indices = 0;
     for (const TraceRow& row : trace.rows) {
@@ -116,9 +111,7 @@ void TraceWriter::write_extra(JsonWriter& json, const TraceRow& row) {
 void TraceWriter::write_members(JsonWriter& json, std::string_view object) {
     const Result<JsonValue> members = document_.parse(object);
     CHECK(members);
-    for (JsonValue one = members.value().first(); one.present(); one = one.next()) {
-        json.key(one.key()).raw(one.raw());
-    }
+    copy_members(json, members.value(), {});
 }
 
 std::vector<std::string> TraceWriter::losses() const {
@@ -197,23 +190,18 @@ void write_canonical(TraceWriter& writer, const WrittenRow& written, std::string
 }  // namespace
 
 void write_canonical_header(JsonWriter& json, const CanonicalHeader& header) {
-    json.key("schema").string(canonical_schema);
-    json.key("version").unsigned_integer(canonical_version);
-    json.key("block_size").unsigned_integer(header.block_size);
-    json.key("tail_rule").string(header.tail_rule == TailRule::ceil ? "ceil" : "floor");
-    json.key("source").begin_object();
-    json.key("name").string(header.source);
-    json.key("format").string(header.format);
-    json.end_object();
+    put(json, {{"schema", canonical_schema},
+               {"version", canonical_version},
+               {"block_size", header.block_size},
+               {"tail_rule", header.tail_rule == TailRule::ceil ? "ceil" : "floor"},
+               {"source", JsonPairs{{"name", header.source}, {"format", header.format}}}});
 }
 
 void write_canonical_wait(JsonWriter& json, std::uint32_t on, Trigger trigger,
                           std::int64_t delay_ns) {
-    json.begin_object();
-    json.key("row").unsigned_integer(on);
-    json.key("trigger").string(trigger == Trigger::dispatch ? "dispatch" : "completion");
-    json.key("delay_ns").integer(delay_ns);
-    json.end_object();
+    put_object(json, {{"row", on},
+                      {"trigger", trigger == Trigger::dispatch ? "dispatch" : "completion"},
+                      {"delay_ns", delay_ns}});
 }
 
 constinit const TraceTarget canonical_target = {

@@ -240,15 +240,15 @@ CsvHeader header_of(std::string_view line) {
 
 // Names that leave no doubt give a flag that can be copied, in the spelling of the header.
 TEST(MapHint, FillsInObviousNamesOfAHeader) {
-    EXPECT_EQ(map_remedy(map_names(header_of("time,prompt_tokens,completion_tokens")), "s"),
+    EXPECT_EQ(map_remedy(header_of("time,prompt_tokens,completion_tokens").names(), "s"),
               "use --map time=time,in=prompt_tokens,out=completion_tokens");
-    EXPECT_EQ(map_remedy(map_names(header_of("user,TS,Output_Length,input_length")), ""),
+    EXPECT_EQ(map_remedy(header_of("user,TS,Output_Length,input_length").names(), ""),
               "use --map time=TS,in=input_length,out=Output_Length, and --time-unit s, ms, us or "
               "ns (dates and epochs need none)");
-    EXPECT_EQ(map_remedy(map_names(header_of("when,input_tokens,out")), ""),
+    EXPECT_EQ(map_remedy(header_of("when,input_tokens,out").names(), ""),
               "name the columns with --map time=COLUMN,in=input_tokens,out=out; there are when, "
               "input_tokens, out");
-    EXPECT_EQ(map_remedy(map_names(header_of("a,b")), "s"),
+    EXPECT_EQ(map_remedy(header_of("a,b").names(), "s"),
               "name the columns with --map time=COLUMN,in=COLUMN,out=COLUMN; there are a, b");
     // A file that begins with a row has no header, whatever the map says: the row would be lost.
     EXPECT_TRUE(is_row_of_numbers(header_of("0.018,114,21")));

@@ -480,9 +480,9 @@ TEST(DecimalTime, GuessesTheUnitAndIsWrittenAsItIsRead) {
     // Units are named as --time-unit spells them.
     for (const TimeUnit unit : {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns,
                                 TimeUnit::iso, TimeUnit::automatic}) {
-        EXPECT_EQ(time_unit_from_name(name_of(unit)), unit);
+        EXPECT_EQ(from_name<TimeUnit>(name_of(unit)), unit);
     }
-    EXPECT_FALSE(time_unit_from_name("sec").has_value() || time_unit_from_name("").has_value());
+    EXPECT_FALSE(from_name<TimeUnit>("sec").has_value() || from_name<TimeUnit>("").has_value());
     // Written times are as short as they read back to the same nanosecond.
     expect_each([&](auto in) { return time_text(in, TimeUnit::ms); }, gives(0, "0"),
                 gives(27'482'000'000, "27482"), gives(1'500'001, "1.500001"),
