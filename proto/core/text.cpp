@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <utility>
+#include <numeric>
 
 namespace driftless {
 
@@ -31,9 +31,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> above(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-        row[j] = j;
-    }
+    std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
         before.swap(above);
         above.swap(row);
@@ -50,11 +48,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 }
 
 std::size_t shared_beginning(std::string_view a, std::string_view b) {
-    std::size_t bytes = 0;
-    while (bytes < a.size() && bytes < b.size() && a[bytes] == b[bytes]) {
-        ++bytes;
-    }
-    return bytes;
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 /// Names that were begun but not ended: "--timeout" of "--timeout-idle"; joined for people. Empty
@@ -290,12 +284,9 @@ std::string escaped(std::string_view text, bool keeps_lines) {
 }  // namespace
 
 bool is_unprintable(std::uint32_t code_point) {
-    for (const Range& range : unprintable) {
-        if (code_point >= range.first && code_point <= range.last) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(unprintable, [code_point](const Range& range) {
+        return code_point >= range.first && code_point <= range.last;
+    });
 }
 
 void escape_unprintable_json(std::string& json, std::size_t from) {

@@ -11,8 +11,7 @@ namespace driftless {
 namespace {
 bool is_token_char(char c) {
     constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           others.find(c) != std::string_view::npos;
+    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || others.find(c) != others.npos;
 }
 
 /// The first coding that fields of that name list and that nobody undoes here; empty: none.

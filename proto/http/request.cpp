@@ -35,12 +35,8 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 
 /// A blank or a control byte would end the request line or a header.
 bool has_illegal_byte(std::string_view text) {
-    for (const char c : text) {
-        if (static_cast<unsigned char>(c) <= ' ' || c == '\x7F') {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(
+        text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7F'; });
 }
 
 /// Splits "host:port" or "[v6]:port" into the Url.
@@ -78,10 +74,14 @@ Result<void> read_authority(std::string_view authority, Url& url) {
     return {};
 }
 
+/// As authorities have it: IPv6 in brackets.
+std::string host_text(const Url& url) {
+    return url.host.find(':') != url.host.npos ? "[" + url.host + "]" : url.host;
+}
+
 /// Length of the longest run of whole segments that ends `base` and begins `path`.
 std::size_t shared_bytes(std::string_view base, std::string_view path) {
-    const std::size_t most = base.size() < path.size() ? base.size() : path.size();
-    for (std::size_t bytes = most; bytes > 0; --bytes) {
+    for (std::size_t bytes = std::min(base.size(), path.size()); bytes > 0; --bytes) {
         const bool whole_in_path = bytes == path.size() || path[bytes] == '/';
         if (whole_in_path && base.ends_with(path.substr(0, bytes))) {
             return bytes;
@@ -128,15 +128,11 @@ Result<Url> parse_url(std::string_view text) {
 }
 
 Result<Url> parse_place(std::string_view text) {
-    constexpr const char* shape = "is not an address to connect to; use HOST:PORT or unix:PATH";
     std::string_view rest = text;
-    if (take_prefix(rest, unix_scheme)) {
-        return parse_url(text);
-    }
     const std::size_t colon = text.rfind(':');
     const bool has_port = colon != text.npos && text.find(']', colon) == text.npos;
-    if (!has_port || text.find('/') != text.npos) {
-        return invalid(shape);
+    if (!take_prefix(rest, unix_scheme) && (!has_port || text.find('/') != text.npos)) {
+        return invalid("is not an address to connect to; use HOST:PORT or unix:PATH");
     }
     return parse_url(text);
 }
@@ -153,12 +149,8 @@ std::string host_header(const Url& url) {
     if (url.unix_socket) {
         return "localhost";
     }
-    const bool literal = url.host.find(':') != url.host.npos;
-    std::string text = literal ? "[" + url.host + "]" : url.host;
-    if (url.port != (url.tls ? https_port : http_port)) {
-        text += ":" + std::to_string(url.port);
-    }
-    return text;
+    const bool is_usual = url.port == (url.tls ? https_port : http_port);
+    return host_text(url) + (is_usual ? "" : ":" + std::to_string(url.port));
 }
 
 std::string to_text(const Url& url) {
@@ -169,11 +161,7 @@ std::string to_text(const Url& url) {
 }
 
 std::string place_text(const Url& place) {
-    if (place.unix_socket) {
-        return to_text(place);
-    }
-    const bool literal = place.host.find(':') != place.host.npos;
-    return (literal ? "[" + place.host + "]" : place.host) + ":" + std::to_string(place.port);
+    return place.unix_socket ? to_text(place) : host_text(place) + ":" + std::to_string(place.port);
 }
 
 std::string join_path(std::string_view base, std::string_view path) {
@@ -202,9 +190,8 @@ constexpr std::array<std::string_view, 5> reserved_names = {length_name, "Transf
                                                             "Accept-Encoding", "Expect", "TE"};
 
 bool has_field(const std::vector<Header>& headers, std::string_view name) {
-    return std::any_of(headers.begin(), headers.end(), [name](const Header& header) {
-        return equal_ignoring_case(header.name, name);
-    });
+    return std::ranges::any_of(
+        headers, [name](const Header& header) { return equal_ignoring_case(header.name, name); });
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
@@ -226,9 +213,9 @@ Result<Header> parse_header(std::string_view text) {
     const std::string_view name = trim_blanks(text.substr(0, cut));
     const std::string_view value = trim_blanks(text.substr(cut + 1));
     const bool legal = is_header_name(name) && is_header_value(value);
-    const bool reserved =
-        std::any_of(reserved_names.begin(), reserved_names.end(),
-                    [name](std::string_view other) { return equal_ignoring_case(name, other); });
+    const bool reserved = std::ranges::any_of(reserved_names, [name](std::string_view other) {
+        return equal_ignoring_case(name, other);
+    });
     if (!legal || reserved) {
         return invalid;
     }
@@ -333,10 +320,8 @@ std::string_view name_in_braces(std::string_view text) {
 }
 
 TemplatePiece piece_of(std::string_view name, std::string& unknown) {
-    for (const Known& one : known) {
-        if (one.name == name) {
-            return {one.placeholder, ""};
-        }
+    if (const auto* const one = std::ranges::find(known, name, &Known::name); one != known.end()) {
+        return {one->placeholder, ""};
     }
     if (name.starts_with(kept_prefix) && name.size() > kept_prefix.size()) {
         return {Placeholder::kept, std::string(name.substr(kept_prefix.size()))};
@@ -350,9 +335,8 @@ TemplatePiece piece_of(std::string_view name, std::string& unknown) {
 std::string_view almost_name(std::string_view text) {
     const std::string_view inner = text.substr(1, text.find_first_of("{}", 1) - 1);
     const std::string_view name = trim(inner, " \t");
-    const bool is_known = name.starts_with(kept_prefix) ||
-                          std::any_of(known.begin(), known.end(),
-                                      [name](const Known& one) { return one.name == name; });
+    const bool is_known =
+        name.starts_with(kept_prefix) || std::ranges::count(known, name, &Known::name) > 0;
     return is_known ? inner : std::string_view{};
 }
 
@@ -366,9 +350,8 @@ void append_text(std::vector<TemplatePiece>& pieces, std::string_view text) {
 }  // namespace
 
 bool FieldTemplate::is_literal() const {
-    return std::all_of(pieces.begin(), pieces.end(), [](const TemplatePiece& piece) {
-        return piece.placeholder == Placeholder::none;
-    });
+    return std::ranges::all_of(
+        pieces, [](const TemplatePiece& piece) { return piece.placeholder == Placeholder::none; });
 }
 
 std::string FieldTemplate::literal() const {
@@ -376,12 +359,8 @@ std::string FieldTemplate::literal() const {
 }
 
 std::string to_text(const TemplatePiece& piece) {
-    for (const Known& one : known) {
-        if (one.placeholder == piece.placeholder) {
-            return std::string(one.name);
-        }
-    }
-    return std::string(kept_prefix) + piece.text;
+    const auto* const one = std::ranges::find(known, piece.placeholder, &Known::placeholder);
+    return one != known.end() ? std::string(one->name) : std::string(kept_prefix) + piece.text;
 }
 
 FieldTemplate parse_field_template(const Header& header, std::string& unknown) {
@@ -414,11 +393,10 @@ FieldTemplate parse_field_template(const Header& header, std::string& unknown) {
 
 namespace {
 
-constexpr unsigned digits = 16;  // of 64 bits
-
+/// The 16 digits of 64 bits.
 char* write_hex(char* out, std::uint64_t value) {
-    for (unsigned i = 0; i < digits; ++i) {
-        *out++ = "0123456789abcdef"[(value >> (60 - 4 * i)) & 15];
+    for (int shift = 60; shift >= 0; shift -= 4) {
+        *out++ = "0123456789abcdef"[value >> shift & 15];
     }
     return out;
 }
@@ -438,9 +416,7 @@ TraceContext trace_context_of(std::string_view run_id, std::uint64_t row) {
 }
 
 std::string trace_id_text(const TraceContext& context) {
-    std::string text(2 * digits, '0');
-    (void)write_hex(write_hex(text.data(), context.trace_high), context.trace_low);
-    return text;
+    return hex_text(context.trace_high) + hex_text(context.trace_low);
 }
 
 char* write_traceparent(char* out, const TraceContext& context) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 
 namespace {
@@ -30,12 +32,12 @@ bool is_metric(std::string_view name, std::string_view metric) {
 }
 
 bool has(const std::vector<std::string>& texts, std::string_view text) {
-    return std::find(texts.begin(), texts.end(), text) != texts.end();
+    return std::ranges::count(texts, text) > 0;
 }
 
 bool begins_with_one(const Exposition& page, const std::vector<std::string>& prefixes) {
-    return std::any_of(page.samples.begin(), page.samples.end(), [&](const MetricSample& sample) {
-        return std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+    return std::ranges::any_of(page.samples, [&](const MetricSample& sample) {
+        return std::ranges::any_of(prefixes, [&](const std::string& prefix) {
             return has_metric_prefix(sample.name, prefix);
         });
     });
@@ -49,12 +51,8 @@ std::string text_of(std::span<const MetricLabel> labels, const std::vector<std::
             parts.push_back(std::string(one.name) + '\0' + std::string(one.value) + '\0');
         }
     }
-    std::sort(parts.begin(), parts.end());
-    std::string text;
-    for (const std::string& part : parts) {
-        text += part;
-    }
-    return text;
+    std::ranges::sort(parts);
+    return joined(parts, "");
 }
 
 }  // namespace
@@ -73,14 +71,12 @@ void EndpointFigures::choose(const Exposition& page) {
 bool EndpointFigures::uses(std::string_view name) const {
     const auto is_of = [name](const FigureSource& source) {
         return (!source.over.empty() && is_metric(name, source.over)) ||
-               std::any_of(source.metrics.begin(), source.metrics.end(),
-                           [name](const std::string& metric) {
-                               return is_metric(name, metric) || is_metric(name, count_of(metric));
-                           });
+               std::ranges::any_of(source.metrics, [name](const std::string& metric) {
+                   return is_metric(name, metric) || is_metric(name, count_of(metric));
+               });
     };
     return same_metric_name(name, start_name) ||
-           (mapping_ != nullptr &&
-            std::any_of(mapping_->sources.begin(), mapping_->sources.end(), is_of));
+           (mapping_ != nullptr && std::ranges::any_of(mapping_->sources, is_of));
 }
 
 void EndpointFigures::add(const Exposition& page) {
@@ -215,16 +211,14 @@ std::optional<double> EndpointFigures::value(ServerFigure figure) const {
         const auto is_there = [&](const auto& one) {
             return is_counter(figure) || one.second.page == pages_;
         };
-        if (source.figure != figure ||
-            std::none_of(found.series.begin(), found.series.end(), is_there)) {
+        if (source.figure != figure || std::ranges::none_of(found.series, is_there)) {
             continue;
         }
-        if (several_ || std::any_of(found.series.begin(), found.series.end(), is_unknown) ||
-            std::any_of(found.over.begin(), found.over.end(), is_unknown)) {
+        if (several_ || std::ranges::any_of(found.series, is_unknown) ||
+            std::ranges::any_of(found.over, is_unknown)) {
             return std::nullopt;
         }
-        if (!found.counts.empty() &&
-            std::none_of(found.counts.begin(), found.counts.end(), was_added_to)) {
+        if (!found.counts.empty() && std::ranges::none_of(found.counts, was_added_to)) {
             continue;  // nothing was observed: its sum of 0 says nothing
         }
         const double value = sum(found.series, figure) * source.scale;
