@@ -197,7 +197,7 @@ class Filler {
 constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
                                                TokenizeForm::content, TokenizeForm::inputs};
 
-/// A server that nobody has described yet: `--api template` before its file is read.
+/// `--api template` before its file is read.
 Result<BodyFrame> make_no_frame(const BodySpec&) {
     return Error{ErrorCode::invalid, 0, "use --api template without --template FILE"};
 }

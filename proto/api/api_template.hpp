@@ -1,8 +1,8 @@
 /// ApiTemplate: an API that the user describes in a file, for servers that we do not know (`--api
 /// template --template FILE`; README.md in this folder describes the format).
 ///
-/// A value owned by whoever read the file; the dialect made of it refers to it. It holds what the
-/// file says and touches no file itself.
+/// A value owned by the code that read the file; the dialect made of it refers to it. It holds what
+/// the file says and touches no file itself.
 #pragma once
 
 #include <cstdint>

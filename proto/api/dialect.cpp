@@ -540,7 +540,7 @@ bool is_of_the_end(std::string_view name) {
            name.starts_with("matched_stop") || name.find("filter") != name.npos;
 }
 
-/// The first member of a choice that has text which nobody reads.
+/// The first member of a choice that has text and is not read.
 std::string_view find_unread(const JsonValue& choice) {
     for (JsonValue member = choice.first(); member.present(); member = member.next()) {
         if (!is_of_the_end(member.key()) && has_text(member)) {
@@ -550,7 +550,8 @@ std::string_view find_unread(const JsonValue& choice) {
     return {};
 }
 
-/// llama.cpp's own counts, where nobody asked it for a usage. `prompt_n` is without the cached.
+/// llama.cpp's own counts, where the request did not ask for a usage. `prompt_n` leaves the cached
+/// tokens out.
 void read_timings(const JsonValue& timings, EventReading& reading) {
     const std::int64_t read = count_of(timings.find("prompt_n"));
     reading.cached_tokens = count_of(timings.find("cache_n"));

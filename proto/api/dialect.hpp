@@ -18,9 +18,6 @@
 
 namespace driftless {
 
-// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
-// plain functions: body out, event in. No dialect knows sockets, clocks or files.
-
 /// TokenizeForm: the ways in which servers take a text and say its tokens (wire-formats.md,
 /// "tokenise"). A dialect lists those that its servers may have; engine/server asks.
 enum class TokenizeForm : std::uint8_t {
@@ -139,7 +136,7 @@ struct EventReading {
 
 struct ApiTemplate;  // api_template.hpp
 
-/// A header field that an API asks for, whatever is sent.
+/// A header field that goes with every request of an API.
 struct FixedHeader {
     const char* name = "";
     const char* value = "";
@@ -332,7 +329,7 @@ bool is_failed_finish(std::string_view finish_reason);
 /// Why an answer ended: a text, or an object with a type and a message. Any other leaves it as is.
 void read_finish(const JsonValue& finish, EventReading& reading);
 
-/// Whether there is text of a model in a value, or a member, of whatever shape. Names, types, ids,
+/// Whether there is text of a model in a value, or a member, of any shape. Names, types, ids,
 /// links, citations are none. Of a large value the first 64 values are looked at.
 bool has_text(const JsonValue& value);
 

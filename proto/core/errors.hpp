@@ -12,7 +12,7 @@ namespace driftless {
 // CHECK: programmer errors, always on, in release too.
 //
 // A failed check prints what was expected and where, and aborts. It is for what can only happen if
-// the program is wrong; errors of the environment are a `Result` (errors.hpp).
+// the program is wrong; errors of the environment are a `Result`.
 
 /// Prints one line on standard error and aborts. Never returns.
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
@@ -24,8 +24,6 @@ namespace driftless {
                                   : ::driftless::check_failed(#condition, __FILE__, __LINE__))
 
 namespace driftless {
-
-// Result<T>: a value, or an Error of the environment; and the Error for an errno value.
 
 // Result<T>: a value, or an Error of the environment.
 //

@@ -14,9 +14,6 @@
 
 namespace driftless {
 
-// Texts, the same in every locale: what is cut off their ends, letters' case, counts as people
-// read them, and the name that somebody may have meant. Pure.
-
 // What is cut off the ends of a text: digits, blanks, white space. Pure, the same in every locale.
 
 constexpr bool is_digit(char c) {
@@ -86,7 +83,7 @@ std::string joined(const Range& range, std::string_view between, TextOf text_of 
     return all;
 }
 
-// The name that somebody may have meant. Pure.
+// The name that a mistyped one may have meant. Pure.
 
 /// The name nearest to a mistyped one: the same in another case, else one with at most 2 wrong
 /// letters (two swapped letters count as one). Of equally near names, the one that shares the
@@ -97,8 +94,6 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
 /// "; did you mean openai-chat?" for a mistyped value and a list for people, "openai-chat, tgi or
 /// ollama", which ends before a bracket or a semicolon. Empty if none is near.
 std::string did_you_mean(std::string_view typed, std::string_view list);
-
-// UTF-8, as far as JSON needs it, and text from outside made safe for a terminal.
 
 // UTF-8, as far as JSON needs it: what is valid, where to cut, how to write one code point.
 //

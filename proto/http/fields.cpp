@@ -14,7 +14,7 @@ bool is_token_char(char c) {
     return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || others.find(c) != others.npos;
 }
 
-/// The first coding that fields of that name list and that nobody undoes here; empty: none.
+/// The first coding in fields of that name that is not decoded here; empty: none.
 std::string_view coding_in(std::string_view head, std::string_view name) {
     for (std::string_view value = header_value(head, name); value.data() != nullptr;
          value = header_value(head, name)) {

@@ -12,8 +12,7 @@
 
 namespace driftless {
 
-/// Url: where a server is, as people type it, and how paths are joined to it. Pure values: no name
-/// is resolved here.
+/// Url: where a server is, as people type it, and how paths are joined to it.
 struct Url {
     bool unix_socket = false;  ///< `unix:PATH`: `host` is the socket's path
     bool tls = false;          ///< `https://`
@@ -27,8 +26,9 @@ struct Url {
 /// Errors: invalid, out_of_range (the port); `doing` says what is wrong and the remedy.
 Result<Url> parse_url(std::string_view text);
 
-/// Reads `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH`: where connections go to, whatever the URL
-/// says. Neither scheme nor path, and the port is not left to be guessed. Errors as `parse_url`.
+/// Reads `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH`: where connections go to, in place of
+/// the URL's host. Neither scheme nor path, and the port is not left to be guessed. Errors as
+/// `parse_url`.
 Result<Url> parse_place(std::string_view text);
 
 /// True where the text can stand in a request line: neither blank nor control byte.

@@ -13,7 +13,7 @@ constexpr std::string_view total = "_total";
 constexpr std::string_view start_name = "process_start_time_seconds";
 /// Starts so close are one: a host whose clock is corrected gives another second.
 constexpr double same_start_s = 2;
-/// Nobody restarts a server so often in one run.
+/// More falls than restarts of one server in a run: several servers.
 constexpr std::uint32_t falls_of_several = 3;
 
 /// The series that tells how often a histogram's sum was added to; empty: it is not one.

@@ -2,8 +2,8 @@
 ///
 /// The first page is the baseline: counters are what they grew by since. A counter that the
 /// baseline lacked was 0. One that fell began anew at 0: the server was restarted; where it rises
-/// and falls in turns, several servers answer in turn, and no figure is known. Owned by whoever
-/// scrapes; refers to the mappings. It fetches nothing and knows no clock.
+/// and falls in turns, several servers answer in turn, and no figure is known. Owned by the
+/// code that scrapes; refers to the mappings. It fetches nothing and knows no clock.
 #pragma once
 
 #include <cstdint>

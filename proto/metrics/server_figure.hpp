@@ -1,5 +1,5 @@
-/// What servers measure of themselves, under one name whatever the engine calls it, and its totals
-/// over a run. Plain values.
+/// What servers measure of themselves, under one name for all engines, and its totals over a run.
+/// Plain values.
 #pragma once
 
 #include <array>
@@ -14,9 +14,8 @@
 
 namespace driftless {
 
-/// ServerFigure: what servers measure of themselves, under one name whatever the engine calls it;
-/// and EngineMapping: which series of an engine's page they are. Plain values; the tables are the
-/// TOML files beside this one, read by whoever knows files (cmd/base).
+/// ServerFigure: one such measure; and EngineMapping: which series of an engine's page they are.
+/// The tables are the TOML files beside this one, read by cmd/base.
 enum class ServerFigure : std::uint8_t {
     kv_usage,       ///< of the device's KV cache, 0 to 1
     host_kv_usage,  ///< of the host's

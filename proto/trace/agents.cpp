@@ -346,7 +346,7 @@ std::uint32_t ChainSearch::owner_of(std::uint32_t chain) const {
     return chain;
 }
 
-/// Of the chains that were forked from a tail behind which nobody went on, the one that does.
+/// The chain that goes on from a tail, of those that were forked from it.
 std::optional<std::uint32_t> ChainSearch::continuation(
     std::uint32_t tail, const std::vector<std::uint32_t>& forks) const {
     std::optional<std::uint32_t> best;

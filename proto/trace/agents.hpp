@@ -23,12 +23,12 @@ namespace driftless {
 //   request, which had ended, and the model is the same; of several the longest.
 // - Otherwise it founds a chain, forked from the last request with which it shares the most ids.
 // - A chain that was forked from the end of another one is its continuation, after a compaction of
-//   the context (a seam), where nobody went on from that end, it began after that had ended, on
+//   the context (a seam), where no request went on from that end, it began after that had ended, on
 //   the same model; of several the one with the most ids in common, then the first. But not where
 //   it begins more than an hour later and shares less than half of the ids.
-// - The first request belongs to the main chain whatever it shares, where it is a preamble: no
-//   other prompt begins with its first id, and its answer is short (a title) or none of its ids
-//   comes again. So do requests without ids, which tell nothing.
+// - The first request belongs to the main chain, even if it shares nothing, where it is a
+//   preamble: no other prompt begins with its first id, and its answer is short (a title) or none
+//   of its ids comes again. So do requests without ids, which tell nothing.
 //
 // Two requests of one chain never overlap. Source: AIPerf, src/aiperf/dataset/loader/
 // weka_agent_chains.py and weka_trace.py at c1cfd86 (agentic.md 2.9, agentic-rules.md 4.2).

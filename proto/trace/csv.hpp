@@ -21,7 +21,7 @@ namespace driftless {
 // ends, so a record can be longer than a line. The separator is what the header has: a comma, a
 // tab or a semicolon. Views only, but for cells that had to be unescaped. Touches no file.
 
-/// Longest record that is put together from several lines: a quote that nobody closed must not
+/// Longest record that is put together from several lines: a quote without an end must not
 /// swallow a file.
 inline constexpr std::size_t csv_record_bytes_max = std::size_t{1} << 20;
 

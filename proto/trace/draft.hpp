@@ -246,7 +246,7 @@ class MessageRows {
 // asks for an answer can be given everything said before it. Rows of a conversation stand
 // together, so that there is one of these a file. Part of a TraceDraft; no clock, no file.
 
-/// Who speaks. `none`: nobody has.
+/// Who speaks. `none`: before the first row.
 enum class Speaker : std::uint8_t { none, user, assistant, tool };
 
 struct Dialogue {

@@ -450,8 +450,8 @@ inline constexpr std::uint64_t canonical_version = 1;
 /// Keys of a header and of a row.
 std::span<const std::string_view> canonical_columns();
 
-// Lines of the format, for whoever writes them: a trace (write.cpp) or rows that are made
-// one by one (engine/plan).
+// Lines of the format, as a trace (write.cpp) and rows that are made one by one (engine/plan) are
+// written.
 
 struct CanonicalHeader {
     std::uint32_t block_size = 0;

@@ -321,7 +321,7 @@ bool matches(const JsonValue& row) {
     return known >= 2;
 }
 
-/// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
+/// A time with a fraction of a millisecond, where the user did not state the unit: tools that
 /// write seconds use the same names. The whole trace decides (reader.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');

@@ -139,8 +139,6 @@ inline BlockIdSpan BlockIds::span(std::size_t begin, std::size_t count) const {
     return {*this, begin, count};
 }
 
-// The canonical row: what every trace format is read into, and what replay is planned from.
-//
 // A `Trace` owns all rows and one arena of block ids; rows refer into the arena. A reader makes it
 // (one file per format beside this one); a stage that reshapes it takes it and returns another.
 
@@ -177,7 +175,7 @@ static_assert(sizeof(TraceRow) == 48);
 enum class Trigger : std::uint8_t {
     completion,
     dispatch,
-    over,  ///< whatever becomes of the other row; no trace says so (engine/plan/wait_graph.hpp)
+    over,  ///< the other row is over, in any way; no trace says so (engine/plan/wait_graph.hpp)
 };
 
 struct Dependency {

@@ -20,11 +20,9 @@ namespace driftless {
 /// Errors: invalid (no such text), out_of_range (before 1970 or after 2115).
 Result<std::int64_t> parse_iso_time(std::string_view text);
 
-// Times of a trace: text straight to nanoseconds, decimals in a unit or ISO-8601 wall clock.
-//
-// Never through a double: an epoch in nanoseconds needs 61 bits, and another tool that read times
-// as single-precision floats sent requests 128 ms off (trace-formats 12.4). Digits below a
-// nanosecond are cut.
+// Times never pass through a double: an epoch in nanoseconds needs 61 bits, and another tool that
+// read times as single-precision floats sent requests 128 ms off (trace-formats 12.4). Digits below
+// a nanosecond are cut.
 
 /// `automatic` is a choice that has not been made; it never reads a time.
 enum class TimeUnit : std::uint8_t { s, ms, us, ns, iso, automatic };

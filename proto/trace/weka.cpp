@@ -69,7 +69,8 @@ class Thread {
 
     /// All that its requests wait for. `spawner`: of its first one, or null.
     void add(const ThreadRequest* spawner);
-    /// What whoever joins it waits for: the ends of chains that are joined by none of its own.
+    /// What the request that joins it waits for: the ends of chains that its own requests have not
+    /// joined.
     std::vector<Running> open_ends() const;
 
   private:
@@ -152,7 +153,7 @@ std::vector<Running> Thread::open_ends() const {
         end_ns = std::max(end_ns, open.top().end_ns);
     }
     for (Running& end : ends) {
-        end.end_ns = end_ns;  // nobody joins a part of an agent
+        end.end_ns = end_ns;  // an agent is joined as a whole
     }
     return ends;
 }

@@ -257,8 +257,8 @@ void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
     }
 }
 
-/// Times that nobody gave a unit, and that are dates between 2010 and 2040 as seconds since 1970:
-/// as the milliseconds of the format they would be two to four weeks of 1970.
+/// Times whose unit the user did not state, and that are dates between 2010 and 2040 as seconds
+/// since 1970: as the milliseconds of the format they would be two to four weeks of 1970.
 void check_seconds(const RowContext& whole) {
     constexpr std::int64_t year_2010 = 1'262'304'000;
     constexpr std::int64_t year_2040 = 2'208'988'800;
