@@ -76,28 +76,15 @@ void JsonWriter::separate() {
     needs_comma_ = true;
 }
 
-JsonWriter& JsonWriter::begin_object() {
+JsonWriter& JsonWriter::open(char bracket) {
     separate();
-    out_ += '{';
+    out_ += bracket;
     needs_comma_ = false;
     return *this;
 }
 
-JsonWriter& JsonWriter::end_object() {
-    out_ += '}';
-    needs_comma_ = true;
-    return *this;
-}
-
-JsonWriter& JsonWriter::begin_array() {
-    separate();
-    out_ += '[';
-    needs_comma_ = false;
-    return *this;
-}
-
-JsonWriter& JsonWriter::end_array() {
-    out_ += ']';
+JsonWriter& JsonWriter::close(char bracket) {
+    out_ += bracket;
     needs_comma_ = true;
     return *this;
 }
@@ -136,14 +123,6 @@ JsonWriter& JsonWriter::number(double value) {
     separate();
     append_number(out_, value);
     return *this;
-}
-
-JsonWriter& JsonWriter::boolean(bool value) {
-    return raw(value ? "true" : "false");
-}
-
-JsonWriter& JsonWriter::null() {
-    return raw("null");
 }
 
 JsonWriter& JsonWriter::raw(std::string_view json) {

@@ -17,10 +17,10 @@ class JsonWriter {
   public:
     explicit JsonWriter(std::string& out) : out_(out) {}
 
-    JsonWriter& begin_object();
-    JsonWriter& end_object();
-    JsonWriter& begin_array();
-    JsonWriter& end_array();
+    JsonWriter& begin_object() { return open('{'); }
+    JsonWriter& end_object() { return close('}'); }
+    JsonWriter& begin_array() { return open('['); }
+    JsonWriter& end_array() { return close(']'); }
     JsonWriter& key(std::string_view name);
 
     JsonWriter& string(std::string_view text);
@@ -28,8 +28,8 @@ class JsonWriter {
     JsonWriter& unsigned_integer(std::uint64_t value);
     /// Shortest text that reads back to the same double; null for NaN and infinities.
     JsonWriter& number(double value);
-    JsonWriter& boolean(bool value);
-    JsonWriter& null();
+    JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
+    JsonWriter& null() { return raw("null"); }
     /// Text that is JSON already, copied as it stands.
     JsonWriter& raw(std::string_view json);
 
@@ -54,6 +54,8 @@ class JsonWriter {
 
   private:
     void separate();
+    JsonWriter& open(char bracket);
+    JsonWriter& close(char bracket);
 
     std::string& out_;
     bool needs_comma_ = false;
