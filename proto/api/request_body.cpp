@@ -377,33 +377,15 @@ const std::array<FixName, 7>& recorded_fix_names() {
     return names;
 }
 
-struct RecordedComposer::State {
-    State(const Dialect& dialect_in, const BodySpec& spec_in) : dialect(dialect_in), spec(spec_in) {
-        spec.prompt = PromptKind::text;
-    }
-
-    Result<void> compose_text(std::string_view text, const JsonValue& extra,
-                              std::uint32_t output_length, std::string& out);
-    Result<void> compose_members(const JsonValue& request, std::uint32_t output_length,
-                                 std::string& out);
-    Members messages_members(const JsonValue& request);
-    Members payload_members(const JsonValue& payload);
-    void patch_length(Members& members, std::uint32_t output_length);
-    void patch_model(Members& members);
-    Result<Members> extras_of(const JsonValue& extra);
-
-    const Dialect& dialect;
-    BodySpec spec;
-    JsonDocument document;
-    JsonDocument extra_document;
-    RecordedFixes fixes;
-    std::vector<MessageSpan> spans;  ///< of the body at hand
-};
+RecordedComposer::RecordedComposer(const Dialect& dialect, BodySpec spec)
+    : dialect_(dialect), spec_(std::move(spec)) {
+    spec_.prompt = PromptKind::text;
+}
 
 /// A prompt as text is a prompt as any other: the dialect's frame around it.
-Result<void> RecordedComposer::State::compose_text(std::string_view text, const JsonValue& extra,
-                                                   std::uint32_t output_length, std::string& out) {
-    BodySpec row = spec;
+Result<void> RecordedComposer::compose_text(std::string_view text, const JsonValue& extra,
+                                            std::uint32_t output_length, std::string& out) {
+    BodySpec row = spec_;
     if (output_length == 0) {
         row.output = OutputRule::free;
     }
@@ -415,7 +397,7 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
         row.extra_body.clear();
         (void)append_object(row.extra_body, extras.value());
     }
-    const Result<BodyFrame> frame = dialect.frame(row);
+    const Result<BodyFrame> frame = dialect_.frame(row);
     if (!frame) {
         return frame.error();
     }
@@ -427,10 +409,10 @@ Result<void> RecordedComposer::State::compose_text(std::string_view text, const 
     return {};
 }
 
-Members RecordedComposer::State::messages_members(const JsonValue& request) {
+Members RecordedComposer::messages_members(const JsonValue& request) {
     Members members;
-    RecordedWords words(fixes);
-    members.push_back({"messages", words.messages(request.find("messages"), spans)});
+    RecordedWords words(fixes_);
+    members.push_back({"messages", words.messages(request.find("messages"), spans_)});
     if (const JsonValue tools = request.find("tools"); tools.present()) {
         members.push_back({"tools", words.tools(tools)});
     }
@@ -438,19 +420,19 @@ Members RecordedComposer::State::messages_members(const JsonValue& request) {
     return members;
 }
 
-Members RecordedComposer::State::payload_members(const JsonValue& payload) {
+Members RecordedComposer::payload_members(const JsonValue& payload) {
     Members members;
-    RecordedWords words(fixes);
+    RecordedWords words(fixes_);
     const JsonValue tools = payload.find("tools");
     const bool no_tools = tools.is(JsonType::array) && tools.size() == 0;
     for (JsonValue member = payload.first(); member.present(); member = member.next()) {
         const bool of_tools = member.key() == "tools" || member.key() == "tool_choice";
         if (member.is(JsonType::null)) {
-            ++fixes.nulls;
+            ++fixes_.nulls;
         } else if (no_tools && of_tools) {
             continue;  // servers refuse an empty list, and a choice from none
         } else if (member.key() == "messages" && member.is(JsonType::array)) {
-            members.push_back({"messages", words.messages(member, spans)});
+            members.push_back({"messages", words.messages(member, spans_)});
         } else if (member.key() == "tools") {
             members.push_back({"tools", words.tools(member)});
         } else {
@@ -460,43 +442,43 @@ Members RecordedComposer::State::payload_members(const JsonValue& payload) {
     return members;
 }
 
-void RecordedComposer::State::patch_model(Members& members) {
-    if (spec.model.empty()) {
+void RecordedComposer::patch_model(Members& members) {
+    if (spec_.model.empty()) {
         return;
     }
-    const std::string model = in_json_quotes(spec.model);
+    const std::string model = in_json_quotes(spec_.model);
     for (const BodyMember& member : members) {
-        fixes.models += member.name == "model" && member.json != model ? 1 : 0;
+        fixes_.models += member.name == "model" && member.json != model ? 1 : 0;
     }
     set_member(members, "model", model);
 }
 
 /// `--output` decides, where the trace says how long the answer was; else the request does.
-void RecordedComposer::State::patch_length(Members& members, std::uint32_t output_length) {
-    const bool exact = spec.output == OutputRule::exact && output_length > 0;
-    if (output_length > 0 || spec.output == OutputRule::free) {
+void RecordedComposer::patch_length(Members& members, std::uint32_t output_length) {
+    const bool exact = spec_.output == OutputRule::exact && output_length > 0;
+    if (output_length > 0 || spec_.output == OutputRule::free) {
         for (const std::string_view name : {"max_tokens", "max_completion_tokens", "min_tokens"}) {
             const bool differs = has_member(members, name);
-            fixes.lengths += differs ? 1 : 0;
+            fixes_.lengths += differs ? 1 : 0;
             set_member(members, name, "null");
         }
     }
-    if (output_length > 0 && spec.output != OutputRule::free) {
-        const std::string_view name = length_name_of(spec, dialect.length_member);
+    if (output_length > 0 && spec_.output != OutputRule::free) {
+        const std::string_view name = length_name_of(spec_, dialect_.length_member);
         set_member(members, name, std::to_string(output_length));
     }
-    if (exact && spec.ignore_eos) {
+    if (exact && spec_.ignore_eos) {
         const bool constrained = is_constrained(members);
-        fixes.constrained += constrained ? 1 : 0;
+        fixes_.constrained += constrained ? 1 : 0;
         set_member(members, "ignore_eos", constrained ? "null" : "true");
     }
 }
 
 /// Members of `--extra-body`, then those of the row, which go before. A null removes.
-Result<Members> RecordedComposer::State::extras_of(const JsonValue& extra) {
+Result<Members> RecordedComposer::extras_of(const JsonValue& extra) {
     Members extras;
-    if (!spec.extra_body.empty()) {
-        const Result<JsonValue> all = extra_document.parse(spec.extra_body);
+    if (!spec_.extra_body.empty()) {
+        const Result<JsonValue> all = extra_document_.parse(spec_.extra_body);
         if (!all || !all.value().is(JsonType::object)) {
             return no_extra;
         }
@@ -505,7 +487,7 @@ Result<Members> RecordedComposer::State::extras_of(const JsonValue& extra) {
         }
     }
     for (JsonValue one = extra.first(); one.present(); one = one.next()) {
-        if (one.key() == "stream" && one.as_bool() != spec.stream) {
+        if (one.key() == "stream" && one.as_bool() != spec_.stream) {
             return other_stream;
         }
         extras.push_back({std::string(one.key()), std::string(one.raw())});
@@ -513,21 +495,20 @@ Result<Members> RecordedComposer::State::extras_of(const JsonValue& extra) {
     return extras;
 }
 
-Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
-                                                      std::uint32_t output_length,
-                                                      std::string& out) {
+Result<void> RecordedComposer::compose_members(const JsonValue& request,
+                                               std::uint32_t output_length, std::string& out) {
     const JsonValue payload = request.find("payload");
     const bool has_messages =
         request.find("messages").present() || payload.find("messages").is(JsonType::array);
-    if (const auto error = misfit(dialect, has_messages, payload.find("prompt").present())) {
+    if (const auto error = misfit(dialect_, has_messages, payload.find("prompt").present())) {
         return *error;
     }
     Members members = payload.present() ? payload_members(payload) : messages_members(request);
     patch_model(members);
-    set_member(members, "stream", spec.stream ? "true" : "false");
-    set_member(
-        members, "stream_options",
-        spec.stream && spec.stream_options ? openai_stream_options(spec.continuous_usage) : "null");
+    set_member(members, "stream", spec_.stream ? "true" : "false");
+    set_member(members, "stream_options",
+               spec_.stream && spec_.stream_options ? openai_stream_options(spec_.continuous_usage)
+                                                    : "null");
     const Result<Members> extras = extras_of(request.find("extra"));
     if (!extras) {
         return extras.error();
@@ -535,13 +516,13 @@ Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
     for (const BodyMember& member : extras.value()) {
         set_member(members, member.name, member.json);
         if (member.name == "messages") {
-            spans.clear();
+            spans_.clear();
         }
     }
     patch_length(members, output_length);
     const std::size_t messages_at = append_object(out, members);
-    CHECK(messages_at > 0 || spans.empty());
-    for (MessageSpan& span : spans) {
+    CHECK(messages_at > 0 || spans_.empty());
+    for (MessageSpan& span : spans_) {
         span.begin += messages_at;
         span.end += messages_at;
         span.text_end += span.text_end > 0 ? messages_at : 0;
@@ -549,36 +530,17 @@ Result<void> RecordedComposer::State::compose_members(const JsonValue& request,
     return {};
 }
 
-RecordedComposer::RecordedComposer(const Dialect& dialect, const BodySpec& spec)
-    : state_(std::make_unique<State>(dialect, spec)) {}
-
-RecordedComposer::~RecordedComposer() = default;
-
-void RecordedComposer::set_extra_body(std::string object) {
-    state_->spec.extra_body = std::move(object);
-}
-
 Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t output_length,
                                        std::string& out) {
-    state_->spans.clear();
-    const Result<JsonValue> request = state_->document.parse(recorded);
+    spans_.clear();
+    const Result<JsonValue> request = document_.parse(recorded);
     if (!request || !request.value().is(JsonType::object)) {
         return no_request;
     }
     const JsonValue text = request.value().find("text_input");
-    if (text.present()) {
-        return state_->compose_text(text_of(text), request.value().find("extra"), output_length,
-                                    out);
-    }
-    return state_->compose_members(request.value(), output_length, out);
-}
-
-const std::vector<MessageSpan>& RecordedComposer::messages() const {
-    return state_->spans;
-}
-
-const RecordedFixes& RecordedComposer::fixes() const {
-    return state_->fixes;
+    return text.present()
+               ? compose_text(text_of(text), request.value().find("extra"), output_length, out)
+               : compose_members(request.value(), output_length, out);
 }
 
 namespace {

@@ -108,13 +108,10 @@ struct MessageSpan {
 class RecordedComposer {
   public:
     /// `spec.prompt` is not looked at: recorded words are text. Both are copied or static.
-    RecordedComposer(const Dialect& dialect, const BodySpec& spec);
-    ~RecordedComposer();
-    RecordedComposer(const RecordedComposer&) = delete;
-    RecordedComposer& operator=(const RecordedComposer&) = delete;
+    RecordedComposer(const Dialect& dialect, BodySpec spec);
 
     /// The spec's extra body of the requests that follow.
-    void set_extra_body(std::string object);
+    void set_extra_body(std::string object) { spec_.extra_body = std::move(object); }
 
     /// Appends the body of one recorded request. `output_length` 0: unknown, the answer is bounded
     /// by what the request itself says. Errors: bad_json (no recorded request, or `extra_body` is
@@ -122,13 +119,27 @@ class RecordedComposer {
     Result<void> compose(std::string_view recorded, std::uint32_t output_length, std::string& out);
 
     /// Messages of the body that was composed last, in their order; empty where it has none.
-    const std::vector<MessageSpan>& messages() const;
+    const std::vector<MessageSpan>& messages() const { return spans_; }
 
-    const RecordedFixes& fixes() const;
+    const RecordedFixes& fixes() const { return fixes_; }
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    Result<void> compose_text(std::string_view text, const JsonValue& extra,
+                              std::uint32_t output_length, std::string& out);
+    Result<void> compose_members(const JsonValue& request, std::uint32_t output_length,
+                                 std::string& out);
+    std::vector<BodyMember> messages_members(const JsonValue& request);
+    std::vector<BodyMember> payload_members(const JsonValue& payload);
+    void patch_length(std::vector<BodyMember>& members, std::uint32_t output_length);
+    void patch_model(std::vector<BodyMember>& members);
+    Result<std::vector<BodyMember>> extras_of(const JsonValue& extra);
+
+    const Dialect& dialect_;
+    BodySpec spec_;
+    JsonDocument document_;
+    JsonDocument extra_document_;
+    RecordedFixes fixes_;
+    std::vector<MessageSpan> spans_;  ///< of the body at hand
 };
 
 // AnswerWords: what an assistant said, put together from the events of an answer, and the message
