@@ -273,16 +273,17 @@ struct Trace {
     BlockIdSpan ids_of(const TraceRow& row) const { return ids.span(row.ids_begin, row.ids_count); }
     /// What the row waits for under closed sessions.
     std::span<const Dependency> dependencies_of(const TraceRow& row) const {
-        const auto [begin, end] = std::equal_range(
-            dependencies.begin(), dependencies.end(), Dependency{.row = row.index},
-            [](const Dependency& a, const Dependency& b) { return a.row < b.row; });
-        return {begin, end};
+        return std::ranges::equal_range(dependencies, row.index, {}, &Dependency::row);
     }
     /// By row, as they stand in a trace; those of a row keep their order.
     void sort_dependencies();
+    /// That of the row of which it is a copy.
+    std::uint32_t index_in_copy(const TraceRow& row) const {
+        return copy_rows == 0 ? row.index : row.index % copy_rows;
+    }
     /// Name of the file that the row stands in; empty where no file is named. Copies share it.
     std::string_view file_of(const TraceRow& row) const {
-        const std::uint32_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::uint32_t index = index_in_copy(row);
         std::string_view found;
         for (const TraceFilePart& file : files) {
             found = file.first_row <= index ? file.name : found;
@@ -295,18 +296,18 @@ struct Trace {
     }
     /// Copies share it.
     std::int64_t answer_ns_of(const TraceRow& row) const {
-        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::size_t index = index_in_copy(row);
         return index < answers_ns.size() ? answers_ns[index] : 0;
     }
     /// Copies share it.
     std::uint32_t system_tokens_of(const TraceRow& row) const {
-        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::size_t index = index_in_copy(row);
         return index < system_tokens.size() ? system_tokens[index] : 0;
     }
     /// The row's whole request body, JSON text; empty where it is made from lengths and ids. Copies
     /// share it.
     std::string_view body_of(const TraceRow& row) const {
-        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::size_t index = index_in_copy(row);
         if (index >= body_ends.size()) {
             return {};
         }
@@ -316,7 +317,7 @@ struct Trace {
     /// JSON object of members for the body that is made from the row's length; empty: none. Copies
     /// share it.
     std::string_view extra_of(const TraceRow& row) const {
-        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::size_t index = index_in_copy(row);
         return index < extras.size() ? std::string_view(extras[index]) : std::string_view{};
     }
     /// Rows are sent with the words that were recorded: no salt, seed or overhead changes them.
@@ -328,7 +329,7 @@ struct Trace {
     }
     /// JSON object of the row's kept columns; empty where nothing is kept. Copies share it.
     std::string_view kept_of(const TraceRow& row) const {
-        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        const std::size_t index = index_in_copy(row);
         CHECK(kept.empty() || index < kept.size());
         return kept.empty() ? std::string_view{} : std::string_view{kept[index]};
     }
