@@ -56,6 +56,16 @@ bool check_calls(const RowContext& context, const JsonValue& calls) {
     return true;
 }
 
+/// Writes those of the keys that the row has, as they stand.
+template <typename Keys>
+void write_given(JsonWriter& json, const JsonValue& row, const Keys& keys) {
+    for (const std::string_view key : keys) {
+        if (const JsonValue value = member(row, key); value.present()) {
+            json.key(key).raw(value.raw());
+        }
+    }
+}
+
 /// {"role": .., "content": ..}, with what else the row has of `keys`.
 template <typename Keys>
 std::string message(const JsonValue& row, std::string_view role, std::string_view content,
@@ -63,11 +73,7 @@ std::string message(const JsonValue& row, std::string_view role, std::string_vie
     std::string words;
     JsonWriter json(words);
     json.begin_object().key("role").string(role).key("content").raw(content);
-    for (const std::string_view key : keys) {
-        if (const JsonValue value = member(row, key); value.present()) {
-            json.key(key).raw(value.raw());
-        }
-    }
+    write_given(json, row, keys);
     json.end_object();
     return words;
 }
@@ -303,11 +309,7 @@ std::string MessageRow::extra() const {
     if (answer_tokens_max_ > 0) {
         json.key("max_completion_tokens").unsigned_integer(answer_tokens_max_);
     }
-    for (const std::string_view key : sampling) {
-        if (const JsonValue value = member(key); value.present()) {
-            json.key(key).raw(value.raw());
-        }
-    }
+    write_given(json, json_, sampling);
     json.end_object();
     return text == "{}" ? std::string() : text;
 }

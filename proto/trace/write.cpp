@@ -71,16 +71,6 @@ std::uint64_t TraceWriter::dense_id(const TraceRow& row, std::size_t block) {
     return written - 1;
 }
 
-std::uint32_t TraceWriter::namesakes(std::uint32_t session) const {
-    return namesakes_.at(trace_.sessions[session]);
-}
-
-std::uint32_t TraceWriter::follow(std::uint32_t session, std::uint32_t number) {
-    const std::uint32_t before = last_rows_[session];
-    last_rows_[session] = number;
-    return before;
-}
-
 void TraceWriter::write_kept(JsonWriter& json, const TraceRow& row,
                              std::span<const std::string_view> own) {
     const std::string_view kept = trace_.kept_of(row);

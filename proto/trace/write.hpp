@@ -67,9 +67,13 @@ class TraceWriter {
     /// A number that no block has.
     std::uint64_t fresh_id() { return next_id_++; }
     /// How many sessions have the name of this one.
-    std::uint32_t namesakes(std::uint32_t session) const;
+    std::uint32_t namesakes(std::uint32_t session) const {
+        return namesakes_.at(trace_.sessions[session]);
+    }
     /// The row of this session that was written last; `no_row` for none. Sets it to `number`.
-    std::uint32_t follow(std::uint32_t session, std::uint32_t number);
+    std::uint32_t follow(std::uint32_t session, std::uint32_t number) {
+        return std::exchange(last_rows_[session], number);
+    }
     /// Writes the members for the body of a row that has lengths, where it has some.
     void write_extra(JsonWriter& json, const TraceRow& row);
     /// Writes the kept columns of a row whose names are not among `own`.
