@@ -274,41 +274,31 @@ ForeignShape foreign_long_shape(std::string_view beginning) {
 }
 
 FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
-    : options_(options), draft_(draft) {
-    rules_.lenient = options.lenient;
-    rules_.unit_stated = !options.time_unit.empty() && options.time_unit != "auto";
-    rules_.format_stated = !options.format.empty();
+    : draft_(draft), rules_{options} {
     const bool need_no_arrivals = options.times_free && options.sessions == Sessions::recorded;
     rules_.sessions = need_no_arrivals ? Sessions::open : options.sessions;
-    rules_.times_free = options.times_free;
-    rules_.flat_agents = options.flat_agents;
-    rules_.default_output = options.default_output;
-    rules_.output_free = options.output_free;
-    rules_.map = options.map;
 }
 
 bool FormatChoice::check_options(const RowContext& none, const TraceFormat* named) const {
     bool fine = true;
-    if (!options_.time_unit.empty() && !from_name<TimeUnit>(options_.time_unit)) {
-        none.refuse("--time-unit", options_.time_unit, "is not a unit of time",
-                    "use one of " + time_unit_names());
-        fine = false;
+    if (!rules_.time_unit.empty() && !from_name<TimeUnit>(rules_.time_unit)) {
+        fine = none.refuse("--time-unit", rules_.time_unit, "is not a unit of time",
+                           "use one of " + time_unit_names());
     }
-    if (named == nullptr && !options_.format.empty()) {
-        none.refuse("--format", options_.format, "is not a format that this version reads",
-                    "it reads " + trace_format_names());
-        fine = false;
+    if (named == nullptr && !rules_.format.empty()) {
+        fine = none.refuse("--format", rules_.format, "is not a format that this version reads",
+                           "it reads " + trace_format_names());
     }
-    if (!options_.map.empty() && named != nullptr && named != &generic_format) {
-        none.refuse("--map", options_.map[0].key, "has no effect on the format " + options_.format,
-                    "remove one of the two; --map alone reads any columns");
-        fine = false;
+    if (!rules_.map.empty() && named != nullptr && named != &generic_format) {
+        fine =
+            none.refuse("--map", rules_.map[0].key, "has no effect on the format " + rules_.format,
+                        "remove one of the two; --map alone reads any columns");
     }
     return fine;
 }
 
 bool FormatChoice::take_options(const RowContext& none) {
-    const TraceFormat* const named = find_trace_format(options_.format);
+    const TraceFormat* const named = find_trace_format(rules_.format);
     if (!check_options(none, named)) {
         return false;
     }
@@ -316,7 +306,7 @@ bool FormatChoice::take_options(const RowContext& none) {
         choose(*named);
         return check_unit(none);
     }
-    if (!options_.map.empty()) {
+    if (!rules_.map.empty()) {
         choose(generic_format);
     }
     return true;
@@ -325,23 +315,23 @@ bool FormatChoice::take_options(const RowContext& none) {
 /// Some columns have the unit in their names.
 bool FormatChoice::check_unit(const RowContext& context) const {
     const char* const own = name_of(format_->time_unit);
-    if (!rules_.unit_stated || *format_->unit_in == '\0' || options_.time_unit == own) {
+    if (!rules_.unit_stated() || *format_->unit_in == '\0' || rules_.time_unit == own) {
         return true;
     }
     return context.refuse(
-        "--time-unit", options_.time_unit,
+        "--time-unit", rules_.time_unit,
         std::string("contradicts ") + format_->unit_in + ", whose times are in " + own,
         "remove the flag");
 }
 
 void FormatChoice::choose(const TraceFormat& format) {
     format_ = &format;
-    const auto unit = from_name<TimeUnit>(options_.time_unit);
-    rules_.time_unit = unit.value_or(format.time_unit);
-    if (rules_.time_unit == TimeUnit::automatic && format.time_unit != TimeUnit::automatic) {
-        rules_.time_unit = format.time_unit;
+    const auto unit = from_name<TimeUnit>(rules_.time_unit);
+    rules_.unit = unit.value_or(format.time_unit);
+    if (rules_.unit == TimeUnit::automatic && format.time_unit != TimeUnit::automatic) {
+        rules_.unit = format.time_unit;
     }
-    rules_.block_size = options_.block_size > 0 ? options_.block_size : format.block_size;
+    rules_.block_size = rules_.block_size > 0 ? rules_.block_size : format.block_size;
     list_known();
     draft_.trace().format = format.name;
     if (format.shared_ids) {
@@ -361,7 +351,7 @@ void FormatChoice::list_known() {
 }
 
 void FormatChoice::begin_file() {
-    file_checked_ = !options_.format.empty() || !options_.map.empty();
+    file_checked_ = !rules_.format.empty() || !rules_.map.empty();
 }
 
 bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
@@ -376,7 +366,7 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
         }
     }
     std::string problem = "does not have the keys of a known format";
-    std::string remedy = map_remedy(map_names(row), options_.time_unit) +
+    std::string remedy = map_remedy(map_names(row), rules_.time_unit) +
                          "; or choose one of these with --format: " + trace_format_names();
     if (const std::string list(list_of_rows(row)); !list.empty()) {
         remedy = "if its rows stand in \"" + list + "\", put each on one line: jq -c '." + list +

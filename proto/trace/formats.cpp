@@ -194,7 +194,7 @@ std::optional<std::int64_t> read_time(const RowContext& context, const Field& fi
         refuse_missing(context, field.name, std::move(remedy));
         return std::nullopt;
     }
-    return read_gap(context, field, context.rules.time_unit);
+    return read_gap(context, field, context.rules.unit);
 }
 
 std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit) {
@@ -212,7 +212,7 @@ std::optional<std::int64_t> read_pause(const RowContext& context, const Field& f
 }
 
 bool check_length(const RowContext& context, const Field& field) {
-    if (!field.present || parse_time(field.text, context.rules.time_unit)) {
+    if (!field.present || parse_time(field.text, context.rules.unit)) {
         return true;
     }
     return context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",

@@ -49,19 +49,33 @@ enum class FlatAgents : std::uint8_t {
     keep,    ///< each request waits for the one before it in the line
 };
 
-/// What was chosen for this trace: the format's defaults, or the user's overrides.
-struct RowRules {
-    TimeUnit time_unit = TimeUnit::ms;
-    std::uint32_t block_size = 0;
-    bool lenient = false;
+/// ReadOptions: what the user says about a trace that is read. Plain values.
+struct ReadOptions {
+    std::vector<std::string> paths;  ///< files, folders, or "-"; engine/plan reads them
+    std::string format;              ///< `--format`; empty: by the keys of the first row
+    std::string time_unit;           ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
+    bool lenient = false;            ///< `--lenient`
+    std::vector<std::string> keep;   ///< `--keep`
+    std::vector<MappedColumn> map;   ///< `--map`
     Sessions sessions = Sessions::recorded;
-    FlatAgents flat_agents = FlatAgents::chains;
-    std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
-    bool output_free = false;    ///< rows need no output length: answers are not limited by it
-    bool times_free = false;     ///< rows need no times: others decide when they are sent
-    bool unit_stated = false;    ///< the user named the unit of the times
-    bool format_stated = false;  ///< the user named the format
-    std::vector<MappedColumn> map;
+    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
+    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
+    bool output_free = false;            ///< `--output free`: rows need no output length
+    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
+    /// are sent. Times that are there are read.
+    bool times_free = false;
+    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
+    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
+};
+
+/// By which rules the rows of a trace are read: the user's, and the format's where the user named
+/// none. `block_size` is the one in force.
+struct RowRules : ReadOptions {
+    TimeUnit unit = TimeUnit::ms;  ///< in force; `time_unit` is what the user said
+
+    bool unit_stated() const { return !time_unit.empty() && time_unit != "auto"; }
+    bool format_stated() const { return !format.empty(); }
 };
 
 /// How much more of the input is worth reading after an error.

@@ -52,7 +52,7 @@ bool is_mapped(const RowContext& context, Key key) {
 
 /// Fixes the unit by the first time that is seen. False where it shows none.
 bool choose_unit(RowContext& context, const Field& time) {
-    if (context.rules.time_unit != TimeUnit::automatic || !time.present) {
+    if (context.rules.unit != TimeUnit::automatic || !time.present) {
         return true;
     }
     const auto unit = guess_time_unit(time.text);
@@ -66,7 +66,7 @@ bool choose_unit(RowContext& context, const Field& time) {
         context.stop = Stop::trace;
         return false;
     }
-    context.rules.time_unit = *unit;
+    context.rules.unit = *unit;
     return true;
 }
 
@@ -179,8 +179,7 @@ bool read_blocks(const RowContext& context, const Field& ids) {
 /// Session, turn and delay, where they are mapped. False after an error.
 bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& delay = fields.of[key_delay];
-    const TimeUnit unit =
-        context.rules.time_unit == TimeUnit::iso ? TimeUnit::s : context.rules.time_unit;
+    const TimeUnit unit = context.rules.unit == TimeUnit::iso ? TimeUnit::s : context.rules.unit;
     const auto delay_ns = read_pause(context, delay, unit);
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);

@@ -27,16 +27,14 @@ constexpr const char* one_mode = "use assistant_responses live in all rows of me
 
 /// Whether the row's messages are new ones alone. Nothing after an error.
 std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) {
-    const std::string_view word = mode.as_string().value_or("");
-    for (const std::string_view name : {"history", "recorded"}) {
-        if (!mode.present() || equal_ignoring_case(word, name)) {
-            return false;
-        }
+    const auto is = [word = mode.as_string().value_or("")](std::string_view name) {
+        return equal_ignoring_case(word, name);
+    };
+    if (!mode.present() || is("history") || is("recorded")) {
+        return false;
     }
-    for (const std::string_view name : {"delta", "live"}) {
-        if (equal_ignoring_case(word, name)) {
-            return true;
-        }
+    if (is("delta") || is("live")) {
+        return true;
     }
     context.refuse(mode.key(), mode.raw(), "is not a kind of messages",
                    "use assistant_responses recorded (whole conversation) or live (only new "
@@ -325,7 +323,7 @@ bool matches(const JsonValue& row) {
 /// write seconds use the same names. The whole trace decides (reader.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
-    const bool stated = context.rules.unit_stated || context.rules.format_stated;
+    const bool stated = context.rules.unit_stated() || context.rules.format_stated();
     return !stated && time.name == "timestamp" && point != time.text.npos &&
            time.text.find_first_of("123456789", point) != time.text.npos;
 }

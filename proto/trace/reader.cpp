@@ -276,15 +276,14 @@ Stop JsonRows::read_text(std::uint64_t number, std::string_view text) {
 
 Stop JsonRows::read_array(RowContext& here, const JsonValue& array) {
     Stop stop = Stop::none;
-    std::uint64_t number = 0;
-    for (JsonValue row = array.first(); row.present() && stop == Stop::none; row = row.next()) {
-        here.place = "[" + std::to_string(number++) + "]";
+    (void)read_each(here, array, "", [&](const JsonValue& row) {
         if (row.is(JsonType::object)) {
             stop = rows_.read(here, row);
         } else {
             here.refuse("", row.raw(), "is not a JSON object", "correct or remove it");
         }
-    }
+        return stop == Stop::none;
+    });
     return stop;
 }
 
@@ -449,7 +448,7 @@ bool TraceReader::finish() {
     if (!stopped_) {
         check_whole_trace(rows_.context(0), choice.format(), choice.options().model_column);
     }
-    trace_.time_unit = name_of(choice.rules().time_unit);
+    trace_.time_unit = name_of(choice.rules().unit);
     trace_.block_size = choice.rules().block_size;
     rows_.draft().remark(
         "block id stands for blocks of two lengths, which share the shorter one's tokens",

@@ -17,26 +17,6 @@
 
 namespace driftless {
 
-/// ReadOptions: what the user says about a trace that is read. Plain values.
-struct ReadOptions {
-    std::vector<std::string> paths;  ///< files, folders, or "-"; engine/plan reads them
-    std::string format;              ///< `--format`; empty: by the keys of the first row
-    std::string time_unit;           ///< `--time-unit`; empty: the format's
-    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
-    bool lenient = false;            ///< `--lenient`
-    std::vector<std::string> keep;   ///< `--keep`
-    std::vector<MappedColumn> map;   ///< `--map`
-    Sessions sessions = Sessions::recorded;
-    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
-    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
-    bool output_free = false;            ///< `--output free`: rows need no output length
-    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
-    /// are sent. Times that are there are read.
-    bool times_free = false;
-    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
-    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
-};
-
 // Shapes of files that no format here reads, so that a refusal can say what a file is.
 //
 // By keys that stand together and by first bytes (trace-formats 12.6). It never decides that a
@@ -76,7 +56,7 @@ class FormatChoice {
     /// map takes the header's spelling. Lists no error.
     bool admit(CsvHeader& header);
 
-    const ReadOptions& options() const { return options_; }
+    const ReadOptions& options() const { return rules_; }
     /// nullptr: not known yet.
     const TraceFormat* format() const { return format_; }
     RowRules& rules() { return rules_; }
@@ -91,7 +71,6 @@ class FormatChoice {
     void spell_map(const CsvHeader& header);
     const TraceFormat* find_format(CsvHeader& header) const;
 
-    ReadOptions options_;
     TraceDraft& draft_;
     const TraceFormat* format_ = nullptr;
     RowRules rules_;

@@ -372,7 +372,7 @@ void note_repeats(const RowContext& whole, std::uint64_t repeating, std::uint64_
 void settle_texts(RowContext& whole) {
     Trace& trace = whole.draft.trace();
     const LaterTexts texts = later_texts_of(trace);
-    const bool stated = whole.rules.format_stated;
+    const bool stated = whole.rules.format_stated();
     const bool repeat = texts.repeating * 10 >= texts.all * 9;
     const bool pieces =
         stated ? trace.format == pieces_format_name : texts.repeating * 10 <= texts.all;
@@ -425,7 +425,7 @@ void settle_session_pieces(RowContext& whole) {
     Trace& trace = whole.draft.trace();
     const LaterRows rows = later_rows_of(trace);
     const Reading reading = rows.all == 0                        ? Reading::whole
-                            : !whole.rules.format_stated         ? reading_of(rows)
+                            : !whole.rules.format_stated()       ? reading_of(rows)
                             : trace.format == pieces_format_name ? Reading::pieces
                                                                  : Reading::whole;
     if (reading == Reading::undecided) {

@@ -276,7 +276,7 @@ bool Conversation::begin() {
 std::optional<std::int64_t> Conversation::length_of(const JsonValue& request,
                                                     std::string_view name) const {
     const Field field = field_in(request, name);
-    const Result<std::int64_t> length = parse_time(field.text, context_.rules.time_unit);
+    const Result<std::int64_t> length = parse_time(field.text, context_.rules.unit);
     return field.present && length ? std::optional(length.value()) : std::nullopt;
 }
 
@@ -338,7 +338,7 @@ void Conversation::read_entries(const JsonValue& requests, std::string place, st
 
 void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
                                  AgentThread& parent) {
-    const auto said = read_gap(context_, field_in(entry, "t"), context_.rules.time_unit);
+    const auto said = read_gap(context_, field_in(entry, "t"), context_.rules.unit);
     const JsonValue requests = given(entry.find("requests"));
     if (!said || !check_objects(context_, requests, "requests")) {
         return;
@@ -361,8 +361,7 @@ void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
     // Times that begin before the spawn count from it. Sums of decimals may be off by a little.
     constexpr std::int64_t rounding_ns = 1000;
     const JsonValue first_t = requests.first().find("t");
-    const auto first =
-        parse_time(first_t.present() ? first_t.raw() : "0", context_.rules.time_unit);
+    const auto first = parse_time(first_t.present() ? first_t.raw() : "0", context_.rules.unit);
     const bool from_spawn = first && first.value() + rounding_ns < *said;
     read_entries(requests, context_.place + ".", from_spawn ? spawned_ns : base_ns, agent);
     parent.sub_agents.push_back(std::move(agent));

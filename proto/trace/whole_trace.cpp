@@ -263,7 +263,7 @@ void check_seconds(const RowContext& whole) {
     constexpr std::int64_t year_2010 = 1'262'304'000;
     constexpr std::int64_t year_2040 = 2'208'988'800;
     const Trace& trace = whole.draft.trace();
-    if (whole.rules.unit_stated || whole.rules.time_unit != TimeUnit::ms || trace.rows.empty()) {
+    if (whole.rules.unit_stated() || whole.rules.unit != TimeUnit::ms || trace.rows.empty()) {
         return;
     }
     const auto first = std::ranges::min_element(trace.rows, {}, &TraceRow::at_ns);
