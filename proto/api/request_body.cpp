@@ -80,8 +80,8 @@ BodyTemplate parse_body_template(std::string_view object, std::string& unknown) 
 
 /// RecordedWords: messages, tools and other values of a recorded request, as they are sent.
 ///
-/// Internal to proto/api: recorded.cpp puts the members together. What servers refuse is fixed
-/// here and counted: nulls, the role `developer`, arguments and ids of tool calls. Never recursive.
+/// What servers refuse is fixed here and counted: nulls, the role `developer`, arguments and ids of
+/// tool calls. Never recursive.
 class RecordedWords {
   public:
     /// Counts in `fixes`, which outlives it. One for each request.
@@ -89,10 +89,9 @@ class RecordedWords {
 
     /// A list of chat messages. `spans`: where each stands in what is returned.
     std::string messages(const JsonValue& list, std::vector<MessageSpan>& spans);
-    /// A list of tools: nulls under `default` and `const` are part of a schema and stay.
-    std::string tools(const JsonValue& list);
-    /// Anything else, without members that are null.
-    std::string value(const JsonValue& any);
+    /// A value without members that are null. Tools have a `schema`: nulls under `default` and
+    /// `const` are part of it and stay.
+    std::string value(const JsonValue& any, bool schema);
 
   private:
     void write_clean(JsonWriter& json, const JsonValue& value, bool schema);
@@ -176,17 +175,10 @@ void RecordedWords::write_clean(JsonWriter& json, const JsonValue& value, bool s
     }
 }
 
-std::string RecordedWords::value(const JsonValue& any) {
+std::string RecordedWords::value(const JsonValue& any, bool schema) {
     std::string out;
     JsonWriter json(out);
-    write_clean(json, any, false);
-    return out;
-}
-
-std::string RecordedWords::tools(const JsonValue& list) {
-    std::string out;
-    JsonWriter json(out);
-    write_clean(json, list, true);
+    write_clean(json, any, schema);
     return out;
 }
 
@@ -359,16 +351,13 @@ std::size_t append_object(std::string& out, const Members& members) {
 
 /// A grammar and ignore_eos together crash servers (trace-formats 2.3).
 bool is_constrained(const Members& members) {
-    for (const BodyMember& member : members) {
+    return std::ranges::any_of(members, [](const BodyMember& member) {
         const bool json_format =
             member.name == "response_format" && member.json.find("json") != std::string::npos;
         const bool forced_call = member.name == "tool_choice" &&
                                  (member.json == "\"required\"" || member.json.front() == '{');
-        if (json_format || forced_call) {
-            return true;
-        }
-    }
-    return false;
+        return json_format || forced_call;
+    });
 }
 
 }  // namespace
@@ -414,7 +403,7 @@ Members RecordedComposer::messages_members(const JsonValue& request) {
     RecordedWords words(fixes_);
     members.push_back({"messages", words.messages(request.find("messages"), spans_)});
     if (const JsonValue tools = request.find("tools"); tools.present()) {
-        members.push_back({"tools", words.tools(tools)});
+        members.push_back({"tools", words.value(tools, true)});
     }
     members.push_back({"temperature", "0"});
     return members;
@@ -433,10 +422,9 @@ Members RecordedComposer::payload_members(const JsonValue& payload) {
             continue;  // servers refuse an empty list, and a choice from none
         } else if (member.key() == "messages" && member.is(JsonType::array)) {
             members.push_back({"messages", words.messages(member, spans_)});
-        } else if (member.key() == "tools") {
-            members.push_back({"tools", words.tools(member)});
         } else {
-            members.push_back({std::string(member.key()), words.value(member)});
+            members.push_back(
+                {std::string(member.key()), words.value(member, member.key() == "tools")});
         }
     }
     return members;

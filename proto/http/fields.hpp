@@ -118,8 +118,6 @@ class KeepAliveScanner {
     /// Of all fields of that name whose lines are complete.
     const KeepAliveLimits& limits() const { return limits_; }
 
-    static constexpr std::size_t value_bytes_max = FieldScanner::value_bytes_max;
-
   private:
     FieldScanner field_{"keep-alive:"};
     KeepAliveLimits limits_;

@@ -69,8 +69,7 @@ std::optional<std::int64_t> time_of(const JsonValue& value) {
 
 JsonValue member(const JsonValue& object, Names names) {
     for (const std::string_view name : names) {
-        const JsonValue value = object.find(name);
-        if (value.present() && !value.is(JsonType::null)) {
+        if (const JsonValue value = given(object.find(name)); value.present()) {
             return value;
         }
     }
@@ -219,17 +218,14 @@ std::string text_of(const LogContext& context, const JsonValue& message) {
     std::string text;
     if (!message.is(JsonType::object)) {
         add_content(context, message, text);
-        return text;
-    }
-    const std::string_view type = text_member(message, {"type"});
-    if (type.starts_with("function_call")) {
+    } else if (text_member(message, {"type"}).starts_with("function_call")) {
         add_part(context, message, text);
-        return text;
-    }
-    add_content(context, member(message, {"content", "parts", "text"}), text);
-    const JsonValue calls = message.find("tool_calls");
-    for (JsonValue call = calls.first(); call.present(); call = call.next()) {
-        add_call(call, text);
+    } else {
+        add_content(context, member(message, {"content", "parts", "text"}), text);
+        const JsonValue calls = message.find("tool_calls");
+        for (JsonValue call = calls.first(); call.present(); call = call.next()) {
+            add_call(call, text);
+        }
     }
     return text;
 }

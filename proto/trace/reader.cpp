@@ -67,6 +67,15 @@ constexpr const char* json_remedy =
 /// The columns of a file that begins with a row of Azure's.
 constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
+/// What is too long to be parsed: by the shape that its beginning shows, or as such. Always false.
+bool refuse_long(const RowContext& here, std::string_view beginning, const char* problem,
+                 const char* remedy) {
+    const ForeignShape shape = foreign_long_shape(beginning);
+    return shape.what.empty() ? here.refuse("", "", problem, remedy)
+                              : here.refuse("", "", "looks like " + std::string(shape.what),
+                                            std::string(shape.remedy));
+}
+
 }  // namespace
 
 /// Azure's traces are passed on without their header, too: a wall clock and two numbers.
@@ -241,21 +250,16 @@ Stop JsonRows::gather(std::uint64_t number, std::string_view line) {
         if (found == JsonTexts::Found::part) {
             return Stop::none;
         }
-        stop = found == JsonTexts::Found::too_long ? refuse_long_text()
-                                                   : read_text(texts_.line(), texts_.text());
+        if (found == JsonTexts::Found::too_long) {
+            refuse_long(rows_.context(texts_.line()), texts_.text(),
+                        "is one JSON text of more than 64 MiB", array_remedy);
+            stop = Stop::file;
+        } else {
+            stop = read_text(texts_.line(), texts_.text());
+        }
         texts_.clear();
     }
     return stop;
-}
-
-Stop JsonRows::refuse_long_text() {
-    const ForeignShape shape = foreign_long_shape(texts_.text());
-    rows_.context(texts_.line())
-        .refuse("", "",
-                shape.what.empty() ? "is one JSON text of more than 64 MiB"
-                                   : "looks like " + std::string(shape.what),
-                shape.what.empty() ? array_remedy : std::string(shape.remedy));
-    return Stop::file;
 }
 
 /// One row or one conversation, or an array of them.
@@ -419,14 +423,8 @@ Stop TraceReader::begin_container(std::uint64_t number, std::string_view line,
 }
 
 void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginning) {
-    const ForeignShape shape = foreign_long_shape(beginning);
-    const RowContext here = rows_.context(number);
-    if (!shape.what.empty()) {
-        here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
-    } else {
-        here.refuse("", "", "is longer than 64 MiB",
-                    beginning.starts_with('[') ? array_remedy : "put one row on each line");
-    }
+    refuse_long(rows_.context(number), beginning, "is longer than 64 MiB",
+                beginning.starts_with('[') ? array_remedy : "put one row on each line");
     container_ = Container::refused;
 }
 

@@ -187,7 +187,6 @@ class JsonRows {
 
   private:
     Stop gather(std::uint64_t number, std::string_view line);
-    Stop refuse_long_text();
     Stop read_text(std::uint64_t number, std::string_view text);
     Stop read_array(RowContext& here, const JsonValue& array);
     /// What the parser found in a text.

@@ -43,14 +43,18 @@ void BlockIds::reserve(std::size_t count) {
     if (count <= capacity_) {
         return;
     }
-    capacity_ = std::max({count, capacity_ + capacity_ / 2, capacity_min});
-    void* const grown = std::realloc(numbers_.get(), capacity_ * sizeof(std::uint32_t));
-    if (grown == nullptr && std::get_new_handler() != nullptr) {
+    reallocate(std::max({count, capacity_ + capacity_ / 2, capacity_min}));
+}
+
+void BlockIds::reallocate(std::size_t capacity) {
+    void* const moved = std::realloc(numbers_.get(), capacity * sizeof(std::uint32_t));
+    if (moved == nullptr && std::get_new_handler() != nullptr) {
         std::get_new_handler()();  // as for all other memory: it says so, and ends the process
     }
-    CHECK(grown != nullptr);
+    CHECK(moved != nullptr);
     (void)numbers_.release();
-    numbers_.reset(static_cast<std::uint32_t*>(grown));
+    numbers_.reset(static_cast<std::uint32_t*>(moved));
+    capacity_ = capacity;
 }
 
 void BlockIds::append(std::span<const std::uint64_t> ids) {
@@ -145,11 +149,7 @@ void BlockIds::settle() {
     table_ = std::vector<std::uint32_t>();
     values_.shrink_to_fit();
     if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
-        void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));
-        CHECK(shrunk != nullptr);
-        (void)numbers_.release();
-        numbers_.reset(static_cast<std::uint32_t*>(shrunk));
-        capacity_ = size_;
+        reallocate(size_);
     }
 }
 

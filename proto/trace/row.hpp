@@ -68,6 +68,7 @@ class BlockIds {
     };
 
     void reserve(std::size_t count);
+    void reallocate(std::size_t capacity);
     void number_all();
     void build_table(std::size_t slots);
     void append_numbered(std::span<const std::uint64_t> ids);

@@ -143,13 +143,13 @@ namespace {
 /// Where several rows contradict the block size and all of them fit another, one line says so
 /// first.
 void suggest_block_size(const RowContext& whole) {
-    const std::string sizes = whole.draft.ids().counts().sizes_of_all();
-    if (whole.draft.ids().counts().wrong() > 1 && !sizes.empty() && !whole.rules.lenient) {
+    const IdCounts& counts = whole.draft.ids().counts();
+    const std::string sizes = counts.sizes_of_all();
+    if (counts.wrong() > 1 && !sizes.empty() && !whole.rules.lenient) {
         whole.errors.add_first({std::string(whole.file), 0, "hash_ids", "",
                                 "contradict blocks of " + std::to_string(whole.rules.block_size) +
-                                    " tokens in " +
-                                    std::to_string(whole.draft.ids().counts().wrong()) + " of " +
-                                    std::to_string(whole.draft.ids().counts().rows()) + " rows",
+                                    " tokens in " + std::to_string(counts.wrong()) + " of " +
+                                    std::to_string(counts.rows()) + " rows",
                                 "use --block-size " + sizes});
     }
 }

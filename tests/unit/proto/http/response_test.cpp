@@ -352,7 +352,7 @@ TEST(KeepAlive, IsReadAtEverySplitWithinABoundOfOneHead) {
         for (const int more : {-1, 0, 1, 2, 20}) {
             for (const std::string end : {"\n", "\r\n"}) {
                 const std::size_t bytes =
-                    KeepAliveScanner::value_bytes_max + static_cast<std::size_t>(more);
+                    FieldScanner::value_bytes_max + static_cast<std::size_t>(more);
                 const std::string first = "max=7;";
                 const std::string blanks(bytes - tail.size() - first.size(), ' ');
                 const KeepAliveLimits limits =
