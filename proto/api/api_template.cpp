@@ -12,6 +12,7 @@
 #include "proto/core/text.hpp"
 #include "proto/http/request.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/put.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -174,7 +175,7 @@ class Filler {
             return {length_mark};
         }
         if (raw == "\"{model}\"") {
-            return in_json_quotes(spec_.model);
+            return json_text(spec_.model);
         }
         if (raw == "\"{stream}\"") {
             return spec_.stream ? "true" : "false";

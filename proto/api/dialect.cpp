@@ -9,7 +9,7 @@
 #include "proto/api/api_template.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -213,7 +213,7 @@ bool has_member(const std::vector<BodyMember>& members, std::string_view name) {
 
 void append_member(std::string& out, std::string_view name, std::string_view value) {
     out += ',';
-    out += in_json_quotes(name);
+    out += json_text(name);
     out += ':';
     out += value;
 }
@@ -277,19 +277,11 @@ Result<JsonValue> read_extra_body(const BodySpec& spec, JsonDocument& document) 
                : Error{ErrorCode::invalid, 0, "is not a JSON object"};
 }
 
-std::string in_json_quotes(std::string_view text) {
-    std::string out;
-    JsonWriter(out).string(text);
-    return out;
-}
-
 std::string joined_objects(std::string_view first, std::string_view second) {
     std::vector<BodyMember> all;
     for (const std::string_view text : {first, second}) {
-        JsonDocument document;
-        const Result<JsonValue> object = document.parse(text);
-        const JsonValue members = object ? object.value() : JsonValue();
-        for (JsonValue one = members.first(); one.present(); one = one.next()) {
+        const ParsedJson members{std::string(text)};
+        for (JsonValue one = members.root.first(); one.present(); one = one.next()) {
             if (!has_member(all, one.key())) {
                 all.push_back({std::string(one.key()), std::string(one.raw())});
             }
@@ -304,19 +296,14 @@ std::string joined_objects(std::string_view first, std::string_view second) {
 
 // One by one, so that the one at fault has a name.
 std::string refused_extra(const Dialect& dialect, BodySpec spec, std::string_view extra) {
-    JsonDocument document;
-    const Result<JsonValue> object = document.parse(extra);
-    const JsonValue members = object ? object.value() : JsonValue();
-    for (JsonValue member = members.first(); member.present(); member = member.next()) {
+    const ParsedJson members{std::string(extra)};
+    for (JsonValue member = members.root.first(); member.present(); member = member.next()) {
         if (member.key() == "stream" && member.as_bool() != spec.stream) {
             return "\"stream\" decides how answers are read; remove it";
         }
-        spec.extra_body.clear();
-        JsonWriter json(spec.extra_body);
-        json.begin_object().key(member.key()).raw(member.raw());
-        json.end_object();
+        spec.extra_body = json_text(JsonPairs{{member.key(), member}});
         if (const Result<BodyFrame> frame = dialect.frame(spec); !frame) {
-            return in_json_quotes(member.key()) + " " + frame.error().doing;
+            return json_text(member.key()) + " " + frame.error().doing;
         }
     }
     return "";
@@ -324,7 +311,7 @@ std::string refused_extra(const Dialect& dialect, BodySpec spec, std::string_vie
 
 std::vector<BodyMember> model_member(const BodySpec& spec) {
     return spec.model.empty() ? std::vector<BodyMember>()
-                              : std::vector<BodyMember>{{"model", in_json_quotes(spec.model)}};
+                              : std::vector<BodyMember>{{"model", json_text(spec.model)}};
 }
 
 BodyMembers flat_members(const BodySpec& spec) {
@@ -505,15 +492,9 @@ std::int64_t count_of(const JsonValue& value) {
     return is_integer ? count_in(text.substr(0, point)) : -1;
 }
 
-std::string openai_stream_options(bool continuous_usage) {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object().key("include_usage").boolean(true);
-    if (continuous_usage) {
-        json.key("continuous_usage_stats").boolean(true);
-    }
-    json.end_object();
-    return out;
+std::string_view openai_stream_options(bool continuous_usage) {
+    return continuous_usage ? R"({"include_usage":true,"continuous_usage_stats":true})"
+                            : R"({"include_usage":true})";
 }
 
 BodyShape chat_shape_of(const BodySpec& spec) {
@@ -527,7 +508,7 @@ BodyMembers openai_members(const BodySpec& spec) {
     if (spec.stream && spec.stream_options) {  // behind `stream`, the first of the last
         members.last.insert(
             members.last.begin() + 1,
-            BodyMember{"stream_options", openai_stream_options(spec.continuous_usage)});
+            {"stream_options", std::string(openai_stream_options(spec.continuous_usage))});
     }
     return members;
 }

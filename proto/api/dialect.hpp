@@ -283,9 +283,6 @@ std::string_view length_name_of(const BodySpec& spec, std::string_view usual);
 /// The object of `--extra-body`; absent where there is none. Errors: bad_json, invalid (no object).
 Result<JsonValue> read_extra_body(const BodySpec& spec, JsonDocument& document);
 
-/// The text as a JSON string, with its quotes.
-std::string in_json_quotes(std::string_view text);
-
 /// Sets a member where it stands, or at the end; a null removes it: several servers refuse nulls.
 void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json);
 bool has_member(const std::vector<BodyMember>& members, std::string_view name);
@@ -348,7 +345,7 @@ std::int64_t count_of(const JsonValue& value);
 BodyMembers openai_members(const BodySpec& spec);
 
 /// The value of `stream_options`: usage at the end, or with every event.
-std::string openai_stream_options(bool continuous_usage);
+std::string_view openai_stream_options(bool continuous_usage);
 
 /// The chat dialect itself, for those that speak it with something on top.
 inline constexpr BodyShape chat_shape{"messages", R"([{"role":"user","content":")", R"("}])",

@@ -67,7 +67,7 @@ BodyTemplate parse_body_template(std::string_view object, std::string& unknown) 
             is_jinja ? FieldTemplate() : parse_field_template({"--extra-body", text}, unknown);
         if (is_jinja || field.is_literal()) {
             const bool same = is_jinja || field.literal() == text;
-            before += same ? std::string(raw) : in_json_quotes(field.literal());
+            before += same ? std::string(raw) : json_text(field.literal());
             body.unescaped = body.unescaped || !same;
         } else {
             body.holes.push_back({std::exchange(before, {}), key_bytes, std::move(field)});
@@ -434,7 +434,7 @@ void RecordedComposer::patch_model(Members& members) {
     if (spec_.model.empty()) {
         return;
     }
-    const std::string model = in_json_quotes(spec_.model);
+    const std::string model = json_text(spec_.model);
     for (const BodyMember& member : members) {
         fixes_.models += member.name == "model" && member.json != model ? 1 : 0;
     }

@@ -363,10 +363,10 @@ Spelled read_backslashes(std::string_view text) {
     return at == names.npos ? Spelled{} : Spelled{run + 1, std::string(1, meant[at])};
 }
 
-/// `%2F`.
-Spelled read_percent(std::string_view text) {
-    const Spelled code = read_code(text.substr(1), 16, 2);
-    return code.bytes == 2 ? Spelled{3, code.character} : Spelled{};
+/// `%2F`; what stands from `at` on, behind the percent sign.
+Spelled read_percent(std::string_view text, std::size_t at = 1) {
+    const Spelled code = read_code(text.substr(at), 16, 2);
+    return code.bytes == 2 ? Spelled{at + 2, code.character} : Spelled{};
 }
 
 /// `%252F`, where a URL stands inside another.
@@ -375,8 +375,7 @@ Spelled read_percent_twice(std::string_view text) {
     while (text.substr(at).starts_with("25")) {  // ends: it moves on
         at += 2;
     }
-    const Spelled code = read_code(text.substr(at), 16, 2);
-    return at > 1 && code.bytes == 2 ? Spelled{at + 2, code.character} : Spelled{};
+    return at > 1 ? read_percent(text, at) : Spelled{};
 }
 
 /// `&amp;`, `&#47;`, `&#x2F;`.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "proto/json/put.hpp"
 #include "proto/json/write.hpp"
 #include "proto/trace/formats.hpp"
 
@@ -292,18 +293,11 @@ bool TurnList::read_texts(const JsonValue& turn) {
 
 /// One text as such, several as parts.
 std::string TurnList::content() const {
-    std::string out;
-    JsonWriter json(out);
-    if (texts_.size() == 1) {
-        json.string(texts_[0]);
-        return out;
-    }
-    json.begin_array();
-    for (const std::string& text : texts_) {
-        json.begin_object().key("type").string("text").key("text").string(text).end_object();
-    }
-    json.end_array();
-    return out;
+    return texts_.size() == 1
+               ? json_text(texts_[0])
+               : json_text(put_each(texts_, [](JsonWriter& json, const std::string& text) {
+                     put_object(json, {{"type", "text"}, {"text", text}});
+                 }));
 }
 
 /// False after an error.

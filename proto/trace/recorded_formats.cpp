@@ -35,8 +35,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
             return false;
         }
     } else if (last.last_row != no_row) {
-        row.at_ns = later(last.last_at_ns, *gap_ns);
-        ++context.draft.trace().rows_laid_out;
+        row.at_ns = lay_out_turn(context, row.session, *gap_ns);
     }
     context.draft.sessions().next_turn(row, *gap_ns);
     return true;
