@@ -141,12 +141,9 @@ const Dialect* find_dialect(std::string_view name) {
 }
 
 const Dialect& dialect_of(Api api) {
-    for (const Dialect* dialect : all_dialects) {
-        if (dialect->api == api) {
-            return *dialect;
-        }
-    }
-    CHECK(false);
+    const auto* const found = std::ranges::find(all_dialects, api, &Dialect::api);
+    CHECK(found != std::end(all_dialects));
+    return **found;
 }
 
 std::string dialect_names() {

@@ -31,10 +31,8 @@ std::string_view string_at(std::string_view json) {
 }  // namespace
 
 bool BodyTemplate::has(Placeholder placeholder) const {
-    return std::any_of(holes.begin(), holes.end(), [placeholder](const Hole& hole) {
-        return std::any_of(
-            hole.value.pieces.begin(), hole.value.pieces.end(),
-            [placeholder](const TemplatePiece& one) { return one.placeholder == placeholder; });
+    return std::ranges::any_of(holes, [placeholder](const Hole& hole) {
+        return std::ranges::count(hole.value.pieces, placeholder, &TemplatePiece::placeholder) > 0;
     });
 }
 

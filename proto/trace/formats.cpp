@@ -44,15 +44,11 @@ std::string trace_format_names() {
 
 bool RowContext::refuse(std::string_view field, std::string_view value, std::string problem,
                         std::string remedy) const {
-    std::size_t bytes = std::min(value.size(), value_bytes_max);
-    while (bytes < value.size() && bytes > 0 &&
-           (static_cast<unsigned char>(value[bytes]) & 0xC0U) == 0x80U) {
-        --bytes;
-    }
     std::string where = place;
     where += place.empty() || field.empty() ? "" : ".";
     errors.add({std::string(file), line, where + std::string(field),
-                std::string(value.substr(0, bytes)), std::move(problem), std::move(remedy)});
+                std::string(cut_at_code_point(value, value_bytes_max)), std::move(problem),
+                std::move(remedy)});
     return false;
 }
 
@@ -155,11 +151,8 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
 
 /// A name without what tells two spellings of it apart: case, and what joins its words.
 std::string plain_name(std::string_view name) {
-    std::string plain;
-    for (const char c : name) {
-        const bool joins = c == '_' || c == '-' || c == ' ';
-        plain += joins ? "" : std::string(1, lower(c));
-    }
+    std::string plain = lower(name);
+    std::erase_if(plain, [](char c) { return c == '_' || c == '-' || c == ' '; });
     return plain;
 }
 
