@@ -12,6 +12,16 @@
 
 namespace driftless {
 
+std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b) {
+    if (a.name_space != b.name_space) {
+        return 0;
+    }
+    const auto numbers_a = trace.ids.numbers().subspan(a.ids_begin, a.ids_count);
+    const auto numbers_b = trace.ids.numbers().subspan(b.ids_begin, b.ids_count);
+    return static_cast<std::uint32_t>(std::ranges::mismatch(numbers_a, numbers_b).in1 -
+                                      numbers_a.begin());
+}
+
 PrefixTree::PrefixTree(const Trace& trace) : numbers_(trace.ids.numbers()) {
     // The beginning of each namespace is a predecessor, too.
     if (std::uint64_t{trace.ids.numbers_end()} + trace.name_spaces < from_edge) {
@@ -465,18 +475,6 @@ std::uint32_t named_blocks(const Trace& trace, const TraceRow& row) {
     return std::min(row.ids_count, row.input_length / trace.block_size);
 }
 
-std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b) {
-    const std::uint32_t most = std::min(named_blocks(trace, a), named_blocks(trace, b));
-    const BlockIdSpan ids_a = trace.ids_of(a);
-    const BlockIdSpan ids_b = trace.ids_of(b);
-    std::uint32_t same = 0;
-    while (a.name_space == b.name_space && same < most &&
-           ids_a.number(same) == ids_b.number(same)) {
-        ++same;
-    }
-    return same;
-}
-
 /// The first row of each session of a tree, of those with ids.
 std::vector<const TraceRow*> first_rows(const Trace& trace, const Plan& plan,
                                         std::span<const std::uint32_t> positions) {
@@ -498,7 +496,8 @@ std::uint32_t observed_blocks(const Trace& trace, const std::vector<const TraceR
     }
     std::uint32_t common = named_blocks(trace, *first.front());
     for (const TraceRow* const row : first) {
-        common = std::min(common, common_blocks(trace, *first.front(), *row));
+        common = std::min(
+            {common, named_blocks(trace, *row), common_blocks(trace, *first.front(), *row)});
     }
     return common;
 }

@@ -82,6 +82,9 @@ class PrefixSet {
     std::size_t size_ = 0;
 };
 
+/// How many block ids two rows have in common in front, in one namespace.
+std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b);
+
 /// PrefixTree: every distinct prefix of block ids that rows have had, each with a number.
 ///
 /// A prefix stands for a cached block: the block whose content is at the end of it, which a prefix

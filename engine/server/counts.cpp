@@ -288,24 +288,6 @@ namespace {
 /// Questions of fewer words than this tell too little.
 constexpr std::uint32_t words_at_once_min = 16;
 
-WordVerdict verdict_of(const WordSearch& search) {
-    switch (search.verdict()) {
-        case WordSearch::Verdict::searching:
-            break;
-        case WordSearch::Verdict::exact:
-            return WordVerdict::exact;
-        case WordSearch::Verdict::reduced:
-            return WordVerdict::reduced;
-        case WordSearch::Verdict::too_few:
-            return WordVerdict::too_few;
-        case WordSearch::Verdict::joins:
-            return WordVerdict::joins;
-        case WordSearch::Verdict::varies:
-            return WordVerdict::varies;
-    }
-    return WordVerdict::not_asked;
-}
-
 /// Words of one question: what the context surely holds, if every word should cost two tokens.
 std::uint32_t words_at_once(const PreflightContext& context) {
     const std::int64_t room = (context.findings.prompt_tokens_max() - context.around - 1) / 2;
@@ -382,7 +364,7 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
 
 void take_result(PreflightContext& context, const WordSearch& search) {
     PreflightFindings& found = context.findings;
-    found.words = verdict_of(search);
+    found.words = search.verdict();
     found.words_asked = search.first_words();
     found.words_counted = search.first_tokens();
     found.word_questions = search.questions();

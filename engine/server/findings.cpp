@@ -481,10 +481,7 @@ std::string remedy_of_model(const Refusal& refusal, const std::vector<std::strin
 }  // namespace
 
 std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) {
-        text += (i == 0 ? "" : ", ") + names[i];
-    }
+    const std::string text = joined(std::span(names).first(std::min(names.size(), shown)), ", ");
     return names.size() > shown ? text + ", and " + std::to_string(names.size() - shown) + " more"
                                 : text;
 }

@@ -36,16 +36,16 @@ void WordSearch::begin_order() {
 void WordSearch::end_order() {
     clean_orders_ = order_clean_ ? clean_orders_ + 1 : 0;
     if (clean_orders_ == 2) {
-        verdict_ = kept_ == is_dropped_.size() ? Verdict::exact : Verdict::reduced;
+        verdict_ = kept_ == is_dropped_.size() ? WordVerdict::exact : WordVerdict::reduced;
     } else if (orders_ == limits_.orders_max) {
-        verdict_ = Verdict::joins;
+        verdict_ = WordVerdict::joins;
     } else {
         begin_order();
     }
 }
 
 std::span<const std::uint32_t> WordSearch::question() const {
-    if (verdict_ != Verdict::searching) {
+    if (!is_searching()) {
         return {};
     }
     const Ask& ask = asks_.back();
@@ -63,7 +63,7 @@ std::vector<std::uint32_t> WordSearch::dropped() const {
 }
 
 void WordSearch::take(std::int64_t tokens) {
-    CHECK(verdict_ == Verdict::searching);
+    CHECK(is_searching());
     ++questions_;
     const Ask ask = asks_.back();
     const std::int64_t excess = tokens - (std::int64_t{ask.end} - ask.begin);
@@ -73,7 +73,7 @@ void WordSearch::take(std::int64_t tokens) {
         return;
     }
     if (doubted_ && excess != doubt_) {
-        verdict_ = Verdict::varies;
+        verdict_ = WordVerdict::varies;
         return;
     }
     believed_ = believed_ || doubted_;
@@ -85,7 +85,7 @@ void WordSearch::take(std::int64_t tokens) {
     }
     settle(ask, excess);
     if (kept_ < limits_.words_min) {
-        verdict_ = Verdict::too_few;
+        verdict_ = WordVerdict::too_few;
     } else if (asks_.empty()) {
         end_order();
     }
