@@ -297,18 +297,12 @@ bool RankReader::split_by(std::string_view expression) {
     if (!pattern) {
         return false;
     }
-    SplitStep step;
-    step.pattern = std::move(pattern).value();
-    parts_.splitter.add(std::move(step));
+    parts_.splitter.add({.pattern = std::move(pattern).value()});
     return true;
 }
 
 void RankReader::add_special(std::string_view text, TokenId id) {
-    AddedToken token;
-    token.id = id;
-    token.text = text;
-    token.special = true;
-    parts_.added.push_back(std::move(token));
+    parts_.added.push_back({.id = id, .text = std::string(text), .special = true});
 }
 
 // {"163584": {"content": "[BOS]", "lstrip": false, ..}, ..}.

@@ -15,6 +15,7 @@
 
 #include "engine/prompt/bpe.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -93,9 +94,6 @@ class Pattern {
 /// in PCRE2 only). Error: unsupported, where no rewrite is known; `why` says what.
 Result<std::string> pcre2_of_oniguruma(std::string_view expression, std::string& why);
 
-// The steps around the merges of a tokenizer: what it does to text before it looks for pieces,
-// where it cuts the pieces, and how token texts become one text again.
-
 // Normalizer: what a tokenizer does to text before it looks for pieces.
 //
 // A list of steps, each a function of the whole text. Owned by a Tokenizer; one thread.
@@ -119,6 +117,11 @@ struct NormalizerStep {
     bool left = true;  ///< strip
     bool right = true;
 };
+/// As a tokenizer.json names them.
+template <>
+inline constexpr auto closed_list<NormalizerStep::Kind> =
+    name_list("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Prepend",
+              "Replace", "ByteLevel");
 
 class Normalizer {
   public:
@@ -168,8 +171,11 @@ struct SplitStep {
     bool invert = false;  ///< matches are what is between matches
     Pattern pattern = Pattern::literal("");
     Prefix prefix = Prefix::always;
-    std::string mark;
+    std::string mark = {};
 };
+template <>
+inline constexpr auto closed_list<SplitStep::Behavior> =
+    name_list("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext");
 
 class Splitter {
   public:
@@ -225,6 +231,9 @@ struct DecoderStep {
     std::uint32_t stop = 0;
     bool drop_first = false;
 };
+template <>
+inline constexpr auto closed_list<DecoderStep::Kind> =
+    name_list("Replace", "ByteFallback", "Fuse", "Strip", "ByteLevel", "Metaspace");
 
 class Decoder {
   public:
@@ -246,7 +255,7 @@ class Decoder {
 struct AddedToken {
     TokenId id = 0;
     std::string text;
-    std::string sought;        ///< what is looked for: `text`, normalized if need be
+    std::string sought = {};   ///< what is looked for: `text`, normalized if need be
     bool single_word = false;  ///< matches only where no word character stands beside it
     bool strip_left = false;   ///< takes the white space in front with it
     bool strip_right = false;
