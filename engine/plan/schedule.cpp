@@ -167,11 +167,8 @@ void Schedule::fired(const Due& due, std::int64_t at_ns) {
     CHECK(has_taken(due) && at_ns >= due.due_ns);
     ++fired_;
     CHECK(fired_ <= taken_);
-    if (users_ != nullptr) {
-        users_->fired(due.request, at_ns);
-        load_next();
-    } else if (releases_ != nullptr) {
-        releases_->fired(due.request, at_ns);
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->fired(due.request, at_ns) : waiting_->fired(due.request, at_ns);
         load_next();
     }
 }
@@ -180,11 +177,9 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
     CHECK(has_taken(due));
     ++ended_;
     CHECK(ended_ <= taken_);
-    if (users_ != nullptr) {
-        users_->ended(due.request, at_ns, end);
-        load_next();
-    } else if (releases_ != nullptr) {
-        releases_->ended(due.request, at_ns, end.goes_on());
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->ended(due.request, at_ns, end)
+                          : waiting_->ended(due.request, at_ns, end.goes_on());
         load_next();
     }
     // Somebody releases what is left, or drops it.
@@ -226,10 +221,8 @@ void Schedule::take_dropped() {
 }
 
 void Schedule::stop() {
-    if (users_ != nullptr) {
-        users_->stop();
-    } else if (releases_ != nullptr) {
-        releases_->stop();
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->stop() : waiting_->stop();
     }
 }
 

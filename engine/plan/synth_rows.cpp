@@ -331,9 +331,7 @@ class TreeRows {
         std::int64_t at_ns = 0;
         std::uint64_t order = 0;  ///< those of one instant in the order of their making
         std::uint32_t agent = 0;
-        bool operator>(const Event& other) const {
-            return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
-        }
+        auto operator<=>(const Event&) const = default;
     };
 
     /// A place for one more session; of one that has ended where there is one.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -119,16 +118,6 @@ std::string trace_name(std::string_view path) {
 
 namespace {
 
-/// A line as printf formats it. Lines are short: names go in by `+`.
-__attribute__((format(printf, 1, 2))) std::string line_of(const char* format, ...) {
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
-
 std::uint64_t largest_burst(const Trace& trace) {
     std::uint64_t largest = 0;
     std::uint64_t burst = 0;
@@ -145,11 +134,14 @@ std::uint64_t largest_burst(const Trace& trace) {
 std::string sanity_line(const Trace& trace) {
     const std::int64_t span_ns = trace.rows.back().at_ns;
     const double rows = static_cast<double>(trace.rows.size());
-    std::string line = line_of("span %" PRId64 ".%03" PRId64 " s, ", span_ns / 1'000'000'000,
-                               span_ns / 1'000'000 % 1000) +
-                       counted(trace.rows.size(), "row", "rows");
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "span %" PRId64 ".%03" PRId64 " s, ",
+                        span_ns / 1'000'000'000, span_ns / 1'000'000 % 1000);
+    std::string line = text + counted(trace.rows.size(), "row", "rows");
     if (span_ns > 0) {
-        line += line_of(", %.2f/s", rows * 1e9 / static_cast<double>(span_ns));
+        (void)std::snprintf(text, sizeof text, ", %.2f/s",
+                            rows * 1e9 / static_cast<double>(span_ns));
+        line += text;
     }
     return line + ", max " + counted(largest_burst(trace), "row", "rows") + " at one instant";
 }
@@ -206,11 +198,11 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
     count_note(notes, trace.zero_outputs, "output length of 0 taken as 1",
                "output lengths of 0 taken as 1");
     if (trace.unknown_keys > 0) {
-        std::string names;
-        for (const std::string& name : unknown_names) {
-            names += names.empty() ? "" : ", ";
-            append_json_escaped(names, name);
-        }
+        const std::string names = joined(unknown_names, ", ", [](const std::string& name) {
+            std::string escaped;
+            append_json_escaped(escaped, name);
+            return escaped;
+        });
         notes.push_back(counted(trace.unknown_keys, "value", "values") +
                         " of unknown columns ignored (" + names +
                         "); replay --keep copies columns into the records");
