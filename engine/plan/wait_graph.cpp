@@ -1,6 +1,7 @@
 #include "engine/plan/wait_graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -17,27 +18,6 @@
 namespace driftless {
 
 namespace {
-
-/// Where rows are found by their index.
-struct RowsByIndex {
-    explicit RowsByIndex(const Trace& trace) : trace_(trace) {
-        for (std::uint32_t position = 0; position < trace.rows.size(); ++position) {
-            const std::uint32_t index = trace.rows[position].index;
-            positions_.resize(std::max<std::size_t>(positions_.size(), std::size_t{index} + 1));
-            positions_[index] = position;
-        }
-    }
-    const TraceRow& operator[](std::uint32_t index) const {
-        CHECK(index < positions_.size());
-        const TraceRow& row = trace_.rows[positions_[index]];
-        CHECK(row.index == index);
-        return row;
-    }
-
-  private:
-    const Trace& trace_;
-    std::vector<std::uint32_t> positions_;  ///< [row index] in Trace::rows
-};
 
 /// One pass over the dependencies of a trace.
 class Retiming {
@@ -67,8 +47,8 @@ class Retiming {
 };
 
 bool Retiming::is_of_own_session(const Dependency& one) const {
-    const std::uint32_t session = rows_[one.row].session;
-    return session != no_session && session == rows_[one.on].session;
+    const std::uint32_t session = rows_.session_of(one.row);
+    return session != no_session && session == rows_.session_of(one.on);
 }
 
 void Retiming::count(const Dependency& one, std::int64_t derived_ns, std::int64_t kept_ns) {
@@ -89,7 +69,7 @@ void Retiming::add_by_starts(const Dependency& one, bool joins) {
         return;
     }
     const std::int64_t apart_ns =
-        by_end ? std::max(rows_[one.row].at_ns - rows_[one.on].at_ns, std::int64_t{0})
+        by_end ? std::max(rows_.find(one.row)->at_ns - rows_.find(one.on)->at_ns, std::int64_t{0})
                : one.delay_ns;
     const std::int64_t kept_ns = cap(apart_ns);
     count(one, apart_ns, kept_ns);
@@ -329,8 +309,7 @@ Plan answered_in(const Trace& trace, const Plan& plan, Speed speed, std::int64_t
     for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
         answered.rows[position].due_ns = expected.due_ns[position];
     }
-    std::stable_sort(answered.rows.begin(), answered.rows.end(),
-                     [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
+    std::ranges::stable_sort(answered.rows, {}, &Planned::due_ns);
     answered.burst_rows_max = burst_of_roots(plan, expected.waits);
     answered.last_due_ns = answered.rows.empty() ? 0 : answered.rows.back().due_ns;
     return answered;
@@ -388,12 +367,8 @@ std::vector<std::size_t> history_room(const Trace& trace, const LiveTurns& live,
                                       std::uint32_t tokens_unknown) {
     std::vector<std::size_t> room(trace.rows.size(), 0);
     std::vector<std::uint32_t> by_index(trace.rows.size());
-    for (std::uint32_t row = 0; row < by_index.size(); ++row) {
-        by_index[row] = row;
-    }
-    std::sort(by_index.begin(), by_index.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[a].index < trace.rows[b].index;
-    });
+    std::iota(by_index.begin(), by_index.end(), 0U);
+    std::ranges::sort(by_index, {}, [&](std::uint32_t row) { return trace.rows[row].index; });
     for (const std::uint32_t row : by_index) {  // those that it follows come before
         if (!live.goes_on(row)) {
             continue;
@@ -443,9 +418,7 @@ TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uin
         children[parent] += edge.words ? 0 : 1;
         widest_ = std::max(widest_, children[parent]);
     });
-    for (std::size_t i = 1; i < begin_.size(); ++i) {
-        begin_[i] += begin_[i - 1];
-    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
     edges_.resize(begin_.back());
     std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
     each([&](std::uint32_t parent, const Edge& edge) { edges_[next[parent]++] = edge; });
