@@ -315,7 +315,7 @@ bool has_control(std::string_view text) {
 
 CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
     : tokenizer_(tokenizer), word_(word) {
-    for (const AddedToken& token : tokenizer.added()) {
+    for (const AddedToken& token : tokenizer.parts().added) {
         if (trim(token.text, white_space).empty()) {
             continue;
         }

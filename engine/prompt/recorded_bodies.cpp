@@ -22,23 +22,19 @@
 namespace driftless {
 
 /// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
-/// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
-/// alone. Bytes in, bytes out.
+/// answer to another one, and cuts from these what was said before. Bytes in, bytes out.
 class LiveBodies {
   public:
     /// Trace and plan outlive it.
     LiveBodies(const Trace& trace, const Plan& plan);
 
-    enum class Found : std::uint8_t {
-        fits,        ///< its body may be sent
-        no_request,  ///< it holds new messages alone, and the row before it is not sent
-    };
     /// The next body, in the order of the file: of the row at that position in `trace.rows`, with
-    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there.
-    Found take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
-               std::string& bodies);
+    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there. False: it
+    /// may not be sent, since it holds new messages alone, and the row before it is not sent.
+    bool take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
+              std::string& bodies);
 
-    LiveTurns finish();
+    LiveTurns finish() { return std::move(live_); }
 
   private:
     /// What a row says, of all its messages.
@@ -113,11 +109,11 @@ std::uint32_t LiveBodies::before_of(std::uint32_t row, const std::vector<Message
     return best;
 }
 
-LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
-                                   std::size_t begin, std::string& bodies) {
+bool LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                      std::size_t begin, std::string& bodies) {
     const TraceRow& whose = trace_.rows[row];
     if (messages.empty() || whose.session == no_session) {
-        return Found::fits;
+        return true;
     }
     std::vector<std::uint64_t> digests(1);
     for (const MessageSpan& message : messages) {
@@ -130,7 +126,7 @@ LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageS
     const std::uint32_t before = before_of(row, messages, digests);
     const bool is_first = whose.index == first_of_[whose.session];
     if (trace_.deltas && before == no_row && !is_first) {
-        return Found::no_request;
+        return false;
     }
     const std::size_t first =
         before == no_row || trace_.deltas ? std::size_t{0} : said_[before].messages + 1;
@@ -151,11 +147,7 @@ LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageS
         ++live_.figures.edited;
     }
     said_[row] = {messages.size(), digests.back(), planned_.contains(whose.index)};
-    return Found::fits;
-}
-
-LiveTurns LiveBodies::finish() {
-    return std::move(live_);
+    return true;
 }
 
 namespace {
@@ -180,20 +172,12 @@ constexpr Error no_turn_before{ErrorCode::invalid, 0,
 
 void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
             InputErrors& errors) {
-    InputError one;
-    one.file = trace.file_of(row);
-    one.line = row.line;
-    constexpr std::size_t value_bytes_max = 80;
-    one.value = request.substr(0, value_bytes_max);
-    if (error.code == ErrorCode::bad_json) {
-        one.problem = "has no readable request";
-    } else if (error.code == ErrorCode::invalid) {
-        one.problem = "has only what is new since the previous turn, which is not sent";
-    } else {
-        one.problem = "cannot be sent with this --api";
-    }
-    one.remedy = std::string("to ") + error.doing;
-    errors.add(std::move(one));
+    const char* const problem =
+        error.code == ErrorCode::bad_json ? "has no readable request"
+        : error.code == ErrorCode::invalid
+            ? "has only what is new since the previous turn, which is not sent"
+            : "cannot be sent with this --api";
+    refuse_row(trace, row, "", request, problem, std::string("to ") + error.doing, errors);
 }
 
 }  // namespace
@@ -229,8 +213,7 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
                                     ? Result<void>()
                                     : composer.compose(request, row.output_length, bodies);
             if (made && conversations && !request.empty() &&
-                conversations->take(position, composer.messages(), before, bodies) !=
-                    LiveBodies::Found::fits) {
+                !conversations->take(position, composer.messages(), before, bodies)) {
                 made = no_turn_before;
             }
             if (!made) {

@@ -293,24 +293,8 @@ void Tokenizer::merge(std::string_view piece, std::vector<TokenId>& ids) {
     state_->parts.bpe.append(piece, ids);
 }
 
-const Vocabulary& Tokenizer::vocabulary() const {
-    return state_->parts.bpe.vocabulary;
-}
-
-const BpeRules& Tokenizer::rules() const {
-    return state_->parts.bpe.rules;
-}
-
-std::span<const AddedToken> Tokenizer::added() const {
-    return state_->parts.added;
-}
-
-std::string_view Tokenizer::blank() const {
-    return state_->parts.blank;
-}
-
-bool Tokenizer::has_pieces() const {
-    return !state_->parts.splitter.empty();
+const TokenizerParts& Tokenizer::parts() const {
+    return state_->parts;
 }
 
 namespace {

@@ -196,7 +196,6 @@ class Splitter {
     void find_matches(SplitStep& step, std::string_view piece);
     void cut(const SplitStep& step, Span piece);
     void change(const SplitStep& step, bool at_start);
-    void letters_to_bytes();
     template <typename Write>
     void rewrite(Write write);
 
@@ -311,7 +310,7 @@ struct TokenizerParts {
     std::vector<TokenId> before;  ///< put around a text by the post-processor: BOS and the like
     std::vector<TokenId> after;
     TextCuts cuts;
-    /// What stands for a blank in the vocabulary.
+    /// What stands for a blank in the vocabulary: itself, U+2581, or U+0120.
     std::string_view blank = " ";
 };
 
@@ -336,13 +335,7 @@ class Tokenizer {
     /// Appends the ids of one piece as it is: nothing is normalized, cut or looked for.
     void merge(std::string_view piece, std::vector<TokenId>& ids);
 
-    const Vocabulary& vocabulary() const;
-    const BpeRules& rules() const;
-    std::span<const AddedToken> added() const;
-    /// What stands for a blank in the vocabulary: itself, U+2581, or U+0120.
-    std::string_view blank() const;
-    /// Whether text is cut into pieces at all before merging.
-    bool has_pieces() const;
+    const TokenizerParts& parts() const;
 
   private:
     struct State;
