@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -96,10 +95,6 @@ double above_zero(Random& random) {
     return 1.0 - random.uniform();
 }
 
-double exponential(Random& random) {
-    return -portable_log(above_zero(random));
-}
-
 /// One of the two that the polar method makes (Marsaglia, Bray 1964).
 double normal(Random& random) {
     while (true) {  // ends: each turn with a chance of 0.785
@@ -151,7 +146,7 @@ double UnitGaps::gap(std::uint64_t number) const {
         case ArrivalLaw::constant:
             return 1;
         case ArrivalLaw::poisson:
-            return exponential(random);
+            return -portable_log(above_zero(random));
         case ArrivalLaw::gamma:
             return gamma(shape_, random) / shape_;
         case ArrivalLaw::recorded:

@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <queue>
-#include <utility>
 #include <vector>
 
 #include "engine/plan/trees.hpp"
@@ -25,7 +24,7 @@ bool goes_before(const Due& a, const Due& b) {
 
 Schedule::Schedule(std::span<const Planned> rows) : recorded_{rows} {
     load_next();
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
@@ -37,7 +36,7 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const Earl
     recorded_.ahead.fill(recorded_.cursor);
     load_next();
     CHECK(plan.rows.empty() || has_next_);  // or nothing would ever be sent
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
@@ -49,7 +48,7 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const User
     recorded_.ahead.fill(recorded_.cursor);
     load_next();
     CHECK(has_next_ || users_->over());  // or nothing would ever be sent
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 /// As recorded, in the tree of its user where it has one.
@@ -224,11 +223,6 @@ void Schedule::stop() {
     if (waiting_ != nullptr) {
         users_ != nullptr ? users_->stop() : waiting_->stop();
     }
-}
-
-std::int64_t Schedule::first_due_ns() const {
-    CHECK(!recorded_.rows.empty());
-    return first_due_ns_;
 }
 
 namespace {

@@ -129,7 +129,7 @@ class Schedule {
         return waiting_ != nullptr && waiting_->turn(request).state != TurnState::root;
     }
     /// Of the first request, as it was known when the schedule was made; there is one.
-    std::int64_t first_due_ns() const;
+    std::int64_t first_due_ns() const { return first_due_ns_; }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
@@ -155,7 +155,7 @@ class Schedule {
     void load_next();
 
     Recorded recorded_;
-    Due next_;               ///< where `has_next_`
+    Due next_;               ///< where `has_next_`; all 0 before one was
     Due last_;               ///< that was taken last, where one was
     bool has_next_ = false;  ///< one is known
     std::int64_t first_due_ns_ = 0;

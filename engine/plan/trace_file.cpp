@@ -1,7 +1,6 @@
 #include "engine/plan/trace_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>

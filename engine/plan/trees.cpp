@@ -4,7 +4,6 @@
 #include <bit>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"

@@ -29,10 +29,6 @@ TreeOrder::TreeOrder(std::uint32_t trees, const UserRules& rules)
     }
 }
 
-std::uint64_t TreeOrder::copies_of(std::uint32_t trees, const UserRules& rules) {
-    return rules.recycle ? 1 + (std::uint64_t{rules.users} + trees - 1) / trees : 1;
-}
-
 std::optional<DrawnTree> TreeOrder::draw() {
     if (free_in_all_ == 0) {
         return std::nullopt;

@@ -32,7 +32,9 @@ class TreeOrder {
     void ended(const DrawnTree& drawn);
 
     /// So many copies of each tree there are.
-    static std::uint64_t copies_of(std::uint32_t trees, const UserRules& rules);
+    static std::uint64_t copies_of(std::uint32_t trees, const UserRules& rules) {
+        return rules.recycle ? 1 + (std::uint64_t{rules.users} + trees - 1) / trees : 1;
+    }
 
     /// Nothing will be drawn any more, whatever ends.
     bool used_up() const { return !recycles_ && next_ == order_.size(); }

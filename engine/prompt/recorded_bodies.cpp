@@ -358,15 +358,6 @@ void Histories::complete(const LiveTurn& turn, const Spoken& before, Record& rec
     }
 }
 
-/// The history that the row went on from: itself where nobody else needs it, else a copy.
-std::string Histories::said_before(const LiveTurn& turn, const SaidWords& said,
-                                   Spoken* before) const {
-    if (before == nullptr) {
-        return {};
-    }
-    return is_last_user(turn, said) ? std::move(before->history) : before->history;
-}
-
 void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     const LiveTurn& turn = live_.of(due.row);
     Spoken* const before = this->before(due);
@@ -386,7 +377,10 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     spoken.has_ended = true;
     spoken.turns = (before == nullptr ? 0 : before->turns) + (said.whole ? 1 : 0);
     if (goes_on && (turn.behind == no_row || before != nullptr)) {
-        spoken.history = said_before(turn, said, before);
+        if (before != nullptr) {  // a copy where others need it, too
+            spoken.history =
+                is_last_user(turn, said) ? std::move(before->history) : before->history;
+        }
         append_own(due, before, spoken.history);
         if (said.whole) {
             spoken.history += ',';

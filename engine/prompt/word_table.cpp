@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,10 +55,8 @@ constexpr std::uint32_t built_in_openers = 475;
 
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> words;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        words.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
+    for (const auto word : std::views::split(text, ' ')) {
+        words.emplace_back(word.begin(), word.end());
     }
     return words;
 }

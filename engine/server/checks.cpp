@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

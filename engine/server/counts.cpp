@@ -465,19 +465,14 @@ constexpr std::uint32_t own_words = 8;
 /// Prompts that had to be sent again, after which nothing is found.
 constexpr int repeated_max = 4;
 
-std::uint64_t seed_of(const std::string& run_id) {
-    Digest digest;
-    digest.add(run_id);
-    return digest.value();
-}
-
 /// A prompt whose first `shared` of so many words are the same in each, and whose word behind them
 /// is another one each time. No other run has the same.
 std::string shared_prompt(PreflightContext& context, std::uint32_t shared, std::uint32_t words) {
     const std::vector<std::uint32_t> kept = context.prompts.words_without(context.findings.dropped);
-    const std::uint64_t seed = seed_of(context.plan.server.run_id);
-    Random same(seed);
-    Random own(seed + ++context.shared_prompts);
+    Digest run;
+    run.add(context.plan.server.run_id);
+    Random same(run.value());
+    Random own(run.value() + ++context.shared_prompts);
     std::vector<std::uint32_t> drawn;
     for (std::uint32_t i = 0; i + 1 < words; ++i) {
         const std::uint64_t common = same.below(kept.size());

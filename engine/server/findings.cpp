@@ -401,22 +401,15 @@ std::string hint_of_text(const PreflightFindings& found) {
            lacks;
 }
 
-std::string remedy_of_unreadable(Unreadable unreadable) {
-    switch (unreadable) {
-        case Unreadable::no:
-            break;
-        case Unreadable::encoded:
-            return "the server compresses its answers unasked, and driftless cannot read them; "
-                   "turn compression off there, or in the proxy in front of it (nginx: gzip off)";
-        case Unreadable::not_a_stream:
-            return "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL";
-        case Unreadable::not_whole:
-            return "remove --no-stream";
-        case Unreadable::foreign:
-            return "check --url, --endpoint and --api";
-    }
-    return "";
-}
+/// [Unreadable]
+constexpr const char* unreadable_remedies[] = {
+    "",
+    "the server compresses its answers unasked, and driftless cannot read them; turn compression "
+    "off there, or in the proxy in front of it (nginx: gzip off)",
+    "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL",
+    "remove --no-stream",
+    "check --url, --endpoint and --api",
+};
 
 std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
@@ -523,7 +516,7 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
         return remedy_of_redirect(refusal.location, refusal.path);
     }
     if (refusal.unreadable != Unreadable::no) {
-        return remedy_of_unreadable(refusal.unreadable);
+        return unreadable_remedies[static_cast<std::size_t>(refusal.unreadable)];
     }
     if (status >= 400 && is_of_tls_port(refusal.message)) {
         return "the server expects TLS; use https:// in --url";

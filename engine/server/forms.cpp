@@ -400,15 +400,6 @@ Task<void> try_other_length(PreflightContext& context, const std::string& prompt
     one = std::move(other);
 }
 
-/// An answer of so many tokens. Where it is too long and the name of the length is open, it is
-/// asked for with the other name, which is kept where the server obeys it.
-Task<Probe> ask_for(PreflightContext& context, const std::string& prompt, std::uint32_t tokens) {
-    const ReadTo reading = reading_of(context);
-    Probe one = co_await context.send(prompt, tokens, reading);
-    co_await try_other_length(context, prompt, tokens, reading, one);
-    co_return one;
-}
-
 }  // namespace
 
 Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt) {
@@ -494,7 +485,9 @@ Task<void> ask_pace(PreflightContext& context) {
         co_return;
     }
     const std::string word = context.prompts.one_word();
-    const Probe some = co_await ask_for(context, word, stream_tokens);
+    const ReadTo reading = reading_of(context);
+    Probe some = co_await context.send(word, stream_tokens, reading);
+    co_await try_other_length(context, word, stream_tokens, reading, some);
     if (!some.ok) {
         co_return;
     }
