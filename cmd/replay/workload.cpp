@@ -141,9 +141,7 @@ int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figure
             "--barrier stream");
         return exit_input;
     }
-    BarredTrace barred = add_barriers(workload.plan, std::move(workload.trace));
-    workload.trace = std::move(barred.trace);
-    figures = barred.figures;
+    figures = add_barriers(workload.plan, workload.trace);
     return exit_done;
 }
 
@@ -213,8 +211,7 @@ int close_sessions(const WorkloadFlags& flags, Workload& workload,
     if (code != exit_done) {
         return code;
     }
-    RetimedTrace retimed = retime(rules, workload.plan, std::move(workload.trace));
-    workload.trace = std::move(retimed.trace);
+    const GapFigures gaps = retime(rules, workload.plan, workload.trace);
     BarrierFigures barriers;
     code = bar_turns(users, workload, barriers);
     if (code == exit_done) {
@@ -233,10 +230,10 @@ int close_sessions(const WorkloadFlags& flags, Workload& workload,
     if (code != exit_done) {
         return code;
     }
-    workload.waiting = waiting_of(trace, workload.plan, speed, users, retimed.figures);
+    workload.waiting = waiting_of(trace, workload.plan, speed, users, gaps);
     workload.waiting->trees = trees;
     if (!trace.dependencies.empty()) {
-        notes.push_back(gap_note(rules, retimed.figures));
+        notes.push_back(gap_note(rules, gaps));
     }
     if (users.tree_barrier) {
         notes.push_back(barrier_note(barriers));

@@ -155,8 +155,7 @@ std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
         return load == nullptr ? 0 : load->busy;
     };
     std::reverse(allowed.begin(), allowed.end());
-    std::stable_sort(allowed.begin(), allowed.end(),
-                     [&busy](std::uint32_t a, std::uint32_t b) { return busy(a) < busy(b); });
+    std::ranges::stable_sort(allowed, {}, busy);
     return allowed;
 }
 

@@ -1,10 +1,10 @@
 #include "engine/plan/forecast.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
@@ -216,32 +216,6 @@ std::uint32_t CacheForecast::next(const TraceRow& row) {
 
 namespace {
 
-/// How far into its last block each prefix was seen. A flat table of a fixed size.
-class PrefixExtents {
-  public:
-    explicit PrefixExtents(std::uint64_t prefixes_max)
-        : keys_(std::bit_ceil(prefixes_max + prefixes_max / 2 + 2), empty), tokens_(keys_.size()) {}
-
-    /// The tokens that were seen there; then at least `tokens`.
-    std::uint32_t raise(std::uint64_t prefix, std::uint32_t tokens) {
-        prefix = prefix == empty ? ~empty : prefix;
-        const std::size_t mask = keys_.size() - 1;
-        std::size_t at = static_cast<std::size_t>(prefix) & mask;
-        while (keys_[at] != empty && keys_[at] != prefix) {  // ends: a third of it stays empty
-            at = (at + 1) & mask;
-        }
-        const std::uint32_t seen = tokens_[at];
-        keys_[at] = prefix;
-        tokens_[at] = std::max(seen, tokens);
-        return seen;
-    }
-
-  private:
-    static constexpr std::uint64_t empty = 0;
-    std::vector<std::uint64_t> keys_;
-    std::vector<std::uint32_t> tokens_;
-};
-
 class Forecast {
   public:
     Forecast(const Trace& trace, AroundPrompt around, std::uint64_t ids, std::uint64_t rows)
@@ -266,7 +240,7 @@ class Forecast {
             }
             const std::uint32_t own = std::min(size, words_end - begin);
             prefix = PrefixSet::extend(prefix, id);
-            const std::uint32_t seen = std::min(extents_.raise(prefix, own), own);
+            const std::uint32_t seen = std::min(raise(prefix, own), own);
             if (unbroken) {
                 shared = std::max(shared, seen > 0 ? begin + seen : 0);
             }
@@ -277,18 +251,24 @@ class Forecast {
     }
 
   private:
+    /// The tokens that were seen of the prefix's last block; from here on at least `tokens`.
+    std::uint32_t raise(std::uint64_t prefix, std::uint32_t tokens) {
+        std::uint32_t& extent = extents_[prefix];
+        return std::exchange(extent, std::max(extent, tokens));
+    }
+
     /// Whether the very same prompt came before, its template's tail included.
     bool whole_row_seen(const TraceRow& row, std::uint64_t prefix, bool covered) {
         if (!covered || trace_.block_size == 0) {
             return false;
         }
         const std::uint64_t length_mark = mix64(length_of(row) * golden_gamma);
-        return extents_.raise(PrefixSet::extend(prefix, ~length_mark), 1) > 0;
+        return raise(PrefixSet::extend(prefix, ~length_mark), 1) > 0;
     }
 
     const Trace& trace_;
     AroundPrompt around_;
-    PrefixExtents extents_;
+    PrefixMap<std::uint32_t> extents_;
 };
 
 }  // namespace
@@ -502,21 +482,6 @@ std::uint32_t observed_blocks(const Trace& trace, const std::vector<const TraceR
     return common;
 }
 
-/// Calls `what` with each prefix of the row of whole blocks, shortest first, while that is true.
-template <typename What>
-std::uint32_t along(const Trace& trace, const TraceRow& row, std::uint32_t most, What what) {
-    const BlockIdSpan ids = trace.ids_of(row);
-    std::uint64_t prefix = PrefixSet::start(row.name_space);
-    std::uint32_t block = 0;
-    for (; block < std::min(most, row.ids_count); ++block) {
-        prefix = PrefixSet::extend(prefix, ids[block]);
-        if (!what(prefix)) {
-            break;
-        }
-    }
-    return block;
-}
-
 }  // namespace
 
 SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
@@ -533,7 +498,7 @@ SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
             const std::uint32_t declared = trace.system_tokens_of(*row) / trace.block_size;
             const std::uint32_t most =
                 std::min(std::max(declared, observed), named_blocks(trace, *row));
-            (void)along(trace, *row, most, [&shared](std::uint64_t prefix) {
+            (void)for_each_prefix(trace, *row, most, [&shared](std::uint64_t prefix) {
                 (void)shared.insert(prefix);
                 return true;
             });
@@ -545,8 +510,8 @@ SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
             found.blocks.resize(row.index + std::size_t{1});
         }
         const std::uint32_t blocks =
-            along(trace, row, named_blocks(trace, row),
-                  [&shared](std::uint64_t prefix) { return shared.contains(prefix); });
+            for_each_prefix(trace, row, named_blocks(trace, row),
+                            [&shared](std::uint64_t prefix) { return shared.contains(prefix); });
         found.blocks[row.index] = blocks;
         found.rows += blocks > 0 ? 1 : 0;
         found.most = std::max(found.most, blocks);

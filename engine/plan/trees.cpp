@@ -1,7 +1,6 @@
 #include "engine/plan/trees.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <unordered_map>
 
@@ -124,58 +123,28 @@ namespace {
 
 constexpr std::uint32_t nobody = 0xFFFFFFFFu;
 
-/// What is known of each prefix: in how many ways it goes on, and a row that has it. A flat table
-/// like PrefixSet, with the same odds against two prefixes of one number.
-class PrefixTable {
-  public:
-    struct Entry {
-        std::uint64_t prefix = 0;
-        std::uint32_t branches = 0;
-        std::uint32_t row = nobody;
-    };
-
-    explicit PrefixTable(std::size_t prefixes_max)
-        : entries_(std::bit_ceil(2 * prefixes_max + 2)) {}
-
-    /// The entry of that prefix, made where it is new (`prefix` is 0 then, for the caller to set).
-    Entry& find(std::uint64_t prefix) {
-        const std::size_t mask = entries_.size() - 1;
-        std::size_t at = static_cast<std::size_t>(prefix) & mask;
-        while (entries_[at].prefix != 0 && entries_[at].prefix != prefix) {
-            at = (at + 1) & mask;
-        }
-        return entries_[at];
-    }
-
-  private:
-    std::vector<Entry> entries_;
+/// What is known of a prefix: in how many ways it goes on, and the first row that has it.
+struct KnownPrefix {
+    std::uint32_t branches = 0;
+    std::uint32_t row = nobody;
 };
 
-/// Calls `visit` with every prefix of the row's blocks, shortest first.
-template <typename Visit>
-void for_each_prefix(const Trace& trace, const TraceRow& row, const Visit& visit) {
-    std::uint64_t prefix = PrefixSet::start(row.name_space);
-    for (const std::uint64_t id : trace.ids_of(row)) {
-        prefix = PrefixSet::extend(prefix, id) | 1U;  // 0 marks an empty entry
-        visit(prefix);
-    }
-}
-
-void count_branches(const Trace& trace, PrefixTable& table) {
+void count_branches(const Trace& trace, PrefixMap<KnownPrefix>& prefixes) {
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             continue;
         }
-        PrefixTable::Entry* before = nullptr;
-        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
-            PrefixTable::Entry& entry = table.find(prefix);
-            if (entry.prefix == 0) {
-                entry.prefix = prefix;
+        KnownPrefix* before = nullptr;
+        (void)for_each_prefix(trace, row, row.ids_count, [&](std::uint64_t prefix) {
+            KnownPrefix& known = prefixes[prefix];
+            if (known.row == nobody) {
+                known.row = row.index;
                 if (before != nullptr) {
                     ++before->branches;
                 }
             }
-            before = &entry;
+            before = &known;
+            return true;
         });
     }
 }
@@ -186,18 +155,18 @@ void join_by_prefix(const Trace& trace, DisjointSets& groups) {
     for (const TraceRow& row : trace.rows) {
         prefixes_max += row.session == no_session ? row.ids_count : 0;
     }
-    PrefixTable table(prefixes_max);
-    count_branches(trace, table);
+    PrefixMap<KnownPrefix> prefixes(prefixes_max);
+    count_branches(trace, prefixes);
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             continue;
         }
-        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
-            PrefixTable::Entry& entry = table.find(prefix);
-            if (entry.branches <= preamble_branches) {
-                entry.row = entry.row == nobody ? row.index : entry.row;
-                groups.join(row.index, entry.row);
+        (void)for_each_prefix(trace, row, row.ids_count, [&](std::uint64_t prefix) {
+            const KnownPrefix& known = prefixes[prefix];
+            if (known.branches <= preamble_branches) {
+                groups.join(row.index, known.row);
             }
+            return true;
         });
     }
 }

@@ -95,7 +95,7 @@ void Retiming::add(std::span<const Dependency> of_row) {
 
 }  // namespace
 
-RetimedTrace retime(const GapRules& rules, const Plan& plan, Trace trace) {
+GapFigures retime(const GapRules& rules, const Plan& plan, Trace& trace) {
     Retiming retiming(rules, plan, trace);
     const std::span<const Dependency> all = trace.dependencies;
     for (std::size_t begin = 0; begin < all.size();) {
@@ -107,7 +107,7 @@ RetimedTrace retime(const GapRules& rules, const Plan& plan, Trace trace) {
         begin = end;
     }
     trace.dependencies = retiming.take();
-    return {std::move(trace), retiming.figures()};
+    return retiming.figures();
 }
 
 namespace {
@@ -229,7 +229,7 @@ void Barriers::add_tree(std::span<const std::uint32_t> rows) {
 
 }  // namespace
 
-BarredTrace add_barriers(const Plan& plan, Trace trace) {
+BarrierFigures add_barriers(const Plan& plan, Trace& trace) {
     const RowTrees trees(trace, plan);
     Barriers barriers(plan, trace);
     for (std::uint32_t tree = 0; tree < trees.count(); ++tree) {
@@ -238,7 +238,7 @@ BarredTrace add_barriers(const Plan& plan, Trace trace) {
     const std::vector<Dependency> added = barriers.take();
     trace.dependencies.insert(trace.dependencies.end(), added.begin(), added.end());
     trace.sort_dependencies();
-    return {std::move(trace), barriers.figures()};
+    return barriers.figures();
 }
 
 namespace {

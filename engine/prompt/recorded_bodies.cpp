@@ -152,20 +152,6 @@ bool LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& message
 
 namespace {
 
-constexpr std::uint32_t not_planned = 0xFFFFFFFFu;
-
-/// Position in `trace.rows` of each planned row, by its index.
-std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trace) {
-    std::vector<std::uint32_t> positions(trace.body_ends.size(), not_planned);
-    for (const Planned& planned : plan.rows) {
-        const std::uint32_t index = trace.rows[planned.row].index;
-        if (index < positions.size()) {
-            positions[index] = planned.row;
-        }
-    }
-    return positions;
-}
-
 /// The row says only what is new, and nobody will have said what was before.
 constexpr Error no_turn_before{ErrorCode::invalid, 0,
                                "send it, select whole conversations (--start, --end, --limit)"};
@@ -194,13 +180,14 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
     if (assistant == Assistant::live) {
         conversations.emplace(trace, plan);
     }
-    const std::vector<std::uint32_t> positions = planned_positions(plan, trace);
+    const PlannedRows planned(trace, plan);
     std::string bodies;
     bodies.reserve(trace.body_bytes.size());
     std::vector<std::uint64_t> ends;
-    ends.reserve(positions.size());
-    for (const std::uint32_t position : positions) {
-        if (position != not_planned) {
+    ends.reserve(trace.body_ends.size());
+    for (std::uint32_t index = 0; index < trace.body_ends.size(); ++index) {
+        if (const std::optional<std::uint32_t> place = planned.find(index)) {
+            const std::uint32_t position = plan.rows[*place].row;
             const TraceRow& row = trace.rows[position];
             const std::string_view request = trace.body_of(row);
             if (members != nullptr) {
@@ -225,7 +212,6 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
         }
         ends.push_back(bodies.size());
     }
-    CHECK(ends.size() == positions.size());
     figures.fixes = composer.fixes();
     std::optional<LiveTurns> live;
     if (conversations) {

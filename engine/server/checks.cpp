@@ -455,13 +455,12 @@ Task<bool> WarmProbe::prove() {
             co_return fail("POST " + context_.asker.printable_words(path) +
                            " cannot be checked: " + state_.why);
         }
+        note(after);
         if (!hits(after)) {
-            note(after);
             state_.state = CacheState::cold;
             state_.reset = path;
             co_return true;
         }
-        note(after);
     }
     if (emptied != Emptied::yes) {
         co_return false;  // the endpoint has said why

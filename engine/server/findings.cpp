@@ -32,11 +32,6 @@ std::vector<std::uint32_t> ProbePrompts::words_without(
 
 namespace {
 
-SseEvent event_of(Framing framing, std::string_view block, std::string& joined) {
-    return framing == Framing::sse ? read_sse_event(block, joined)
-                                   : SseEvent{.name = {}, .data = block, .has_data = true};
-}
-
 /// The events of a body that are whole: where it was cut, the last one may not be.
 std::string_view whole_events(Framing framing, std::string_view body) {
     EventScanner scanner;
@@ -198,7 +193,7 @@ bool LengthWatch::take(std::string_view body, std::size_t shown) {
     scanner.reset(dialect_->framing);
     body.remove_prefix(read_);
     while (const std::size_t cut = scanner.next(body)) {  // ends: every cut takes a byte at least
-        const SseEvent event = event_of(dialect_->framing, body.substr(0, cut), joined_);
+        const SseEvent event = read_cut_event(dialect_->framing, body.substr(0, cut), joined_);
         body.remove_prefix(cut);
         read_ += cut;
         if (event.has_data) {
