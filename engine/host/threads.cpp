@@ -334,16 +334,6 @@ std::int64_t thread_cpu_ns() {
 }
 
 ThreadMeter::ThreadMeter() {
-    open_counter();
-}
-
-ThreadMeter::~ThreadMeter() {
-    if (counter_ >= 0) {
-        ::close(counter_);
-    }
-}
-
-void ThreadMeter::open_counter() {
     perf_event_attr event{};
     event.size = sizeof(event);
     event.type = PERF_TYPE_HARDWARE;
@@ -357,6 +347,12 @@ void ThreadMeter::open_counter() {
         why_no_instructions_ = reason_of(errno);
     } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
         why_no_instructions_ = "the instruction counter does not advance";
+    }
+}
+
+ThreadMeter::~ThreadMeter() {
+    if (counter_ >= 0) {
+        ::close(counter_);
     }
 }
 

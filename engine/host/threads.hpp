@@ -221,7 +221,6 @@ class ThreadMeter {
     const std::string& why_no_instructions() const { return why_no_instructions_; }
 
   private:
-    void open_counter();
     std::int64_t read_counter() const;
 
     int counter_ = -1;

@@ -508,14 +508,9 @@ class TreeRows {
 
 /// Sizes that a pattern passes through, in order.
 std::uint32_t stress_phases(const StressSpec& spec) {
-    switch (spec.pattern) {
-        case StressPattern::working_set:
-            return spec.steps;
-        case StressPattern::offload:
-            return 3;
-        default:
-            return 1;
-    }
+    return spec.pattern == StressPattern::working_set ? spec.steps
+           : spec.pattern == StressPattern::offload   ? 3
+                                                      : 1;
 }
 
 /// Prompts of the working set in that phase.

@@ -273,22 +273,6 @@ struct TextCuts {
     std::size_t run_of = 0;  ///< then, after so many blanks, or non-blanks, in a row
 };
 
-/// Cuts one text.
-class TextCutter {
-  public:
-    explicit TextCutter(TextCuts cuts) : cuts_(cuts) {}
-
-    /// How many bytes of `text` (valid UTF-8; what the calls before left of it) come before the
-    /// next cut: all, where there is none. 0 only of nothing.
-    std::size_t next(std::string_view text);
-
-  private:
-    void next_chunk(std::string_view text);
-
-    TextCuts cuts_;
-    std::size_t chunk_left_ = 0;  ///< bytes until the next of the cuts that come each so many
-};
-
 // Tokenizer: text to token ids and back, exactly as Hugging Face's `tokenizers` and tiktoken do
 // it, for the BPE models that servers use.
 //

@@ -159,28 +159,19 @@ namespace {
 constexpr std::uint32_t capital_i_with_dot = 0x130;
 constexpr std::uint32_t combining_dot_above = 0x307;
 
-int form_of(NormalizerStep::Kind kind) {
-    switch (kind) {
-        case NormalizerStep::Kind::nfc:
-            return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-        case NormalizerStep::Kind::nfd:
-            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-        case NormalizerStep::Kind::nfkc:
-            return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
-        default:
-            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
-    }
-}
+/// [nfc to nfkd]
+constexpr int forms[] = {UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE, UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+                         UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
 
 void to_form(std::string& text, NormalizerStep::Kind kind) {
     if (is_ascii(text)) {
         return;  // every form of ASCII is itself
     }
     utf8proc_uint8_t* result = nullptr;
-    const utf8proc_ssize_t bytes =
-        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                     static_cast<utf8proc_ssize_t>(text.size()), &result,
-                     static_cast<utf8proc_option_t>(form_of(kind)));
+    const utf8proc_ssize_t bytes = utf8proc_map(
+        reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+        static_cast<utf8proc_ssize_t>(text.size()), &result,
+        static_cast<utf8proc_option_t>(UTF8PROC_STABLE | forms[static_cast<int>(kind)]));
     CHECK(bytes >= 0);  // fails on invalid UTF-8 and without memory only
     text.assign(reinterpret_cast<const char*>(result), static_cast<std::size_t>(bytes));
     std::free(result);

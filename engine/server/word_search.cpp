@@ -173,15 +173,13 @@ void SplitSearch::take(std::int64_t cached) {
             return;
         case Step::top:  // `pre` is no less than the least
             if (count != target_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             step_ = Step::bottom;
             return;
         case Step::bottom:  // and no more than the most
             if (is_hit) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             missed_count_ = count;
             break;
@@ -194,15 +192,13 @@ void SplitSearch::take(std::int64_t cached) {
                 missed_count_ = count;
             }
             if (count > target_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             break;
         }
         case Step::again:
             if (count != missed_count_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             ++asked_;
             break;
@@ -221,8 +217,7 @@ void SplitSearch::take_whole(std::int64_t count) {
     hit_ = count - pre_min_;
     missed_ = count - pre_max_ - 1;
     if (missed_ >= std::int64_t{words_}) {  // more than was shared
-        verdict_ = Verdict::varies;
-        return;
+        return vary();
     }
     step_ = Step::top;
     if (hit_ >= std::int64_t{words_}) {
@@ -238,8 +233,7 @@ void SplitSearch::go_on() {
     }
     const std::int64_t block = target_ - missed_count_;
     if (missed_count_ < partial_ || target_ % block != 0) {
-        verdict_ = Verdict::varies;  // a longer shared part that was hit less than a shorter one
-        return;
+        return vary();  // a longer shared part was hit less than a shorter one
     }
     step_ = Step::again;
     const std::uint32_t tries = missed_count_ > 0 ? tries_partial : tries_nothing;

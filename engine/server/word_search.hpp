@@ -192,6 +192,7 @@ class SplitSearch {
   private:
     enum class Step : std::uint8_t { whole, top, bottom, middle, again };
 
+    void vary() { verdict_ = Verdict::varies; }
     void take_whole(std::int64_t cached);
     void go_on();
 
