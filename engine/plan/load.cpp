@@ -301,7 +301,6 @@ class Resampling {
         return std::uint64_t{row.name_space} * trace_.ids.numbers_end() +
                trace_.ids_of(row).number(block);
     }
-    std::int64_t offset(std::uint64_t number) const;
 
     const Trace& trace_;
     const LikeOptions& options_;
@@ -403,19 +402,16 @@ std::uint32_t Resampling::pick(std::uint64_t number, std::uint64_t wanted) {
         from + stream_of(options_.seed, pick_stream, number).below(to - from));
 }
 
-std::int64_t Resampling::offset(std::uint64_t number) const {
-    const auto within = static_cast<std::uint64_t>(std::min(replicate_within_ns, period_ns_ / 10));
-    return static_cast<std::int64_t>(
-        stream_of(options_.seed, resample_offset_stream, number).below(within + 1));
-}
-
 void Resampling::lay_by_begins(std::uint64_t wanted) {
+    const auto within = static_cast<std::uint64_t>(std::min(replicate_within_ns, period_ns_ / 10));
     for (std::uint64_t number = 0; number < wanted; ++number) {
         const std::uint64_t pass = number / trees_.size();
         const std::uint64_t place = number % trees_.size();
+        const std::uint64_t offset =
+            stream_of(options_.seed, resample_offset_stream, number).below(within + 1);
         const double at =
             (static_cast<double>(pass) * static_cast<double>(period_ns_) +
-             static_cast<double>(trees_[place].begin_ns) + static_cast<double>(offset(number))) /
+             static_cast<double>(trees_[place].begin_ns) + static_cast<double>(offset)) /
             faster_;
         const auto begin_ns =
             at < static_cast<double>(time_max_ns) ? static_cast<std::int64_t>(at) : time_max_ns;

@@ -223,7 +223,6 @@ struct Reading {
     bool take_lines(LineSplitter& lines);
     void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
     void look_for_damage(const std::string& name, InputSource& source, LineSplitter& lines);
-    void name_damage();
 
     TraceReader reader;
     Trace& trace;
@@ -314,13 +313,6 @@ void Reading::look_for_damage(const std::string& name, InputSource& source, Line
     }
 }
 
-/// What came out of a damaged file may be no trace: where there are errors, the damage goes first.
-void Reading::name_damage() {
-    for (std::size_t i = errors.empty() ? 0 : damage.size(); i > 0; --i) {
-        errors.add_first(damage[i - 1]);
-    }
-}
-
 void Reading::read_file(const std::string& path) {
     const std::string name = shown_name(path);
     Result<InputSource> source = InputSource::open(path);
@@ -376,7 +368,11 @@ void Reading::read_made_lines(SynthText& text, std::string_view name) {
 bool Reading::finish(std::size_t files) {
     trace.digest = digest.value();
     const bool usable = reader.finish() && errors.empty();
-    name_damage();
+    // What came out of a damaged file may be no trace: where there are errors, the damage goes
+    // first.
+    for (std::size_t i = errors.empty() ? 0 : damage.size(); i > 0; --i) {
+        errors.add_first(damage[i - 1]);
+    }
     if (usable) {
         describe(trace, files, reader.unknown_names(), notes);
     }

@@ -315,11 +315,6 @@ void Histories::note_length(const TraceRow& row, const Record& record, Spoken& s
     spoken.short_by = static_cast<std::int32_t>(std::clamp(short_by, -most, most));
 }
 
-bool Histories::fits(const Spoken& spoken) const {
-    const auto words = static_cast<std::size_t>(std::max(spoken.short_by, 0));
-    return spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
-}
-
 /// What was said up to the answer that the row goes on from; null: there is none of this pass.
 Histories::Spoken* Histories::before(const Due& due) {
     const LiveTurn& turn = live_.of(due.row);
@@ -380,7 +375,8 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
 
 /// Keeps what was said up to the end of the request, and tells the engine where it is.
 void Histories::tell(const Due& due, Spoken spoken) {
-    const bool fits_in = fits(spoken);
+    const auto words = static_cast<std::size_t>(std::max(spoken.short_by, 0));
+    const bool fits_in = spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
     const bool goes_on = !spoken.history.empty() && fits_in;
     whys_[due.row] = goes_on ? Why::none : fits_in ? Why::unread : Why::too_long;
     if (!fits_in) {

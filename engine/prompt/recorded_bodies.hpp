@@ -220,7 +220,6 @@ class Histories {
     }
     void append_own(const Due& due, const Spoken* before, std::string& out) const;
     void tell(const Due& due, Spoken spoken);
-    bool fits(const Spoken& spoken) const;
     void note_length(const TraceRow& row, const Record& record, Spoken& spoken) const;
 
     const Trace& trace_;

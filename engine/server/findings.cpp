@@ -43,13 +43,6 @@ std::string_view whole_events(Framing framing, std::string_view body) {
     return body.substr(0, read);
 }
 
-/// Whether a text is a whole answer of this API.
-bool is_whole_answer(const Dialect& dialect, JsonDocument& document, std::string_view body) {
-    const EventReading reading = dialect.read(document, {}, body);
-    return reading.kind == EventReading::Kind::delta &&
-           (reading.token_bearing || reading.has_usage);
-}
-
 /// What keeps rows from being read, where anything does: said by the head, or seen in the body.
 Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply& reply,
                            JsonDocument& document) {
@@ -64,7 +57,8 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
     if (framing != Framing::sse) {
         return Unreadable::no;
     }
-    if (is_whole_answer(dialect, document, reply.body)) {
+    const EventReading whole = dialect.read(document, {}, reply.body);
+    if (whole.kind == EventReading::Kind::delta && (whole.token_bearing || whole.has_usage)) {
         return Unreadable::not_a_stream;
     }
     return streams ? Unreadable::no : Unreadable::foreign;

@@ -206,11 +206,6 @@ struct RefusedParts {
     }
 };
 
-/// Whether the server minds something else of the body now, or nothing any more.
-bool did_help(const Probe& without, const Probe& before) {
-    return without.ok || (refuses_body(without) && reason_of(without) != reason_of(before));
-}
-
 /// The rows' bodies have this part. Another name of the length is tried only where the refusal
 /// `may_mean` this one: it names it, or says nothing.
 bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
@@ -301,7 +296,8 @@ Task<void> leave_out_each(PreflightContext& context, const std::string& prompt, 
         refused.dropped.push_back({*part, reason_of(latest)});
         go_without(context, refused);
         Probe without = co_await context.send(prompt, 0, reading);
-        if (did_help(without, latest)) {
+        const bool minds_else = refuses_body(without) && reason_of(without) != reason_of(latest);
+        if (without.ok || minds_else) {
             latest = std::move(without);
             refusal = context.asker.reply().body;
         } else {
