@@ -62,13 +62,12 @@ int read_rows(const TraceFiles& files, Workload& workload) {
 
 /// `--load` and its kin: which rows there are at all.
 int shape_load(const LoadOptions& options, Workload& workload) {
-    Result<LoadedTrace> load = apply_load(options, std::move(workload.trace));
+    const Result<LoadFigures> load = apply_load(options, workload.trace);
     if (!load) {
         complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
-    workload.trace = std::move(load.value().trace);
-    workload.load = load.value().figures;
+    workload.load = load.value();
     add_notes("load", load_notes(workload.load), workload.notes);
     return exit_done;
 }

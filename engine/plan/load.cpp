@@ -219,7 +219,7 @@ Result<Share> parse_share(std::string_view text) {
     return Share{scaled.value().value};
 }
 
-Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
+Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
     CHECK(options.copies.count >= 1);
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
@@ -249,7 +249,7 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
             options.copies.rows > 0 ? 0 : options.within_ns.value_or(default_within(trace));
         replicate(options, trace, figures);
     }
-    return LoadedTrace{std::move(trace), figures};
+    return figures;
 }
 
 namespace {
