@@ -181,12 +181,6 @@ std::uint64_t CacheForecast::as_served(const TraceRow& row, std::size_t block,
     return mix64(static_cast<std::uint64_t>(left) * golden_gamma ^ visible);
 }
 
-/// How many of the blocks the closing tokens leave whole.
-std::uint32_t CacheForecast::uncut_blocks(const TraceRow& row, std::size_t blocks) const {
-    const std::uint32_t visible = row.input_length - std::min(row.input_length, post_tokens_);
-    return std::min(static_cast<std::uint32_t>(blocks), visible / trace_.block_size);
-}
-
 std::uint32_t CacheForecast::next(const TraceRow& row) {
     const std::uint32_t size = trace_.block_size;
     if (size == 0 || row.ids_count == 0) {
@@ -200,7 +194,9 @@ std::uint32_t CacheForecast::next(const TraceRow& row) {
     const BlockIdSpan ids =
         trace_.ids_of(row).first(std::min(row.ids_count, row.input_length / size));
     const std::uint64_t usable = (row.input_length - std::uint64_t{1}) / size;
-    const std::uint32_t whole = uncut_blocks(row, ids.size());
+    // The template's closing tokens cut the others short.
+    const std::uint32_t visible = row.input_length - std::min(row.input_length, post_tokens_);
+    const std::uint32_t whole = std::min(static_cast<std::uint32_t>(ids.size()), visible / size);
     const PrefixTree::Path path = tree_.enter(row, whole);
     std::uint64_t held = path.known;
     // A number of a prefix is as good as its ids, and is no namespace.

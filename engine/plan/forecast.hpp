@@ -227,7 +227,6 @@ class CacheForecast {
 
   private:
     std::uint64_t as_served(const TraceRow& row, std::size_t block, std::uint64_t id) const;
-    std::uint32_t uncut_blocks(const TraceRow& row, std::size_t blocks) const;
 
     const Trace& trace_;
     std::uint32_t post_tokens_;

@@ -37,12 +37,6 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
     return false;
 }
 
-/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
-bool has_trace_ending(std::string_view name) {
-    (void)cut_ending(name, compression_endings);
-    return cut_ending(name, trace_endings);
-}
-
 }  // namespace
 
 bool numeric_less(std::string_view a, std::string_view b) {
@@ -87,7 +81,10 @@ Result<std::vector<std::string>> expand_path(const std::string& path) {
     std::vector<std::string> names;
     for (; folder != std::filesystem::directory_iterator(); folder.increment(failure)) {
         const std::string name = folder->path().filename();
-        if (name.front() != '.' && has_trace_ending(name) && !folder->is_directory(failure)) {
+        std::string_view plain = name;
+        (void)cut_ending(plain, compression_endings);
+        if (name.front() != '.' && cut_ending(plain, trace_endings) &&
+            !folder->is_directory(failure)) {
             names.push_back(name);
         }
     }

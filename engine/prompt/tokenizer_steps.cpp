@@ -278,10 +278,6 @@ void Normalizer::run(std::string& text) {
 
 namespace {
 
-bool is_cut(SplitStep::Kind kind) {
-    return kind <= SplitStep::Kind::spaces;
-}
-
 bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
     switch (kind) {
         case SplitStep::Kind::digits:
@@ -428,7 +424,7 @@ void Splitter::run(std::string_view text, bool at_start, std::vector<std::string
     const bool letters_last = !steps_.empty() && steps_.back().kind == SplitStep::Kind::letters;
     const std::size_t count = steps_.size() - (letters_last ? 1 : 0);
     for (std::size_t i = 0; i < count; ++i) {
-        if (is_cut(steps_[i].kind)) {
+        if (steps_[i].kind <= SplitStep::Kind::spaces) {  // the last that cuts
             cut_all(steps_[i]);
         } else {
             change(steps_[i], at_start);

@@ -83,14 +83,6 @@ bool sees_template(const PreflightContext& context) {
     return form && sees_template(*form, *context.plan.dialect);
 }
 
-/// The ids that the endpoint makes of a prompt; empty where it does not say. Only where it was
-/// found.
-Task<std::vector<std::int64_t>> ids_of(PreflightContext& context, const std::string& prompt) {
-    std::vector<std::int64_t> ids =
-        co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
-    co_return ids;
-}
-
 /// So many ids without those that the endpoint puts around a text.
 std::int64_t tokens_within(const PreflightContext& context, std::span<const std::int64_t> ids) {
     const Overhead own = context.findings.tokenize_overhead;
@@ -331,7 +323,7 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
     const std::string prompt = context.prompts.prompt_of(words);
     std::vector<std::int64_t> ids;
     if (context.tokenize_believed) {
-        ids = co_await ids_of(context, prompt);
+        ids = co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
         if (ids.empty() && !go_without_tokenize(context)) {
             co_return false;
         }
@@ -420,7 +412,8 @@ Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::
     const std::string prompt(context.plan.words->word(word));
     const bool sees = sees_template(context) || !context.findings.has_usage;
     if (context.tokenize_believed && sees) {
-        const std::vector<std::int64_t> ids = co_await ids_of(context, prompt);
+        const std::vector<std::int64_t> ids =
+            co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
         tokens = tokens_within(context, ids);
         if (!ids.empty() || !go_without_tokenize(context)) {
             co_return !ids.empty();
