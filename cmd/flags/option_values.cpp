@@ -372,7 +372,7 @@ Result<Copies> parse_copies(std::string_view text) {
             "100000000");
     }
     const auto number = static_cast<std::uint32_t>(count.value());
-    return is_rows ? Copies(1, number) : Copies(number);
+    return is_rows ? Copies{1, number} : Copies{number, 0};
 }
 
 const char* load_refusal(const Error& error) {

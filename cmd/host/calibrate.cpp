@@ -89,7 +89,7 @@ HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allow
     HostSettings settings;
     settings.engine_cpu = engine_cpu;
     settings.power = read_power_settings(engine_cpu);
-    settings.isolated = kernel_line("/sys/devices/system/cpu/isolated");
+    settings.isolated = isolated_cpus();
     settings.cpus_allowed = cpus_allowed;
     settings.file_limit = raise_file_limit();
     settings.backlog_max =

@@ -62,13 +62,12 @@ int read_rows(const TraceFiles& files, Workload& workload) {
 
 /// `--load` and its kin: which rows there are at all.
 int shape_load(const LoadOptions& options, Workload& workload) {
-    Result<LoadedTrace> load = apply_load(options, std::move(workload.trace));
+    const Result<LoadFigures> load = apply_load(options, workload.trace);
     if (!load) {
         complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
-    workload.trace = std::move(load.value().trace);
-    workload.load = load.value().figures;
+    workload.load = load.value();
     add_notes("load", load_notes(workload.load), workload.notes);
     return exit_done;
 }
@@ -141,9 +140,7 @@ int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figure
             "--barrier stream");
         return exit_input;
     }
-    BarredTrace barred = add_barriers(workload.plan, std::move(workload.trace));
-    workload.trace = std::move(barred.trace);
-    figures = barred.figures;
+    figures = add_barriers(workload.plan, workload.trace);
     return exit_done;
 }
 
@@ -213,8 +210,7 @@ int close_sessions(const WorkloadFlags& flags, Workload& workload,
     if (code != exit_done) {
         return code;
     }
-    RetimedTrace retimed = retime(rules, workload.plan, std::move(workload.trace));
-    workload.trace = std::move(retimed.trace);
+    const GapFigures gaps = retime(rules, workload.plan, workload.trace);
     BarrierFigures barriers;
     code = bar_turns(users, workload, barriers);
     if (code == exit_done) {
@@ -233,10 +229,10 @@ int close_sessions(const WorkloadFlags& flags, Workload& workload,
     if (code != exit_done) {
         return code;
     }
-    workload.waiting = waiting_of(trace, workload.plan, speed, users, retimed.figures);
+    workload.waiting = waiting_of(trace, workload.plan, speed, users, gaps);
     workload.waiting->trees = trees;
     if (!trace.dependencies.empty()) {
-        notes.push_back(gap_note(rules, retimed.figures));
+        notes.push_back(gap_note(rules, gaps));
     }
     if (users.tree_barrier) {
         notes.push_back(barrier_note(barriers));

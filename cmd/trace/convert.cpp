@@ -327,11 +327,9 @@ std::string read_planned(const RunFacts& facts, Trace& out) {
     if (!read) {
         return "the trace of the run can no longer be read";
     }
-    Result<LoadedTrace> load = apply_load(flags.load, std::move(out));
-    if (!load) {
+    if (!apply_load(flags.load, out)) {
         return "the load of the run can no longer be made";
     }
-    out = std::move(load.value().trace);
     return out.digest == facts.trace_digest ? "" : "the trace of the run has changed";
 }
 
@@ -432,13 +430,12 @@ int Conversion::read() {
 }
 
 int Conversion::select() {
-    Result<LoadedTrace> load = apply_load(options_.load, std::move(trace_));
+    const Result<LoadFigures> load = apply_load(options_.load, trace_);
     if (!load) {
         complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
-    trace_ = std::move(load.value().trace);
-    say("load", load_notes(load.value().figures));
+    say("load", load_notes(load.value()));
     const Result<Plan> plan = make_plan(trace_, options_.plan);
     if (!plan) {
         complain("driftless: %s or --limit", nothing_selected(trace_).c_str());

@@ -1,13 +1,9 @@
 #include "engine/host/cpu_load.hpp"
 
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "engine/host/host.hpp"
@@ -23,47 +19,12 @@ const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
 
 namespace {
 
-constexpr std::size_t bytes_max = 64 * 1024;  // the CPUs come first: 600 of them
-constexpr std::size_t idle_field = 3;         // proc_stat(5): user nice system idle iowait ..
+constexpr std::size_t idle_field = 3;  // proc_stat(5): user nice system idle iowait ..
 constexpr std::size_t iowait_field = 4;
 constexpr std::size_t fields = 8;  // up to steal; guest time is part of user time
 
-std::string read_file(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    std::string text;
-    if (file >= 0) {
-        text.resize(bytes_max);
-        const ssize_t got = ::read(file, text.data(), text.size());
-        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        ::close(file);
-    }
-    return text;
-}
-
-/// The next number of a line; false at its end.
-bool take_number(std::string_view& line, std::int64_t& value) {
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    const auto [end, code] = std::from_chars(line.data(), line.data() + line.size(), value);
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-    return code == std::errc();
-}
-
-/// The CPUs of a kernel's list, "0-1,6".
-std::vector<std::uint32_t> cpus_of(std::string_view list) {
-    std::vector<std::uint32_t> cpus;
-    std::int64_t first = 0;
-    while (take_number(list, first)) {
-        std::int64_t last = first;
-        if (list.starts_with("-")) {
-            list.remove_prefix(1);
-            (void)take_number(list, last);
-        }
-        for (std::int64_t cpu = first; cpu <= last && cpu < 4096; ++cpu) {
-            cpus.push_back(static_cast<std::uint32_t>(cpu));
-        }
-        list.remove_prefix(list.starts_with(",") ? 1 : 0);
-    }
-    return cpus;
+bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
+    return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
 
 /// Twice its own ticks and those of its busiest sibling.
@@ -106,15 +67,15 @@ std::vector<CpuLoad> parse_cpu_loads(std::string_view proc_stat) {
         std::string_view line = proc_stat.substr(0, proc_stat.find('\n'));
         proc_stat.remove_prefix(std::min(line.size() + 1, proc_stat.size()));
         line.remove_prefix(3);
-        std::int64_t number = 0;
-        if (line.starts_with(" ") || !take_number(line, number)) {
+        if (line.starts_with(" ")) {
             continue;  // the sum of all
         }
         CpuLoad load;
-        load.cpu = static_cast<std::uint32_t>(number);
-        for (std::size_t field = 0; field < fields && take_number(line, number); ++field) {
-            load.ticks += number;
-            load.busy += field == idle_field || field == iowait_field ? 0 : number;
+        load.cpu = static_cast<std::uint32_t>(take_kernel_number(line).value_or(0));
+        for (std::size_t field = 0; field < fields; ++field) {
+            const std::int64_t ticks = take_kernel_number(line).value_or(0);
+            load.ticks += ticks;
+            load.busy += field == idle_field || field == iowait_field ? 0 : ticks;
         }
         loads.push_back(load);
     }
@@ -122,17 +83,17 @@ std::vector<CpuLoad> parse_cpu_loads(std::string_view proc_stat) {
 }
 
 std::vector<CpuLoad> sample_cpu_loads(std::int64_t stretch_ns) {
-    const std::vector<CpuLoad> before = parse_cpu_loads(read_file("/proc/stat"));
+    const std::vector<CpuLoad> before = parse_cpu_loads(kernel_text("/proc/stat"));
     const timespec length{stretch_ns / 1'000'000'000, stretch_ns % 1'000'000'000};
     (void)::nanosleep(&length, nullptr);
-    std::vector<CpuLoad> loads = parse_cpu_loads(read_file("/proc/stat"));
+    std::vector<CpuLoad> loads = parse_cpu_loads(kernel_text("/proc/stat"));
     for (CpuLoad& load : loads) {
         const CpuLoad* earlier = load_of(before, load.cpu);
         load.busy -= earlier == nullptr ? load.busy : earlier->busy;
         load.ticks -= earlier == nullptr ? load.ticks : earlier->ticks;
         const std::string list = "/sys/devices/system/cpu/cpu" + std::to_string(load.cpu) +
                                  "/topology/thread_siblings_list";
-        load.siblings = cpus_of(read_file(list));
+        load.siblings = cpus_of(kernel_line(list));
         std::erase(load.siblings, load.cpu);
     }
     return loads;
@@ -149,9 +110,7 @@ CpuChoice choose_quiet_cpu(const std::vector<std::uint32_t>& allowed, std::strin
     if (candidates.size() == 1 && allowed.size() > 1) {
         unseen.reason = "what the writer leaves free";
     }
-    const std::vector<std::uint32_t> alone = cpus_of(isolated);
-    const bool is_isolated = std::find(alone.begin(), alone.end(), unseen.cpu) != alone.end();
-    if (candidates.size() < 2 || is_isolated) {
+    if (candidates.size() < 2 || is_among(unseen.cpu, cpus_of(isolated))) {
         return unseen;
     }
     const CpuLoad* quietest = nullptr;
@@ -178,10 +137,6 @@ CpuChoice find_quiet_cpu(const std::optional<std::uint32_t>& writer_cpu) {
 
 namespace {
 
-bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
-    return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
-}
-
 /// One of `taken` runs on the same core.
 bool shares_a_core(std::uint32_t cpu, const std::vector<std::uint32_t>& taken,
                    const std::vector<CpuLoad>& loads) {
@@ -200,8 +155,7 @@ std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
         return load == nullptr ? 0 : load->busy;
     };
     std::reverse(allowed.begin(), allowed.end());
-    std::stable_sort(allowed.begin(), allowed.end(),
-                     [&busy](std::uint32_t a, std::uint32_t b) { return busy(a) < busy(b); });
+    std::ranges::stable_sort(allowed, {}, busy);
     return allowed;
 }
 
@@ -252,12 +206,8 @@ std::vector<std::uint32_t> find_engine_cpus(std::uint32_t first, std::uint32_t e
 
 std::vector<std::uint32_t> cpus_beside(const std::vector<std::uint32_t>& engines,
                                        const std::vector<std::uint32_t>& allowed) {
-    std::vector<std::uint32_t> left;
-    for (const std::uint32_t cpu : allowed) {
-        if (!is_among(cpu, engines)) {
-            left.push_back(cpu);
-        }
-    }
+    std::vector<std::uint32_t> left = allowed;
+    std::erase_if(left, [&engines](std::uint32_t cpu) { return is_among(cpu, engines); });
     return left.empty() ? allowed : left;
 }
 
@@ -286,19 +236,16 @@ void take_tasks(const std::string& group, CgroupLimits& limits) {
     limits.tasks_left = std::min(limits.tasks_left.value_or(left), left);
 }
 
-void take_memory(const std::optional<std::int64_t>& most, CgroupLimits& limits) {
-    if (most) {
-        limits.memory_bytes = std::min(limits.memory_bytes.value_or(*most), *most);
-    }
-}
-
 void take_group(const std::string& group, CgroupLimits& limits) {
     take_cpus(kernel_number(group + "/cpu.max"), kernel_number(group + "/cpu.max", 1), limits);
     take_cpus(kernel_number(group + "/cpu.cfs_quota_us"),
               kernel_number(group + "/cpu.cfs_period_us"), limits);
     take_tasks(group, limits);
-    take_memory(kernel_number(group + "/memory.max"), limits);
-    take_memory(kernel_number(group + "/memory.limit_in_bytes"), limits);
+    for (const char* file : {"/memory.max", "/memory.limit_in_bytes"}) {
+        if (const std::optional<std::int64_t> most = kernel_number(group + file)) {
+            limits.memory_bytes = std::min(limits.memory_bytes.value_or(*most), *most);
+        }
+    }
 }
 
 /// The group at `path` below `mount`, and those above it.
@@ -342,9 +289,7 @@ CgroupLimits read_cgroup_limits(std::string_view own, const std::string& root) {
 }
 
 CgroupLimits read_cgroup_limits() {
-    std::ifstream file("/proc/self/cgroup");
-    const std::string own(std::istreambuf_iterator<char>(file), {});
-    return read_cgroup_limits(own, "/sys/fs/cgroup");
+    return read_cgroup_limits(kernel_text("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
 }  // namespace driftless

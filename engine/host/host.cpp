@@ -29,59 +29,49 @@
 
 namespace driftless {
 
-std::string kernel_line(const std::string& path) {
-    constexpr std::size_t bytes_max = 4096;  // a page, which is the most that /sys gives
+std::string kernel_text(const std::string& path) {
+    constexpr std::size_t bytes_max = 64 * 1024;
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return "";
     }
     std::string text(bytes_max, '\0');
-    const ssize_t got = ::read(file, text.data(), text.size());
-    ::close(file);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return text.substr(0, text.find('\n'));
-}
-
-std::optional<std::int64_t> kernel_number(const std::string& path) {
-    return kernel_number(path, 0);
-}
-
-std::optional<std::int64_t> kernel_number(const std::string& path, int index) {
-    constexpr std::string_view blanks = " \t";
-    const std::string text = kernel_line(path);
-    std::string_view line = text;
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    for (int i = 0; i < index; ++i) {
-        line.remove_prefix(std::min(line.find_first_of(blanks), line.size()));
-        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    }
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-    return error == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-namespace {
-
-constexpr std::size_t proc_bytes_max = 64 * 1024;
-
-// A file of /proc as text, cut at `proc_bytes_max`; empty where it cannot be read.
-std::string read_proc(const char* path) {
-    const int number = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (number < 0) {
-        return {};
-    }
-    std::string text(proc_bytes_max, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
-        const ssize_t got = ::read(number, text.data() + size, text.size() - size);
+        const ssize_t got = ::read(file, text.data() + size, text.size() - size);
         if (got <= 0) {
             break;
         }
         size += static_cast<std::size_t>(got);
     }
-    ::close(number);
+    ::close(file);
     text.resize(size);
     return text;
+}
+
+std::string kernel_line(const std::string& path) {
+    const std::string text = kernel_text(path);
+    return text.substr(0, text.find('\n'));
+}
+
+std::optional<std::int64_t> take_kernel_number(std::string_view& line) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+namespace {
+
+/// The n-th word of a line as a number, from 0.
+std::optional<std::int64_t> nth_number(std::string_view line, int index) {
+    constexpr std::string_view blanks = " \t";
+    for (int i = 0; i < index; ++i) {
+        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+        line.remove_prefix(std::min(line.find_first_of(blanks), line.size()));
+    }
+    return take_kernel_number(line);
 }
 
 // What stands behind `name` on its line, blanks and colon skipped.
@@ -92,44 +82,35 @@ std::string_view field_of(std::string_view text, std::string_view name) {
     }
     std::string_view rest = text.substr(at + name.size());
     rest = rest.substr(0, rest.find('\n'));
-    const std::size_t begin = rest.find_first_not_of(" \t:");
-    return begin == std::string_view::npos ? std::string_view{} : rest.substr(begin);
+    return rest.substr(std::min(rest.find_first_not_of(" \t:"), rest.size()));
 }
 
-std::int64_t number_of(std::string_view text) {
-    std::int64_t value = 0;
-    (void)std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
-/// Whether a list of the kernel's ("2-3,6") names this CPU.
-bool is_listed(std::uint32_t cpu, std::string_view list) {
-    while (!list.empty() && list.front() >= '0' && list.front() <= '9') {
-        const std::string_view range = list.substr(0, list.find(','));
-        const std::size_t dash = range.find('-');
-        const std::int64_t first = number_of(range);
-        const std::int64_t last = dash == range.npos ? first : number_of(range.substr(dash + 1));
-        if (first <= cpu && cpu <= last) {
-            return true;
-        }
-        list.remove_prefix(std::min(range.size() + 1, list.size()));
-    }
-    return false;
-}
-
-std::int64_t nth_number(std::string_view text, int index) {
-    for (int i = 0; i < index; ++i) {
-        const std::size_t blank = text.find(' ');
-        if (blank == std::string_view::npos) {
-            return 0;
-        }
-        text.remove_prefix(blank);
-        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    }
-    return number_of(text);
+/// Of a line like "MemTotal:  16384 kB"; 0 where it is not there.
+std::uint64_t bytes_of(std::string_view text, std::string_view name) {
+    return static_cast<std::uint64_t>(nth_number(field_of(text, name), 0).value_or(0)) * 1024;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> kernel_number(const std::string& path, int index) {
+    return nth_number(kernel_line(path), index);
+}
+
+std::vector<std::uint32_t> cpus_of(std::string_view list) {
+    std::vector<std::uint32_t> cpus;
+    while (const std::optional<std::int64_t> first = take_kernel_number(list)) {
+        std::int64_t last = *first;
+        if (list.starts_with("-")) {
+            list.remove_prefix(1);
+            last = take_kernel_number(list).value_or(last);
+        }
+        for (std::int64_t cpu = *first; cpu <= last && cpu < 4096; ++cpu) {
+            cpus.push_back(static_cast<std::uint32_t>(cpu));
+        }
+        list.remove_prefix(list.starts_with(",") ? 1 : 0);
+    }
+    return cpus;
+}
 
 std::string cpu_list_text(const std::vector<std::uint32_t>& cpus) {
     std::string text;
@@ -160,16 +141,16 @@ std::vector<std::uint32_t> allowed_cpus() {
 }
 
 std::string isolated_cpus() {
-    return read_proc("/sys/devices/system/cpu/isolated");
+    return kernel_line("/sys/devices/system/cpu/isolated");
 }
 
 CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::string_view isolated) {
     if (allowed.empty()) {
         return {0, "the allowed CPUs cannot be read"};
     }
-    const auto found = std::find_if(allowed.begin(), allowed.end(), [isolated](std::uint32_t cpu) {
-        return is_listed(cpu, isolated);
-    });
+    const std::vector<std::uint32_t> alone = cpus_of(isolated);
+    const auto found =
+        std::find_first_of(allowed.begin(), allowed.end(), alone.begin(), alone.end());
     if (found != allowed.end()) {
         return {*found, "isolated from the scheduler"};
     }
@@ -237,17 +218,14 @@ std::uint64_t connection_files(std::uint64_t file_limit) {
 }
 
 std::uint32_t ephemeral_ports() {
-    unsigned first = 0;
-    unsigned last = 0;
-    const std::string range = read_proc("/proc/sys/net/ipv4/ip_local_port_range");
-    const bool known = std::sscanf(range.c_str(), "%u %u", &first, &last) == 2 && last >= first;
-    return known ? last - first + 1 : 0;
+    const std::string range = kernel_line("/proc/sys/net/ipv4/ip_local_port_range");
+    const std::int64_t first = nth_number(range, 0).value_or(0);
+    const std::int64_t last = nth_number(range, 1).value_or(-1);
+    return last >= first ? static_cast<std::uint32_t>(last - first + 1) : 0;
 }
 
 std::uint32_t reused_ports() {
-    unsigned rule = 0;
-    const std::string text = read_proc("/proc/sys/net/ipv4/tcp_tw_reuse");
-    return std::sscanf(text.c_str(), "%u", &rule) == 1 ? rule : 0;
+    return static_cast<std::uint32_t>(kernel_number("/proc/sys/net/ipv4/tcp_tw_reuse").value_or(0));
 }
 
 std::uint32_t cpus_online() {
@@ -280,27 +258,22 @@ HostFacts read_host_facts() {
         facts.kernel = std::string(name.sysname) + " " + name.release;
         facts.machine = name.machine;
     }
-    const std::string cpus = read_proc("/proc/cpuinfo");
+    const std::string cpus = kernel_text("/proc/cpuinfo");
     facts.cpu_model = cpu_model_of(cpus);
     facts.virtual_machine = field_of(cpus, "flags").find(" hypervisor") != std::string_view::npos;
     facts.cpus_online = cpus_online();
     facts.cpus_allowed = allowed_cpus();
-    const std::string memory = read_proc("/proc/meminfo");
-    facts.memory_bytes = static_cast<std::uint64_t>(number_of(field_of(memory, "MemTotal"))) * 1024;
+    facts.memory_bytes = bytes_of(kernel_text("/proc/meminfo"), "MemTotal");
     return facts;
 }
 
 MemoryMarks read_memory_marks() {
-    const std::string status = read_proc("/proc/self/status");
-    MemoryMarks marks;
-    marks.resident = static_cast<std::uint64_t>(number_of(field_of(status, "VmRSS"))) * 1024;
-    marks.resident_max = static_cast<std::uint64_t>(number_of(field_of(status, "VmHWM"))) * 1024;
-    return marks;
+    const std::string status = kernel_text("/proc/self/status");
+    return {bytes_of(status, "VmRSS"), bytes_of(status, "VmHWM")};
 }
 
 std::uint64_t available_memory() {
-    const std::string memory = read_proc("/proc/meminfo");
-    return static_cast<std::uint64_t>(number_of(field_of(memory, "MemAvailable"))) * 1024;
+    return bytes_of(kernel_text("/proc/meminfo"), "MemAvailable");
 }
 
 int this_thread_id() {
@@ -310,16 +283,16 @@ int this_thread_id() {
 ThreadProbe::Counts ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
     Counts reading;
-    reading.cost.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
+    reading.cost.run_delay_ns = kernel_number(folder + "schedstat", 1).value_or(0);
     // The name of the thread stands in parentheses and may hold blanks: count from behind it.
-    const std::string stat = read_proc((folder + "stat").c_str());
+    const std::string stat = kernel_line(folder + "stat");
     const std::size_t name_end = stat.rfind(')');
     const std::string_view fields =
         name_end == std::string::npos ? "" : std::string_view(stat).substr(name_end + 2);
-    reading.cpu = nth_number(fields, 36);  // field 39 of proc(5), counted from field 3
+    reading.cpu = nth_number(fields, 36).value_or(0);  // field 39 of proc(5), counted from field 3
     const std::string cpu_name = "cpu" + std::to_string(reading.cpu) + " ";
-    const std::string all = read_proc("/proc/stat");
-    const std::int64_t ticks = nth_number(field_of(all, cpu_name), 7);
+    const std::string all = kernel_text("/proc/stat");
+    const std::int64_t ticks = nth_number(field_of(all, cpu_name), 7).value_or(0);
     reading.cost.steal_ns = ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
     return reading;
 }
@@ -402,19 +375,6 @@ void spare_heap() {
     }
 }
 
-std::uint64_t huge_bytes() {
-    const std::unique_ptr<FILE, int (*)(FILE*)> sums(std::fopen("/proc/self/smaps_rollup", "re"),
-                                                     &std::fclose);
-    unsigned long kilobytes = 0;
-    char line[256];
-    while (sums != nullptr && std::fgets(line, sizeof line, sums.get()) != nullptr) {
-        if (std::sscanf(line, "AnonHugePages: %lu kB", &kilobytes) == 1) {
-            break;
-        }
-    }
-    return std::uint64_t{kilobytes} * 1024;
-}
-
 }  // namespace
 
 void* map_touched(std::size_t bytes) {
@@ -453,7 +413,7 @@ MemoryGrants settle_memory() {
         grants.why_not += grants.why_not.empty() ? "" : "; ";
         grants.why_not += "memory cannot be locked: raise the limit (ulimit -l unlimited)";
     }
-    grants.huge_bytes = huge_bytes();
+    grants.huge_bytes = bytes_of(kernel_text("/proc/self/smaps_rollup"), "AnonHugePages");
     return grants;
 }
 

@@ -14,9 +14,8 @@
 
 namespace driftless {
 
-// Host: what the machine allows and does to us. Pinning, limits, facts, and the once-a-second
-// counters of the engine thread. Plain functions over system calls; nothing here is on the hot
-// path.
+// Pinning, limits, facts, and the once-a-second counters of the engine thread. Plain functions over
+// system calls; nothing here is on the hot path.
 
 /// CPUs that this process may use, ascending.
 std::vector<std::uint32_t> allowed_cpus();
@@ -29,6 +28,8 @@ bool has_cpu_time_limit();
 
 /// CPUs that ascend, as the kernel lists them: "0-3,6".
 std::string cpu_list_text(const std::vector<std::uint32_t>& cpus);
+/// The CPUs of such a list.
+std::vector<std::uint32_t> cpus_of(std::string_view list);
 
 /// Which CPU the engine takes by itself, and why, for people.
 struct CpuChoice {
@@ -37,7 +38,7 @@ struct CpuChoice {
 };
 /// `isolated`: as `isolated_cpus` gives it.
 CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::string_view isolated);
-/// CPUs that the scheduler leaves alone, as the kernel lists them ("2-3,6\n"); often none.
+/// CPUs that the scheduler leaves alone, as the kernel lists them ("2-3,6"); often none.
 std::string isolated_cpus();
 
 cpu_set_t cpu_set_of(const std::vector<std::uint32_t>& cpus);
@@ -199,16 +200,16 @@ struct ClockSource {
 };
 ClockSource read_clock_source();
 
-// Small files of the kernel: /proc and /sys, a line or a number each. For what is read once and
-// shown; nothing on the hot path. A file that is not there is an answer.
+// Files of the kernel, in /proc and /sys. For what is read once and shown; nothing on the hot
+// path. A file that is not there is an answer.
 
-/// Its first line, at most 4 KiB; empty where it cannot be read.
+/// All of it, at most 64 KiB; empty where it cannot be read.
+std::string kernel_text(const std::string& path);
+/// Its first line.
 std::string kernel_line(const std::string& path);
-
-/// The number that its first line begins with, after blanks; nothing where there is none.
-std::optional<std::int64_t> kernel_number(const std::string& path);
-
-/// The same for the n-th number of the line, from 0.
-std::optional<std::int64_t> kernel_number(const std::string& path, int index);
+/// The n-th word of its first line, from 0, as a number; nothing where there is none.
+std::optional<std::int64_t> kernel_number(const std::string& path, int index = 0);
+/// Cuts the number off that the line begins with, after blanks; nothing where there is none.
+std::optional<std::int64_t> take_kernel_number(std::string_view& line);
 
 }  // namespace driftless

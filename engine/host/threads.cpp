@@ -296,10 +296,6 @@ std::int64_t ns_of(const timeval& time) {
     return (time.tv_sec * 1'000'000 + time.tv_usec) * 1000;
 }
 
-std::int64_t difference(std::int64_t after, std::int64_t before) {
-    return after < 0 || before < 0 ? -1 : after - before;
-}
-
 const char* reason_of(int error) {
     switch (error) {
         case EACCES:
@@ -324,7 +320,8 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
          {&ThreadUse::user_ns, &ThreadUse::system_ns, &ThreadUse::voluntary_switches,
           &ThreadUse::involuntary_switches, &ThreadUse::minor_faults, &ThreadUse::major_faults,
           &ThreadUse::instructions}) {
-        use.*field = difference(after.*field, before.*field);
+        const bool known = after.*field >= 0 && before.*field >= 0;
+        use.*field = known ? after.*field - before.*field : -1;
     }
     return use;
 }
@@ -334,16 +331,6 @@ std::int64_t thread_cpu_ns() {
 }
 
 ThreadMeter::ThreadMeter() {
-    open_counter();
-}
-
-ThreadMeter::~ThreadMeter() {
-    if (counter_ >= 0) {
-        ::close(counter_);
-    }
-}
-
-void ThreadMeter::open_counter() {
     perf_event_attr event{};
     event.size = sizeof(event);
     event.type = PERF_TYPE_HARDWARE;
@@ -357,6 +344,12 @@ void ThreadMeter::open_counter() {
         why_no_instructions_ = reason_of(errno);
     } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
         why_no_instructions_ = "the instruction counter does not advance";
+    }
+}
+
+ThreadMeter::~ThreadMeter() {
+    if (counter_ >= 0) {
+        ::close(counter_);
     }
 }
 

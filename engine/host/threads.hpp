@@ -20,9 +20,6 @@
 
 namespace driftless {
 
-// Threads: how a thread is scheduled and pinned, threads beside the engines, and what a thread has
-// used.
-
 // SideThread: a thread beside the engine's: of normal priority, on CPUs of its own, without
 // signals: those are the engine thread's. What it starts inherits the same. Part of whoever does
 // the work on it, who tells it to end and then joins it.
@@ -224,7 +221,6 @@ class ThreadMeter {
     const std::string& why_no_instructions() const { return why_no_instructions_; }
 
   private:
-    void open_counter();
     std::int64_t read_counter() const;
 
     int counter_ = -1;

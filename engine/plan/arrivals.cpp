@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "engine/plan/synth_spec.hpp"
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
@@ -95,10 +95,6 @@ double above_zero(Random& random) {
     return 1.0 - random.uniform();
 }
 
-double exponential(Random& random) {
-    return -portable_log(above_zero(random));
-}
-
 /// One of the two that the polar method makes (Marsaglia, Bray 1964).
 double normal(Random& random) {
     while (true) {  // ends: each turn with a chance of 0.785
@@ -140,17 +136,17 @@ double gamma(double shape, Random& random) {
 }  // namespace
 
 UnitGaps::UnitGaps(ArrivalLaw law, double shape, std::uint64_t seed)
-    : law_(law), shape_(shape), seed_(mix64(mix64(seed + golden_gamma) + gap_stream)) {
+    : law_(law), shape_(shape), seed_(seed) {
     CHECK(law != ArrivalLaw::gamma || (shape >= gamma_shape_min && shape <= gamma_shape_max));
 }
 
 double UnitGaps::gap(std::uint64_t number) const {
-    Random random(seed_ ^ mix64(number + golden_gamma));
+    Random random = stream_of(seed_, gap_stream, number);
     switch (law_) {
         case ArrivalLaw::constant:
             return 1;
         case ArrivalLaw::poisson:
-            return exponential(random);
+            return -portable_log(above_zero(random));
         case ArrivalLaw::gamma:
             return gamma(shape_, random) / shape_;
         case ArrivalLaw::recorded:
@@ -224,43 +220,6 @@ std::vector<double> seconds_on_curve(const RateCurve& curve, const std::vector<d
     return seconds;
 }
 
-/// What arrives together: its positions in the plan, by the order of arrival.
-struct Arriving {
-    std::vector<std::vector<std::uint32_t>> trees;  ///< of trees
-    std::vector<std::uint32_t> rows;                ///< of single rows
-    std::size_t count() const { return trees.empty() ? rows.size() : trees.size(); }
-    std::uint32_t first_of(std::size_t i) const { return trees.empty() ? rows[i] : trees[i][0]; }
-};
-
-Arriving arriving(const ArrivalRules& rules, const Trace& trace, const Plan& plan) {
-    Arriving all;
-    const bool by_time = rules.law == ArrivalLaw::recorded;
-    if (rules.by_trees) {
-        const RowTrees trees(trace, plan);
-        for (std::uint32_t tree = 0; tree < trees.count(); ++tree) {
-            const auto rows = trees.rows_of(tree);
-            all.trees.emplace_back(rows.begin(), rows.end());
-        }
-        if (by_time) {
-            std::stable_sort(all.trees.begin(), all.trees.end(),
-                             [](const auto& a, const auto& b) { return a[0] < b[0]; });
-        }
-    } else if (by_time) {
-        all.rows.resize(plan.rows.size());
-        std::iota(all.rows.begin(), all.rows.end(), 0U);
-    } else {
-        all.rows = file_order(trace, plan);
-    }
-    return all;
-}
-
-void sort_by_due(const Trace& trace, Plan& plan) {
-    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
-        return a.due_ns != b.due_ns ? a.due_ns < b.due_ns
-                                    : trace.rows[a.row].index < trace.rows[b.row].index;
-    });
-}
-
 }  // namespace
 
 Result<std::vector<std::int64_t>> arrival_times(const ArrivalRules& rules, std::size_t count,
@@ -287,37 +246,41 @@ Result<std::vector<std::int64_t>> arrival_times(const ArrivalRules& rules, std::
 }
 
 Result<Plan> arrive(const ArrivalRules& rules, const Trace& trace, Plan plan) {
-    const Arriving all = arriving(rules, trace, plan);
+    const RowTrees trees =
+        rules.by_trees ? RowTrees(trace, plan) : RowTrees::of_single_rows(trace, plan);
+    const auto first_of = [&trees](std::uint32_t tree) { return trees.rows_of(tree).front(); };
+    std::vector<std::uint32_t> order(trees.count());
+    std::iota(order.begin(), order.end(), 0U);
     std::vector<std::int64_t> recorded_ns;
-    for (std::size_t i = 0; rules.law == ArrivalLaw::recorded && i < all.count(); ++i) {
-        recorded_ns.push_back(plan.rows[all.first_of(i)].due_ns);
+    if (rules.law == ArrivalLaw::recorded) {
+        std::ranges::sort(order, {}, first_of);
+        for (const std::uint32_t tree : order) {
+            recorded_ns.push_back(plan.rows[first_of(tree)].due_ns);
+        }
     }
-    const Result<std::vector<std::int64_t>> times = arrival_times(rules, all.count(), recorded_ns);
+    const Result<std::vector<std::int64_t>> times = arrival_times(rules, order.size(), recorded_ns);
     if (!times) {
         return times.error();
     }
     const std::size_t rows_before = plan.rows.size();
-    for (std::size_t i = 0; i < all.count(); ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
         const bool comes = i < times.value().size() &&
                            (!rules.duration_ns || times.value()[i] < *rules.duration_ns);
-        const std::int64_t first_ns = plan.rows[all.first_of(i)].due_ns;
-        const auto move = [&](std::uint32_t position) {
+        const std::int64_t first_ns = plan.rows[first_of(order[i])].due_ns;
+        for (const std::uint32_t position : trees.rows_of(order[i])) {
             Planned& planned = plan.rows[position];
             planned.due_ns = comes ? times.value()[i] + (planned.due_ns - first_ns) : 0;
             planned.row = comes ? planned.row : stays_away;
-        };
-        if (all.trees.empty()) {
-            move(all.rows[i]);
-            continue;
         }
-        std::for_each(all.trees[i].begin(), all.trees[i].end(), move);
     }
     std::erase_if(plan.rows, [](const Planned& planned) { return planned.row == stays_away; });
     if (plan.rows.empty()) {
         return Error{ErrorCode::not_found, 0, "let any row arrive"};
     }
     plan.rows_outside += rows_before - plan.rows.size();
-    sort_by_due(trace, plan);
+    std::ranges::sort(plan.rows, {}, [&](const Planned& planned) {
+        return std::pair(planned.due_ns, trace.rows[planned.row].index);
+    });
     return summed_up(trace, std::move(plan));
 }
 

@@ -23,6 +23,17 @@
 
 namespace driftless {
 
+namespace {
+
+/// Bytes that are read or decoded at a time: large beside the cost of a system call, small beside a
+/// cache.
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+
+constexpr int window_bits = 15 + 16;  ///< the largest window; 16 asks for gzip's header and trailer
+constexpr std::string_view gzip_magic = "\x1F\x8B";
+
+}  // namespace
+
 /// RawBytes: the bytes of a descriptor as they stand, in pieces, with a look ahead.
 ///
 /// Owns the descriptor and one buffer. Reads forward only, so that pipes do; never decodes.
@@ -32,7 +43,11 @@ class RawBytes {
     explicit RawBytes(int fd) : fd_(fd) {}
     RawBytes(const RawBytes&) = delete;
     RawBytes& operator=(const RawBytes&) = delete;
-    ~RawBytes();
+    ~RawBytes() {
+        if (fd_ > STDIN_FILENO) {
+            ::close(fd_);
+        }
+    }
 
     /// What lies ahead: at least `least` bytes, fewer only at the end of the input, in one piece
     /// that is valid until the next call. `least` is at most `ahead_max`. Error: io_failed.
@@ -40,67 +55,25 @@ class RawBytes {
     static constexpr std::size_t ahead_max = 64;  ///< headers of compressed files are shorter
 
     /// Moves on over bytes that were seen ahead.
-    void take(std::size_t bytes);
+    void take(std::size_t bytes) {
+        CHECK(bytes <= end_ - begin_);
+        begin_ += bytes;
+    }
 
     /// Why a read failed, if one did.
     const std::optional<Error>& failure() const { return failure_; }
 
   private:
     int fd_;
-    std::unique_ptr<char[]> buffer_;
+    std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(buffer_bytes);
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     bool ended_ = false;
     std::optional<Error> failure_;
 };
 
-/// GzipDecoder: gzip members, one behind the other, decoded to the last byte that is there.
-///
-/// By zlib itself: libarchive gives a broken member's bytes back only in whole blocks of 64 KiB,
-/// and logs that are still being written (Dynamo's jsonl_gz) end in a broken member, whose last
-/// rows are wanted. What stands behind the last member and is none (padding) is ignored, as gzip
-/// does. Owns zlib's state and one buffer; reads from the RawBytes that it is given.
-class GzipDecoder {
-  public:
-    GzipDecoder();
-    ~GzipDecoder();
-
-    /// The next piece, valid until the next read; empty at the end. Errors: truncated (the member
-    /// ends early or is damaged; everything before was given), io_failed.
-    Result<std::string_view> read(RawBytes& raw);
-
-    /// Why the last read failed: "truncated gzip input".
-    const std::string& error_text() const { return error_text_; }
-
-  private:
-    struct State;
-    enum class Step : bool { more, stop };
-
-    Result<Step> decode_some(RawBytes& raw);
-    Result<Step> next_member(RawBytes& raw);
-
-    std::unique_ptr<State> state_;
-    std::string error_text_;
-};
-
-namespace {
-
-/// Bytes that are read at a time: large beside the cost of a system call, small beside a cache.
-constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
-
-}  // namespace
-
-RawBytes::~RawBytes() {
-    if (fd_ > STDIN_FILENO) {
-        ::close(fd_);
-    }
-}
-
 Result<std::string_view> RawBytes::ahead(std::size_t least) {
     CHECK(least <= ahead_max);
-    if (buffer_ == nullptr) {
-        buffer_ = std::make_unique_for_overwrite<char[]>(buffer_bytes);
-    }
     if (end_ - begin_ < least) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
@@ -118,109 +91,95 @@ Result<std::string_view> RawBytes::ahead(std::size_t least) {
     return std::string_view(buffer_.get() + begin_, end_ - begin_);
 }
 
-void RawBytes::take(std::size_t bytes) {
-    CHECK(bytes <= end_ - begin_);
-    begin_ += bytes;
-}
+/// GzipDecoder: gzip members, one behind the other, decoded to the last byte that is there.
+///
+/// By zlib itself: libarchive gives a broken member's bytes back only in whole blocks of 64 KiB,
+/// and logs that are still being written (Dynamo's jsonl_gz) end in a broken member, whose last
+/// rows are wanted. What stands behind the last member and is none (padding) is ignored, as gzip
+/// does. Owns zlib's state and one buffer; reads from the RawBytes that it is given.
+class GzipDecoder {
+  public:
+    GzipDecoder() { CHECK(inflateInit2(&stream_, window_bits) == Z_OK); }
+    GzipDecoder(const GzipDecoder&) = delete;
+    GzipDecoder& operator=(const GzipDecoder&) = delete;
+    ~GzipDecoder() { (void)inflateEnd(&stream_); }
 
-namespace {
+    /// The next piece, valid until the next read; empty at the end. Errors: truncated (the member
+    /// ends early or is damaged; everything before was given), io_failed.
+    Result<std::string_view> read(RawBytes& raw);
 
-constexpr std::size_t piece_bytes = std::size_t{256} << 10;
-constexpr int window_bits = 15 + 16;  ///< the largest window; 16 asks for gzip's header and trailer
-constexpr std::string_view magic = "\x1F\x8B";
+    /// Why the last read failed: "truncated gzip input".
+    const std::string& error_text() const { return error_text_; }
 
-}  // namespace
+  private:
+    Result<void> decode_some(RawBytes& raw);
+    void break_off(std::string why) {
+        error_text_ = std::move(why);
+        broken_ = true;
+    }
 
-struct GzipDecoder::State {
-    State() { CHECK(inflateInit2(&stream, window_bits) == Z_OK); }
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
-    ~State() { (void)inflateEnd(&stream); }
-
-    z_stream stream = {};
-    bool ended = false;  ///< behind the last member
-    bool broken = false;
-    std::unique_ptr<char[]> piece = std::make_unique_for_overwrite<char[]>(piece_bytes);
+    z_stream stream_ = {};
+    bool ended_ = false;  ///< behind the last member
+    bool broken_ = false;
+    std::unique_ptr<char[]> piece_ = std::make_unique_for_overwrite<char[]>(buffer_bytes);
+    std::string error_text_;
 };
 
-GzipDecoder::GzipDecoder() : state_(std::make_unique<State>()) {}
-GzipDecoder::~GzipDecoder() = default;
-
 Result<std::string_view> GzipDecoder::read(RawBytes& raw) {
-    z_stream& stream = state_->stream;
-    stream.next_out = reinterpret_cast<Bytef*>(state_->piece.get());
-    stream.avail_out = piece_bytes;
-    while (stream.avail_out > 0 && !state_->ended && !state_->broken) {
-        const Result<Step> step = decode_some(raw);
-        if (!step) {
-            return step.error();
-        }
-        if (step.value() == Step::stop) {
-            break;
+    stream_.next_out = reinterpret_cast<Bytef*>(piece_.get());
+    stream_.avail_out = buffer_bytes;
+    while (stream_.avail_out > 0 && !ended_ && !broken_) {
+        if (const Result<void> decoded = decode_some(raw); !decoded) {
+            return decoded.error();
         }
     }
-    const std::size_t bytes = piece_bytes - stream.avail_out;
-    if (bytes == 0 && state_->broken) {
+    const std::size_t bytes = buffer_bytes - stream_.avail_out;
+    if (bytes == 0 && broken_) {
         return Error{ErrorCode::truncated, 0, "read the trace"};
     }
-    return std::string_view(state_->piece.get(), bytes);
+    return std::string_view(piece_.get(), bytes);
 }
 
 /// Decodes what lies ahead, as far as there is room.
-Result<GzipDecoder::Step> GzipDecoder::decode_some(RawBytes& raw) {
+Result<void> GzipDecoder::decode_some(RawBytes& raw) {
     const Result<std::string_view> ahead = raw.ahead();
     if (!ahead) {
         return ahead.error();
     }
     if (ahead.value().empty()) {
-        error_text_ = "truncated gzip input";
-        state_->broken = true;
-        return Step::stop;
+        break_off("truncated gzip input");
+        return {};
     }
-    z_stream& stream = state_->stream;
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(ahead.value().data()));
-    stream.avail_in = static_cast<uInt>(ahead.value().size());
-    const int result = inflate(&stream, Z_NO_FLUSH);
-    raw.take(ahead.value().size() - stream.avail_in);
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(ahead.value().data()));
+    stream_.avail_in = static_cast<uInt>(ahead.value().size());
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    raw.take(ahead.value().size() - stream_.avail_in);
     if (result == Z_STREAM_END) {
-        return next_member(raw);
+        const Result<std::string_view> next = raw.ahead(gzip_magic.size());
+        if (!next) {
+            return next.error();
+        }
+        ended_ = !next.value().starts_with(gzip_magic);
+        CHECK(inflateReset(&stream_) == Z_OK);
+    } else if (result != Z_OK) {  // Z_BUF_ERROR cannot be: there are bytes, and there is room
+        break_off("damaged gzip input" +
+                  (stream_.msg == nullptr ? "" : " (" + std::string(stream_.msg) + ")"));
     }
-    if (result != Z_OK) {  // Z_BUF_ERROR cannot be: there are bytes, and there is room
-        error_text_ = "damaged gzip input";
-        error_text_ += stream.msg == nullptr ? "" : " (" + std::string(stream.msg) + ")";
-        state_->broken = true;
-        return Step::stop;
-    }
-    return Step::more;
-}
-
-Result<GzipDecoder::Step> GzipDecoder::next_member(RawBytes& raw) {
-    const Result<std::string_view> ahead = raw.ahead(magic.size());
-    if (!ahead) {
-        return ahead.error();
-    }
-    state_->ended = !ahead.value().starts_with(magic);
-    CHECK(inflateReset(&state_->stream) == Z_OK);
-    return state_->ended ? Step::stop : Step::more;
+    return {};
 }
 
 namespace {
 
-enum class Compression : std::uint8_t { none, gzip, bzip2, xz, zstd };
-
+/// The name of a compression, and the bytes that such a file begins with.
 struct Magic {
-    Compression compression;
     std::string_view name;
     std::string_view bytes;
 };
 constexpr Magic magics[] = {
-    {Compression::gzip, "gzip", "\x1F\x8B"},
-    {Compression::bzip2, "bzip2", "BZh"},
-    {Compression::xz, "xz",
-     std::string_view("\xFD"
-                      "7zXZ\0",
-                      6)},
-    {Compression::zstd, "zstd", "\x28\xB5\x2F\xFD"},
+    {"gzip", gzip_magic},
+    {"bzip2", "BZh"},
+    {"xz", {"\xFD\x37zXZ\0", 6}},
+    {"zstd", "\x28\xB5\x2F\xFD"},
 };
 
 /// zstd's frames of other people's data: "P*M\x18" to "_*M\x18", four bytes of length, the data.
@@ -266,7 +225,7 @@ struct InputSource::State {
 
     RawBytes raw;
     bool started = false;
-    Compression compression = Compression::none;
+    std::string_view compression = "none";
     std::optional<GzipDecoder> gzip;
     struct archive* archive = archive_read_new();
     bool empty = false;
@@ -326,14 +285,12 @@ Result<void> InputSource::State::start() {
         return head.error();
     }
     for (const Magic& one : magics) {
-        compression = head.value().starts_with(one.bytes) ? one.compression : compression;
+        compression = head.value().starts_with(one.bytes) ? one.name : compression;
     }
-    if (compression == Compression::gzip) {
+    if (compression == "gzip") {
         gzip.emplace();
-    } else if (compression != Compression::none) {
-        return start_archive();
     }
-    return {};
+    return gzip || compression == "none" ? Result<void>() : start_archive();
 }
 
 /// What libarchive calls for more bytes: those ahead, which it uses up before it calls again.
@@ -403,16 +360,11 @@ Result<std::string_view> InputSource::read() {
     if (state_->gzip) {
         return state_->gzip->read(state_->raw);
     }
-    return state_->compression == Compression::none ? state_->read_plain() : state_->read_archive();
+    return compression() == "none" ? state_->read_plain() : state_->read_archive();
 }
 
 std::string_view InputSource::compression() const {
-    for (const Magic& one : magics) {
-        if (one.compression == state_->compression) {
-            return one.name;
-        }
-    }
-    return "none";
+    return state_->compression;
 }
 
 std::string InputSource::reason_of(const Error& error) const {

@@ -1,16 +1,26 @@
 #include "engine/plan/forecast.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
+
+std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b) {
+    if (a.name_space != b.name_space) {
+        return 0;
+    }
+    const auto numbers_a = trace.ids.numbers().subspan(a.ids_begin, a.ids_count);
+    const auto numbers_b = trace.ids.numbers().subspan(b.ids_begin, b.ids_count);
+    return static_cast<std::uint32_t>(std::ranges::mismatch(numbers_a, numbers_b).in1 -
+                                      numbers_a.begin());
+}
 
 PrefixTree::PrefixTree(const Trace& trace) : numbers_(trace.ids.numbers()) {
     // The beginning of each namespace is a predecessor, too.
@@ -171,12 +181,6 @@ std::uint64_t CacheForecast::as_served(const TraceRow& row, std::size_t block,
     return mix64(static_cast<std::uint64_t>(left) * golden_gamma ^ visible);
 }
 
-/// How many of the blocks the closing tokens leave whole.
-std::uint32_t CacheForecast::uncut_blocks(const TraceRow& row, std::size_t blocks) const {
-    const std::uint32_t visible = row.input_length - std::min(row.input_length, post_tokens_);
-    return std::min(static_cast<std::uint32_t>(blocks), visible / trace_.block_size);
-}
-
 std::uint32_t CacheForecast::next(const TraceRow& row) {
     const std::uint32_t size = trace_.block_size;
     if (size == 0 || row.ids_count == 0) {
@@ -190,7 +194,9 @@ std::uint32_t CacheForecast::next(const TraceRow& row) {
     const BlockIdSpan ids =
         trace_.ids_of(row).first(std::min(row.ids_count, row.input_length / size));
     const std::uint64_t usable = (row.input_length - std::uint64_t{1}) / size;
-    const std::uint32_t whole = uncut_blocks(row, ids.size());
+    // The template's closing tokens cut the others short.
+    const std::uint32_t visible = row.input_length - std::min(row.input_length, post_tokens_);
+    const std::uint32_t whole = std::min(static_cast<std::uint32_t>(ids.size()), visible / size);
     const PrefixTree::Path path = tree_.enter(row, whole);
     std::uint64_t held = path.known;
     // A number of a prefix is as good as its ids, and is no namespace.
@@ -205,32 +211,6 @@ std::uint32_t CacheForecast::next(const TraceRow& row) {
 }
 
 namespace {
-
-/// How far into its last block each prefix was seen. A flat table of a fixed size.
-class PrefixExtents {
-  public:
-    explicit PrefixExtents(std::uint64_t prefixes_max)
-        : keys_(std::bit_ceil(prefixes_max + prefixes_max / 2 + 2), empty), tokens_(keys_.size()) {}
-
-    /// The tokens that were seen there; then at least `tokens`.
-    std::uint32_t raise(std::uint64_t prefix, std::uint32_t tokens) {
-        prefix = prefix == empty ? ~empty : prefix;
-        const std::size_t mask = keys_.size() - 1;
-        std::size_t at = static_cast<std::size_t>(prefix) & mask;
-        while (keys_[at] != empty && keys_[at] != prefix) {  // ends: a third of it stays empty
-            at = (at + 1) & mask;
-        }
-        const std::uint32_t seen = tokens_[at];
-        keys_[at] = prefix;
-        tokens_[at] = std::max(seen, tokens);
-        return seen;
-    }
-
-  private:
-    static constexpr std::uint64_t empty = 0;
-    std::vector<std::uint64_t> keys_;
-    std::vector<std::uint32_t> tokens_;
-};
 
 class Forecast {
   public:
@@ -256,7 +236,7 @@ class Forecast {
             }
             const std::uint32_t own = std::min(size, words_end - begin);
             prefix = PrefixSet::extend(prefix, id);
-            const std::uint32_t seen = std::min(extents_.raise(prefix, own), own);
+            const std::uint32_t seen = std::min(raise(prefix, own), own);
             if (unbroken) {
                 shared = std::max(shared, seen > 0 ? begin + seen : 0);
             }
@@ -267,18 +247,24 @@ class Forecast {
     }
 
   private:
+    /// The tokens that were seen of the prefix's last block; from here on at least `tokens`.
+    std::uint32_t raise(std::uint64_t prefix, std::uint32_t tokens) {
+        std::uint32_t& extent = extents_[prefix];
+        return std::exchange(extent, std::max(extent, tokens));
+    }
+
     /// Whether the very same prompt came before, its template's tail included.
     bool whole_row_seen(const TraceRow& row, std::uint64_t prefix, bool covered) {
         if (!covered || trace_.block_size == 0) {
             return false;
         }
         const std::uint64_t length_mark = mix64(length_of(row) * golden_gamma);
-        return extents_.raise(PrefixSet::extend(prefix, ~length_mark), 1) > 0;
+        return raise(PrefixSet::extend(prefix, ~length_mark), 1) > 0;
     }
 
     const Trace& trace_;
     AroundPrompt around_;
-    PrefixExtents extents_;
+    PrefixMap<std::uint32_t> extents_;
 };
 
 }  // namespace
@@ -465,18 +451,6 @@ std::uint32_t named_blocks(const Trace& trace, const TraceRow& row) {
     return std::min(row.ids_count, row.input_length / trace.block_size);
 }
 
-std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b) {
-    const std::uint32_t most = std::min(named_blocks(trace, a), named_blocks(trace, b));
-    const BlockIdSpan ids_a = trace.ids_of(a);
-    const BlockIdSpan ids_b = trace.ids_of(b);
-    std::uint32_t same = 0;
-    while (a.name_space == b.name_space && same < most &&
-           ids_a.number(same) == ids_b.number(same)) {
-        ++same;
-    }
-    return same;
-}
-
 /// The first row of each session of a tree, of those with ids.
 std::vector<const TraceRow*> first_rows(const Trace& trace, const Plan& plan,
                                         std::span<const std::uint32_t> positions) {
@@ -498,24 +472,10 @@ std::uint32_t observed_blocks(const Trace& trace, const std::vector<const TraceR
     }
     std::uint32_t common = named_blocks(trace, *first.front());
     for (const TraceRow* const row : first) {
-        common = std::min(common, common_blocks(trace, *first.front(), *row));
+        common = std::min(
+            {common, named_blocks(trace, *row), common_blocks(trace, *first.front(), *row)});
     }
     return common;
-}
-
-/// Calls `what` with each prefix of the row of whole blocks, shortest first, while that is true.
-template <typename What>
-std::uint32_t along(const Trace& trace, const TraceRow& row, std::uint32_t most, What what) {
-    const BlockIdSpan ids = trace.ids_of(row);
-    std::uint64_t prefix = PrefixSet::start(row.name_space);
-    std::uint32_t block = 0;
-    for (; block < std::min(most, row.ids_count); ++block) {
-        prefix = PrefixSet::extend(prefix, ids[block]);
-        if (!what(prefix)) {
-            break;
-        }
-    }
-    return block;
 }
 
 }  // namespace
@@ -534,7 +494,7 @@ SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
             const std::uint32_t declared = trace.system_tokens_of(*row) / trace.block_size;
             const std::uint32_t most =
                 std::min(std::max(declared, observed), named_blocks(trace, *row));
-            (void)along(trace, *row, most, [&shared](std::uint64_t prefix) {
+            (void)for_each_prefix(trace, *row, most, [&shared](std::uint64_t prefix) {
                 (void)shared.insert(prefix);
                 return true;
             });
@@ -546,8 +506,8 @@ SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
             found.blocks.resize(row.index + std::size_t{1});
         }
         const std::uint32_t blocks =
-            along(trace, row, named_blocks(trace, row),
-                  [&shared](std::uint64_t prefix) { return shared.contains(prefix); });
+            for_each_prefix(trace, row, named_blocks(trace, row),
+                            [&shared](std::uint64_t prefix) { return shared.contains(prefix); });
         found.blocks[row.index] = blocks;
         found.rows += blocks > 0 ? 1 : 0;
         found.most = std::max(found.most, blocks);

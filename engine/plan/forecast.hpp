@@ -2,6 +2,8 @@
 /// would hold of each row: in blocks of the trace, in blocks of the server, and in any order.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -81,6 +83,53 @@ class PrefixSet {
     std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(slots_min, empty);
     std::size_t size_ = 0;
 };
+
+/// PrefixMap: a value for each prefix that was asked for. A flat table of a fixed size, a third of
+/// which stays free, with the same odds against two prefixes of one number as PrefixSet. Addresses
+/// of values stay.
+template <typename Value>
+class PrefixMap {
+  public:
+    explicit PrefixMap(std::uint64_t prefixes_max)
+        : keys_(std::bit_ceil(prefixes_max + prefixes_max / 2 + 2), empty), values_(keys_.size()) {}
+
+    /// As default-made where the prefix is new.
+    Value& operator[](std::uint64_t prefix) {
+        prefix = prefix == empty ? ~empty : prefix;
+        const std::size_t mask = keys_.size() - 1;
+        std::size_t at = static_cast<std::size_t>(prefix) & mask;
+        while (keys_[at] != empty && keys_[at] != prefix) {  // ends: a third of it stays empty
+            at = (at + 1) & mask;
+        }
+        keys_[at] = prefix;
+        return values_[at];
+    }
+
+  private:
+    static constexpr std::uint64_t empty = 0;
+    std::vector<std::uint64_t> keys_;
+    std::vector<Value> values_;
+};
+
+/// Calls `visit` with each prefix of the row's first `most` blocks, shortest first, while that is
+/// true. Returns for how many it was.
+template <typename Visit>
+std::uint32_t for_each_prefix(const Trace& trace, const TraceRow& row, std::uint32_t most,
+                              Visit visit) {
+    const BlockIdSpan ids = trace.ids_of(row);
+    std::uint64_t prefix = PrefixSet::start(row.name_space);
+    std::uint32_t block = 0;
+    for (; block < std::min(most, row.ids_count); ++block) {
+        prefix = PrefixSet::extend(prefix, ids[block]);
+        if (!visit(prefix)) {
+            break;
+        }
+    }
+    return block;
+}
+
+/// How many block ids two rows have in common in front, in one namespace.
+std::uint32_t common_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b);
 
 /// PrefixTree: every distinct prefix of block ids that rows have had, each with a number.
 ///
@@ -178,7 +227,6 @@ class CacheForecast {
 
   private:
     std::uint64_t as_served(const TraceRow& row, std::size_t block, std::uint64_t id) const;
-    std::uint32_t uncut_blocks(const TraceRow& row, std::size_t blocks) const;
 
     const Trace& trace_;
     std::uint32_t post_tokens_;

@@ -77,10 +77,8 @@ std::vector<bool> draw_families(const Families& families, std::uint32_t wanted,
                                 std::uint64_t seed) {
     std::vector<std::uint32_t> order(families.count);
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [seed](std::uint32_t a, std::uint32_t b) {
-        const std::uint64_t left = draw(seed, sample_stream, a);
-        const std::uint64_t right = draw(seed, sample_stream, b);
-        return left != right ? left < right : a < b;
+    std::ranges::sort(order, {}, [seed](std::uint32_t family) {
+        return std::pair(draw(seed, sample_stream, family), family);
     });
     std::vector<bool> stays(families.count, false);
     for (std::uint32_t i = 0; i < wanted; ++i) {
@@ -221,7 +219,7 @@ Result<Share> parse_share(std::string_view text) {
     return Share{scaled.value().value};
 }
 
-Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
+Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
     CHECK(options.copies.count >= 1);
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
@@ -251,7 +249,7 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
             options.copies.rows > 0 ? 0 : options.within_ns.value_or(default_within(trace));
         replicate(options, trace, figures);
     }
-    return LoadedTrace{std::move(trace), figures};
+    return figures;
 }
 
 namespace {
@@ -303,7 +301,6 @@ class Resampling {
         return std::uint64_t{row.name_space} * trace_.ids.numbers_end() +
                trace_.ids_of(row).number(block);
     }
-    std::int64_t offset(std::uint64_t number) const;
 
     const Trace& trace_;
     const LikeOptions& options_;
@@ -319,26 +316,21 @@ class Resampling {
 
 void Resampling::find_trees() {
     const Families families = families_of(trace_);
-    std::vector<Tree> found(families.count);
+    trees_.resize(families.count);
     for (std::uint32_t i = 0; i < trace_.rows.size(); ++i) {
-        Tree& tree = found[families.of_row[i]];
+        Tree& tree = trees_[families.of_row[i]];
         const TraceRow& row = trace_.rows[i];
         tree.begin_ns = tree.rows.empty() ? row.at_ns : tree.begin_ns;
         tree.length_ns =
             std::max(tree.length_ns, later(row.at_ns, trace_.answer_ns_of(row)) - tree.begin_ns);
         tree.rows.push_back(i);
     }
-    std::vector<std::uint32_t> order(found.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return found[a].begin_ns < found[b].begin_ns;
-    });
+    std::ranges::stable_sort(trees_, {}, &Tree::begin_ns);
     tree_of_row_.assign(trace_.rows.size(), 0);
-    for (const std::uint32_t number : order) {
-        for (const std::uint32_t row : found[number].rows) {
-            tree_of_row_[row] = static_cast<std::uint32_t>(trees_.size());
+    for (std::uint32_t tree = 0; tree < trees_.size(); ++tree) {
+        for (const std::uint32_t row : trees_[tree].rows) {
+            tree_of_row_[row] = tree;
         }
-        trees_.push_back(std::move(found[number]));
     }
     const std::int64_t span_ns = trace_.rows.back().at_ns - trace_.rows.front().at_ns;
     const auto rows = static_cast<std::int64_t>(trace_.rows.size());
@@ -410,19 +402,16 @@ std::uint32_t Resampling::pick(std::uint64_t number, std::uint64_t wanted) {
         from + stream_of(options_.seed, pick_stream, number).below(to - from));
 }
 
-std::int64_t Resampling::offset(std::uint64_t number) const {
-    const auto within = static_cast<std::uint64_t>(std::min(replicate_within_ns, period_ns_ / 10));
-    return static_cast<std::int64_t>(
-        stream_of(options_.seed, resample_offset_stream, number).below(within + 1));
-}
-
 void Resampling::lay_by_begins(std::uint64_t wanted) {
+    const auto within = static_cast<std::uint64_t>(std::min(replicate_within_ns, period_ns_ / 10));
     for (std::uint64_t number = 0; number < wanted; ++number) {
         const std::uint64_t pass = number / trees_.size();
         const std::uint64_t place = number % trees_.size();
+        const std::uint64_t offset =
+            stream_of(options_.seed, resample_offset_stream, number).below(within + 1);
         const double at =
             (static_cast<double>(pass) * static_cast<double>(period_ns_) +
-             static_cast<double>(trees_[place].begin_ns) + static_cast<double>(offset(number))) /
+             static_cast<double>(trees_[place].begin_ns) + static_cast<double>(offset)) /
             faster_;
         const auto begin_ns =
             at < static_cast<double>(time_max_ns) ? static_cast<std::int64_t>(at) : time_max_ns;
@@ -481,6 +470,7 @@ LikeTrace Resampling::write() {
         std::int64_t at_ns;
         std::uint32_t play;
         std::uint32_t row;  ///< among those of its tree
+        auto operator<=>(const Due&) const = default;
     };
     std::vector<Due> dues;
     std::vector<std::size_t> first;  ///< [play] place of its first row in `index_of`
@@ -500,11 +490,7 @@ LikeTrace Resampling::write() {
             dues.push_back({later(play.begin_ns, in_tree), number, row});
         }
     }
-    std::sort(dues.begin(), dues.end(), [](const Due& a, const Due& b) {
-        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns
-               : a.play != b.play ? a.play < b.play
-                                  : a.row < b.row;
-    });
+    std::ranges::sort(dues);
     for (std::uint32_t copy = 0; copy < copies; ++copy) {
         for (const std::string& name : trace_.sessions) {
             session_of_copy_.push_back(static_cast<std::uint32_t>(trace.sessions.size()));
@@ -519,7 +505,7 @@ LikeTrace Resampling::write() {
         out.tree_of_row.push_back(due.play);
         write_row(play, trace_.rows[trees_[play.tree].rows[due.row]], due.at_ns - begin_ns, out);
     }
-    for (std::size_t number = 0; number < plays_.size(); ++number) {
+    for (std::size_t number = 0; number < plays_.size() && !trace_.dependencies.empty(); ++number) {
         const auto from = index_of.begin() + static_cast<std::ptrdiff_t>(first[number]);
         const std::size_t count = trees_[plays_[number].tree].rows.size();
         write_waits(number, {from, from + static_cast<std::ptrdiff_t>(count)}, out);
@@ -533,10 +519,10 @@ void Resampling::write_waits(std::size_t play, const std::vector<std::uint32_t>&
                              LikeTrace& out) {
     const Tree& tree = trees_[plays_[play].tree];
     std::unordered_map<std::uint32_t, std::uint32_t> new_index;
-    for (std::size_t i = 0; !trace_.dependencies.empty() && i < tree.rows.size(); ++i) {
+    for (std::size_t i = 0; i < tree.rows.size(); ++i) {
         new_index[trace_.rows[tree.rows[i]].index] = made[i];
     }
-    for (std::size_t i = 0; !trace_.dependencies.empty() && i < tree.rows.size(); ++i) {
+    for (std::size_t i = 0; i < tree.rows.size(); ++i) {
         for (const Dependency& one : trace_.dependencies_of(trace_.rows[tree.rows[i]])) {
             const auto on = new_index.find(one.on);
             if (on != new_index.end()) {

@@ -58,10 +58,8 @@ inline constexpr std::uint32_t shared_block_size = 16;
 
 /// `--replicate`: so many copies at once, or as many one after another as make so many rows.
 struct Copies {
-    Copies(std::uint32_t count_in = 1, std::uint32_t rows_in = 0)
-        : count(count_in), rows(rows_in) {}
-    std::uint32_t count;
-    std::uint32_t rows;  ///< 0: `count` says
+    std::uint32_t count = 1;
+    std::uint32_t rows = 0;  ///< 0: `count` says
     bool operator==(const Copies&) const = default;
 };
 /// Most rows that copies may make.
@@ -100,19 +98,13 @@ struct LoadFigures {
     std::uint32_t rows_sharing = 0;
 };
 
-/// A trace that was reshaped, and what came of it.
-struct LoadedTrace {
-    Trace trace;
-    LoadFigures figures;
-};
-
-/// Reshapes a trace as it was read, which it takes. Rows of the sample keep their indices and their
-/// times; copy k of the row with index i has the index i + k * rows_read, so that indices stay
-/// unique and say where a row comes from. Ids are not copied: copies differ in their namespace.
-/// Errors: not_found, where nothing is admitted; out_of_range, where rows, namespaces or sessions
-/// would not fit 32 bits; exists, where rows that are to share have block ids; missing, where
-/// sessions are to share and there are none.
-Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace);
+/// Reshapes a trace as it was read; after an error it may hold anything. Rows of the sample keep
+/// their indices and their times; copy k of the row with index i has the index i + k * rows_read,
+/// so that indices stay unique and say where a row comes from. Ids are not copied: copies differ in
+/// their namespace. Errors: not_found, where nothing is admitted; out_of_range, where rows,
+/// namespaces or sessions would not fit 32 bits; exists, where rows that are to share have block
+/// ids; missing, where sessions are to share and there are none.
+Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace);
 
 // resample: whole trees of a real trace, as often and as densely as is asked.
 //

@@ -69,17 +69,15 @@ void spread(std::span<Timed> rows, std::uint64_t seed) {
 /// Every copy by itself, on its own grid of instants; then together by time.
 void spread_copies(const Trace& trace, std::vector<Timed>& rows, std::uint64_t seed) {
     const auto copy_of = [&](const Timed& one) { return trace.copy_of(trace.rows[one.position]); };
-    std::stable_sort(rows.begin(), rows.end(),
-                     [&](const Timed& a, const Timed& b) { return copy_of(a) < copy_of(b); });
+    std::ranges::stable_sort(rows, {}, copy_of);
     for (auto begin = rows.begin(); begin != rows.end();) {
         const auto end = std::find_if(
             begin, rows.end(), [&](const Timed& one) { return copy_of(one) != copy_of(*begin); });
         spread({begin, end}, seed);
         begin = end;
     }
-    std::sort(rows.begin(), rows.end(), [&](const Timed& a, const Timed& b) {
-        return a.at_ns != b.at_ns ? a.at_ns < b.at_ns
-                                  : trace.rows[a.position].index < trace.rows[b.position].index;
+    std::ranges::sort(rows, {}, [&](const Timed& one) {
+        return std::pair(one.at_ns, trace.rows[one.position].index);
     });
 }
 
@@ -140,13 +138,13 @@ std::int64_t due_of(std::int64_t trace_ns, Speed speed) {
 }
 
 std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan) {
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[plan.rows[a].row].index < trace.rows[plan.rows[b].row].index;
+    const auto index_of = [&](std::uint32_t position) {
+        return trace.rows[plan.rows[position].row].index;
     };
     std::vector<std::uint32_t> order(plan.rows.size());
     std::iota(order.begin(), order.end(), 0U);
-    if (!std::is_sorted(order.begin(), order.end(), before)) {
-        std::sort(order.begin(), order.end(), before);
+    if (!std::ranges::is_sorted(order, {}, index_of)) {
+        std::ranges::sort(order, {}, index_of);
     }
     return order;
 }
@@ -374,20 +372,10 @@ Due due_at(const Plan& plan, std::uint32_t position) {
     const auto first = std::lower_bound(
         plan.rows.begin(), row, row->due_ns,
         [](const Planned& planned, std::int64_t due_ns) { return planned.due_ns < due_ns; });
-    Due due;
-    due.due_ns = row->due_ns;
-    due.request = position;
-    due.row = row->row;
-    due.side = row->side;
+    Due due = planned_due(*row, position);
     due.rank = static_cast<std::uint32_t>(row - first);
     return due;
 }
-
-namespace {
-
-constexpr std::uint64_t abandon_stream = 0xABA4D04;
-
-}  // namespace
 
 std::optional<std::int64_t> abandoned_after_ns(const AbandonRules& rules,
                                                const RequestIdentity& request) {
@@ -395,9 +383,10 @@ std::optional<std::int64_t> abandoned_after_ns(const AbandonRules& rules,
         return std::nullopt;
     }
     CHECK(rules.from_ns >= 0 && rules.from_ns <= rules.to_ns);
+    constexpr std::uint64_t abandon_stream = 0xABA4D04;
     Digest identity;
     identity.add_u64(rules.seed ^ abandon_stream);
-    identity.add_u64(std::uint64_t{request.pass} << 32 | request.row);
+    identity.add_u64(number_in_pass(request.row, request.pass));
     identity.add_u64(request.attempt);
     Random random(identity.value());
     if (random.uniform() >= rules.share) {

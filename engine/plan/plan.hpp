@@ -18,10 +18,8 @@
 
 namespace driftless {
 
-// Plan: which rows are sent, when, by whom and to whom. First the plan itself, then the same plan
-// for two servers at once (dual fire), and dealt to several that play it (shares). Made of a trace
-// and the user's choices; immutable afterwards and shared by the engine thread and the writer
-// thread.
+// A plan is made of a trace and the user's choices; it is immutable afterwards and shared by the
+// engine thread and the writer thread.
 
 /// `--speed` as the exact fraction that its decimal says: 2.5 is 5/2. Never a double, so that a due
 /// instant is the same on every machine.
@@ -226,9 +224,6 @@ inline std::uint32_t target_of(Balance balance, const TraceRow& row, std::uint32
     return (by_session ? row.session : planned) % targets;
 }
 
-// One request as plain values: when it is due, how it ended, when its client gives it up, and what
-// is known of those of earlier segments.
-
 /// Due: one request, and the instant at which it must be sent. A plain value that goes with the
 /// request all the way to its record, so that nobody behind the schedule looks anything up.
 struct Due {
@@ -269,6 +264,16 @@ constexpr std::uint64_t number_in_pass(std::uint32_t number, std::uint32_t pass)
 /// Tells the sendings of a run apart, but for attempts: by row, pass and side. `pass`: below 2^31.
 constexpr std::uint64_t sending_number(std::uint32_t row, std::uint32_t pass, Side side) {
     return number_in_pass(row, pass) | std::uint64_t{side == Side::b ? 1U : 0U} << 63;
+}
+
+/// That of a planned row at its instant, as that request.
+inline Due planned_due(const Planned& planned, std::uint32_t request) {
+    Due due;
+    due.due_ns = planned.due_ns;
+    due.request = request;
+    due.row = planned.row;
+    due.side = planned.side;
+    return due;
 }
 
 /// That of one row of a plan whose instants are all known, in O(log rows).

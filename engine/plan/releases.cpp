@@ -10,6 +10,9 @@ namespace driftless {
 
 namespace {
 
+// Of 50,000 requests a second: as many as were wanted behind one with a gap may be armed before it.
+constexpr std::int64_t wanted_apart_ns = 20'000;
+
 bool goes_later(const DueHeap::Entry& a, const DueHeap::Entry& b) {
     return a.due_ns != b.due_ns ? a.due_ns > b.due_ns : a.request > b.request;
 }
@@ -31,13 +34,6 @@ void DueHeap::pop() {
 void DueHeap::restore() {
     std::make_heap(entries_.begin(), entries_.end(), goes_later);
 }
-
-namespace {
-
-// Of 50,000 requests a second: as many as were wanted behind one with a gap may be armed before it.
-constexpr std::int64_t wanted_apart_ns = 20'000;
-
-}  // namespace
 
 void PendingTurn::move_due(std::int64_t at_ns, std::int64_t delay_ns) {
     due_ns = std::max(due_ns, later(at_ns, delay_ns));
@@ -243,14 +239,30 @@ void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_pr
     if (turn.state == TurnState::dropped) {
         return;
     }
-    CHECK(turn.state == TurnState::waiting && turn.parents > 0);
+    CHECK(turn.state == TurnState::waiting);
     if (by_primer) {
         turn.parent_end_ns = std::max(turn.parent_end_ns, at_ns);
     } else {
         turn.move_due(at_ns, turn.warms_up ? 0 : edge.delay_ns);
     }
+    lose_parent(child);
+}
+
+/// One less that it waits for.
+void Releases::lose_parent(std::uint32_t request) {
+    PendingTurn& turn = turns_[request];
+    CHECK(turn.parents > 0);
     if (--turn.parents == 0) {
-        make_known(child);
+        make_known(request);
+    }
+}
+
+/// One less that has not left.
+void Releases::lose_unfired(std::uint32_t request, std::int64_t gap_ns) {
+    PendingTurn& turn = turns_[request];
+    CHECK(turn.unfired > 0);
+    if (--turn.unfired == 0 && turn.state == TurnState::waiting) {
+        want_armed(request, gap_ns);
     }
 }
 
@@ -331,14 +343,10 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
     turn.ever_left = true;
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t number = graph_.beside(request, edge.child);
-        PendingTurn& child = turns_[number];
-        if (is_out(child) || edge.words) {
+        if (is_out(turns_[number]) || edge.words) {
             continue;
         }
-        CHECK(child.unfired > 0);
-        if (--child.unfired == 0 && child.state == TurnState::waiting) {
-            want_armed(number, edge.delay_ns);
-        }
+        lose_unfired(number, edge.delay_ns);
         if (edge.trigger == Trigger::dispatch) {
             meet(number, edge, turn.primes, at_ns);
         }
@@ -483,10 +491,7 @@ void Releases::start(std::int64_t at_ns) {
         }
         turn.starts = false;
         turn.due_ns = std::max(turn.due_ns, later(at_ns, turn.warms_up ? 0 : behind_ns));
-        CHECK(turn.parents > 0);
-        if (--turn.parents == 0) {
-            make_known(request);
-        }
+        lose_parent(request);
         return true;
     });
 }
@@ -506,15 +511,11 @@ void Releases::let_go(std::uint32_t request, std::int64_t at_ns) {
     const PendingTurn& turn = turns_[request];
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t number = graph_.beside(request, edge.child);
-        PendingTurn& child = turns_[number];
-        if (edge.trigger != Trigger::over || is_out(child)) {
+        if (edge.trigger != Trigger::over || is_out(turns_[number])) {
             continue;
         }
         if (!turn.ever_left) {
-            CHECK(child.unfired > 0);
-            if (--child.unfired == 0 && child.state == TurnState::waiting) {
-                want_armed(number);
-            }
+            lose_unfired(number);
         }
         meet(number, edge, turn.primes, at_ns);
     }
@@ -603,21 +604,15 @@ bool Releases::replied(std::uint32_t request, std::int64_t at_ns, bool goes_on) 
     forget_words(request);
     for (const TurnGraph::Edge& edge : graph_.behind(request)) {
         const std::uint32_t number = graph_.beside(request, edge.child);
-        PendingTurn& child = turns_[number];
-        if (!edge.words || child.state != TurnState::waiting) {  // it has fallen meanwhile
+        if (!edge.words || turns_[number].state != TurnState::waiting) {  // it has fallen meanwhile
             continue;
         }
         if (!goes_on) {
             drop(number, request);
             continue;
         }
-        CHECK(child.unfired > 0 && child.parents > 0);
-        if (--child.unfired == 0) {
-            want_armed(number);
-        }
-        if (--child.parents == 0) {
-            make_known(number);
-        }
+        lose_unfired(number);
+        lose_parent(number);
     }
     spread(at_ns);
     return true;

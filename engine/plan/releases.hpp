@@ -29,10 +29,9 @@ enum class Lookahead : std::uint8_t {
 };
 inline constexpr std::size_t lookahead_count = 4;
 
-// DueHeap: the earliest due first. Plain values; memory is taken by `reserve`.
-
-/// Requests by their dues; those of one instant by their numbers. Bounded: of each request that
-/// waits there is one at most.
+/// DueHeap: requests by their dues, the earliest first; those of one instant by their numbers.
+/// Bounded: of each request that waits there is one at most. Plain values; memory is taken by
+/// `reserve`.
 class DueHeap {
   public:
     struct Entry {
@@ -333,6 +332,8 @@ class Releases {
     }
     void move_left(std::uint32_t request, std::int64_t by_ns);
     void let_go(std::uint32_t request, std::int64_t at_ns);
+    void lose_parent(std::uint32_t request);
+    void lose_unfired(std::uint32_t request, std::int64_t gap_ns = 0);
     void meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_primer, std::int64_t at_ns);
     void start(std::int64_t at_ns);
     void release_held(std::int64_t at_ns);

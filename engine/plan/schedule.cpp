@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <queue>
-#include <utility>
 #include <vector>
 
 #include "engine/plan/trees.hpp"
@@ -25,7 +24,7 @@ bool goes_before(const Due& a, const Due& b) {
 
 Schedule::Schedule(std::span<const Planned> rows) : recorded_{rows} {
     load_next();
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
@@ -37,7 +36,7 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const Earl
     recorded_.ahead.fill(recorded_.cursor);
     load_next();
     CHECK(plan.rows.empty() || has_next_);  // or nothing would ever be sent
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
@@ -49,7 +48,7 @@ Schedule::Schedule(const Trace& trace, const Plan& plan, Speed speed, const User
     recorded_.ahead.fill(recorded_.cursor);
     load_next();
     CHECK(has_next_ || users_->over());  // or nothing would ever be sent
-    first_due_ns_ = has_next_ ? next_.due_ns : 0;
+    first_due_ns_ = next_.due_ns;
 }
 
 /// As recorded, in the tree of its user where it has one.
@@ -167,11 +166,8 @@ void Schedule::fired(const Due& due, std::int64_t at_ns) {
     CHECK(has_taken(due) && at_ns >= due.due_ns);
     ++fired_;
     CHECK(fired_ <= taken_);
-    if (users_ != nullptr) {
-        users_->fired(due.request, at_ns);
-        load_next();
-    } else if (releases_ != nullptr) {
-        releases_->fired(due.request, at_ns);
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->fired(due.request, at_ns) : waiting_->fired(due.request, at_ns);
         load_next();
     }
 }
@@ -180,11 +176,9 @@ void Schedule::ended(const Due& due, std::int64_t at_ns, const TurnEnd& end) {
     CHECK(has_taken(due));
     ++ended_;
     CHECK(ended_ <= taken_);
-    if (users_ != nullptr) {
-        users_->ended(due.request, at_ns, end);
-        load_next();
-    } else if (releases_ != nullptr) {
-        releases_->ended(due.request, at_ns, end.goes_on());
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->ended(due.request, at_ns, end)
+                          : waiting_->ended(due.request, at_ns, end.goes_on());
         load_next();
     }
     // Somebody releases what is left, or drops it.
@@ -226,16 +220,9 @@ void Schedule::take_dropped() {
 }
 
 void Schedule::stop() {
-    if (users_ != nullptr) {
-        users_->stop();
-    } else if (releases_ != nullptr) {
-        releases_->stop();
+    if (waiting_ != nullptr) {
+        users_ != nullptr ? users_->stop() : waiting_->stop();
     }
-}
-
-std::int64_t Schedule::first_due_ns() const {
-    CHECK(!recorded_.rows.empty());
-    return first_due_ns_;
 }
 
 namespace {

@@ -19,8 +19,6 @@
 
 namespace driftless {
 
-/// Schedule: who decides when each request of a run is sent.
-///
 /// Recorded instants are all known before time 0: the schedule is then a cursor over the plan.
 /// Under `--sessions closed` some requests wait for others (releases.hpp): the cursor then goes
 /// over those that do not, and what the others release comes beside it, by due. Where users play
@@ -131,7 +129,7 @@ class Schedule {
         return waiting_ != nullptr && waiting_->turn(request).state != TurnState::root;
     }
     /// Of the first request, as it was known when the schedule was made; there is one.
-    std::int64_t first_due_ns() const;
+    std::int64_t first_due_ns() const { return first_due_ns_; }
 
   private:
     explicit Schedule(std::span<const Planned> rows);
@@ -146,14 +144,7 @@ class Schedule {
         std::uint32_t place_of(Lookahead reader) const {
             return std::max(ahead[static_cast<std::size_t>(reader)], cursor);
         }
-        Due due_at(std::uint32_t position) const {
-            Due due;
-            due.due_ns = rows[position].due_ns;
-            due.request = position;
-            due.row = rows[position].row;
-            due.side = rows[position].side;
-            return due;
-        }
+        Due due_at(std::uint32_t position) const { return planned_due(rows[position], position); }
     };
 
     std::uint32_t root_from(std::uint32_t position) const;
@@ -164,7 +155,7 @@ class Schedule {
     void load_next();
 
     Recorded recorded_;
-    Due next_;               ///< where `has_next_`
+    Due next_;               ///< where `has_next_`; all 0 before one was
     Due last_;               ///< that was taken last, where one was
     bool has_next_ = false;  ///< one is known
     std::int64_t first_due_ns_ = 0;

@@ -331,9 +331,7 @@ class TreeRows {
         std::int64_t at_ns = 0;
         std::uint64_t order = 0;  ///< those of one instant in the order of their making
         std::uint32_t agent = 0;
-        bool operator>(const Event& other) const {
-            return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
-        }
+        auto operator<=>(const Event&) const = default;
     };
 
     /// A place for one more session; of one that has ended where there is one.
@@ -510,14 +508,9 @@ class TreeRows {
 
 /// Sizes that a pattern passes through, in order.
 std::uint32_t stress_phases(const StressSpec& spec) {
-    switch (spec.pattern) {
-        case StressPattern::working_set:
-            return spec.steps;
-        case StressPattern::offload:
-            return 3;
-        default:
-            return 1;
-    }
+    return spec.pattern == StressPattern::working_set ? spec.steps
+           : spec.pattern == StressPattern::offload   ? 3
+                                                      : 1;
 }
 
 /// Prompts of the working set in that phase.

@@ -1,9 +1,7 @@
 #include "engine/plan/trace_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -37,12 +35,6 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
         }
     }
     return false;
-}
-
-/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
-bool has_trace_ending(std::string_view name) {
-    (void)cut_ending(name, compression_endings);
-    return cut_ending(name, trace_endings);
 }
 
 }  // namespace
@@ -89,7 +81,10 @@ Result<std::vector<std::string>> expand_path(const std::string& path) {
     std::vector<std::string> names;
     for (; folder != std::filesystem::directory_iterator(); folder.increment(failure)) {
         const std::string name = folder->path().filename();
-        if (name.front() != '.' && has_trace_ending(name) && !folder->is_directory(failure)) {
+        std::string_view plain = name;
+        (void)cut_ending(plain, compression_endings);
+        if (name.front() != '.' && cut_ending(plain, trace_endings) &&
+            !folder->is_directory(failure)) {
             names.push_back(name);
         }
     }
@@ -119,16 +114,6 @@ std::string trace_name(std::string_view path) {
 
 namespace {
 
-/// A line as printf formats it. Lines are short: names go in by `+`.
-__attribute__((format(printf, 1, 2))) std::string line_of(const char* format, ...) {
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
-
 std::uint64_t largest_burst(const Trace& trace) {
     std::uint64_t largest = 0;
     std::uint64_t burst = 0;
@@ -145,11 +130,14 @@ std::uint64_t largest_burst(const Trace& trace) {
 std::string sanity_line(const Trace& trace) {
     const std::int64_t span_ns = trace.rows.back().at_ns;
     const double rows = static_cast<double>(trace.rows.size());
-    std::string line = line_of("span %" PRId64 ".%03" PRId64 " s, ", span_ns / 1'000'000'000,
-                               span_ns / 1'000'000 % 1000) +
-                       counted(trace.rows.size(), "row", "rows");
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "span %" PRId64 ".%03" PRId64 " s, ",
+                        span_ns / 1'000'000'000, span_ns / 1'000'000 % 1000);
+    std::string line = text + counted(trace.rows.size(), "row", "rows");
     if (span_ns > 0) {
-        line += line_of(", %.2f/s", rows * 1e9 / static_cast<double>(span_ns));
+        (void)std::snprintf(text, sizeof text, ", %.2f/s",
+                            rows * 1e9 / static_cast<double>(span_ns));
+        line += text;
     }
     return line + ", max " + counted(largest_burst(trace), "row", "rows") + " at one instant";
 }
@@ -206,11 +194,11 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
     count_note(notes, trace.zero_outputs, "output length of 0 taken as 1",
                "output lengths of 0 taken as 1");
     if (trace.unknown_keys > 0) {
-        std::string names;
-        for (const std::string& name : unknown_names) {
-            names += names.empty() ? "" : ", ";
-            append_json_escaped(names, name);
-        }
+        const std::string names = joined(unknown_names, ", ", [](const std::string& name) {
+            std::string escaped;
+            append_json_escaped(escaped, name);
+            return escaped;
+        });
         notes.push_back(counted(trace.unknown_keys, "value", "values") +
                         " of unknown columns ignored (" + names +
                         "); replay --keep copies columns into the records");
@@ -232,7 +220,6 @@ struct Reading {
     bool take_lines(LineSplitter& lines);
     void warn_of_damage(const std::string& name, const InputSource& source, LineSplitter& lines);
     void look_for_damage(const std::string& name, InputSource& source, LineSplitter& lines);
-    void name_damage();
 
     TraceReader reader;
     Trace& trace;
@@ -323,13 +310,6 @@ void Reading::look_for_damage(const std::string& name, InputSource& source, Line
     }
 }
 
-/// What came out of a damaged file may be no trace: where there are errors, the damage goes first.
-void Reading::name_damage() {
-    for (std::size_t i = errors.empty() ? 0 : damage.size(); i > 0; --i) {
-        errors.add_first(damage[i - 1]);
-    }
-}
-
 void Reading::read_file(const std::string& path) {
     const std::string name = shown_name(path);
     Result<InputSource> source = InputSource::open(path);
@@ -385,7 +365,11 @@ void Reading::read_made_lines(SynthText& text, std::string_view name) {
 bool Reading::finish(std::size_t files) {
     trace.digest = digest.value();
     const bool usable = reader.finish() && errors.empty();
-    name_damage();
+    // What came out of a damaged file may be no trace: where there are errors, the damage goes
+    // first.
+    for (std::size_t i = errors.empty() ? 0 : damage.size(); i > 0; --i) {
+        errors.add_first(damage[i - 1]);
+    }
     if (usable) {
         describe(trace, files, reader.unknown_names(), notes);
     }

@@ -1,10 +1,8 @@
 #include "engine/plan/trees.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
@@ -13,23 +11,6 @@
 
 namespace driftless {
 
-namespace {
-
-/// [row index] session of each row.
-std::vector<std::uint32_t> sessions_by_index(const Trace& trace) {
-    std::uint32_t index_max = 0;
-    for (const TraceRow& row : trace.rows) {
-        index_max = std::max(index_max, row.index);
-    }
-    std::vector<std::uint32_t> sessions(std::size_t{index_max} + 1, no_session);
-    for (const TraceRow& row : trace.rows) {
-        sessions[row.index] = row.session;
-    }
-    return sessions;
-}
-
-}  // namespace
-
 std::vector<std::uint32_t> roots_of_sessions(const Trace& trace) {
     std::vector<std::uint32_t> roots(trace.sessions.size());
     std::iota(roots.begin(), roots.end(), 0U);
@@ -37,11 +18,12 @@ std::vector<std::uint32_t> roots_of_sessions(const Trace& trace) {
         return roots;
     }
     DisjointSets sets(roots.size());
-    const std::vector<std::uint32_t> sessions = sessions_by_index(trace);
+    const RowsByIndex rows(trace);
     for (const Dependency& one : trace.dependencies) {
-        const bool known = one.row < sessions.size() && one.on < sessions.size();
-        if (known && sessions[one.row] != no_session && sessions[one.on] != no_session) {
-            sets.join(sessions[one.row], sessions[one.on]);
+        const std::uint32_t own = rows.session_of(one.row);
+        const std::uint32_t other = rows.session_of(one.on);
+        if (own != no_session && other != no_session) {
+            sets.join(own, other);
         }
     }
     for (std::uint32_t session = 0; session < roots.size(); ++session) {
@@ -55,18 +37,17 @@ std::vector<std::uint32_t> parents_of_sessions(const Trace& trace) {
     if (trace.dependencies.empty() || parents.empty()) {
         return parents;
     }
-    const std::vector<std::uint32_t> sessions = sessions_by_index(trace);
+    const RowsByIndex rows(trace);
     const std::vector<std::uint32_t> roots = roots_of_sessions(trace);
     std::vector<std::uint32_t> first(parents.size(), no_row);  // [session] index of its first row
-    for (std::uint32_t index = 0; index < sessions.size(); ++index) {
-        if (sessions[index] != no_session && first[sessions[index]] == no_row) {
-            first[sessions[index]] = index;
+    for (const TraceRow& row : trace.rows) {
+        if (row.session != no_session) {
+            first[row.session] = std::min(first[row.session], row.index);  // no_row is the greatest
         }
     }
     for (const Dependency& one : trace.dependencies) {
-        const bool known = one.row < sessions.size() && one.on < sessions.size();
-        const std::uint32_t own = known ? sessions[one.row] : no_session;
-        const std::uint32_t other = known ? sessions[one.on] : no_session;
+        const std::uint32_t own = rows.session_of(one.row);
+        const std::uint32_t other = rows.session_of(one.on);
         if (own != no_session && other != own && first[own] == one.row && roots[own] != own) {
             parents[own] = std::min(parents[own], other);  // no_session is the greatest
         }
@@ -142,58 +123,28 @@ namespace {
 
 constexpr std::uint32_t nobody = 0xFFFFFFFFu;
 
-/// What is known of each prefix: in how many ways it goes on, and a row that has it. A flat table
-/// like PrefixSet, with the same odds against two prefixes of one number.
-class PrefixTable {
-  public:
-    struct Entry {
-        std::uint64_t prefix = 0;
-        std::uint32_t branches = 0;
-        std::uint32_t row = nobody;
-    };
-
-    explicit PrefixTable(std::size_t prefixes_max)
-        : entries_(std::bit_ceil(2 * prefixes_max + 2)) {}
-
-    /// The entry of that prefix, made where it is new (`prefix` is 0 then, for the caller to set).
-    Entry& find(std::uint64_t prefix) {
-        const std::size_t mask = entries_.size() - 1;
-        std::size_t at = static_cast<std::size_t>(prefix) & mask;
-        while (entries_[at].prefix != 0 && entries_[at].prefix != prefix) {
-            at = (at + 1) & mask;
-        }
-        return entries_[at];
-    }
-
-  private:
-    std::vector<Entry> entries_;
+/// What is known of a prefix: in how many ways it goes on, and the first row that has it.
+struct KnownPrefix {
+    std::uint32_t branches = 0;
+    std::uint32_t row = nobody;
 };
 
-/// Calls `visit` with every prefix of the row's blocks, shortest first.
-template <typename Visit>
-void for_each_prefix(const Trace& trace, const TraceRow& row, const Visit& visit) {
-    std::uint64_t prefix = PrefixSet::start(row.name_space);
-    for (const std::uint64_t id : trace.ids_of(row)) {
-        prefix = PrefixSet::extend(prefix, id) | 1U;  // 0 marks an empty entry
-        visit(prefix);
-    }
-}
-
-void count_branches(const Trace& trace, PrefixTable& table) {
+void count_branches(const Trace& trace, PrefixMap<KnownPrefix>& prefixes) {
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             continue;
         }
-        PrefixTable::Entry* before = nullptr;
-        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
-            PrefixTable::Entry& entry = table.find(prefix);
-            if (entry.prefix == 0) {
-                entry.prefix = prefix;
+        KnownPrefix* before = nullptr;
+        (void)for_each_prefix(trace, row, row.ids_count, [&](std::uint64_t prefix) {
+            KnownPrefix& known = prefixes[prefix];
+            if (known.row == nobody) {
+                known.row = row.index;
                 if (before != nullptr) {
                     ++before->branches;
                 }
             }
-            before = &entry;
+            before = &known;
+            return true;
         });
     }
 }
@@ -204,18 +155,18 @@ void join_by_prefix(const Trace& trace, DisjointSets& groups) {
     for (const TraceRow& row : trace.rows) {
         prefixes_max += row.session == no_session ? row.ids_count : 0;
     }
-    PrefixTable table(prefixes_max);
-    count_branches(trace, table);
+    PrefixMap<KnownPrefix> prefixes(prefixes_max);
+    count_branches(trace, prefixes);
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             continue;
         }
-        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
-            PrefixTable::Entry& entry = table.find(prefix);
-            if (entry.branches <= preamble_branches) {
-                entry.row = entry.row == nobody ? row.index : entry.row;
-                groups.join(row.index, entry.row);
+        (void)for_each_prefix(trace, row, row.ids_count, [&](std::uint64_t prefix) {
+            const KnownPrefix& known = prefixes[prefix];
+            if (known.branches <= preamble_branches) {
+                groups.join(row.index, known.row);
             }
+            return true;
         });
     }
 }

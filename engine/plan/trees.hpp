@@ -46,6 +46,29 @@ class DisjointSets {
     std::vector<std::uint32_t> before_;  ///< a number of the same set; itself: the smallest
 };
 
+/// RowsByIndex: the rows of a trace by their `index`. A plain table; refers to the trace.
+class RowsByIndex {
+  public:
+    explicit RowsByIndex(const Trace& trace) {
+        for (const TraceRow& row : trace.rows) {
+            rows_.resize(std::max<std::size_t>(rows_.size(), std::size_t{row.index} + 1));
+            rows_[row.index] = &row;
+        }
+    }
+    /// nullptr where there is none.
+    const TraceRow* find(std::uint32_t index) const {
+        return index < rows_.size() ? rows_[index] : nullptr;
+    }
+    /// `no_session`, too, where there is no such row.
+    std::uint32_t session_of(std::uint32_t index) const {
+        const TraceRow* const row = find(index);
+        return row == nullptr ? no_session : row->session;
+    }
+
+  private:
+    std::vector<const TraceRow*> rows_;  ///< [row index]
+};
+
 // Trees: sessions that belong together because rows of one wait for rows of another, as a session
 // and its sub-agents do. Pure; the trace is only read.
 

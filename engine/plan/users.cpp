@@ -29,10 +29,6 @@ TreeOrder::TreeOrder(std::uint32_t trees, const UserRules& rules)
     }
 }
 
-std::uint64_t TreeOrder::copies_of(std::uint32_t trees, const UserRules& rules) {
-    return rules.recycle ? 1 + (std::uint64_t{rules.users} + trees - 1) / trees : 1;
-}
-
 std::optional<DrawnTree> TreeOrder::draw() {
     if (free_in_all_ == 0) {
         return std::nullopt;
@@ -79,25 +75,19 @@ std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
     return digest.value();
 }
 
-std::int64_t begin_of(std::uint32_t user, std::uint32_t users, const UserRules& rules,
-                      Random& random) {
-    const double part_ns = static_cast<double>(rules.ramp_ns) / users;
-    const double place = user == 0 ? 0.0 : user + random.uniform();
-    return static_cast<std::int64_t>(part_ns * place);
-}
-
 // Of the users that begin by themselves, when each does, from time 0: spread evenly over the ramp,
 // each at a seeded place in its part of it, the first at 0. Drawn for those of all processes, so
 // that each begins as it would if one process played them all.
 std::vector<std::int64_t> user_begins(const UserRules& rules) {
     const std::uint32_t all = rules.users_in_all == 0 ? rules.first() : rules.users_in_all;
+    const double part_ns = static_cast<double>(rules.ramp_ns) / all;
     Random random(rules.seed);
     std::vector<std::int64_t> begins;
     begins.reserve(rules.first());
     for (std::uint32_t user = 0; user < all; ++user) {
-        const std::int64_t begin_ns = begin_of(user, all, rules, random);
+        const double place = user == 0 ? 0.0 : user + random.uniform();
         if (user % rules.place.count == rules.place.index) {
-            begins.push_back(begin_ns);
+            begins.push_back(static_cast<std::int64_t>(part_ns * place));
         }
     }
     return begins;
@@ -154,7 +144,7 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
     begun_ = rules_.first();
     for (std::uint32_t number = 0; number < begun_ && take_tree(number); ++number) {
         ++playing_;
-        const DrawnTree& tree = users_[number].next;
+        const DrawnTree& tree = *users_[number].next;
         points.push_back(driftless::enter(trace, plan, releases_.graph(), trees_.rows_of(tree.tree),
                                           rules_.start, bounds, seed_of(rules_, tree)));
         for (const EnteredRow& row : points.back().rows) {
@@ -163,8 +153,7 @@ void Users::enter_all(const Trace& trace, const Plan& plan, Speed speed) {
     }
     for (std::uint32_t number = 0; number < points.size(); ++number) {
         User& user = users_[number];
-        user.tree = user.next;
-        user.has_next = false;
+        user.tree = *std::exchange(user.next, std::nullopt);
         user.begin_ns = stage_from_ns_ - points[number].place_ns;
         user.end_ns = stage_from_ns_;
         user.unleft = static_cast<std::uint32_t>(points[number].rows.size());
@@ -182,14 +171,10 @@ std::int64_t Users::recorded_due_ns(std::uint32_t request) const {
 
 /// False where there is no further tree.
 bool Users::take_tree(std::uint32_t number) {
-    User& user = users_[number];
-    CHECK(!user.has_next);
-    const std::optional<DrawnTree> drawn = order_.draw();
-    if (drawn) {
-        user.next = *drawn;
-        user.has_next = true;
-    }
-    return user.has_next;
+    std::optional<DrawnTree>& next = users_[number].next;
+    CHECK(!next);
+    next = order_.draw();
+    return next.has_value();
 }
 
 /// Of single rows: the next one is armed, for whoever is free first.
@@ -206,14 +191,13 @@ bool Users::draw_ahead() {
 bool Users::has_next(std::uint32_t number) {
     User& user = users_[number];
     if (!rules_.single_rows) {
-        return user.has_next || draw(number);
+        return user.next || draw(number);
     }
     if (drawn_.empty() && !draw_ahead()) {
         return false;
     }
     user.next = drawn_.pop();
-    user.has_next = true;
-    releases_.give(trees_.rows_of(user.next.tree), user.next.copy, number);
+    releases_.give(trees_.rows_of(user.next->tree), user.next->copy, number);
     return true;
 }
 
@@ -221,17 +205,16 @@ bool Users::draw(std::uint32_t number) {
     if (!take_tree(number)) {
         return false;
     }
-    const DrawnTree& next = users_[number].next;
+    const DrawnTree& next = *users_[number].next;
     releases_.renew(trees_.rows_of(next.tree), next.copy, next.pass, number);
     return true;
 }
 
 void Users::begin(std::uint32_t number, std::int64_t at_ns, bool pauses) {
     User& user = users_[number];
-    CHECK(user.has_next && user.unended == 0 && user.in_flight == 0);
-    const std::span<const std::uint32_t> rows = trees_.rows_of(user.next.tree);
-    user.tree = user.next;
-    user.has_next = false;
+    CHECK(user.next && user.unended == 0 && user.in_flight == 0);
+    user.tree = *std::exchange(user.next, std::nullopt);
+    const std::span<const std::uint32_t> rows = trees_.rows_of(user.tree.tree);
     user.begin_ns = at_ns;
     user.unleft = static_cast<std::uint32_t>(rows.size());
     user.unended = user.unleft;
@@ -252,7 +235,7 @@ void Users::fired(std::uint32_t request, std::int64_t at_ns) {
     const std::uint32_t number = user_of(request);
     User& user = users_[number];
     CHECK(user.unleft > 0 && user.unended >= user.unleft);
-    if (--user.unleft == 0 && !stopped_ && !user.is_cut && !user.has_next) {
+    if (--user.unleft == 0 && !stopped_ && !user.is_cut && !user.next) {
         (void)(rules_.single_rows ? draw_ahead() : draw(number));
     }
     take_cuts();
@@ -424,8 +407,8 @@ void Users::take_cuts() {
             continue;  // nobody has begun it
         }
         User& user = users_[number];
-        const bool of_next = user.has_next && user.next.copy == *request / rows_ &&
-                             user.next.tree == trees_.tree_of(position_of(*request));
+        const bool of_next = user.next && user.next->copy == *request / rows_ &&
+                             user.next->tree == trees_.tree_of(position_of(*request));
         if (of_next) {
             continue;  // it has not begun
         }

@@ -32,7 +32,9 @@ class TreeOrder {
     void ended(const DrawnTree& drawn);
 
     /// So many copies of each tree there are.
-    static std::uint64_t copies_of(std::uint32_t trees, const UserRules& rules);
+    static std::uint64_t copies_of(std::uint32_t trees, const UserRules& rules) {
+        return rules.recycle ? 1 + (std::uint64_t{rules.users} + trees - 1) / trees : 1;
+    }
 
     /// Nothing will be drawn any more, whatever ends.
     bool used_up() const { return !recycles_ && next_ == order_.size(); }
@@ -76,8 +78,8 @@ class DrawnRows {
     std::size_t count_ = 0;
 };
 
-/// A user plays a tree to its end, and begins the next
-/// one at that instant, until the corpus is used up, or the time.
+/// A user plays a tree to its end, and begins the next one at that instant, until the corpus is
+/// used up, or the time.
 ///
 /// The next tree is drawn as soon as nothing of the one before has still to leave: its first
 /// requests are armed while the last answers come. After a tree in which nothing was answered its
@@ -132,8 +134,8 @@ class Users {
 
   private:
     struct User {
-        DrawnTree tree;             ///< while it plays
-        DrawnTree next;             ///< where it has one
+        DrawnTree tree;  ///< while it plays
+        std::optional<DrawnTree> next;
         std::int64_t begin_ns = 0;  ///< of the tree
         std::int64_t end_ns = 0;    ///< of what has ended of it
         std::uint32_t unleft = 0;   ///< requests that have still to leave
@@ -143,8 +145,7 @@ class Users {
         std::uint32_t vain_trees = 0;  ///< the last so many, in which nothing was answered
         bool is_answered = false;      ///< something of this tree was, or was abandoned
         bool has_begun = false;        ///< something of this tree has had its turn
-        bool has_next = false;
-        bool is_cut = false;  ///< a part of the tree will not be sent: the time is up
+        bool is_cut = false;           ///< a part of the tree will not be sent: the time is up
     };
 
     void begin_all();

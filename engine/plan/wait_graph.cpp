@@ -1,6 +1,7 @@
 #include "engine/plan/wait_graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -16,118 +17,52 @@
 
 namespace driftless {
 
-namespace {
-
-/// Where rows are found by their index.
-struct RowsByIndex {
-    explicit RowsByIndex(const Trace& trace) : trace_(trace) {
-        for (std::uint32_t position = 0; position < trace.rows.size(); ++position) {
-            const std::uint32_t index = trace.rows[position].index;
-            positions_.resize(std::max<std::size_t>(positions_.size(), std::size_t{index} + 1));
-            positions_[index] = position;
+GapFigures retime(const GapRules& rules, const Plan& plan, Trace& trace) {
+    const RowsByIndex rows(trace);
+    const PlannedRows planned(trace, plan);
+    GapFigures figures;
+    std::vector<Dependency> retimed;
+    const auto is_of_own_session = [&rows](const Dependency& one) {
+        const std::uint32_t session = rows.session_of(one.row);
+        return session != no_session && session == rows.session_of(one.on);
+    };
+    const auto joins = [&](const Dependency& one) {
+        return !is_of_own_session(one) &&
+               std::ranges::any_of(trace.dependencies_of(*rows.find(one.row)), is_of_own_session);
+    };
+    // What is left of a gap, which is counted.
+    const auto kept_of = [&](const Dependency& one, std::int64_t derived_ns) {
+        const std::int64_t capped_ns = std::min(derived_ns, rules.cap_ns.value_or(derived_ns));
+        const std::int64_t kept_ns = rules.rule == GapRule::none ? 0 : capped_ns;
+        if (derived_ns > 0 && planned.contains(one.row) && planned.contains(one.on)) {
+            ++figures.gaps;
+            figures.capped += rules.rule != GapRule::none && kept_ns < derived_ns ? 1 : 0;
+            figures.derived_ns = later(figures.derived_ns, derived_ns);
+            figures.kept_ns = later(figures.kept_ns, kept_ns);
         }
-    }
-    const TraceRow& operator[](std::uint32_t index) const {
-        CHECK(index < positions_.size());
-        const TraceRow& row = trace_.rows[positions_[index]];
-        CHECK(row.index == index);
-        return row;
-    }
-
-  private:
-    const Trace& trace_;
-    std::vector<std::uint32_t> positions_;  ///< [row index] in Trace::rows
-};
-
-/// One pass over the dependencies of a trace.
-class Retiming {
-  public:
-    Retiming(const GapRules& rules, const Plan& plan, const Trace& trace)
-        : rules_(rules), rows_(trace), planned_(trace, plan) {}
-
-    /// Those of one row, as recorded.
-    void add(std::span<const Dependency> of_row);
-
-    std::vector<Dependency> take() { return std::move(dependencies_); }
-    const GapFigures& figures() const { return figures_; }
-
-  private:
-    bool is_of_own_session(const Dependency& one) const;
-    void add_by_starts(const Dependency& one, bool joins);
-    std::int64_t cap(std::int64_t gap_ns) const {
-        return rules_.cap_ns ? std::min(gap_ns, *rules_.cap_ns) : gap_ns;
-    }
-    void count(const Dependency& one, std::int64_t derived_ns, std::int64_t kept_ns);
-
-    const GapRules& rules_;
-    RowsByIndex rows_;
-    PlannedRows planned_;
-    std::vector<Dependency> dependencies_;
-    GapFigures figures_;
-};
-
-bool Retiming::is_of_own_session(const Dependency& one) const {
-    const std::uint32_t session = rows_[one.row].session;
-    return session != no_session && session == rows_[one.on].session;
-}
-
-void Retiming::count(const Dependency& one, std::int64_t derived_ns, std::int64_t kept_ns) {
-    if (derived_ns > 0 && planned_.contains(one.row) && planned_.contains(one.on)) {
-        ++figures_.gaps;
-        figures_.capped += rules_.rule != GapRule::none && kept_ns < derived_ns ? 1 : 0;
-        figures_.derived_ns = later(figures_.derived_ns, derived_ns);
-        figures_.kept_ns = later(figures_.kept_ns, kept_ns);
-    }
-}
-
-void Retiming::add_by_starts(const Dependency& one, bool joins) {
-    const bool by_end = one.trigger == Trigger::completion;
-    if (by_end) {
-        dependencies_.push_back({one.row, one.on, Trigger::completion, 0});
-    }
-    if (by_end && joins) {
-        return;
-    }
-    const std::int64_t apart_ns =
-        by_end ? std::max(rows_[one.row].at_ns - rows_[one.on].at_ns, std::int64_t{0})
-               : one.delay_ns;
-    const std::int64_t kept_ns = cap(apart_ns);
-    count(one, apart_ns, kept_ns);
-    if (!by_end || kept_ns > 0) {
-        dependencies_.push_back({one.row, one.on, Trigger::dispatch, kept_ns});
-    }
-}
-
-void Retiming::add(std::span<const Dependency> of_row) {
-    const bool has_own = std::any_of(of_row.begin(), of_row.end(), [this](const Dependency& one) {
-        return is_of_own_session(one);
-    });
-    for (const Dependency& one : of_row) {
-        if (rules_.rule == GapRule::start_to_start) {
-            add_by_starts(one, has_own && !is_of_own_session(one));
+        return kept_ns;
+    };
+    for (const Dependency& one : trace.dependencies) {
+        if (rules.rule != GapRule::start_to_start) {
+            retimed.push_back({one.row, one.on, one.trigger, kept_of(one, one.delay_ns)});
             continue;
         }
-        const std::int64_t kept_ns = rules_.rule == GapRule::none ? 0 : cap(one.delay_ns);
-        count(one, one.delay_ns, kept_ns);
-        dependencies_.push_back({one.row, one.on, one.trigger, kept_ns});
-    }
-}
-
-}  // namespace
-
-RetimedTrace retime(const GapRules& rules, const Plan& plan, Trace trace) {
-    Retiming retiming(rules, plan, trace);
-    const std::span<const Dependency> all = trace.dependencies;
-    for (std::size_t begin = 0; begin < all.size();) {
-        std::size_t end = begin;
-        while (end < all.size() && all[end].row == all[begin].row) {
-            ++end;
+        const bool by_end = one.trigger == Trigger::completion;
+        if (by_end) {
+            retimed.push_back({one.row, one.on, Trigger::completion, 0});
         }
-        retiming.add(all.subspan(begin, end - begin));
-        begin = end;
+        if (by_end && joins(one)) {
+            continue;
+        }
+        const std::int64_t starts_apart_ns = rows.find(one.row)->at_ns - rows.find(one.on)->at_ns;
+        const std::int64_t kept_ns =
+            kept_of(one, by_end ? std::max(starts_apart_ns, std::int64_t{0}) : one.delay_ns);
+        if (!by_end || kept_ns > 0) {
+            retimed.push_back({one.row, one.on, Trigger::dispatch, kept_ns});
+        }
     }
-    trace.dependencies = retiming.take();
-    return {std::move(trace), retiming.figures()};
+    trace.dependencies = std::move(retimed);
+    return figures;
 }
 
 namespace {
@@ -249,7 +184,7 @@ void Barriers::add_tree(std::span<const std::uint32_t> rows) {
 
 }  // namespace
 
-BarredTrace add_barriers(const Plan& plan, Trace trace) {
+BarrierFigures add_barriers(const Plan& plan, Trace& trace) {
     const RowTrees trees(trace, plan);
     Barriers barriers(plan, trace);
     for (std::uint32_t tree = 0; tree < trees.count(); ++tree) {
@@ -258,7 +193,7 @@ BarredTrace add_barriers(const Plan& plan, Trace trace) {
     const std::vector<Dependency> added = barriers.take();
     trace.dependencies.insert(trace.dependencies.end(), added.begin(), added.end());
     trace.sort_dependencies();
-    return {std::move(trace), barriers.figures()};
+    return barriers.figures();
 }
 
 namespace {
@@ -329,8 +264,7 @@ Plan answered_in(const Trace& trace, const Plan& plan, Speed speed, std::int64_t
     for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
         answered.rows[position].due_ns = expected.due_ns[position];
     }
-    std::stable_sort(answered.rows.begin(), answered.rows.end(),
-                     [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
+    std::ranges::stable_sort(answered.rows, {}, &Planned::due_ns);
     answered.burst_rows_max = burst_of_roots(plan, expected.waits);
     answered.last_due_ns = answered.rows.empty() ? 0 : answered.rows.back().due_ns;
     return answered;
@@ -388,12 +322,8 @@ std::vector<std::size_t> history_room(const Trace& trace, const LiveTurns& live,
                                       std::uint32_t tokens_unknown) {
     std::vector<std::size_t> room(trace.rows.size(), 0);
     std::vector<std::uint32_t> by_index(trace.rows.size());
-    for (std::uint32_t row = 0; row < by_index.size(); ++row) {
-        by_index[row] = row;
-    }
-    std::sort(by_index.begin(), by_index.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return trace.rows[a].index < trace.rows[b].index;
-    });
+    std::iota(by_index.begin(), by_index.end(), 0U);
+    std::ranges::sort(by_index, {}, [&](std::uint32_t row) { return trace.rows[row].index; });
     for (const std::uint32_t row : by_index) {  // those that it follows come before
         if (!live.goes_on(row)) {
             continue;
@@ -443,9 +373,7 @@ TurnGraph::TurnGraph(const Trace& trace, const Plan& plan, Speed speed, std::uin
         children[parent] += edge.words ? 0 : 1;
         widest_ = std::max(widest_, children[parent]);
     });
-    for (std::size_t i = 1; i < begin_.size(); ++i) {
-        begin_[i] += begin_[i - 1];
-    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
     edges_.resize(begin_.back());
     std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
     each([&](std::uint32_t parent, const Edge& edge) { edges_[next[parent]++] = edge; });

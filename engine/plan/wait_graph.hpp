@@ -18,9 +18,9 @@ namespace driftless {
 
 // Gaps: how long turns of closed sessions wait behind what they wait for (`--gap`, `--gap-cap`).
 //
-// Pure: a trace with its dependencies as recorded in, the same trace with its dependencies
-// re-timed out. The order of the steps is fixed: the gap is derived, then capped; whoever plays it
-// divides it by the speed (engine/plan). Which rows wait for which never changes.
+// Pure: the dependencies of a trace, as recorded, are re-timed. The order of the steps is fixed:
+// the gap is derived, then capped; whoever plays it divides it by the speed (engine/plan). Which
+// rows wait for which never changes.
 
 /// From where the gap of a turn counts.
 enum class GapRule : std::uint8_t {
@@ -45,15 +45,10 @@ struct GapFigures {
     std::int64_t kept_ns = 0;     ///< what is left of it
 };
 
-struct RetimedTrace {
-    Trace trace;
-    GapFigures figures;
-};
-
 /// A turn that waits for a row of its own session joins the others that it waits for: of those only
 /// the end counts under `start_to_start`. Keeps the order of the dependencies: by row, and of one
 /// row as recorded, the wait for an end before that for the start of the same row.
-RetimedTrace retime(const GapRules& rules, const Plan& plan, Trace trace);
+GapFigures retime(const GapRules& rules, const Plan& plan, Trace& trace);
 
 // Barriers: turns that wait for whatever of their tree had ended, in the recording, before they
 // began (`--barrier tree`), beside their own stream and its joins.
@@ -74,13 +69,8 @@ struct BarrierFigures {
     std::uint64_t trees_out_of_order = 0;
 };
 
-struct BarredTrace {
-    Trace trace;
-    BarrierFigures figures;
-};
-
 /// Barriers between rows of the plan, behind the other dependencies of each row.
-BarredTrace add_barriers(const Plan& plan, Trace trace);
+BarrierFigures add_barriers(const Plan& plan, Trace& trace);
 
 // Waits: what can be said before a closed run of the rows that wait for others. Pure functions of
 // trace and plan; which of them leaves when is the schedule's to find out.

@@ -108,17 +108,12 @@ bool RequestWriter::fill(std::uint32_t tokens_max) {
     return prompts_for(due_.side).fill(cursor_, body_ + before_bytes_, tokens_max);
 }
 
-// Into its scratch.
-std::string_view RequestWriter::write_id(const TraceRow& row) {
+// Into the scratch; returns its size.
+std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_bytes) {
     using Kind = RequestName::Kind;
     const Kind kind = due_.side == Side::b ? Kind::row_of_side_b : Kind::row;
     write_request_id(id_scratch_, options_.run_id, {kind, row.index, due_.pass, due_.attempt});
-    return {id_scratch_, request_id_bytes};
-}
-
-// Into the scratch; returns its size.
-std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_bytes) {
-    std::string_view request_id = write_id(row);
+    std::string_view request_id(id_scratch_, request_id_bytes);
     fields_scratch_.clear();
     if (options_.row_fields != nullptr) {
         options_.row_fields->append(due_, fields_scratch_);

@@ -104,7 +104,6 @@ class RequestWriter {
     FrameView frame_for(Side side, std::uint32_t row) const;
     std::size_t framed_room_of(std::uint32_t row, Side side) const;
     std::string_view opening_of(std::uint32_t row) const;
-    std::string_view write_id(const TraceRow& row);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);
 
     const Trace& trace_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/errors.hpp"
@@ -142,6 +143,15 @@ std::uint64_t pair_of(TokenId left, TokenId right) {
     return std::uint64_t{left} << 32 | right;
 }
 
+/// Bytes of the marks for blanks in front.
+std::size_t marks_at_start(std::string_view text) {
+    std::size_t bytes = 0;
+    while (text.substr(bytes).starts_with(blank_mark)) {
+        bytes += blank_mark.size();
+    }
+    return bytes;
+}
+
 std::array<char, 6> fallback_name(unsigned byte) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     return {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
@@ -192,11 +202,7 @@ bool Bpe::keeps_to_words() const {
     }
     return !merges.any_result([&](TokenId id) {
         const std::string_view token = *vocabulary.bytes(id);
-        std::size_t leading = 0;
-        while (token.substr(leading).starts_with(blank_mark)) {
-            leading += blank_mark.size();
-        }
-        return token.find(blank_mark, leading) != token.npos;
+        return token.find(blank_mark, marks_at_start(token)) != token.npos;
     });
 }
 
@@ -220,11 +226,8 @@ void Bpe::append(std::string_view piece, std::vector<TokenId>& ids) {
 
 void Bpe::append_cached(std::string_view piece, std::vector<TokenId>& ids) {
     while (by_word_ && !piece.empty()) {
-        std::size_t marks = 0;
-        while (piece.substr(marks).starts_with(blank_mark)) {
-            marks += blank_mark.size();
-        }
-        const std::string_view word = piece.substr(0, piece.find(blank_mark, marks));
+        const std::string_view word =
+            piece.substr(0, piece.find(blank_mark, marks_at_start(piece)));
         append_word(word, ids);
         piece.remove_prefix(word.size());
     }
@@ -336,9 +339,7 @@ void Bpe::push_candidate(std::int32_t left, std::int32_t right) {
     }
     heap_.push_back(
         {merge.rank, static_cast<std::uint32_t>(left), at(left).id, at(right).id, merge.result});
-    std::push_heap(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
-        return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
-    });
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
 }
 
 // The same for long pieces (a model without a pre-tokenizer merges whole texts): a heap of pairs,
@@ -355,9 +356,7 @@ void Bpe::merge_many() {
     }
     while (!heap_.empty()) {
         const Candidate best = heap_.front();
-        std::pop_heap(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
-            return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
-        });
+        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
         heap_.pop_back();
         Symbol& left = symbols_[best.at];
         Link& link = links_[best.at];
@@ -376,9 +375,7 @@ void Bpe::merge_many() {
         push_candidate(link.previous, static_cast<std::int32_t>(best.at));
         push_candidate(static_cast<std::int32_t>(best.at), link.next);
     }
-    symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(),
-                                  [](const Symbol& symbol) { return symbol.id == none; }),
-                   symbols_.end());
+    std::erase_if(symbols_, [](const Symbol& symbol) { return symbol.id == none; });
 }
 
 }  // namespace driftless

@@ -172,6 +172,7 @@ class Bpe {
         TokenId left = 0;
         TokenId right = 0;
         TokenId result = 0;
+        auto operator<=>(const Candidate&) const = default;
     };
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 

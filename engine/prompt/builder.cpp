@@ -453,11 +453,6 @@ bool PromptBuilder::fill(PromptCursor& cursor, char* out, std::uint32_t tokens_m
     return cursor.done;
 }
 
-std::uint64_t PromptBuilder::digest_of(const PromptCursor& cursor) {
-    CHECK(cursor.done);
-    return cursor.digest;
-}
-
 PromptBuilder::CacheMarks PromptBuilder::cache_marks() const {
     return {state_->cache.bytes(), state_->cache.hits(), state_->cache.misses()};
 }

@@ -12,6 +12,7 @@
 
 #include "engine/prompt/word_table.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/lists.hpp"
 #include "proto/run/record.hpp"
@@ -117,7 +118,7 @@ class BlockCache {
     std::uint64_t misses_ = 0;
 };
 
-// PromptBuilder: a row's prompt bytes from its block ids, at memory speed, in bounded slices.
+// PromptBuilder.
 //
 // The rule (design, section 3; token-exact.md 5-7): the prompt is `input_length` tokens, of which
 // the first `h_pre` and the last `h_post` are the server's own (template, BOS); block k of a row
@@ -198,7 +199,10 @@ class PromptBuilder {
     bool fill(PromptCursor& cursor, char* out, std::uint32_t tokens_max);
 
     /// XXH64 of a complete prompt's bytes; does not depend on how it was cut into slices.
-    static std::uint64_t digest_of(const PromptCursor& cursor);
+    static std::uint64_t digest_of(const PromptCursor& cursor) {
+        CHECK(cursor.done);
+        return cursor.digest;
+    }
 
     /// Bytes held by the cache, its hits and misses in blocks.
     struct CacheMarks {

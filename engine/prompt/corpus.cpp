@@ -44,7 +44,7 @@ JsonValue text_in(const JsonValue& turn) {
 
 }  // namespace
 
-bool DatasetTexts::choose(const JsonValue& row, std::string& why) {
+bool DatasetReader::choose_column(const JsonValue& row, std::string& why) {
     for (const std::string_view name : usual_columns) {
         const JsonValue value = row.find(name);
         if (value.is(JsonType::string) || value.is(JsonType::array)) {
@@ -57,10 +57,12 @@ bool DatasetTexts::choose(const JsonValue& row, std::string& why) {
     return false;
 }
 
-bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& texts,
-                        std::string& why) {
+/// Appends the texts of a row. False where it lacks them: `why` is then a clause for people, with
+/// the remedy.
+bool DatasetReader::take_texts(const JsonValue& row, std::vector<std::string>& texts,
+                               std::string& why) {
     if (row.is(JsonType::string) && column_.empty()) {
-        texts.push_back(row.as_string().value());
+        texts.push_back(kept_text(row));
         return true;
     }
     if (!row.is(JsonType::object)) {
@@ -68,7 +70,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
                               : "is not an object and has no column \"" + column_ + "\"";
         return false;
     }
-    if (column_.empty() && !choose(row, why)) {
+    if (column_.empty() && !choose_column(row, why)) {
         return false;
     }
     const JsonValue value = row.find(column_);
@@ -78,7 +80,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
         return false;
     }
     if (is_text_or_null(value)) {
-        texts.push_back(value.as_string().value_or(""));
+        texts.push_back(kept_text(value));
         return true;
     }
     for (JsonValue turn = value.first(); turn.present(); turn = turn.next()) {
@@ -88,7 +90,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
                   "\"; name another column with --dataset-column NAME";
             return false;
         }
-        texts.push_back(text.as_string().value_or(""));
+        texts.push_back(kept_text(text));
     }
     if (!value.is(JsonType::array)) {
         why = "has no text in \"" + column_ + "\"; name another column with --dataset-column NAME";
@@ -189,12 +191,10 @@ Result<void> DatasetReader::read_row(std::string_view text, const std::string& r
                                            std::to_string(document_.error_offset() + 1) +
                                            "); fetch the file again, or repair it"));
     }
-    row_texts_.clear();
     std::string why;
-    if (!rows_.read(value.value(), row_texts_, why)) {
+    if (!take_texts(value.value(), texts, why)) {
         return refuse(ErrorCode::invalid, row + why);
     }
-    texts.insert(texts.end(), row_texts_.begin(), row_texts_.end());
     return {};
 }
 
@@ -315,7 +315,7 @@ bool has_control(std::string_view text) {
 
 CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
     : tokenizer_(tokenizer), word_(word) {
-    for (const AddedToken& token : tokenizer.added()) {
+    for (const AddedToken& token : tokenizer.parts().added) {
         if (trim(token.text, white_space).empty()) {
             continue;
         }

@@ -14,48 +14,28 @@
 
 namespace driftless {
 
-/// DatasetTexts: the texts that one row of a dataset holds.
-///
-/// A row is a text itself, or an object with a column of texts: a string, or a list of strings or
-/// of turns, whose texts are their `value` (ShareGPT) or `content`. Which column it is, is decided
-/// by the first row and holds for all. Pure: JSON values in, views out.
-class DatasetTexts {
-  public:
-    /// `column`: as the user named it; empty: the first of the usual names that the first row has.
-    explicit DatasetTexts(std::string column) : column_(std::move(column)) {}
-
-    /// Appends the row's texts, in order; they live as long as the row's document. A text that is
-    /// null or empty is appended as an empty one. False if a row lacks its texts: `why` is then a
-    /// clause for people, with the remedy.
-    bool read(const JsonValue& row, std::vector<std::string_view>& texts, std::string& why);
-
-    /// The column that was found or named; empty before the first row, and where rows are texts.
-    const std::string& column() const { return column_; }
-
-  private:
-    bool choose(const JsonValue& row, std::string& why);
-
-    std::string column_;
-};
-
 /// DatasetReader: a dataset's bytes in pieces of any size, its texts out.
 ///
-/// A JSON array (ShareGPT), or JSON lines; which, is decided by the first byte. It holds one row at
-/// a time, and never touches a file. Owned by whoever reads.
+/// A JSON array (ShareGPT), or JSON lines; which, is decided by the first byte. A row is a text
+/// itself, or an object with a column of texts: a string, or a list of strings or of turns, whose
+/// texts are their `value` (ShareGPT) or `content`. It holds one row at a time, and never touches a
+/// file. Owned by whoever reads.
 class DatasetReader {
   public:
-    /// `column`: as DatasetTexts takes it.
-    explicit DatasetReader(std::string column) : rows_(std::move(column)) {}
+    /// `column`: as the user named it; empty: the first of the usual names that the first row has.
+    explicit DatasetReader(std::string column) : column_(std::move(column)) {}
 
-    /// Appends the texts of all rows that end in the piece, empty ones too. Errors: bad_json,
-    /// truncated, too_large, invalid (no dataset, no such column); nothing more may be read then.
+    /// Appends the texts of all rows that end in the piece, in order; of a text that is null or
+    /// empty, an empty one. Errors: bad_json, truncated, too_large, invalid (no dataset, no such
+    /// column); nothing more may be read then.
     Result<void> read(std::string_view piece, std::vector<std::string>& texts);
     /// No piece follows. Errors as above.
     Result<void> finish(std::vector<std::string>& texts);
 
     /// What was wrong, for people: where in the file, what, and the remedy.
     const std::string& why() const { return why_; }
-    const std::string& column() const { return rows_.column(); }
+    /// The column that was found or named; empty before the first row, and where rows are texts.
+    const std::string& column() const { return column_; }
 
   private:
     enum class Shape : std::uint8_t { unknown, array, lines };
@@ -65,19 +45,20 @@ class DatasetReader {
     Result<void> read_lines(std::vector<std::string>& texts);
     Result<void> read_row(std::string_view text, const std::string& row,
                           std::vector<std::string>& texts);
+    bool choose_column(const JsonValue& row, std::string& why);
+    bool take_texts(const JsonValue& row, std::vector<std::string>& texts, std::string& why);
     Error refuse(ErrorCode code, std::string why) {
         why_ = std::move(why);
         return {code, 0, "read a dataset"};
     }
 
-    DatasetTexts rows_;
+    std::string column_;
     Shape shape_ = Shape::unknown;
     std::size_t mark_bytes_ = 0;      ///< of a byte order mark, seen so far
     std::uint64_t lines_before_ = 0;  ///< empty ones, before the first byte that says something
     JsonElements elements_;
     LineSplitter lines_;
     JsonDocument document_;
-    std::vector<std::string_view> row_texts_;
     std::string why_;
 };
 

@@ -11,16 +11,11 @@ namespace {
 // Unicode's White_Space property as the inside of a class.
 constexpr std::string_view blanks =
     R"(\t-\r\x20\x85\xA0\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
-constexpr std::string_view hex_digits = "0-9a-fA-F";
 
 // Scripts that published expressions name.
 constexpr std::array<std::string_view, 12> scripts{"Han",    "Hiragana", "Katakana",   "Hangul",
                                                    "Latin",  "Greek",    "Arabic",     "Cyrillic",
                                                    "Hebrew", "Thai",     "Devanagari", "Bengali"};
-
-bool is_hex(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 class Rewriter {
   public:
@@ -60,31 +55,24 @@ Result<std::string> Rewriter::run() {
             }
         } else if (c == '{' && interval_end() > 0) {
             take_interval();
-        } else if (c == '*' || c == '+' || c == '?' || c == '|') {
-            out_ += c;
-            ++next_;
-        } else if (c == ')') {
-            atom_ = groups_.empty() ? 0 : groups_.back();
-            if (!groups_.empty()) {
-                groups_.pop_back();
-            }
-            out_ += c;
-            ++next_;
-        } else {
+        } else if (c == '\\') {
             atom_ = out_.size();
-            if (c == '\\') {
-                take_escape(out_, false);
-                continue;
+            take_escape(out_, false);
+        } else {
+            if (c == ')') {
+                atom_ = groups_.empty() ? 0 : groups_.back();
+                if (!groups_.empty()) {
+                    groups_.pop_back();
+                }
+            } else if (std::string_view("*+?|").find(c) == std::string_view::npos) {
+                atom_ = out_.size();
             }
             if (c == '(') {
                 groups_.push_back(out_.size());
-                const std::size_t mark = at("(?") ? 2 : 1;  // the ? is no quantifier
-                out_ += in_.substr(next_, mark);
-                next_ += mark;
-                continue;
             }
-            out_ += c;
-            ++next_;
+            const std::size_t bytes = at("(?") ? 2 : 1;  // the ? is no quantifier
+            out_ += in_.substr(next_, bytes);
+            next_ += bytes;
         }
     }
     return out_;
@@ -97,8 +85,7 @@ std::size_t Rewriter::interval_end() const {
         return 0;
     }
     const std::string_view inside = in_.substr(next_ + 1, close - next_ - 1);
-    const bool digits = std::all_of(inside.begin(), inside.end(),
-                                    [](char c) { return (c >= '0' && c <= '9') || c == ','; });
+    const bool digits = inside.find_first_not_of("0123456789,") == inside.npos;
     return digits && inside != "," ? close + 1 : 0;
 }
 
@@ -225,12 +212,11 @@ void Rewriter::take_escape(std::string& out, bool in_class) {
     } else if (c == 'S' && !in_class) {
         put_class("[^", blanks);
     } else if (c == 'h') {
-        put_class("[", hex_digits);
+        put_class("[", "0-9a-fA-F");
     } else if (c == 'p' || c == 'P') {
         take_property(out);
     } else if (c == 'u' && next_ + 6 <= in_.size() &&
-               std::all_of(in_.begin() + static_cast<std::ptrdiff_t>(next_ + 2),
-                           in_.begin() + static_cast<std::ptrdiff_t>(next_ + 6), is_hex)) {
+               in_.substr(next_ + 2, 4).find_first_not_of("0123456789abcdefABCDEF") == in_.npos) {
         out += "\\x{" + std::string(in_.substr(next_ + 2, 4)) + "}";
         next_ += 6;
     } else {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/prompt/tokenizer.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -172,21 +173,19 @@ struct SpecialToken {
     std::string_view text;
     TokenId id = 0;
 };
-constexpr std::array gpt2_special{SpecialToken{"<|endoftext|>", 50256}};
-constexpr std::array cl100k_special{
-    SpecialToken{"<|endoftext|>", 100257}, SpecialToken{"<|fim_prefix|>", 100258},
-    SpecialToken{"<|fim_middle|>", 100259}, SpecialToken{"<|fim_suffix|>", 100260},
-    SpecialToken{"<|endofprompt|>", 100276}};
-constexpr std::array o200k_special{SpecialToken{"<|endoftext|>", 199999},
-                                   SpecialToken{"<|endofprompt|>", 200018}};
-constexpr std::array llama3_special{
-    SpecialToken{"<|begin_of_text|>", 128000},   SpecialToken{"<|end_of_text|>", 128001},
-    SpecialToken{"<|start_header_id|>", 128006}, SpecialToken{"<|end_header_id|>", 128007},
-    SpecialToken{"<|eom_id|>", 128008},          SpecialToken{"<|eot_id|>", 128009},
-    SpecialToken{"<|python_tag|>", 128010}};
-constexpr std::array qwen_special{SpecialToken{"<|endoftext|>", 151643},
-                                  SpecialToken{"<|im_start|>", 151644},
-                                  SpecialToken{"<|im_end|>", 151645}};
+constexpr SpecialToken gpt2_special[] = {{"<|endoftext|>", 50256}};
+constexpr SpecialToken cl100k_special[] = {{"<|endoftext|>", 100257},
+                                           {"<|fim_prefix|>", 100258},
+                                           {"<|fim_middle|>", 100259},
+                                           {"<|fim_suffix|>", 100260},
+                                           {"<|endofprompt|>", 100276}};
+constexpr SpecialToken o200k_special[] = {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}};
+constexpr SpecialToken llama3_special[] = {
+    {"<|begin_of_text|>", 128000}, {"<|end_of_text|>", 128001}, {"<|start_header_id|>", 128006},
+    {"<|end_header_id|>", 128007}, {"<|eom_id|>", 128008},      {"<|eot_id|>", 128009},
+    {"<|python_tag|>", 128010}};
+constexpr SpecialToken qwen_special[] = {
+    {"<|endoftext|>", 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}};
 
 // Vocabularies that are known by how many ranks they have.
 struct KnownRanks {
@@ -196,14 +195,14 @@ struct KnownRanks {
     std::span<const SpecialToken> special;  ///< where no tokenizer_config.json says them
 };
 constexpr std::size_t kimi_ranks = 163'584;
-constexpr std::array known_ranks{
-    KnownRanks{"GPT-2", 50'256, gpt2_expression, gpt2_special},
-    KnownRanks{"p50k", p50k_ranks, gpt2_expression, gpt2_special},
-    KnownRanks{"cl100k", 100'256, cl100k, cl100k_special},
-    KnownRanks{"Llama 3", 128'000, cl100k, llama3_special},
-    KnownRanks{"Qwen", 151'643, qwen, qwen_special},
-    KnownRanks{"Kimi", kimi_ranks, kimi, {}},
-    KnownRanks{"o200k", 199'998, o200k, o200k_special},
+constexpr KnownRanks known_ranks[] = {
+    {"GPT-2", 50'256, gpt2_expression, gpt2_special},
+    {"p50k", p50k_ranks, gpt2_expression, gpt2_special},
+    {"cl100k", 100'256, cl100k, cl100k_special},
+    {"Llama 3", 128'000, cl100k, llama3_special},
+    {"Qwen", 151'643, qwen, qwen_special},
+    {"Kimi", kimi_ranks, kimi, {}},
+    {"o200k", 199'998, o200k, o200k_special},
 };
 
 // Kimi's own wrapper (tokenization_kimi.py) cuts texts at these places, and fills 258 ids behind
@@ -297,18 +296,12 @@ bool RankReader::split_by(std::string_view expression) {
     if (!pattern) {
         return false;
     }
-    SplitStep step;
-    step.pattern = std::move(pattern).value();
-    parts_.splitter.add(std::move(step));
+    parts_.splitter.add({.pattern = std::move(pattern).value()});
     return true;
 }
 
 void RankReader::add_special(std::string_view text, TokenId id) {
-    AddedToken token;
-    token.id = id;
-    token.text = text;
-    token.special = true;
-    parts_.added.push_back(std::move(token));
+    parts_.added.push_back({.id = id, .text = std::string(text), .special = true});
 }
 
 // {"163584": {"content": "[BOS]", "lstrip": false, ..}, ..}.
@@ -347,7 +340,6 @@ void RankReader::add_reserved_tokens() {
 }
 
 bool RankReader::choose_known(bool has_config) {
-    std::string names;
     for (const KnownRanks& known : known_ranks) {
         if (known.ranks == ranks_) {
             if (!config_named_tokens_) {
@@ -360,9 +352,10 @@ bool RankReader::choose_known(bool has_config) {
             }
             return split_by(known.expression);
         }
-        names += names.empty() ? "" : ", ";
-        names += std::string(known.name) + " " + std::to_string(known.ranks);
     }
+    const std::string names = joined(known_ranks, ", ", [](const KnownRanks& known) {
+        return std::string(known.name) + " " + std::to_string(known.ranks);
+    });
     return refuse("how it splits text is unknown: " +
                   std::string(has_config ? "tokenizer_config.json next to it names no 'pat_str'"
                                          : "there is no tokenizer_config.json next to it") +

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -11,7 +10,7 @@ namespace driftless {
 
 // The parts of a tokenizer.json that are lists of steps, read into what runs them. Each reader
 // returns false, and says why, at the first thing it does not know. Sequences within sequences are
-// flattened without recursion.
+// gone through without recursion.
 
 namespace {
 
@@ -52,62 +51,33 @@ bool read_pattern(JsonValue json, Pattern& pattern, std::string& why) {
     return true;
 }
 
-struct BehaviorName {
-    std::string_view name;
-    SplitStep::Behavior behavior;
-};
-constexpr std::array behaviors{
-    BehaviorName{"Isolated", SplitStep::Behavior::isolated},
-    BehaviorName{"Removed", SplitStep::Behavior::removed},
-    BehaviorName{"Contiguous", SplitStep::Behavior::contiguous},
-    BehaviorName{"MergedWithPrevious", SplitStep::Behavior::merged_with_previous},
-    BehaviorName{"MergedWithNext", SplitStep::Behavior::merged_with_next},
-};
-
 bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& why) {
-    const std::string text = std::string(json.as_string().value_or("Isolated"));
-    for (const BehaviorName& known : behaviors) {
-        if (known.name == text) {
-            behavior = known.behavior;
-            return true;
-        }
+    const std::string_view text = json.as_string().value_or("Isolated");
+    const std::optional<SplitStep::Behavior> known = from_name<SplitStep::Behavior>(text);
+    if (!known) {
+        why = "it has a pre-tokenizer with the behavior '" + std::string(text) +
+              "', which is not supported";
+        return false;
     }
-    why = "it has a pre-tokenizer with the behavior '" + text + "', which is not supported";
-    return false;
-}
-
-bool add_step(SplitStep::Kind kind, SplitStep::Behavior behavior, Splitter& splitter) {
-    SplitStep step;
-    step.kind = kind;
-    step.behavior = behavior;
-    splitter.add(std::move(step));
-    return true;
-}
-
-bool add_cut(Pattern pattern, SplitStep::Behavior behavior, Splitter& splitter) {
-    SplitStep step;
-    step.behavior = behavior;
-    step.pattern = std::move(pattern);
-    splitter.add(std::move(step));
+    behavior = *known;
     return true;
 }
 
 void add_byte_level(JsonValue json, Splitter& splitter) {
     if (flag_at(json, "add_prefix_space", true)) {
-        add_step(SplitStep::Kind::prefix_blank, SplitStep::Behavior::isolated, splitter);
+        splitter.add({.kind = SplitStep::Kind::prefix_blank});
     }
     if (flag_at(json, "use_regex", true)) {
         std::string why;
-        add_cut(Pattern::compile(gpt2_expression, why).value(), SplitStep::Behavior::isolated,
-                splitter);
+        splitter.add({.pattern = Pattern::compile(gpt2_expression, why).value()});
     }
-    add_step(SplitStep::Kind::letters, SplitStep::Behavior::isolated, splitter);
+    splitter.add({.kind = SplitStep::Kind::letters});
 }
 
 bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
     SplitStep mark;
     mark.kind = SplitStep::Kind::mark_blanks;
-    mark.mark = text_at(json, "replacement", "\xE2\x96\x81");
+    mark.mark = text_at(json, "replacement", blank_mark);
     const std::string scheme = text_at(json, "prepend_scheme", "always");
     mark.prefix = SplitStep::Prefix::always;
     if (scheme == "never" || !flag_at(json, "add_prefix_space", true)) {
@@ -120,23 +90,16 @@ bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
     }
     Pattern cut = Pattern::literal(mark.mark);
     splitter.add(std::move(mark));
-    return !flag_at(json, "split", true) ||
-           add_cut(std::move(cut), SplitStep::Behavior::merged_with_next, splitter);
+    if (flag_at(json, "split", true)) {
+        splitter.add(
+            {.behavior = SplitStep::Behavior::merged_with_next, .pattern = std::move(cut)});
+    }
+    return true;
 }
 
 bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
-    using Behavior = SplitStep::Behavior;
     const std::string type = type_of(json);
-    if (type == "Split") {
-        SplitStep step;
-        step.invert = flag_at(json, "invert", false);
-        if (!read_pattern(json.find("pattern"), step.pattern, why) ||
-            !read_behavior(json.find("behavior"), step.behavior, why)) {
-            return false;
-        }
-        splitter.add(std::move(step));
-        return true;
-    }
+    SplitStep step;
     if (type == "ByteLevel") {
         if (byte_level) {
             why = "it has two pre-tokenizers of type 'ByteLevel', which is not supported";
@@ -149,105 +112,84 @@ bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std
     if (type == "Metaspace") {
         return add_metaspace(json, splitter, why);
     }
-    if (type == "Digits") {
-        const bool each = flag_at(json, "individual_digits", false);
-        return add_step(SplitStep::Kind::digits, each ? Behavior::isolated : Behavior::contiguous,
-                        splitter);
+    if (type == "Split") {
+        step.invert = flag_at(json, "invert", false);
+        if (!read_pattern(json.find("pattern"), step.pattern, why) ||
+            !read_behavior(json.find("behavior"), step.behavior, why)) {
+            return false;
+        }
+    } else if (type == "Digits") {
+        step.kind = SplitStep::Kind::digits;
+        step.behavior = flag_at(json, "individual_digits", false) ? SplitStep::Behavior::isolated
+                                                                  : SplitStep::Behavior::contiguous;
+    } else if (type == "Punctuation") {
+        step.kind = SplitStep::Kind::punctuation;
+        if (!read_behavior(json.find("behavior"), step.behavior, why)) {
+            return false;
+        }
+    } else if (type == "WhitespaceSplit") {
+        step.kind = SplitStep::Kind::spaces;
+        step.behavior = SplitStep::Behavior::removed;
+    } else if (type == "CharDelimiterSplit") {
+        step.pattern = Pattern::literal(text_at(json, "delimiter"));
+        step.behavior = SplitStep::Behavior::removed;
+    } else {
+        return refuse_type("pre-tokenizer", json, why);
     }
-    if (type == "Punctuation") {
-        Behavior behavior = Behavior::isolated;
-        return read_behavior(json.find("behavior"), behavior, why) &&
-               add_step(SplitStep::Kind::punctuation, behavior, splitter);
-    }
-    if (type == "WhitespaceSplit") {
-        return add_step(SplitStep::Kind::spaces, Behavior::removed, splitter);
-    }
-    if (type == "CharDelimiterSplit") {
-        return add_cut(Pattern::literal(text_at(json, "delimiter")), Behavior::removed, splitter);
-    }
-    return refuse_type("pre-tokenizer", json, why);
+    splitter.add(std::move(step));
+    return true;
 }
 
-struct FormName {
-    std::string_view name;
-    NormalizerStep::Kind kind;
-};
-constexpr std::array plain_normalizers{
-    FormName{"NFC", NormalizerStep::Kind::nfc},
-    FormName{"NFD", NormalizerStep::Kind::nfd},
-    FormName{"NFKC", NormalizerStep::Kind::nfkc},
-    FormName{"NFKD", NormalizerStep::Kind::nfkd},
-    FormName{"Lowercase", NormalizerStep::Kind::lowercase},
-    FormName{"StripAccents", NormalizerStep::Kind::strip_accents},
-    FormName{"ByteLevel", NormalizerStep::Kind::letters},
-};
-
 bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
-    const std::string type = type_of(json);
-    NormalizerStep step;
-    for (const FormName& known : plain_normalizers) {
-        if (known.name == type) {
-            step.kind = known.kind;
-            normalizer.add(std::move(step));
-            return true;
-        }
+    const std::optional<NormalizerStep::Kind> kind = from_name<NormalizerStep::Kind>(type_of(json));
+    if (!kind) {
+        return refuse_type("normalizer", json, why);
     }
-    if (type == "Strip") {
-        step.kind = NormalizerStep::Kind::strip;
+    NormalizerStep step;
+    step.kind = *kind;
+    if (step.kind == NormalizerStep::Kind::strip) {
         step.left = flag_at(json, "strip_left", true);
         step.right = flag_at(json, "strip_right", true);
-    } else if (type == "Prepend") {
-        step.kind = NormalizerStep::Kind::prepend;
+    } else if (step.kind == NormalizerStep::Kind::prepend) {
         step.text = text_at(json, "prepend");
-    } else if (type == "Replace") {
-        step.kind = NormalizerStep::Kind::replace;
+    } else if (step.kind == NormalizerStep::Kind::replace) {
         step.text = text_at(json, "content");
         if (!read_pattern(json.find("pattern"), step.pattern, why)) {
             return false;
         }
-    } else {
-        return refuse_type("normalizer", json, why);
     }
     normalizer.add(std::move(step));
     return true;
 }
 
 bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
-    const std::string type = type_of(json);
+    const std::optional<DecoderStep::Kind> kind = from_name<DecoderStep::Kind>(type_of(json));
+    if (!kind) {
+        return refuse_type("decoder", json, why);
+    }
     DecoderStep step;
-    if (type == "Replace") {
-        step.kind = DecoderStep::Kind::replace;
+    step.kind = *kind;
+    if (step.kind == DecoderStep::Kind::replace) {
         step.text = text_at(json, "content");
         if (!read_pattern(json.find("pattern"), step.pattern, why)) {
             return false;
         }
-    } else if (type == "ByteFallback") {
-        step.kind = DecoderStep::Kind::byte_fallback;
-    } else if (type == "Fuse") {
-        step.kind = DecoderStep::Kind::fuse;
-    } else if (type == "Strip") {
-        step.kind = DecoderStep::Kind::strip;
+    } else if (step.kind == DecoderStep::Kind::strip) {
         step.text = text_at(json, "content", " ");
         step.start = static_cast<std::uint32_t>(json.find("start").as_u64().value_or(0));
         step.stop = static_cast<std::uint32_t>(json.find("stop").as_u64().value_or(0));
         if (step.text.empty()) {
             return true;
         }
-    } else if (type == "Metaspace") {
-        step.kind = DecoderStep::Kind::marks;
-        step.text = text_at(json, "replacement", "\xE2\x96\x81");
+    } else if (step.kind == DecoderStep::Kind::marks) {
+        step.text = text_at(json, "replacement", blank_mark);
         step.drop_first = text_at(json, "prepend_scheme", "always") != "never" &&
                           flag_at(json, "add_prefix_space", true);
         if (step.text.empty()) {
             return refuse_type("decoder", json, why);
         }
-    } else if (type == "ByteLevel") {
-        if (byte_level) {
-            return true;  // the vocabulary of a byte-level model holds bytes already
-        }
-        step.kind = DecoderStep::Kind::letters;
-    } else {
-        return refuse_type("decoder", json, why);
+    } else if (step.kind == DecoderStep::Kind::letters && byte_level) {
+        return true;  // the vocabulary of a byte-level model holds bytes already
     }
     decoder.add(std::move(step));
     return true;
@@ -290,11 +232,11 @@ bool read_template(JsonValue json, std::vector<TokenId>& before, std::vector<Tok
     return text_seen;
 }
 
-/// The elements of a step that may be a sequence of steps, each of which may be one again; `list`
-/// is the name under which a sequence has its elements.
-std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list) {
+/// Calls `add` with each element of a step that may be a sequence of steps, each of which may be
+/// one again, until it says false; `list` is the name under which a sequence has its elements.
+template <typename Add>
+bool add_steps(JsonValue step, std::string_view list, Add add) {
     std::vector<JsonValue> open;  // what is yet to be looked at, last first
-    std::vector<JsonValue> flat;
     if (step.is(JsonType::object)) {
         open.push_back(step);
     }
@@ -302,7 +244,9 @@ std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list) {
         const JsonValue next = open.back();
         open.pop_back();
         if (type_of(next) != "Sequence") {
-            flat.push_back(next);
+            if (!add(next)) {
+                return false;
+            }
             continue;
         }
         std::vector<JsonValue> inner;
@@ -311,53 +255,22 @@ std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list) {
         }
         open.insert(open.end(), inner.rbegin(), inner.rend());
     }
-    return flat;
-}
-
-bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
-    for (const JsonValue& step : flatten_steps(json, "normalizers")) {
-        if (!add_normalizer(step, normalizer, why)) {
-            return false;
-        }
-    }
     return true;
 }
 
-/// `byte_level`: pieces are merged from bytes.
-bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
-    for (const JsonValue& step : flatten_steps(json, "pretokenizers")) {
-        if (!add_pre_tokenizer(step, splitter, byte_level, why)) {
-            return false;
-        }
+bool add_post_processor(JsonValue step, std::vector<TokenId>& before, std::vector<TokenId>& after,
+                        std::string& why) {
+    const std::string type = type_of(step);
+    const bool pair = type == "BertProcessing" || type == "RobertaProcessing";
+    if (type == "ByteLevel") {
+        return true;  // changes offsets only
     }
-    return true;
-}
-
-bool read_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
-    decoder.separator = json.is(JsonType::object) || byte_level ? "" : " ";
-    for (const JsonValue& step : flatten_steps(json, "decoders")) {
-        if (!add_decoder(step, byte_level, decoder, why)) {
-            return false;
-        }
+    if (!pair && type != "TemplateProcessing") {
+        return refuse_type("post-processor", step, why);
     }
-    return true;
-}
-
-bool read_post_processor(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after,
-                         std::string& why) {
-    for (const JsonValue& step : flatten_steps(json, "processors")) {
-        const std::string type = type_of(step);
-        const bool pair = type == "BertProcessing" || type == "RobertaProcessing";
-        if (type == "ByteLevel") {
-            continue;  // changes offsets only
-        }
-        if (!pair && type != "TemplateProcessing") {
-            return refuse_type("post-processor", step, why);
-        }
-        if (!(pair ? read_cls_and_sep(step, before, after) : read_template(step, before, after))) {
-            why = "its post-processor names tokens without ids";
-            return false;
-        }
+    if (!(pair ? read_cls_and_sep(step, before, after) : read_template(step, before, after))) {
+        why = "its post-processor names tokens without ids";
+        return false;
     }
     return true;
 }
@@ -375,6 +288,7 @@ class Reader {
         why_ = std::move(why);
         return false;
     }
+    bool read_steps(JsonValue root);
     bool read_rules(JsonValue model);
     bool read_vocabulary(JsonValue vocabulary);
     bool read_merges(JsonValue merges);
@@ -396,6 +310,29 @@ bool Reader::append_token(std::string_view written, std::string& out) const {
     return true;
 }
 
+/// Pieces are merged from bytes where a pre-tokenizer says so.
+bool Reader::read_steps(JsonValue root) {
+    bool& bytes = parts_.bpe.rules.bytes;
+    const bool cuts =
+        add_steps(root.find("normalizer"), "normalizers",
+                  [&](JsonValue step) { return add_normalizer(step, parts_.normalizer, why_); }) &&
+        add_steps(root.find("pre_tokenizer"), "pretokenizers", [&](JsonValue step) {
+            return add_pre_tokenizer(step, parts_.splitter, bytes, why_);
+        });
+    if (cuts && bytes && parts_.normalizer.to_letters()) {
+        return refuse("it maps bytes to letters twice, in its normalizer and in its pre-tokenizer");
+    }
+    const JsonValue decoder = root.find("decoder");
+    parts_.decoder.separator = decoder.is(JsonType::object) || bytes ? "" : " ";
+    return cuts &&
+           add_steps(
+               decoder, "decoders",
+               [&](JsonValue step) { return add_decoder(step, bytes, parts_.decoder, why_); }) &&
+           add_steps(root.find("post_processor"), "processors", [&](JsonValue step) {
+               return add_post_processor(step, parts_.before, parts_.after, why_);
+           });
+}
+
 bool Reader::read_rules(JsonValue model) {
     const std::string type(model.find("type").as_string().value_or("BPE"));
     if (type != "BPE") {
@@ -411,9 +348,9 @@ bool Reader::read_rules(JsonValue model) {
             "its model has a dropout, which gives the same text different tokens each time");
     }
     BpeRules& rules = parts_.bpe.rules;
-    rules.ignore_merges = model.find("ignore_merges").as_bool().value_or(false);
-    rules.byte_fallback = model.find("byte_fallback").as_bool().value_or(false);
-    rules.fuse_unknown = model.find("fuse_unk").as_bool().value_or(false);
+    rules.ignore_merges = flag_at(model, "ignore_merges", false);
+    rules.byte_fallback = flag_at(model, "byte_fallback", false);
+    rules.fuse_unknown = flag_at(model, "fuse_unk", false);
     return true;
 }
 
@@ -570,16 +507,9 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         return Error{ErrorCode::missing, 0, "read a tokenizer"};
     }
     Bpe& bpe = parts_.bpe;
-    bool ok =
-        read_normalizer(root.find("normalizer"), parts_.normalizer, why_) &&
-        read_pre_tokenizer(root.find("pre_tokenizer"), parts_.splitter, bpe.rules.bytes, why_) &&
-        (!bpe.rules.bytes || !parts_.normalizer.to_letters() ||
-         refuse("it maps bytes to letters twice, in its normalizer and in its pre-tokenizer")) &&
-        read_decoder(root.find("decoder"), bpe.rules.bytes, parts_.decoder, why_) &&
-        read_post_processor(root.find("post_processor"), parts_.before, parts_.after, why_);
-    ok = ok && read_rules(model) && read_vocabulary(model.find("vocab")) &&
-         read_merges(model.find("merges")) && read_added(root.find("added_tokens")) &&
-         check_holes();
+    bool ok = read_steps(root) && read_rules(model) && read_vocabulary(model.find("vocab")) &&
+              read_merges(model.find("merges")) && read_added(root.find("added_tokens")) &&
+              check_holes();
     if (const auto unknown = model.find("unk_token").as_string(); ok && unknown) {
         std::string bytes;
         if (append_token(*unknown, bytes)) {
@@ -601,14 +531,12 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
 }  // namespace
 
 AddedToken added_token(JsonValue entry, TokenId id, std::string_view text) {
-    AddedToken token;
-    token.id = id;
-    token.text = text;
-    token.single_word = flag_at(entry, "single_word", false);
-    token.strip_left = flag_at(entry, "lstrip", false);
-    token.strip_right = flag_at(entry, "rstrip", false);
-    token.special = flag_at(entry, "special", false);
-    return token;
+    return {.id = id,
+            .text = std::string(text),
+            .single_word = flag_at(entry, "single_word", false),
+            .strip_left = flag_at(entry, "lstrip", false),
+            .strip_right = flag_at(entry, "rstrip", false),
+            .special = flag_at(entry, "special", false)};
 }
 
 Result<TokenizerParts> read_tokenizer(std::string_view json, std::string& why) {

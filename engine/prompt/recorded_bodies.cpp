@@ -22,23 +22,19 @@
 namespace driftless {
 
 /// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
-/// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
-/// alone. Bytes in, bytes out.
+/// answer to another one, and cuts from these what was said before. Bytes in, bytes out.
 class LiveBodies {
   public:
     /// Trace and plan outlive it.
     LiveBodies(const Trace& trace, const Plan& plan);
 
-    enum class Found : std::uint8_t {
-        fits,        ///< its body may be sent
-        no_request,  ///< it holds new messages alone, and the row before it is not sent
-    };
     /// The next body, in the order of the file: of the row at that position in `trace.rows`, with
-    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there.
-    Found take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
-               std::string& bodies);
+    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there. False: it
+    /// may not be sent, since it holds new messages alone, and the row before it is not sent.
+    bool take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
+              std::string& bodies);
 
-    LiveTurns finish();
+    LiveTurns finish() { return std::move(live_); }
 
   private:
     /// What a row says, of all its messages.
@@ -113,11 +109,11 @@ std::uint32_t LiveBodies::before_of(std::uint32_t row, const std::vector<Message
     return best;
 }
 
-LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
-                                   std::size_t begin, std::string& bodies) {
+bool LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                      std::size_t begin, std::string& bodies) {
     const TraceRow& whose = trace_.rows[row];
     if (messages.empty() || whose.session == no_session) {
-        return Found::fits;
+        return true;
     }
     std::vector<std::uint64_t> digests(1);
     for (const MessageSpan& message : messages) {
@@ -130,7 +126,7 @@ LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageS
     const std::uint32_t before = before_of(row, messages, digests);
     const bool is_first = whose.index == first_of_[whose.session];
     if (trace_.deltas && before == no_row && !is_first) {
-        return Found::no_request;
+        return false;
     }
     const std::size_t first =
         before == no_row || trace_.deltas ? std::size_t{0} : said_[before].messages + 1;
@@ -151,28 +147,10 @@ LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageS
         ++live_.figures.edited;
     }
     said_[row] = {messages.size(), digests.back(), planned_.contains(whose.index)};
-    return Found::fits;
-}
-
-LiveTurns LiveBodies::finish() {
-    return std::move(live_);
+    return true;
 }
 
 namespace {
-
-constexpr std::uint32_t not_planned = 0xFFFFFFFFu;
-
-/// Position in `trace.rows` of each planned row, by its index.
-std::vector<std::uint32_t> planned_positions(const Plan& plan, const Trace& trace) {
-    std::vector<std::uint32_t> positions(trace.body_ends.size(), not_planned);
-    for (const Planned& planned : plan.rows) {
-        const std::uint32_t index = trace.rows[planned.row].index;
-        if (index < positions.size()) {
-            positions[index] = planned.row;
-        }
-    }
-    return positions;
-}
 
 /// The row says only what is new, and nobody will have said what was before.
 constexpr Error no_turn_before{ErrorCode::invalid, 0,
@@ -180,20 +158,12 @@ constexpr Error no_turn_before{ErrorCode::invalid, 0,
 
 void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
             InputErrors& errors) {
-    InputError one;
-    one.file = trace.file_of(row);
-    one.line = row.line;
-    constexpr std::size_t value_bytes_max = 80;
-    one.value = request.substr(0, value_bytes_max);
-    if (error.code == ErrorCode::bad_json) {
-        one.problem = "has no readable request";
-    } else if (error.code == ErrorCode::invalid) {
-        one.problem = "has only what is new since the previous turn, which is not sent";
-    } else {
-        one.problem = "cannot be sent with this --api";
-    }
-    one.remedy = std::string("to ") + error.doing;
-    errors.add(std::move(one));
+    const char* const problem =
+        error.code == ErrorCode::bad_json ? "has no readable request"
+        : error.code == ErrorCode::invalid
+            ? "has only what is new since the previous turn, which is not sent"
+            : "cannot be sent with this --api";
+    refuse_row(trace, row, "", request, problem, std::string("to ") + error.doing, errors);
 }
 
 }  // namespace
@@ -210,13 +180,14 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
     if (assistant == Assistant::live) {
         conversations.emplace(trace, plan);
     }
-    const std::vector<std::uint32_t> positions = planned_positions(plan, trace);
+    const PlannedRows planned(trace, plan);
     std::string bodies;
     bodies.reserve(trace.body_bytes.size());
     std::vector<std::uint64_t> ends;
-    ends.reserve(positions.size());
-    for (const std::uint32_t position : positions) {
-        if (position != not_planned) {
+    ends.reserve(trace.body_ends.size());
+    for (std::uint32_t index = 0; index < trace.body_ends.size(); ++index) {
+        if (const std::optional<std::uint32_t> place = planned.find(index)) {
+            const std::uint32_t position = plan.rows[*place].row;
             const TraceRow& row = trace.rows[position];
             const std::string_view request = trace.body_of(row);
             if (members != nullptr) {
@@ -229,8 +200,7 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
                                     ? Result<void>()
                                     : composer.compose(request, row.output_length, bodies);
             if (made && conversations && !request.empty() &&
-                conversations->take(position, composer.messages(), before, bodies) !=
-                    LiveBodies::Found::fits) {
+                !conversations->take(position, composer.messages(), before, bodies)) {
                 made = no_turn_before;
             }
             if (!made) {
@@ -242,7 +212,6 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
         }
         ends.push_back(bodies.size());
     }
-    CHECK(ends.size() == positions.size());
     figures.fixes = composer.fixes();
     std::optional<LiveTurns> live;
     if (conversations) {
@@ -346,11 +315,6 @@ void Histories::note_length(const TraceRow& row, const Record& record, Spoken& s
     spoken.short_by = static_cast<std::int32_t>(std::clamp(short_by, -most, most));
 }
 
-bool Histories::fits(const Spoken& spoken) const {
-    const auto words = static_cast<std::size_t>(std::max(spoken.short_by, 0));
-    return spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
-}
-
 /// What was said up to the answer that the row goes on from; null: there is none of this pass.
 Histories::Spoken* Histories::before(const Due& due) {
     const LiveTurn& turn = live_.of(due.row);
@@ -375,15 +339,6 @@ void Histories::complete(const LiveTurn& turn, const Spoken& before, Record& rec
     }
 }
 
-/// The history that the row went on from: itself where nobody else needs it, else a copy.
-std::string Histories::said_before(const LiveTurn& turn, const SaidWords& said,
-                                   Spoken* before) const {
-    if (before == nullptr) {
-        return {};
-    }
-    return is_last_user(turn, said) ? std::move(before->history) : before->history;
-}
-
 void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     const LiveTurn& turn = live_.of(due.row);
     Spoken* const before = this->before(due);
@@ -403,7 +358,10 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
     spoken.has_ended = true;
     spoken.turns = (before == nullptr ? 0 : before->turns) + (said.whole ? 1 : 0);
     if (goes_on && (turn.behind == no_row || before != nullptr)) {
-        spoken.history = said_before(turn, said, before);
+        if (before != nullptr) {  // a copy where others need it, too
+            spoken.history =
+                is_last_user(turn, said) ? std::move(before->history) : before->history;
+        }
         append_own(due, before, spoken.history);
         if (said.whole) {
             spoken.history += ',';
@@ -417,7 +375,8 @@ void Histories::ended(const Due& due, const SaidWords& said, Record& record) {
 
 /// Keeps what was said up to the end of the request, and tells the engine where it is.
 void Histories::tell(const Due& due, Spoken spoken) {
-    const bool fits_in = fits(spoken);
+    const auto words = static_cast<std::size_t>(std::max(spoken.short_by, 0));
+    const bool fits_in = spoken.history.size() + words * live_.pad_word.size() <= bytes_max_;
     const bool goes_on = !spoken.history.empty() && fits_in;
     whys_[due.row] = goes_on ? Why::none : fits_in ? Why::unread : Why::too_long;
     if (!fits_in) {

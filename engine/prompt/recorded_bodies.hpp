@@ -218,10 +218,8 @@ class Histories {
     bool is_last_user(const LiveTurn& turn, const SaidWords& said) const {
         return said.whole && live_.of(turn.behind).followers == 1;
     }
-    std::string said_before(const LiveTurn& turn, const SaidWords& said, Spoken* before) const;
     void append_own(const Due& due, const Spoken* before, std::string& out) const;
     void tell(const Due& due, Spoken spoken);
-    bool fits(const Spoken& spoken) const;
     void note_length(const TraceRow& row, const Record& record, Spoken& spoken) const;
 
     const Trace& trace_;

@@ -36,17 +36,22 @@ void replace_all(std::string& text, std::string_view from, char to) {
     }
 }
 
-std::size_t count_marks(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return c == pass_mark || c == user_mark; }));
-}
-
 /// Upper bound of a marked text's bytes with its numbers.
 std::size_t marked_bytes_max(std::string_view text) {
-    return text.size() + count_marks(text) * (digits_max - 1);
+    const auto marks_in_text =
+        std::ranges::count_if(text, [](char c) { return c == pass_mark || c == user_mark; });
+    return text.size() + static_cast<std::size_t>(marks_in_text) * (digits_max - 1);
 }
 
 }  // namespace
+
+void refuse_row(const Trace& trace, const TraceRow& row, std::string field, std::string_view value,
+                std::string problem, std::string remedy, InputErrors& errors) {
+    constexpr std::size_t value_bytes_shown_max = 80;
+    errors.add({std::string(trace.file_of(row)), row.line, std::move(field),
+                std::string(value.substr(0, value_bytes_shown_max)), std::move(problem),
+                std::move(remedy)});
+}
 
 RowValues::RowValues(const Trace& trace)
     : trace_(trace), roots_(roots_of_sessions(trace)), parents_(parents_of_sessions(trace)) {}
@@ -58,8 +63,7 @@ void RowValues::set(const TraceRow& row) {
 }
 
 std::optional<std::string> RowValues::name_of(std::uint32_t session) const {
-    return session == no_session ? std::nullopt
-                                 : std::optional<std::string>(trace_.sessions[session]);
+    return session == no_session ? std::nullopt : std::optional(trace_.sessions[session]);
 }
 
 std::optional<std::string> RowValues::text_of(const TemplatePiece& piece) const {
@@ -77,8 +81,7 @@ std::optional<std::string> RowValues::text_of(const TemplatePiece& piece) const 
         case Placeholder::parent:
             return session == no_session ? std::nullopt : name_of(parents_[session]);
         case Placeholder::turn:
-            return row_->turn == 0 ? std::nullopt
-                                   : std::optional<std::string>(std::to_string(row_->turn));
+            return row_->turn == 0 ? std::nullopt : std::optional(std::to_string(row_->turn));
         case Placeholder::pass:
             return std::string(1, pass_mark);
         case Placeholder::user:
@@ -166,15 +169,10 @@ RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan&
         name = name && name->empty() ? std::nullopt : name;
         const bool is_new = name && numbers.find(*name) == numbers.end();
         if (!name || (is_new && numbers.size() == names_max)) {
-            InputError error;
-            error.file = trace.file_of(row);
-            error.line = row.line;
-            error.field = model.name;
-            error.value = name.value_or("");
-            error.problem = name ? "is a model name longer than " + std::to_string(names_max)
-                                 : "has no value for --model";
-            error.remedy = "name a column with a model in every row, or one model for all";
-            errors.add(std::move(error));
+            refuse_row(trace, row, model.name, name.value_or(""),
+                       name ? "is a model name longer than " + std::to_string(names_max)
+                            : "has no value for --model",
+                       "name a column with a model in every row, or one model for all", errors);
             continue;
         }
         const auto number = static_cast<std::uint16_t>(names_.size());
@@ -188,8 +186,6 @@ RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan&
 }
 
 namespace {
-
-constexpr std::size_t field_bytes_shown_max = 80;  // of a value in a message
 
 /// Renders one row after the other.
 class Renderer {
@@ -246,7 +242,7 @@ class Renderer {
         const std::string name =
             values_.text_of(TemplatePiece{Placeholder::session, ""}).value_or("");
         if (name.size() > RowFields::row_bytes_max / templates_.size() / 2) {
-            refuse("session", name, problem.c_str(),
+            refuse("session", name, problem,
                    "at most 4096 are allowed; shorten the name, or leave " +
                        std::string(templates_.back().flag) + " out");
             return;
@@ -255,16 +251,10 @@ class Renderer {
                "use shorter columns");
     }
 
-    void refuse(std::string field, std::string_view value, const char* problem,
+    void refuse(std::string field, std::string_view value, std::string problem,
                 std::string remedy) {
-        InputError error;
-        error.file = trace_.file_of(*row_);
-        error.line = row_->line;
-        error.field = std::move(field);
-        error.value = value.substr(0, field_bytes_shown_max);
-        error.problem = problem;
-        error.remedy = std::move(remedy);
-        errors_.add(std::move(error));
+        refuse_row(trace_, *row_, std::move(field), value, std::move(problem), std::move(remedy),
+                   errors_);
     }
 
     const std::vector<FieldTemplate>& templates_;
@@ -310,23 +300,6 @@ void RowFields::append(const Due& due, std::string& lines) const {
     lines.resize(static_cast<std::size_t>(end - lines.data()));
 }
 
-namespace {
-
-constexpr std::size_t shown_bytes_max = 80;  // of a value in a message
-
-void refuse(const Trace& trace, const TraceRow& row, std::string problem, InputErrors& errors) {
-    InputError error;
-    error.file = trace.file_of(row);
-    error.line = row.line;
-    error.field = "extra";
-    error.value = trace.extra_of(row).substr(0, shown_bytes_max);
-    error.problem = "cannot be in this row's body: " + problem;
-    error.remedy = "correct the row";
-    errors.add(std::move(error));
-}
-
-}  // namespace
-
 RowBodies::RowBodies(const RowBodySpec& spec, const Trace& trace, const Plan& plan,
                      InputErrors& errors) {
     if (!spec.members && trace.extras.empty()) {
@@ -360,7 +333,9 @@ RowBodies::RowBodies(const RowBodySpec& spec, const Trace& trace, const Plan& pl
         const std::string why =
             extra.empty() ? std::string() : refused_extra(spec.dialect, spec.body, extra);
         if (!frame || !why.empty()) {
-            refuse(trace, row, frame ? why : why.empty() ? frame.error().doing : why, errors);
+            refuse_row(trace, row, "extra", extra,
+                       "cannot be in this row's body: " + (why.empty() ? frame.error().doing : why),
+                       "correct the row", errors);
             frame = BodyFrame();
         } else {
             CHECK(frame.value().before.starts_with(spec.opening));

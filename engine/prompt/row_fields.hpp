@@ -50,6 +50,10 @@ class RowValues {
     JsonValue kept_;
 };
 
+/// Lists a row that cannot be sent with that value.
+void refuse_row(const Trace& trace, const TraceRow& row, std::string field, std::string_view value,
+                std::string problem, std::string remedy, InputErrors& errors);
+
 // Bytes in the place of numbers. No header has such a byte, and no JSON.
 inline constexpr char pass_mark = '\x01';
 inline constexpr char user_mark = '\x02';

@@ -54,10 +54,6 @@ RowUnderway& RowsUnderway::add(const Due& due) {
     return row;
 }
 
-RowUnderway* RowsUnderway::find(std::uint32_t request) {
-    return *link_to(request);
-}
-
 void RowsUnderway::take(RowUnderway& row, const Due& due) {
     CHECK(!row.taken && row.due.request == due.request);
     RowUnderway** const link = link_to(due.request);

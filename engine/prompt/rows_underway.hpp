@@ -132,7 +132,7 @@ class RowsUnderway {
     /// A row that is not there, `wanted`.
     RowUnderway& add(const Due& due);
     /// A row whose turn has not come; nullptr where it is not there.
-    RowUnderway* find(std::uint32_t request);
+    RowUnderway* find(std::uint32_t request) { return *link_to(request); }
     /// Its turn has come: it is not found any more. `due` has its rank.
     void take(RowUnderway& row, const Due& due);
     /// It has ended, its bytes are given back, and it is on no list: its place is free.

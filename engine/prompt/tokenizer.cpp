@@ -134,42 +134,38 @@ class AddedTokenFinder {
 
 }  // namespace
 
-void TextCutter::next_chunk(std::string_view text) {
-    chunk_left_ = text.size();
-    if (cuts_.every == 0 || text.size() <= cuts_.every) {
-        return;  // not more code points than bytes
+namespace {
+
+/// Bytes of the first so many code points; 0 of them: of all.
+std::size_t bytes_of_first(std::string_view text, std::size_t code_points) {
+    if (code_points == 0 || text.size() <= code_points) {
+        return text.size();  // not more code points than bytes
     }
     std::size_t at = 0;
-    for (std::size_t count = 0; count < cuts_.every && at < text.size(); ++count) {
+    for (std::size_t count = 0; count < code_points && at < text.size(); ++count) {
         at += first_code_point(text.substr(at)).bytes;
     }
-    chunk_left_ = at;
+    return at;
 }
 
-std::size_t TextCutter::next(std::string_view text) {
-    if (chunk_left_ == 0) {
-        next_chunk(text);
-    }
-    std::size_t end = chunk_left_;
-    if (cuts_.run_of != 0 && chunk_left_ > cuts_.run_of) {
-        std::size_t run = 0;
-        bool was_blank = false;
-        for (std::size_t at = 0; at < chunk_left_;) {
-            const CodePoint point = first_code_point(text.substr(at));
-            const bool blank = is_white_space(point.value);
-            run = blank == was_blank ? run + 1 : 1;
-            was_blank = blank;
-            if (run > cuts_.run_of) {
-                end = at;
-                break;
-            }
-            at += point.bytes;
+/// Bytes up to where more than `run_of` blanks, or non-blanks, stand in a row; 0: all.
+std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
+    std::size_t run = 0;
+    bool was_blank = false;
+    for (std::size_t at = 0; run_of != 0 && text.size() > run_of && at < text.size();) {
+        const CodePoint point = first_code_point(text.substr(at));
+        const bool blank = is_white_space(point.value);
+        run = blank == was_blank ? run + 1 : 1;
+        was_blank = blank;
+        if (run > run_of) {
+            return at;
         }
+        at += point.bytes;
     }
-    CHECK(end <= chunk_left_ && (end > 0 || text.empty()));
-    chunk_left_ -= end;
-    return end;
+    return text.size();
 }
+
+}  // namespace
 
 struct Tokenizer::State {
     explicit State(TokenizerParts parts_in);
@@ -263,11 +259,15 @@ void Tokenizer::encode(std::string_view text, std::vector<TokenId>& ids, bool wi
         ids.insert(ids.end(), parts.before.begin(), parts.before.end());
     }
     text = to_valid_utf8(text, state.valid);
-    TextCutter cutter(parts.cuts);
     while (!text.empty()) {
-        const std::size_t bytes = cutter.next(text);
-        state.encode_whole(text.substr(0, bytes), ids);
-        text.remove_prefix(bytes);
+        std::string_view chunk = text.substr(0, bytes_of_first(text, parts.cuts.every));
+        text.remove_prefix(chunk.size());
+        while (!chunk.empty()) {
+            const std::size_t bytes = bytes_before_long_run(chunk, parts.cuts.run_of);
+            CHECK(bytes > 0);
+            state.encode_whole(chunk.substr(0, bytes), ids);
+            chunk.remove_prefix(bytes);
+        }
     }
     if (with_special) {
         ids.insert(ids.end(), parts.after.begin(), parts.after.end());
@@ -293,24 +293,8 @@ void Tokenizer::merge(std::string_view piece, std::vector<TokenId>& ids) {
     state_->parts.bpe.append(piece, ids);
 }
 
-const Vocabulary& Tokenizer::vocabulary() const {
-    return state_->parts.bpe.vocabulary;
-}
-
-const BpeRules& Tokenizer::rules() const {
-    return state_->parts.bpe.rules;
-}
-
-std::span<const AddedToken> Tokenizer::added() const {
-    return state_->parts.added;
-}
-
-std::string_view Tokenizer::blank() const {
-    return state_->parts.blank;
-}
-
-bool Tokenizer::has_pieces() const {
-    return !state_->parts.splitter.empty();
+const TokenizerParts& Tokenizer::parts() const {
+    return state_->parts;
 }
 
 namespace {

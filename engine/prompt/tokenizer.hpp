@@ -15,6 +15,7 @@
 
 #include "engine/prompt/bpe.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -93,9 +94,6 @@ class Pattern {
 /// in PCRE2 only). Error: unsupported, where no rewrite is known; `why` says what.
 Result<std::string> pcre2_of_oniguruma(std::string_view expression, std::string& why);
 
-// The steps around the merges of a tokenizer: what it does to text before it looks for pieces,
-// where it cuts the pieces, and how token texts become one text again.
-
 // Normalizer: what a tokenizer does to text before it looks for pieces.
 //
 // A list of steps, each a function of the whole text. Owned by a Tokenizer; one thread.
@@ -119,6 +117,11 @@ struct NormalizerStep {
     bool left = true;  ///< strip
     bool right = true;
 };
+/// As a tokenizer.json names them.
+template <>
+inline constexpr auto closed_list<NormalizerStep::Kind> =
+    name_list("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Prepend",
+              "Replace", "ByteLevel");
 
 class Normalizer {
   public:
@@ -168,8 +171,11 @@ struct SplitStep {
     bool invert = false;  ///< matches are what is between matches
     Pattern pattern = Pattern::literal("");
     Prefix prefix = Prefix::always;
-    std::string mark;
+    std::string mark = {};
 };
+template <>
+inline constexpr auto closed_list<SplitStep::Behavior> =
+    name_list("Isolated", "Removed", "Contiguous", "MergedWithPrevious", "MergedWithNext");
 
 class Splitter {
   public:
@@ -190,7 +196,6 @@ class Splitter {
     void find_matches(SplitStep& step, std::string_view piece);
     void cut(const SplitStep& step, Span piece);
     void change(const SplitStep& step, bool at_start);
-    void letters_to_bytes();
     template <typename Write>
     void rewrite(Write write);
 
@@ -225,6 +230,9 @@ struct DecoderStep {
     std::uint32_t stop = 0;
     bool drop_first = false;
 };
+template <>
+inline constexpr auto closed_list<DecoderStep::Kind> =
+    name_list("Replace", "ByteFallback", "Fuse", "Strip", "ByteLevel", "Metaspace");
 
 class Decoder {
   public:
@@ -246,7 +254,7 @@ class Decoder {
 struct AddedToken {
     TokenId id = 0;
     std::string text;
-    std::string sought;        ///< what is looked for: `text`, normalized if need be
+    std::string sought = {};   ///< what is looked for: `text`, normalized if need be
     bool single_word = false;  ///< matches only where no word character stands beside it
     bool strip_left = false;   ///< takes the white space in front with it
     bool strip_right = false;
@@ -263,22 +271,6 @@ struct AddedToken {
 struct TextCuts {
     std::size_t every = 0;   ///< each so many
     std::size_t run_of = 0;  ///< then, after so many blanks, or non-blanks, in a row
-};
-
-/// Cuts one text.
-class TextCutter {
-  public:
-    explicit TextCutter(TextCuts cuts) : cuts_(cuts) {}
-
-    /// How many bytes of `text` (valid UTF-8; what the calls before left of it) come before the
-    /// next cut: all, where there is none. 0 only of nothing.
-    std::size_t next(std::string_view text);
-
-  private:
-    void next_chunk(std::string_view text);
-
-    TextCuts cuts_;
-    std::size_t chunk_left_ = 0;  ///< bytes until the next of the cuts that come each so many
 };
 
 // Tokenizer: text to token ids and back, exactly as Hugging Face's `tokenizers` and tiktoken do
@@ -302,7 +294,7 @@ struct TokenizerParts {
     std::vector<TokenId> before;  ///< put around a text by the post-processor: BOS and the like
     std::vector<TokenId> after;
     TextCuts cuts;
-    /// What stands for a blank in the vocabulary.
+    /// What stands for a blank in the vocabulary: itself, U+2581, or U+0120.
     std::string_view blank = " ";
 };
 
@@ -327,13 +319,7 @@ class Tokenizer {
     /// Appends the ids of one piece as it is: nothing is normalized, cut or looked for.
     void merge(std::string_view piece, std::vector<TokenId>& ids);
 
-    const Vocabulary& vocabulary() const;
-    const BpeRules& rules() const;
-    std::span<const AddedToken> added() const;
-    /// What stands for a blank in the vocabulary: itself, U+2581, or U+0120.
-    std::string_view blank() const;
-    /// Whether text is cut into pieces at all before merging.
-    bool has_pieces() const;
+    const TokenizerParts& parts() const;
 
   private:
     struct State;

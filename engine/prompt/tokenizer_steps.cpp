@@ -18,7 +18,9 @@ namespace driftless {
 
 namespace {
 
-// Bytes that print stand for themselves; the others get the code points from U+0100 on, in order.
+// GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
+// vocabulary can be written as text. Bytes that print stand for themselves; the others get the code
+// points from U+0100 on, in order: a blank is U+0120.
 constexpr bool prints(unsigned byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }
@@ -75,24 +77,10 @@ bool is_punctuation(std::uint32_t code_point) {
     return of >= UTF8PROC_CATEGORY_PC && of <= UTF8PROC_CATEGORY_PO;
 }
 
-/// GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
-/// vocabulary can be written as text. A blank is U+0120.
-std::uint32_t letter_of_byte(unsigned char byte) {
-    return alphabet.letter[byte];
-}
-
-/// The byte for which a code point stands, if it is of the alphabet.
-std::optional<unsigned char> byte_of_letter(std::uint32_t code_point) {
-    if (code_point >= letters_end || alphabet.byte[code_point] < 0) {
-        return std::nullopt;
-    }
-    return static_cast<unsigned char>(alphabet.byte[code_point]);
-}
-
 /// Appends every byte of `bytes` as its letter.
 void append_letters(std::string& out, std::string_view bytes) {
     for (const char byte : bytes) {
-        append_utf8(out, letter_of_byte(static_cast<unsigned char>(byte)));
+        append_utf8(out, alphabet.letter[static_cast<unsigned char>(byte)]);
     }
 }
 
@@ -156,12 +144,11 @@ bool append_bytes_of_letters(std::string& out, std::string_view letters) {
     const std::size_t before = out.size();
     while (!letters.empty()) {
         const CodePoint point = first_code_point(letters);
-        const auto byte = byte_of_letter(point.value);
-        if (!byte) {
+        if (point.value >= letters_end || alphabet.byte[point.value] < 0) {
             out.resize(before);
             return false;
         }
-        out.push_back(static_cast<char>(*byte));
+        out.push_back(static_cast<char>(alphabet.byte[point.value]));
         letters.remove_prefix(point.bytes);
     }
     return true;
@@ -172,28 +159,19 @@ namespace {
 constexpr std::uint32_t capital_i_with_dot = 0x130;
 constexpr std::uint32_t combining_dot_above = 0x307;
 
-int form_of(NormalizerStep::Kind kind) {
-    switch (kind) {
-        case NormalizerStep::Kind::nfc:
-            return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-        case NormalizerStep::Kind::nfd:
-            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-        case NormalizerStep::Kind::nfkc:
-            return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
-        default:
-            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
-    }
-}
+/// [nfc to nfkd]
+constexpr int forms[] = {UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE, UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+                         UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
 
 void to_form(std::string& text, NormalizerStep::Kind kind) {
     if (is_ascii(text)) {
         return;  // every form of ASCII is itself
     }
     utf8proc_uint8_t* result = nullptr;
-    const utf8proc_ssize_t bytes =
-        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                     static_cast<utf8proc_ssize_t>(text.size()), &result,
-                     static_cast<utf8proc_option_t>(form_of(kind)));
+    const utf8proc_ssize_t bytes = utf8proc_map(
+        reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+        static_cast<utf8proc_ssize_t>(text.size()), &result,
+        static_cast<utf8proc_option_t>(UTF8PROC_STABLE | forms[static_cast<int>(kind)]));
     CHECK(bytes >= 0);  // fails on invalid UTF-8 and without memory only
     text.assign(reinterpret_cast<const char*>(result), static_cast<std::size_t>(bytes));
     std::free(result);
@@ -300,10 +278,6 @@ void Normalizer::run(std::string& text) {
 
 namespace {
 
-bool is_cut(SplitStep::Kind kind) {
-    return kind <= SplitStep::Kind::spaces;
-}
-
 bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
     switch (kind) {
         case SplitStep::Kind::digits:
@@ -320,27 +294,6 @@ bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
 void Splitter::add(SplitStep step) {
     has_letters_ = has_letters_ || step.kind == SplitStep::Kind::letters;
     steps_.push_back(std::move(step));
-}
-
-void Splitter::run(std::string_view text, bool at_start, std::vector<std::string_view>& pieces) {
-    text_ = text;
-    spans_.assign(text.empty() ? 0 : 1, Span{0, text.size(), false});
-    // Nobody looks at letters that are written last.
-    const bool letters_last = !steps_.empty() && steps_.back().kind == SplitStep::Kind::letters;
-    const std::size_t count = steps_.size() - (letters_last ? 1 : 0);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (is_cut(steps_[i].kind)) {
-            cut_all(steps_[i]);
-        } else {
-            change(steps_[i], at_start);
-        }
-    }
-    if (has_letters_ && !letters_last) {
-        letters_to_bytes();
-    }
-    for (const Span& span : spans_) {
-        pieces.push_back(text_.substr(span.begin, span.end - span.begin));
-    }
 }
 
 void Splitter::cut_all(SplitStep& step) {
@@ -459,19 +412,32 @@ void Splitter::change(const SplitStep& step, bool at_start) {
             out += step.mark;
         }
         for (std::size_t at = 0; at < piece.size(); ++at) {
-            if (piece[at] == ' ') {
-                out += step.mark;
-            } else {
-                out += piece[at];
-            }
+            out += piece[at] == ' ' ? std::string_view(step.mark) : piece.substr(at, 1);
         }
     });
 }
 
-void Splitter::letters_to_bytes() {
-    rewrite([](std::string& out, std::string_view piece, std::size_t) {
-        CHECK(append_bytes_of_letters(out, piece));
-    });
+void Splitter::run(std::string_view text, bool at_start, std::vector<std::string_view>& pieces) {
+    text_ = text;
+    spans_.assign(text.empty() ? 0 : 1, Span{0, text.size(), false});
+    // Nobody looks at letters that are written last.
+    const bool letters_last = !steps_.empty() && steps_.back().kind == SplitStep::Kind::letters;
+    const std::size_t count = steps_.size() - (letters_last ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (steps_[i].kind <= SplitStep::Kind::spaces) {  // the last that cuts
+            cut_all(steps_[i]);
+        } else {
+            change(steps_[i], at_start);
+        }
+    }
+    if (has_letters_ && !letters_last) {
+        rewrite([](std::string& out, std::string_view piece, std::size_t) {
+            CHECK(append_bytes_of_letters(out, piece));
+        });
+    }
+    for (const Span& span : spans_) {
+        pieces.push_back(text_.substr(span.begin, span.end - span.begin));
+    }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,10 +55,8 @@ constexpr std::uint32_t built_in_openers = 475;
 
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> words;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        words.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
+    for (const auto word : std::views::split(text, ' ')) {
+        words.emplace_back(word.begin(), word.end());
     }
     return words;
 }
@@ -80,10 +79,8 @@ WordTable::WordTable(std::span<const std::string_view> words, std::uint32_t open
         lengths_[i] = static_cast<std::uint8_t>(words[i].size() + 1);
         length_max_ = std::max<std::uint32_t>(length_max_, lengths_[i]);
     }
-    bool uniform = true;
-    for (std::uint32_t i = 0; i < size_; ++i) {
-        uniform = uniform && lengths_[i] == length_max_;
-    }
+    const bool uniform = std::all_of(lengths_.begin(), lengths_.begin() + size_,
+                                     [this](std::uint8_t length) { return length == length_max_; });
     uniform_length_ = uniform ? length_max_ : 0;
 }
 
@@ -168,7 +165,7 @@ bool all_letters(std::string_view text) {
 class Selection {
   public:
     Selection(Tokenizer& tokenizer, std::string& why)
-        : tokenizer_(tokenizer), why_(why), blank_(tokenizer.blank()) {}
+        : tokenizer_(tokenizer), why_(why), blank_(tokenizer.parts().blank) {}
 
     Result<SelectedWords> run();
 
@@ -206,14 +203,14 @@ bool Selection::joins_words(std::string_view token) const {
 // Check A: no token holds a letter and the blank behind it. Where text is cut into pieces first,
 // such a token does harm only if some text leads to it; without, any merge on the way to it would.
 bool Selection::check_joins() {
-    const Vocabulary& vocabulary = tokenizer_.vocabulary();
+    const Vocabulary& vocabulary = tokenizer_.parts().bpe.vocabulary;
     std::string text;
     for (TokenId id = 0; id < vocabulary.ids_end(); ++id) {
         const auto token = vocabulary.bytes(id);
         if (!token || !joins_words(*token)) {
             continue;
         }
-        if (tokenizer_.has_pieces()) {
+        if (!tokenizer_.parts().splitter.empty()) {  // text is cut into pieces at all
             text = *token;
             for (std::size_t at = text.find(blank_); at != text.npos;
                  at = text.find(blank_, at + 1)) {
@@ -233,7 +230,7 @@ bool Selection::check_joins() {
 
 // Check B: no added token is found inside a word or between two.
 bool Selection::check_added() {
-    for (const AddedToken& token : tokenizer_.added()) {
+    for (const AddedToken& token : tokenizer_.parts().added) {
         std::string letters;
         bool inner_blank = false;
         bool plain = true;
@@ -265,7 +262,7 @@ bool Selection::is_one_token(std::string_view piece) {
 }
 
 void Selection::collect() {
-    const Vocabulary& vocabulary = tokenizer_.vocabulary();
+    const Vocabulary& vocabulary = tokenizer_.parts().bpe.vocabulary;
     for (TokenId id = 0; id < vocabulary.ids_end(); ++id) {
         const auto token = vocabulary.bytes(id);
         if (!token || !token->starts_with(blank_) || !all_letters(token->substr(blank_.size()))) {
@@ -326,20 +323,18 @@ bool Selection::encodes_to(std::string_view text, const std::vector<Word>& words
 }
 
 Result<SelectedWords> Selection::run() {
-    const BpeRules& rules = tokenizer_.rules();
+    const BpeRules& rules = tokenizer_.parts().bpe.rules;
     figures_.kind = rules.bytes || blank_ == blank_letter ? "byte-level BPE"
                     : rules.byte_fallback                 ? "BPE over characters with byte fallback"
                                                           : "BPE over characters";
-    figures_.vocabulary = tokenizer_.vocabulary().size();
+    figures_.vocabulary = tokenizer_.parts().bpe.vocabulary.size();
     const Error error{ErrorCode::unsupported, 0, "select words"};
     if (!check_joins() || !check_added()) {
         return error;
     }
     collect();
     std::erase_if(words_, [](const Word& w) { return w.text.size() > WordTable::word_bytes_max; });
-    std::sort(words_.begin(), words_.end(), [](const Word& a, const Word& b) {
-        return a.text.size() != b.text.size() ? a.text.size() < b.text.size() : a.text < b.text;
-    });
+    std::ranges::sort(words_, {}, [](const Word& w) { return std::pair(w.text.size(), w.text); });
     const std::size_t count = std::min<std::size_t>(words_.size(), WordTable::words_max);
     if (count < WordTable::words_min) {
         why_ = "only " + std::to_string(count) +
@@ -370,14 +365,10 @@ Result<SelectedWords> Selection::run() {
 
 }  // namespace
 
-Result<SelectedWords> select_words(Tokenizer& tokenizer, std::string& why) {
-    return Selection(tokenizer, why).run();
-}
-
 Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path,
                                    std::string& why) {
     std::string cause;
-    Result<SelectedWords> selected = select_words(tokenizer, cause);
+    Result<SelectedWords> selected = Selection(tokenizer, cause).run();
     if (!selected) {
         why = path + ": " + cause;
     }

@@ -117,10 +117,8 @@ struct SelectedWords {
 
 /// The largest power of two of the shortest words, at most `WordTable::words_max`; equally long
 /// ones in alphabetical order. Error: unsupported, where fewer than `WordTable::words_min` keep the
-/// rule, words can join, or encoding does not bear the words out; `why` is a clause for people.
-Result<SelectedWords> select_words(Tokenizer& tokenizer, std::string& why);
-
-/// The same for people: `why` is a line that names the file, and the remedy.
+/// rule, words can join, or encoding does not bear the words out; `why` is a line for people that
+/// names the file at `path`.
 Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path, std::string& why);
 
 /// The same from a file (compressed or not). Errors: those of reading it, too; `why` is a line for

@@ -132,30 +132,12 @@ std::string Asker::why() const {
            (may_be_tls ? "; if it speaks TLS, use https:// in --url" : "");
 }
 
-std::string Asker::status_or_why() const {
-    return reply_.status > 0 ? "status " + std::to_string(reply_.status) : why();
-}
-
 std::string Asker::printable_words(std::string_view words) const {
     return printable(masked(words, server_.secrets, words_bytes_max));
 }
 
 std::string Asker::location() const {
     return printable_words(header_value(reply_.head, "location"));
-}
-
-bool Asker::stopped() const {
-    return server_.stop_requests != nullptr &&
-           server_.stop_requests->load(std::memory_order_relaxed) > 0;
-}
-
-void Asker::end_after(Duration whole) {
-    whole_ = whole;
-    end_ = loop_.driver().now() + whole;
-}
-
-bool Asker::out_of_time() const {
-    return end_ && *end_ <= loop_.driver().now();
 }
 
 void Asker::tell_of_wait() {

@@ -47,7 +47,9 @@ class Asker {
     /// answer begins that is no whole one; what may fix it.
     std::string why() const;
     /// Why the latest question has no answer that helps: its status, or `why`.
-    std::string status_or_why() const;
+    std::string status_or_why() const {
+        return reply_.status > 0 ? "status " + std::to_string(reply_.status) : why();
+    }
     /// Words of the server as they may be printed: without secrets, cut to `words_bytes_max`, and
     /// such as a terminal may get.
     std::string printable_words(std::string_view words) const;
@@ -62,8 +64,14 @@ class Asker {
     /// argument itself, so that it lives until then. Bounded by the timeouts of the requests.
     bool run(Task<bool>&& job);
     /// What is asked later than this is not sent: it fails with `timed_out`.
-    void end_after(Duration whole);
-    bool stopped() const;
+    void end_after(Duration whole) {
+        whole_ = whole;
+        end_ = loop_.driver().now() + whole;
+    }
+    bool stopped() const {
+        return server_.stop_requests != nullptr &&
+               server_.stop_requests->load(std::memory_order_relaxed) > 0;
+    }
     /// Whether a part of an answer came, at least.
     bool heard() const { return !inquiry_.begun().empty(); }
     /// Whether the latest question ended by a limit of its own, without an answer.
@@ -89,7 +97,7 @@ class Asker {
                               const std::string& body);
     Task<void> root(Task<bool>& job, bool& ok, bool& done);
     void tell_of_wait();
-    bool out_of_time() const;
+    bool out_of_time() const { return end_ && *end_ <= loop_.driver().now(); }
 
     Loop& loop_;
     const AskedServer& server_;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "engine/plan/forecast.hpp"
 #include "engine/prompt/builder.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
@@ -31,20 +30,6 @@ std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
 
 std::uint64_t first_block(const Trace& trace, const TraceRow& row) {
     return mix64(trace.ids_of(row).front() ^ mix64(row.name_space + 1));
-}
-
-std::uint32_t shared_blocks(const Trace& trace, const TraceRow& a, const TraceRow& b) {
-    if (a.name_space != b.name_space) {
-        return 0;
-    }
-    const auto ids_a = trace.ids_of(a);
-    const auto ids_b = trace.ids_of(b);
-    const std::size_t least = std::min(ids_a.size(), ids_b.size());
-    std::size_t shared = 0;
-    while (shared < least && ids_a[shared] == ids_b[shared]) {
-        ++shared;
-    }
-    return static_cast<std::uint32_t>(shared);
 }
 
 /// Where the last token of a row's own text ends, in server tokens.
@@ -78,15 +63,6 @@ std::vector<std::int64_t> ids_in(std::string_view prompt) {
         at = std::max(read.ptr, at + 1);
     }
     return ids;
-}
-
-std::size_t shared_front(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-    const std::size_t least = std::min(a.size(), b.size());
-    std::size_t shared = 0;
-    while (shared < least && a[shared] == b[shared]) {
-        ++shared;
-    }
-    return shared;
 }
 
 }  // namespace
@@ -125,7 +101,7 @@ std::vector<VerifyPair> draw_pairs(const Trace& trace, const Plan& plan, std::ui
         for (auto at = begin; at != end; ++at) {
             VerifyPair& pair = pairs[at->second];
             const TraceRow& row = trace.rows[plan.rows[pair.first].row];
-            const std::uint32_t blocks = shared_blocks(trace, row, other);
+            const std::uint32_t blocks = common_blocks(trace, row, other);
             const bool same = blocks == row.ids_count && blocks == other.ids_count &&
                               row.input_length == other.input_length;
             if (position != pair.first && blocks > pair.blocks && !same) {
@@ -268,9 +244,9 @@ bool Verification::check_pair(const VerifyPair& pair) {
         shared_words(first_prompt_, second_prompt_, plan_.words->separator()));
     const std::int64_t in_texts = words + plan_.overhead.pre + (equal ? plan_.overhead.post : 0);
     const std::int64_t own = plan_.own.pre + (equal ? std::int64_t{plan_.own.post} : 0);
-    const std::int64_t at_server =
-        static_cast<std::int64_t>(shared_front(first_tokens_, second_tokens_)) - own +
-        (in_texts - words);
+    const std::int64_t shared =
+        std::ranges::mismatch(first_tokens_, second_tokens_).in1 - first_tokens_.begin();
+    const std::int64_t at_server = shared - own + (in_texts - words);
     const std::int64_t beyond = in_texts - expected;
     if (at_server != in_texts || beyond < 0 || beyond >= head_words(*plan_.words)) {
         return fail("rows " + std::to_string(a.index) + " and " + std::to_string(b.index) +
@@ -479,13 +455,12 @@ Task<bool> WarmProbe::prove() {
             co_return fail("POST " + context_.asker.printable_words(path) +
                            " cannot be checked: " + state_.why);
         }
+        note(after);
         if (!hits(after)) {
-            note(after);
             state_.state = CacheState::cold;
             state_.reset = path;
             co_return true;
         }
-        note(after);
     }
     if (emptied != Emptied::yes) {
         co_return false;  // the endpoint has said why

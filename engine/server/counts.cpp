@@ -83,14 +83,6 @@ bool sees_template(const PreflightContext& context) {
     return form && sees_template(*form, *context.plan.dialect);
 }
 
-/// The ids that the endpoint makes of a prompt; empty where it does not say. Only where it was
-/// found.
-Task<std::vector<std::int64_t>> ids_of(PreflightContext& context, const std::string& prompt) {
-    std::vector<std::int64_t> ids =
-        co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
-    co_return ids;
-}
-
 /// So many ids without those that the endpoint puts around a text.
 std::int64_t tokens_within(const PreflightContext& context, std::span<const std::int64_t> ids) {
     const Overhead own = context.findings.tokenize_overhead;
@@ -288,24 +280,6 @@ namespace {
 /// Questions of fewer words than this tell too little.
 constexpr std::uint32_t words_at_once_min = 16;
 
-WordVerdict verdict_of(const WordSearch& search) {
-    switch (search.verdict()) {
-        case WordSearch::Verdict::searching:
-            break;
-        case WordSearch::Verdict::exact:
-            return WordVerdict::exact;
-        case WordSearch::Verdict::reduced:
-            return WordVerdict::reduced;
-        case WordSearch::Verdict::too_few:
-            return WordVerdict::too_few;
-        case WordSearch::Verdict::joins:
-            return WordVerdict::joins;
-        case WordSearch::Verdict::varies:
-            return WordVerdict::varies;
-    }
-    return WordVerdict::not_asked;
-}
-
 /// Words of one question: what the context surely holds, if every word should cost two tokens.
 std::uint32_t words_at_once(const PreflightContext& context) {
     const std::int64_t room = (context.findings.prompt_tokens_max() - context.around - 1) / 2;
@@ -349,7 +323,7 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
     const std::string prompt = context.prompts.prompt_of(words);
     std::vector<std::int64_t> ids;
     if (context.tokenize_believed) {
-        ids = co_await ids_of(context, prompt);
+        ids = co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
         if (ids.empty() && !go_without_tokenize(context)) {
             co_return false;
         }
@@ -382,7 +356,7 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
 
 void take_result(PreflightContext& context, const WordSearch& search) {
     PreflightFindings& found = context.findings;
-    found.words = verdict_of(search);
+    found.words = search.verdict();
     found.words_asked = search.first_words();
     found.words_counted = search.first_tokens();
     found.word_questions = search.questions();
@@ -438,7 +412,8 @@ Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::
     const std::string prompt(context.plan.words->word(word));
     const bool sees = sees_template(context) || !context.findings.has_usage;
     if (context.tokenize_believed && sees) {
-        const std::vector<std::int64_t> ids = co_await ids_of(context, prompt);
+        const std::vector<std::int64_t> ids =
+            co_await context.asker.tokenize(*context.findings.tokenize, context.model, prompt);
         tokens = tokens_within(context, ids);
         if (!ids.empty() || !go_without_tokenize(context)) {
             co_return !ids.empty();
@@ -483,19 +458,14 @@ constexpr std::uint32_t own_words = 8;
 /// Prompts that had to be sent again, after which nothing is found.
 constexpr int repeated_max = 4;
 
-std::uint64_t seed_of(const std::string& run_id) {
-    Digest digest;
-    digest.add(run_id);
-    return digest.value();
-}
-
 /// A prompt whose first `shared` of so many words are the same in each, and whose word behind them
 /// is another one each time. No other run has the same.
 std::string shared_prompt(PreflightContext& context, std::uint32_t shared, std::uint32_t words) {
     const std::vector<std::uint32_t> kept = context.prompts.words_without(context.findings.dropped);
-    const std::uint64_t seed = seed_of(context.plan.server.run_id);
-    Random same(seed);
-    Random own(seed + ++context.shared_prompts);
+    Digest run;
+    run.add(context.plan.server.run_id);
+    Random same(run.value());
+    Random own(run.value() + ++context.shared_prompts);
     std::vector<std::uint32_t> drawn;
     for (std::uint32_t i = 0; i + 1 < words; ++i) {
         const std::uint64_t common = same.below(kept.size());

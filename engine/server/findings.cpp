@@ -32,11 +32,6 @@ std::vector<std::uint32_t> ProbePrompts::words_without(
 
 namespace {
 
-SseEvent event_of(Framing framing, std::string_view block, std::string& joined) {
-    return framing == Framing::sse ? read_sse_event(block, joined)
-                                   : SseEvent{.name = {}, .data = block, .has_data = true};
-}
-
 /// The events of a body that are whole: where it was cut, the last one may not be.
 std::string_view whole_events(Framing framing, std::string_view body) {
     EventScanner scanner;
@@ -46,13 +41,6 @@ std::string_view whole_events(Framing framing, std::string_view body) {
         read += cut;
     }
     return body.substr(0, read);
-}
-
-/// Whether a text is a whole answer of this API.
-bool is_whole_answer(const Dialect& dialect, JsonDocument& document, std::string_view body) {
-    const EventReading reading = dialect.read(document, {}, body);
-    return reading.kind == EventReading::Kind::delta &&
-           (reading.token_bearing || reading.has_usage);
 }
 
 /// What keeps rows from being read, where anything does: said by the head, or seen in the body.
@@ -69,7 +57,8 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
     if (framing != Framing::sse) {
         return Unreadable::no;
     }
-    if (is_whole_answer(dialect, document, reply.body)) {
+    const EventReading whole = dialect.read(document, {}, reply.body);
+    if (whole.kind == EventReading::Kind::delta && (whole.token_bearing || whole.has_usage)) {
         return Unreadable::not_a_stream;
     }
     return streams ? Unreadable::no : Unreadable::foreign;
@@ -198,7 +187,7 @@ bool LengthWatch::take(std::string_view body, std::size_t shown) {
     scanner.reset(dialect_->framing);
     body.remove_prefix(read_);
     while (const std::size_t cut = scanner.next(body)) {  // ends: every cut takes a byte at least
-        const SseEvent event = event_of(dialect_->framing, body.substr(0, cut), joined_);
+        const SseEvent event = read_cut_event(dialect_->framing, body.substr(0, cut), joined_);
         body.remove_prefix(cut);
         read_ += cut;
         if (event.has_data) {
@@ -401,22 +390,15 @@ std::string hint_of_text(const PreflightFindings& found) {
            lacks;
 }
 
-std::string remedy_of_unreadable(Unreadable unreadable) {
-    switch (unreadable) {
-        case Unreadable::no:
-            break;
-        case Unreadable::encoded:
-            return "the server compresses its answers unasked, and driftless cannot read them; "
-                   "turn compression off there, or in the proxy in front of it (nginx: gzip off)";
-        case Unreadable::not_a_stream:
-            return "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL";
-        case Unreadable::not_whole:
-            return "remove --no-stream";
-        case Unreadable::foreign:
-            return "check --url, --endpoint and --api";
-    }
-    return "";
-}
+/// [Unreadable]
+constexpr const char* unreadable_remedies[] = {
+    "",
+    "the server compresses its answers unasked, and driftless cannot read them; turn compression "
+    "off there, or in the proxy in front of it (nginx: gzip off)",
+    "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL",
+    "remove --no-stream",
+    "check --url, --endpoint and --api",
+};
 
 std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
@@ -481,10 +463,7 @@ std::string remedy_of_model(const Refusal& refusal, const std::vector<std::strin
 }  // namespace
 
 std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) {
-        text += (i == 0 ? "" : ", ") + names[i];
-    }
+    const std::string text = joined(std::span(names).first(std::min(names.size(), shown)), ", ");
     return names.size() > shown ? text + ", and " + std::to_string(names.size() - shown) + " more"
                                 : text;
 }
@@ -526,7 +505,7 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
         return remedy_of_redirect(refusal.location, refusal.path);
     }
     if (refusal.unreadable != Unreadable::no) {
-        return remedy_of_unreadable(refusal.unreadable);
+        return unreadable_remedies[static_cast<std::size_t>(refusal.unreadable)];
     }
     if (status >= 400 && is_of_tls_port(refusal.message)) {
         return "the server expects TLS; use https:// in --url";

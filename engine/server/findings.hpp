@@ -11,9 +11,9 @@
 
 #include "engine/io/inquiry.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "engine/server/word_search.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/core/names.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/run/record.hpp"
 
@@ -135,20 +135,6 @@ bool lists_no_model(JsonDocument& document, std::string_view body);
 
 // Findings: what a preflight found out about a server, or why it failed. Values, written by the
 // stages of the preflight and read by the run, its hints and run.json.
-
-/// What came of the words.
-enum class WordVerdict : std::uint8_t {
-    not_asked,
-    exact,  ///< these are results of the search: word_search.hpp
-    reduced,
-    too_few,
-    joins,
-    varies,
-    no_first,  ///< no two words are one token each at the beginning of a prompt
-};
-template <>
-inline constexpr auto closed_list<WordVerdict> =
-    name_list("not_asked", "exact", "reduced", "too_few", "joins", "varies", "no_first");
 
 /// What was found. Unknown numbers are -1; words of the server are masked.
 struct PreflightFindings {

@@ -206,11 +206,6 @@ struct RefusedParts {
     }
 };
 
-/// Whether the server minds something else of the body now, or nothing any more.
-bool did_help(const Probe& without, const Probe& before) {
-    return without.ok || (refuses_body(without) && reason_of(without) != reason_of(before));
-}
-
 /// The rows' bodies have this part. Another name of the length is tried only where the refusal
 /// `may_mean` this one: it names it, or says nothing.
 bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
@@ -301,7 +296,8 @@ Task<void> leave_out_each(PreflightContext& context, const std::string& prompt, 
         refused.dropped.push_back({*part, reason_of(latest)});
         go_without(context, refused);
         Probe without = co_await context.send(prompt, 0, reading);
-        if (did_help(without, latest)) {
+        const bool minds_else = refuses_body(without) && reason_of(without) != reason_of(latest);
+        if (without.ok || minds_else) {
             latest = std::move(without);
             refusal = context.asker.reply().body;
         } else {
@@ -400,15 +396,6 @@ Task<void> try_other_length(PreflightContext& context, const std::string& prompt
     one = std::move(other);
 }
 
-/// An answer of so many tokens. Where it is too long and the name of the length is open, it is
-/// asked for with the other name, which is kept where the server obeys it.
-Task<Probe> ask_for(PreflightContext& context, const std::string& prompt, std::uint32_t tokens) {
-    const ReadTo reading = reading_of(context);
-    Probe one = co_await context.send(prompt, tokens, reading);
-    co_await try_other_length(context, prompt, tokens, reading, one);
-    co_return one;
-}
-
 }  // namespace
 
 Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt) {
@@ -494,7 +481,9 @@ Task<void> ask_pace(PreflightContext& context) {
         co_return;
     }
     const std::string word = context.prompts.one_word();
-    const Probe some = co_await ask_for(context, word, stream_tokens);
+    const ReadTo reading = reading_of(context);
+    Probe some = co_await context.send(word, stream_tokens, reading);
+    co_await try_other_length(context, word, stream_tokens, reading, some);
     if (!some.ok) {
         co_return;
     }

@@ -53,18 +53,14 @@ Task<bool> ask_needed(PreflightContext& context) {
     co_return going;
 }
 
-/// Several servers tell cached tokens only where there are some: a prompt that was counted before
-/// goes out again. Whether it is answered is not held against the server.
-Task<void> send_again(PreflightContext& context) {
+/// What makes a run's numbers better, or its reader wiser.
+Task<void> ask_useful(PreflightContext& context) {
     const PreflightFindings& found = context.findings;
+    // Several servers tell cached tokens only where there are some: a prompt that was counted
+    // before goes out again. Whether it is answered is not held against the server.
     if (found.has_usage && !found.has_cached_tokens && !context.last_counted.empty()) {
         (void)co_await context.send(context.last_counted);
     }
-}
-
-/// What makes a run's numbers better, or its reader wiser.
-Task<void> ask_useful(PreflightContext& context) {
-    co_await send_again(context);
     co_await ask_pace(context);
     co_await find_split(context);
     assume_bos(context);

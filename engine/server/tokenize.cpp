@@ -6,24 +6,24 @@
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
 namespace {
 
-void write_escaped(JsonWriter& json, std::string_view escaped) {
-    std::string quoted = "\"";
-    quoted += escaped;
-    quoted += '"';
-    json.raw(quoted);
+/// A text that is escaped already, as a value.
+auto written(std::string_view escaped) {
+    return [escaped](JsonWriter& json) { json.raw("\"" + std::string(escaped) + "\""); };
 }
 
-void write_messages(JsonWriter& json, std::string_view escaped) {
-    json.key("messages").begin_array().begin_object();
-    json.key("role").string("user").key("content");
-    write_escaped(json, escaped);
-    json.end_object().end_array();
+/// A list of one message of the user, as a value.
+auto message_of(std::string_view escaped) {
+    return [escaped](JsonWriter& json) {
+        json.begin_array();
+        put_object(json, {{"role", "user"}, {"content", written(escaped)}});
+        json.end_array();
+    };
 }
 
 }  // namespace
@@ -37,46 +37,27 @@ bool sees_template(TokenizeForm form, const Dialect& dialect) {
 }
 
 std::string tokenize_body(TokenizeForm form, std::string_view model, std::string_view escaped) {
-    std::string body;
-    body.reserve(escaped.size() + model.size() + 128);
-    JsonWriter json(body);
-    json.begin_object();
     switch (form) {
         case TokenizeForm::messages:
-            json.key("model").string(model);
-            write_messages(json, escaped);
-            json.key("add_generation_prompt").boolean(true);
-            break;
+            return json_text(JsonPairs{{"model", model},
+                                       {"messages", message_of(escaped)},
+                                       {"add_generation_prompt", true}});
         case TokenizeForm::prompt:
         case TokenizeForm::prompt_v1:
-            json.key("model").string(model).key("prompt");
-            write_escaped(json, escaped);
-            json.key("add_special_tokens").boolean(true);
-            break;
+            return json_text(JsonPairs{
+                {"model", model}, {"prompt", written(escaped)}, {"add_special_tokens", true}});
         case TokenizeForm::inputs:
-            json.key("inputs");
-            write_escaped(json, escaped);
-            json.key("add_special_tokens").boolean(true);
-            break;
+            return json_text(JsonPairs{{"inputs", written(escaped)}, {"add_special_tokens", true}});
         case TokenizeForm::templated:
         case TokenizeForm::content:
-            json.key("content");
-            write_escaped(json, escaped);
-            json.key("add_special").boolean(true).key("parse_special").boolean(true);
             break;
     }
-    json.end_object();
-    return body;
+    return json_text(
+        JsonPairs{{"content", written(escaped)}, {"add_special", true}, {"parse_special", true}});
 }
 
 std::string template_body(std::string_view model, std::string_view escaped) {
-    std::string body;
-    body.reserve(escaped.size() + model.size() + 128);
-    JsonWriter json(body);
-    json.begin_object().key("model").string(model);
-    write_messages(json, escaped);
-    json.end_object();
-    return body;
+    return json_text(JsonPairs{{"model", model}, {"messages", message_of(escaped)}});
 }
 
 std::vector<std::int64_t> read_tokens(JsonDocument& document, std::string_view body) {
@@ -113,16 +94,13 @@ std::string read_templated(JsonDocument& document, std::string_view body) {
 
 AroundWords compare_words(std::span<const std::int64_t> first,
                           std::span<const std::int64_t> second) {
-    const std::size_t least = std::min(first.size(), second.size());
-    std::size_t front = 0;
-    while (front < least && first[front] == second[front]) {
-        ++front;
-    }
-    std::size_t back = 0;
-    while (back < least - front &&
-           first[first.size() - 1 - back] == second[second.size() - 1 - back]) {
-        ++back;
-    }
+    const auto [end, other_end] = std::ranges::mismatch(first, second);
+    const auto front = static_cast<std::size_t>(end - first.begin());
+    const std::span<const std::int64_t> rest(end, first.end());
+    const std::span<const std::int64_t> other_rest(other_end, second.end());
+    const auto back = static_cast<std::size_t>(
+        std::mismatch(rest.rbegin(), rest.rend(), other_rest.rbegin(), other_rest.rend()).first -
+        rest.rbegin());
     AroundWords around;
     around.overhead = {static_cast<std::uint32_t>(front), static_cast<std::uint32_t>(back)};
     around.first_cost = first.size() - front - back;
@@ -171,48 +149,39 @@ namespace {
 struct Family {
     std::string_view name;
     std::string_view marks[3];  ///< all of them stand in the template
-    std::string_view lacks;     ///< this does not; empty: nothing
-    std::string_view system;    ///< begins a system message
-    std::string_view system_end;
     std::string_view before;
-    std::string_view after;  ///< up to where the answer begins
+    std::string_view after;            ///< up to where the answer begins
+    std::string_view lacks = "";       ///< this does not stand in it; empty: nothing
+    std::string_view system = "";      ///< begins a system message; empty: there is none
+    std::string_view system_end = "";  ///< .. and ends it
 };
 
 // From the published templates.
 constexpr Family families[] = {
     {"ChatML",
      {"<|im_start|>", "<|im_end|>", "assistant"},
+     "<|im_start|>user\n",
+     "<|im_end|>\n<|im_start|>assistant\n",
      "<|im_sep|>",
      "<|im_start|>system\n",
-     "<|im_end|>\n",
-     "<|im_start|>user\n",
-     "<|im_end|>\n<|im_start|>assistant\n"},
+     "<|im_end|>\n"},
     {"Phi-4",
      {"<|im_start|>", "<|im_sep|>", "<|im_end|>"},
-     "",
-     "",
-     "",
      "<|im_start|>user<|im_sep|>",
      "<|im_end|><|im_start|>assistant<|im_sep|>"},
     {"Llama 3",
      {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
-     "",
-     "",
-     "",
      "<|start_header_id|>user<|end_header_id|>\n\n",
      "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
-    {"Mistral", {"[INST]", "[/INST]", ""}, "", "", "", "[INST] ", " [/INST]"},
-    {"Mistral", {"[INST]", "[/INST]", ""}, "", "", "", "[INST] ", "[/INST]"},
-    {"Mistral", {"[INST]", "[/INST]", ""}, "", "", "", "[INST]", "[/INST]"},
+    {"Mistral", {"[INST]", "[/INST]", ""}, "[INST] ", " [/INST]"},
+    {"Mistral", {"[INST]", "[/INST]", ""}, "[INST] ", "[/INST]"},
+    {"Mistral", {"[INST]", "[/INST]", ""}, "[INST]", "[/INST]"},
     {"Gemma",
      {"<start_of_turn>", "<end_of_turn>", "model"},
-     "",
-     "",
-     "",
      "<start_of_turn>user\n",
      "<end_of_turn>\n<start_of_turn>model\n"},
-    {"Phi", {"<|end|>", "<|assistant|>", ""}, "", "", "", "<|user|>\n", "<|end|>\n<|assistant|>\n"},
-    {"Phi", {"<|end|>", "<|assistant|>", ""}, "", "", "", "<|user|>", "<|end|><|assistant|>"},
+    {"Phi", {"<|end|>", "<|assistant|>", ""}, "<|user|>\n", "<|end|>\n<|assistant|>\n"},
+    {"Phi", {"<|end|>", "<|assistant|>", ""}, "<|user|>", "<|end|><|assistant|>"},
 };
 
 /// Llama 3.1 and later put this before every prompt; dates have the same number of tokens.
@@ -305,18 +274,17 @@ std::vector<std::int64_t> ids_of(Tokenizer& tokenizer, const TemplateGuess& gues
 
 /// A token of the config: its text, or an object with its text.
 std::string token_text(JsonValue token) {
-    const JsonValue text = token.is(JsonType::object) ? token.find("content") : token;
-    return std::string(text.present() ? text.as_string().value_or("") : std::string_view());
+    return kept_text(token.is(JsonType::object) ? token.find("content") : token);
 }
 
 /// One template, or a list of named ones, of which chats take the one called default.
 std::string template_text(JsonValue chat) {
-    if (!chat.present() || !chat.is(JsonType::array)) {
-        return std::string(chat.present() ? chat.as_string().value_or("") : std::string_view());
+    if (!chat.is(JsonType::array)) {
+        return kept_text(chat);
     }
     for (JsonValue one = chat.first(); one.present(); one = one.next()) {
-        if (one.find("name").as_string().value_or("") == "default") {
-            return std::string(one.find("template").as_string().value_or(""));
+        if (one.find("name").as_string() == "default") {
+            return kept_text(one.find("template"));
         }
     }
     return "";
@@ -326,21 +294,12 @@ std::string template_text(JsonValue chat) {
 
 std::optional<ChatTemplate> read_chat_template(const std::string& tokenizer_file) {
     const std::string folder = tokenizer_file.substr(0, tokenizer_file.rfind('/') + 1);
-    ChatTemplate chat;
     std::string why;
-    const Result<std::string> config = read_model_file(folder + "tokenizer_config.json", why);
-    if (config) {
-        JsonDocument document;
-        const Result<JsonValue> root = document.parse(config.value());
-        if (root) {
-            chat.text = template_text(root.value().find("chat_template"));
-            chat.bos = token_text(root.value().find("bos_token"));
-        }
-    }
+    const ParsedJson config(read_model_file(folder + "tokenizer_config.json", why));
+    ChatTemplate chat{template_text(config.root.find("chat_template")),
+                      token_text(config.root.find("bos_token"))};
     const Result<std::string> own = read_model_file(folder + "chat_template.jinja", why);
-    if (own) {
-        chat.text = own.value();
-    }
+    chat.text = own ? own.value() : chat.text;
     return chat.text.empty() ? std::nullopt : std::optional(chat);
 }
 

@@ -36,16 +36,16 @@ void WordSearch::begin_order() {
 void WordSearch::end_order() {
     clean_orders_ = order_clean_ ? clean_orders_ + 1 : 0;
     if (clean_orders_ == 2) {
-        verdict_ = kept_ == is_dropped_.size() ? Verdict::exact : Verdict::reduced;
+        verdict_ = kept_ == is_dropped_.size() ? WordVerdict::exact : WordVerdict::reduced;
     } else if (orders_ == limits_.orders_max) {
-        verdict_ = Verdict::joins;
+        verdict_ = WordVerdict::joins;
     } else {
         begin_order();
     }
 }
 
 std::span<const std::uint32_t> WordSearch::question() const {
-    if (verdict_ != Verdict::searching) {
+    if (!is_searching()) {
         return {};
     }
     const Ask& ask = asks_.back();
@@ -63,7 +63,7 @@ std::vector<std::uint32_t> WordSearch::dropped() const {
 }
 
 void WordSearch::take(std::int64_t tokens) {
-    CHECK(verdict_ == Verdict::searching);
+    CHECK(is_searching());
     ++questions_;
     const Ask ask = asks_.back();
     const std::int64_t excess = tokens - (std::int64_t{ask.end} - ask.begin);
@@ -73,7 +73,7 @@ void WordSearch::take(std::int64_t tokens) {
         return;
     }
     if (doubted_ && excess != doubt_) {
-        verdict_ = Verdict::varies;
+        verdict_ = WordVerdict::varies;
         return;
     }
     believed_ = believed_ || doubted_;
@@ -85,7 +85,7 @@ void WordSearch::take(std::int64_t tokens) {
     }
     settle(ask, excess);
     if (kept_ < limits_.words_min) {
-        verdict_ = Verdict::too_few;
+        verdict_ = WordVerdict::too_few;
     } else if (asks_.empty()) {
         end_order();
     }
@@ -173,15 +173,13 @@ void SplitSearch::take(std::int64_t cached) {
             return;
         case Step::top:  // `pre` is no less than the least
             if (count != target_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             step_ = Step::bottom;
             return;
         case Step::bottom:  // and no more than the most
             if (is_hit) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             missed_count_ = count;
             break;
@@ -194,15 +192,13 @@ void SplitSearch::take(std::int64_t cached) {
                 missed_count_ = count;
             }
             if (count > target_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             break;
         }
         case Step::again:
             if (count != missed_count_) {
-                verdict_ = Verdict::varies;
-                return;
+                return vary();
             }
             ++asked_;
             break;
@@ -221,8 +217,7 @@ void SplitSearch::take_whole(std::int64_t count) {
     hit_ = count - pre_min_;
     missed_ = count - pre_max_ - 1;
     if (missed_ >= std::int64_t{words_}) {  // more than was shared
-        verdict_ = Verdict::varies;
-        return;
+        return vary();
     }
     step_ = Step::top;
     if (hit_ >= std::int64_t{words_}) {
@@ -238,8 +233,7 @@ void SplitSearch::go_on() {
     }
     const std::int64_t block = target_ - missed_count_;
     if (missed_count_ < partial_ || target_ % block != 0) {
-        verdict_ = Verdict::varies;  // a longer shared part that was hit less than a shorter one
-        return;
+        return vary();  // a longer shared part was hit less than a shorter one
     }
     step_ = Step::again;
     const std::uint32_t tries = missed_count_ > 0 ? tries_partial : tries_nothing;

@@ -17,7 +17,23 @@
 #include <utility>
 #include <vector>
 
+#include "proto/core/names.hpp"
+
 namespace driftless {
+
+/// What came of the words.
+enum class WordVerdict : std::uint8_t {
+    not_asked,  ///< nothing yet: not asked, or not to the end
+    exact,      ///< every word is one token
+    reduced,    ///< all but the dropped ones are
+    too_few,    ///< fewer than `words_min` are left
+    joins,      ///< every new order finds words that cost more or less beside others
+    varies,     ///< the same question was answered in two ways
+    no_first,   ///< no two words are one token each at the beginning of a prompt (FirstWords)
+};
+template <>
+inline constexpr auto closed_list<WordVerdict> =
+    name_list("not_asked", "exact", "reduced", "too_few", "joins", "varies", "no_first");
 
 struct WordSearchLimits {
     std::uint32_t group_words_max = 4096;  ///< of one question
@@ -28,26 +44,17 @@ struct WordSearchLimits {
 
 class WordSearch {
   public:
-    enum class Verdict : std::uint8_t {
-        searching,
-        exact,    ///< every word is one token
-        reduced,  ///< all but the dropped ones are
-        too_few,  ///< fewer than `words_min` are left
-        joins,    ///< every new order finds words that cost more or less beside others
-        varies,   ///< the same question was answered in two ways
-    };
-
     /// Over words 0 to `words` - 1.
     WordSearch(std::uint32_t words, const WordSearchLimits& limits);
 
     /// What to ask next, in this order; empty when the search is over. Valid until `take`.
     std::span<const std::uint32_t> question() const;
     /// The question is a whole order, or a piece of one, and no half of a bad group.
-    bool is_whole() const { return verdict_ == Verdict::searching && asks_.back().split < 0; }
+    bool is_whole() const { return is_searching() && asks_.back().split < 0; }
     /// The answer: tokens of all its words together.
     void take(std::int64_t tokens);
 
-    Verdict verdict() const { return verdict_; }
+    WordVerdict verdict() const { return verdict_; }
     /// In ascending order.
     std::vector<std::uint32_t> dropped() const;
     std::uint32_t questions() const { return questions_; }
@@ -71,6 +78,7 @@ class WordSearch {
         std::int64_t left;  ///< the left half's excess
     };
 
+    bool is_searching() const { return verdict_ == WordVerdict::not_asked; }
     void begin_order();
     void end_order();
     void settle(const Ask& ask, std::int64_t excess);
@@ -78,7 +86,7 @@ class WordSearch {
     void drop(std::uint32_t begin, std::uint32_t end);
 
     WordSearchLimits limits_;
-    Verdict verdict_ = Verdict::searching;
+    WordVerdict verdict_ = WordVerdict::not_asked;
     std::vector<std::uint32_t> order_;
     std::vector<bool> is_dropped_;
     std::uint32_t kept_;
@@ -184,6 +192,7 @@ class SplitSearch {
   private:
     enum class Step : std::uint8_t { whole, top, bottom, middle, again };
 
+    void vary() { verdict_ = Verdict::varies; }
     void take_whole(std::int64_t cached);
     void go_on();
 

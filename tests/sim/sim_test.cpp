@@ -162,8 +162,8 @@ TEST(Simulation, WarmSendsAndFewConnectionsSaySo) {
 TEST(Simulation, CopiesShareNothingWithEachOther) {
     SimOptions options{.seed = 9};
     const Trace once = make_trace(9, rows);
-    const LoadedTrace loaded = apply_load(LoadOptions{.copies = 4, .seed = 9}, once).value();
-    const Trace& copies = loaded.trace;
+    Trace copies = once;
+    ASSERT_TRUE(apply_load(LoadOptions{.copies = {4}, .seed = 9}, copies));
     const auto expected = [](const SimResult& result) {
         std::int64_t tokens = 0;
         for (const Record& record : result.records) {

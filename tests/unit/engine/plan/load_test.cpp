@@ -50,7 +50,8 @@ TEST(Admission, LeavesOutWholeTreesThatDoNotFit) {
     admit({.context_max = 1000, .trees_max = 9}, whole);
     EXPECT_EQ(whole.rows.size(), 4U);
     LoadOptions options{.admission = {.context_max = 9}};
-    const Result<LoadedTrace> loaded = apply_load(options, sessions_of({50}));
+    Trace long_rows = sessions_of({50});
+    const Result<LoadFigures> loaded = apply_load(options, long_rows);
     ASSERT_FALSE(loaded);
     EXPECT_EQ(loaded.error().code, ErrorCode::not_found);
 }
@@ -90,10 +91,9 @@ Trace sessions_trace(std::uint32_t sessions, std::uint32_t turns) {
 }
 
 LoadFigures load(const LoadOptions& options, Trace& trace) {
-    Result<LoadedTrace> loaded = apply_load(options, std::move(trace));
+    const Result<LoadFigures> loaded = apply_load(options, trace);
     EXPECT_TRUE(loaded);
-    trace = std::move(loaded.value().trace);
-    return loaded.value().figures;
+    return loaded.value();
 }
 
 std::uint64_t expected_hits(const Trace& trace) {
@@ -199,7 +199,7 @@ TEST(Replicate, CopiesShareNothing) {
     Trace trace = sessions_trace(3, 4);
     trace.kept.assign(12, "{}");
     const std::uint64_t once = expected_hits(trace);
-    EXPECT_EQ(load(LoadOptions{.copies = 3}, trace).copies, 3U);
+    EXPECT_EQ(load(LoadOptions{.copies = {3}}, trace).copies, 3U);
     EXPECT_EQ(std::tuple(trace.rows.size(), trace.ids.size()), std::tuple(36U, 24U));
     EXPECT_EQ(trace.name_spaces, 3U);
     EXPECT_EQ(indices(trace).size(), 36U);
@@ -225,7 +225,7 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
     const auto offsets = [](std::uint64_t seed, std::optional<std::int64_t> within) {
         Trace trace = sessions_trace(1, 101);  // 100 s long
         EXPECT_EQ(
-            load(LoadOptions{.copies = 20, .within_ns = within, .seed = seed}, trace).within_ns,
+            load(LoadOptions{.copies = {20}, .within_ns = within, .seed = seed}, trace).within_ns,
             within.value_or(10 * second));
         std::vector<std::int64_t> found(20, -1);
         for (const TraceRow& row : trace.rows) {
@@ -250,7 +250,7 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
 TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     for (const auto& [rows, copies] : {std::pair(3U, 1U), {4U, 1U}, {5U, 2U}, {9U, 3U}}) {
         Trace trace = sessions_trace(1, 4);  // a row a second
-        EXPECT_EQ(load(LoadOptions{.copies = Copies(1, rows)}, trace).copies, copies);
+        EXPECT_EQ(load(LoadOptions{.copies = {1, rows}}, trace).copies, copies);
         ASSERT_EQ(trace.rows.size(), 4 * copies);
         for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
             EXPECT_EQ(trace.rows[i].index, i);
@@ -259,7 +259,7 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     }
     // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
     Trace trace = sessions_trace(10, 3);
-    LoadOptions options{.sample = parse_share("0.2").value(), .copies = 2};
+    LoadOptions options{.sample = parse_share("0.2").value(), .copies = {2}};
     load(options, trace);
     EXPECT_EQ(std::tuple(trace.rows.size(), trace.copy_rows), std::tuple(12U, 30U));
     std::set<std::uint32_t> first;
@@ -269,14 +269,15 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     }
     EXPECT_EQ(first, second_copy);
     // What would not fit the numbers of rows is refused.
-    EXPECT_EQ(apply_load(LoadOptions{.copies = 1'000'000}, sessions_trace(1, 5000)).error().code,
+    Trace large = sessions_trace(1, 5000);
+    EXPECT_EQ(apply_load(LoadOptions{.copies = {1'000'000}}, large).error().code,
               ErrorCode::out_of_range);
     // --spread takes each copy by itself: every row stays within the gap of its own grid.
     trace = sessions_trace(4, 3);
     for (TraceRow& row : trace.rows) {
         row.at_ns = row.index / 4 * 3 * second;  // 4 rows every 3 s
     }
-    load(LoadOptions{.copies = 3, .within_ns = second}, trace);
+    load(LoadOptions{.copies = {3}, .within_ns = second}, trace);
     const Plan plan = make_plan(trace, PlanOptions{.spread = true}).value();
     ASSERT_EQ(plan.rows.size(), 36U);
     EXPECT_EQ(plan.burst_rows_max, 1U);

@@ -37,7 +37,15 @@ struct Tree {
         trace.answers_ns.push_back((to_s - from_s) * one_s);
         return row.index;
     }
-    BarredTrace barred() const { return add_barriers(make_plan(trace, {}).value(), trace); }
+    struct BarredTrace {
+        Trace trace;
+        BarrierFigures figures;
+    };
+    BarredTrace barred() const {
+        BarredTrace barred{trace, {}};
+        barred.figures = add_barriers(make_plan(trace, {}).value(), barred.trace);
+        return barred;
+    }
     // "4:2" is a row that waits until row 2 is over.
     std::set<std::string> waits() const {
         std::set<std::string> all;
@@ -223,8 +231,17 @@ struct GapTree {
             {3, 2, Trigger::completion, 0},     {4, 1, Trigger::completion, 28 * s},
             {4, 3, Trigger::completion, 0},     {5, 4, Trigger::dispatch, 3 * s}};
     }
-    RetimedTrace retimed(const GapRules& rules) const { return retime(rules, plan, trace); }
+    struct RetimedTrace {
+        Trace trace;
+        GapFigures figures;
+    };
+    RetimedTrace retimed(const GapRules& rules) const {
+        RetimedTrace retimed{trace, {}};
+        retimed.figures = retime(rules, plan, retimed.trace);
+        return retimed;
+    }
 };
+using RetimedTrace = GapTree::RetimedTrace;
 
 TEST(Gaps, StayAreLeftOutOrCountFromStarts) {
     const GapTree tree;
@@ -344,7 +361,8 @@ TEST(Gaps, OfRealConversations) {
         const Result<Plan> plan = make_plan(trace, {});
         ASSERT_TRUE(plan) << one.file;
         const auto figures = [&](std::int64_t cap_ns) {
-            return retime({GapRule::end_to_start, cap_ns}, plan.value(), trace).figures;
+            Trace retimed = trace;
+            return retime({GapRule::end_to_start, cap_ns}, plan.value(), retimed);
         };
         EXPECT_EQ(figures(60 * s).gaps, one.gaps) << one.file;
         EXPECT_EQ(figures(60 * s).derived_ns, one.sum_ns) << one.file;

@@ -364,7 +364,7 @@ TEST(Corpus, PromptsAreExactForEveryTokenizer) {
         SCOPED_TRACE(name);
         Tokenizer tokenizer = load_tokenizer(name);
         std::string why;
-        const Result<SelectedWords> words = select_words(tokenizer, why);
+        const Result<SelectedWords> words = select_words(tokenizer, name, why);
         ASSERT_TRUE(words) << why;
         CorpusFigures figures;
         const Corpus corpus = corpus_of(tokenizer, words.value().table, texts, &figures);
@@ -392,7 +392,7 @@ class CorpusOfOne : public testing::Test {
   protected:
     Tokenizer tokenizer_ = load_tokenizer("llama3");
     std::string why_;
-    SelectedWords words_ = select_words(tokenizer_, why_).value();
+    SelectedWords words_ = select_words(tokenizer_, "llama3", why_).value();
     Corpus corpus_ = corpus_of(tokenizer_, words_.table, mixed_texts(200));
 
     PromptOptions options(std::uint64_t seed = 0) const {
@@ -479,7 +479,7 @@ TEST_F(CorpusOfOne, RunsGoRoundTheEnd) {
 // What would be read as a command, or as nothing, is left out with its piece and counted.
 TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
     CorpusFigures figures;
-    const std::string special = tokenizer_.added().front().text;
+    const std::string special = tokenizer_.parts().added.front().text;
     const std::string plain = "some words that go on for a while and then go on and on again ";
     const Corpus corpus = corpus_of(tokenizer_, words_.table,
                                     {plain + special + " " + plain, plain + std::string(1, '\1'),

@@ -38,7 +38,7 @@ std::vector<std::string> fuzzed() {
 
 // Every added token: alone, between others, beside blanks.
 std::vector<std::string> around_added(const Tokenizer& tokenizer) {
-    std::vector<AddedToken> tokens(tokenizer.added().begin(), tokenizer.added().end());
+    std::vector<AddedToken> tokens = tokenizer.parts().added;
     std::stable_sort(tokens.begin(), tokens.end(),
                      [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
     std::vector<std::string> all;

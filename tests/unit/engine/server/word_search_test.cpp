@@ -15,7 +15,7 @@ namespace driftless {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
-using Verdict = WordSearch::Verdict;
+using Verdict = WordVerdict;
 
 /// A tokenizer: what single words cost more than one, and pairs that are one token.
 struct Tokens {
@@ -43,7 +43,7 @@ WordSearch search(std::uint32_t words, Count count, WordSearchLimits limits = {}
         EXPECT_LE(search.question().size(), limits.group_words_max);
         search.take(count(search.question()));
     }
-    EXPECT_NE(search.verdict(), Verdict::searching);
+    EXPECT_NE(search.verdict(), Verdict::not_asked);
     return search;
 }
 
