@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -16,9 +15,7 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/timing_notes.hpp"
-#include "engine/io/sockets.hpp"
 #include "engine/plan/files.hpp"
-#include "proto/api/api_template.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/write.hpp"
 

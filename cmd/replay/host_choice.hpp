@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/replay_options.hpp"
-#include "cmd/replay/workload.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"

@@ -1,10 +1,8 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
-#include <cstdio>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"

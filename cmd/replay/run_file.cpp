@@ -1,8 +1,5 @@
 #include "cmd/replay/run_file.hpp"
 
-#include <utility>
-
-#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"

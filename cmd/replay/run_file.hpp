@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cmd/flags/replay_options.hpp"
@@ -21,8 +20,6 @@
 #include "engine/machines/meet.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/server/checks.hpp"
-#include "proto/figures/warm_cache.hpp"
 
 namespace driftless {
 

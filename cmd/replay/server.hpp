@@ -13,7 +13,6 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/workload.hpp"
-#include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "engine/replay/settings.hpp"

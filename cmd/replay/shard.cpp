@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/checks.hpp"

@@ -6,14 +6,12 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"

@@ -11,6 +11,7 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/schedule.hpp"
 #include "engine/plan/trees.hpp"
 #include "proto/trace/row.hpp"
 

@@ -11,7 +11,6 @@
 #include "engine/host/host.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/breakdowns.hpp"
-#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/figures/verdict.hpp"

@@ -1,6 +1,5 @@
 #include "engine/record/fill_record.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
