@@ -54,15 +54,12 @@ struct RunMarks {
     std::uint64_t lanes_max = 0;   ///< connections at once
 };
 
-/// Kernel stamps: how they came, how many, and why there are none where there are none.
+/// Kernel stamps: how they came, and why there are none where there are none. How many there were
+/// is in the LaneCounts.
 struct StampFacts {
     std::string transmit;  ///< "io_uring", "error queue" or "no"
     bool receive = false;
-    std::string reason;         ///< for what is missing; empty: nothing is
-    std::uint64_t wire = 0;     ///< rows that have `wire_ns`
-    std::uint64_t missing = 0;  ///< rows that left on a connection with stamps, and have none
-    std::uint64_t refused = 0;  ///< transmit stamps outside what is possible
-    std::uint64_t stray = 0;    ///< transmit stamps that came after the end of their exchange
+    std::string reason;                ///< for what is missing; empty: nothing is
     std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
     std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
     std::uint64_t clock_steps = 0;     ///< times that it jumped
@@ -74,17 +71,10 @@ struct RunEnd : EndFacts {
     std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
     std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
-    std::uint64_t connects = 0;
-    std::uint64_t connect_failures = 0;
-    std::uint64_t stale_retries = 0;
-    std::uint64_t closed_idle = 0;   ///< idle connections that a server closed
-    std::uint64_t retired_idle = 0;  ///< ... that we closed before it would
+    LaneCounts lanes;
     /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
     std::optional<std::int64_t> idle_limit_ns;
-    std::uint64_t system_calls = 0;
-    std::uint64_t operations = 0;
-    std::uint64_t no_buffers = 0;
-    std::uint64_t overflows = 0;
+    DriverCounters driver;
     std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
