@@ -337,7 +337,7 @@ std::optional<RecordSinks> Execution::open_files() {
     const RecordFiles files = {folder_, records, options_.results.save_responses > 0,
                                options_.results.period_ns > 0};
     std::string failed;
-    Result<RecordSinks> sinks = is_new ? create_sinks(files, failed) : append_sinks(files, failed);
+    Result<RecordSinks> sinks = open_sinks(files, is_new, failed);
     if (!sinks) {
         const int code = fail_host(failed.c_str(), sinks.error());
         const bool is_there = is_new && sinks.error().code == ErrorCode::exists;

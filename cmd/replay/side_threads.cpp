@@ -212,7 +212,7 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
         return events.exit_code();
     }
     path_ = folder + "/events.jsonl";
-    Result<LineSink> file = segment == 0 ? LineSink::create(path_) : LineSink::append(path_);
+    Result<LineSink> file = LineSink::open(path_, segment == 0);
     if (!file) {
         return fail_host(path_.c_str(), file.error());
     }
@@ -389,7 +389,7 @@ int RunMetrics::open(const std::string& folder, std::uint32_t segment) {
     }
     const std::string path = folder + "/server.jsonl";
     is_new_ = segment == 0;
-    Result<LineSink> file = is_new_ ? LineSink::create(path) : LineSink::append(path);
+    Result<LineSink> file = LineSink::open(path, is_new_);
     if (!file) {
         return fail_host(path.c_str(), file.error());
     }

@@ -109,11 +109,15 @@ Error error_from_errno(int sys_errno, const char* doing) {
             return {ErrorCode::not_found, sys_errno, doing};
         case EACCES:
         case EPERM:
+        case EROFS:
             return {ErrorCode::denied, sys_errno, doing};
         case EMFILE:
         case ENFILE:
         case ENOMEM:
         case ENOBUFS:
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
             return {ErrorCode::exhausted, sys_errno, doing};
         case EADDRINUSE:
         case EEXIST:
