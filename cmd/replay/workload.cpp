@@ -127,26 +127,6 @@ int name_models(const std::optional<FieldTemplate>& row_model, Workload& workloa
     return exit_done;
 }
 
-/// Turns wait for what of their tree had ended, where the user says so.
-int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
-    if (!users.tree_barrier) {
-        return exit_done;
-    }
-    const std::vector<std::int64_t>& lengths = workload.trace.answers_ns;
-    const bool ends_known = std::any_of(lengths.begin(), lengths.end(),
-                                        [](std::int64_t length_ns) { return length_ns > 0; });
-    if (!ends_known) {
-        complain(
-            "driftless: --barrier tree: the trace does not say when answers ended; use "
-            "--barrier stream");
-        return exit_input;
-    }
-    BarredTrace barred = add_barriers(workload.plan, std::move(workload.trace));
-    workload.trace = std::move(barred.trace);
-    figures = barred.figures;
-    return exit_done;
-}
-
 /// The first blocks that passes share, where the user says so.
 int share_blocks(Workload& workload) {
     if (!workload.users.shares_system) {
@@ -166,90 +146,6 @@ int share_blocks(Workload& workload) {
               workload.notes);
     workload.shared_blocks = std::move(found.blocks);
     return exit_done;
-}
-
-std::string barrier_note(const BarrierFigures& figures) {
-    std::string note = "barrier: " + counted(figures.rows, "row waits", "rows wait") + " for " +
-                       counted(figures.waits, "row", "rows") +
-                       " of other sessions of their trees that had ended before";
-    if (figures.trees_out_of_order > 0) {
-        note += "; not in " +
-                counted(figures.trees_out_of_order, "tree that is", "trees that are") +
-                " not in the order of their times";
-    }
-    return note;
-}
-
-int loop_rows(Workload& workload) {
-    const UserRules& users = workload.users;
-    lay_out_loop(workload.trace, workload.plan);
-    workload.plan = plan_of_waits(workload.trace, std::move(workload.plan), Speed(), users);
-    const auto rows = static_cast<std::uint32_t>(workload.plan.rows.size());
-    if (const int code = check_users(users, true, rows, workload.trace, workload.plan);
-        code != exit_done) {
-        return code;
-    }
-    workload.waiting = waiting_of(workload.trace, workload.plan, Speed(), users, {});
-    workload.waiting->trees = rows;
-    return exit_done;
-}
-
-int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
-    OrExit<Plan> plan = arrive_at_rate(flags, workload.trace, std::move(workload.plan));
-    if (!plan) {
-        return plan.exit_code();
-    }
-    workload.plan = std::move(plan).value();
-    return exit_done;
-}
-
-/// Closed sessions: gaps by the rules, and a plan whose digest tells of them. `notes`: what became
-/// of gaps and barriers.
-int close_sessions(const WorkloadFlags& flags, Workload& workload,
-                   std::vector<std::string>& notes) {
-    const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
-    const UserRules& users = workload.users;
-    int code = check_waits(workload.trace, rules, users.users > 0);
-    if (code != exit_done) {
-        return code;
-    }
-    RetimedTrace retimed = retime(rules, workload.plan, std::move(workload.trace));
-    workload.trace = std::move(retimed.trace);
-    BarrierFigures barriers;
-    code = bar_turns(users, workload, barriers);
-    if (code == exit_done) {
-        code = time_arrivals(flags, workload);
-    }
-    if (code != exit_done) {
-        return code;
-    }
-    const Trace& trace = workload.trace;
-    const Speed speed = flags.plan.speed;
-    workload.plan = plan_of_waits(trace, std::move(workload.plan), speed, users);
-    const std::uint32_t trees = users.users > 0 ? RowTrees(trace, workload.plan).count() : 0;
-    const UserCount& count = flags.user_count;
-    const bool is_bound = count.is_bound || count.first < count.most;
-    code = users.users > 0 ? check_users(users, is_bound, trees, trace, workload.plan) : exit_done;
-    if (code != exit_done) {
-        return code;
-    }
-    workload.waiting = waiting_of(trace, workload.plan, speed, users, retimed.figures);
-    workload.waiting->trees = trees;
-    if (!trace.dependencies.empty()) {
-        notes.push_back(gap_note(rules, retimed.figures));
-    }
-    if (users.tree_barrier) {
-        notes.push_back(barrier_note(barriers));
-    }
-    return exit_done;
-}
-
-int time_rows(const WorkloadFlags& flags, Workload& workload, std::vector<std::string>& notes) {
-    if (flags.users.single_rows) {
-        return loop_rows(workload);
-    }
-    return flags.files.sessions == Sessions::closed ? close_sessions(flags, workload, notes)
-                                                    : time_arrivals(flags, workload);
 }
 
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
