@@ -57,20 +57,10 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
     const Url& place = flags.connect_to ? *flags.connect_to : target.url;
     const bool is_second = flags.dual && &target != &flags.targets.front();
     const std::string flag = flags.connect_to ? "--connect-to" : is_second ? "--against" : "--url";
-    if (place.unix_socket) {
-        const Result<Address> path = unix_address(place.host);
-        if (!path) {
-            complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
-                     flag.c_str(), to_text(place).c_str());
-            return exit_usage;
-        }
-        return path.value();
-    }
-    const auto found = resolve(place.host, place.port);
+    const OrExit<std::vector<Address>> found =
+        addresses_of(flag, place, flags.connect_to ? place_text(place) : to_text(place));
     if (!found) {
-        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
-                 flags.connect_to ? place_text(place).c_str() : to_text(place).c_str());
-        return exit_preflight;
+        return found.exit_code();
     }
     return reachable_address(flags, connect_timeout, found.value());
 }
@@ -87,6 +77,26 @@ OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& optio
 }
 
 }  // namespace
+
+OrExit<std::vector<Address>> addresses_of(const std::string& flag, const Url& place,
+                                          const std::string& shown) {
+    if (place.unix_socket) {
+        const Result<Address> path = unix_address(place.host);
+        if (path) {
+            return std::vector{path.value()};
+        }
+        complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
+                 flag.c_str(), to_text(place).c_str());
+        return exit_usage;
+    }
+    Result<std::vector<Address>> found = resolve(place.host, place.port);
+    if (!found || found.value().empty()) {
+        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
+                 shown.c_str());
+        return exit_preflight;
+    }
+    return std::move(found).value();
+}
 
 OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration connect_timeout) {
     ResolvedTargets resolved;

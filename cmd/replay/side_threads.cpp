@@ -60,20 +60,9 @@ std::string request_of(const Url& url, const char* method, std::vector<Header> h
 
 /// Where a URL of no server of the run leads to.
 OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
-    if (url.unix_socket) {
-        const Result<Address> path = unix_address(url.host);
-        if (path) {
-            return path.value();
-        }
-        complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
-                 flag.c_str(), to_text(url).c_str());
-        return exit_usage;
-    }
-    const Result<std::vector<Address>> found = resolve(url.host, url.port);
-    if (!found || found.value().empty()) {
-        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
-                 to_text(url).c_str());
-        return exit_preflight;
+    const OrExit<std::vector<Address>> found = addresses_of(flag, url, to_text(url));
+    if (!found) {
+        return found.exit_code();
     }
     std::optional<Address> reachable;
     if (found.value().size() > 1) {
