@@ -1,10 +1,10 @@
 /// Replays that send nothing: `--dry-run`, and the requests written as a trace (`--save-prompts`).
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <string>
 
@@ -17,6 +17,7 @@
 #include "cmd/replay/timing_notes.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {
@@ -42,12 +43,10 @@ std::string hits_text(const ForetoldHits& hits) {
     if (hits.rows == 0) {
         return "hits of a prefix cache are not known: the prompts are recorded text";
     }
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "an infinite prefix cache would hit %llu prompt tokens (%.2f %%)",
-                  static_cast<unsigned long long>(hits.cached_tokens),
-                  100.0 * static_cast<double>(hits.cached_tokens) /
-                      static_cast<double>(std::max<std::uint64_t>(hits.input_tokens, 1)));
+    const std::string text = fmt::format(
+        "an infinite prefix cache would hit {} prompt tokens ({:.2f} %)", hits.cached_tokens,
+        100.0 * static_cast<double>(hits.cached_tokens) /
+            static_cast<double>(std::max<std::uint64_t>(hits.input_tokens, 1)));
     return text + (hits.rows_unknown == 0 ? std::string()
                                           : " of the " + std::to_string(hits.rows) +
                                                 " rows that are not recorded text");
@@ -136,12 +135,8 @@ std::vector<WrittenRow> planned_rows(const Plan& plan) {
 
 /// Whom bodies are made for. Two servers that files describe are told apart by those files.
 std::string api_of(const Dialect& dialect) {
-    if (dialect.form == nullptr) {
-        return dialect.name;
-    }
-    char text[32];
-    std::snprintf(text, sizeof text, "%s:%016" PRIx64, dialect.name, dialect.form->digest);
-    return text;
+    return dialect.form == nullptr ? dialect.name
+                                   : dialect.name + (":" + hex_text(dialect.form->digest));
 }
 
 std::string_view body_of(const RowUnderway& request) {

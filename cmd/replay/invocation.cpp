@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +25,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/replay.hpp"
+#include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 
@@ -204,12 +204,8 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
 namespace {
 
 std::string draw_run_id() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_REALTIME, &now);
-    const auto seed = static_cast<std::uint64_t>(now.tv_sec * 1'000'000'000 + now.tv_nsec);
-    char text[16];
-    std::snprintf(text, sizeof(text), "%08x", static_cast<unsigned>(mix64(seed)));
-    return text;
+    const auto seed = static_cast<std::uint64_t>(realtime_clock().now());
+    return hex_text(mix64(seed)).substr(8);
 }
 
 /// `--cache-salt random`: a salt that no other run has. It is recorded, and printed once it is
@@ -220,15 +216,13 @@ std::string salt_of(const std::string& typed) {
     }
     std::random_device source;
     const std::uint64_t high = source();
-    char text[32];
-    std::snprintf(text, sizeof(text), "%016llx",
-                  static_cast<unsigned long long>(high << 32 | source()));
-    return text;
+    return hex_text(high << 32 | source());
 }
 
 std::string current_folder() {
-    char folder[PATH_MAX];
-    return ::getcwd(folder, sizeof(folder)) != nullptr ? folder : ".";
+    std::error_code none;
+    const std::filesystem::path folder = std::filesystem::current_path(none);
+    return folder.empty() ? "." : folder.string();
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.

@@ -1,7 +1,7 @@
 /// The meeting of the processes of one plan (RunMeeting), and the clocks at time 0.
 
+#include <fmt/format.h>
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -24,23 +24,13 @@
 
 namespace driftless {
 
-namespace {
-
-std::int64_t read_clock(clockid_t clock) {
-    timespec time{};
-    (void)::clock_gettime(clock, &time);
-    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
-}  // namespace
-
 ClockAnchors anchor(Instant zero) {
     ClockAnchors best;
     best.error_ns = INT64_MAX;
     for (int tries = 0; tries < 16; ++tries) {
-        const std::int64_t before = read_clock(CLOCK_MONOTONIC);
-        const std::int64_t utc = read_clock(CLOCK_REALTIME);
-        const std::int64_t after = read_clock(CLOCK_MONOTONIC);
+        const std::int64_t before = monotonic_ns();
+        const std::int64_t utc = realtime_clock().now();
+        const std::int64_t after = monotonic_ns();
         if (after - before < best.error_ns) {
             best.error_ns = after - before;
             best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
@@ -59,9 +49,7 @@ void say(const std::string& note) {
 }
 
 std::string microseconds_text(std::int64_t ns) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.1f us", static_cast<double>(ns) / 1e3);
-    return text;
+    return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
 }
 
 /// Of all that decides which rows are sent when, what they say and how long they may take: flags,

@@ -1,5 +1,7 @@
 #include "cmd/replay/timing_notes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -108,10 +110,9 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
                                        const Plan& plan) {
     const ArrivalRules& rules = *flags.arrivals;
     const ArrivalFacts facts = *arrival_facts(flags, trace, plan);
-    char mean[64] = "";
-    if (facts.planned_rate) {
-        (void)std::snprintf(mean, sizeof mean, ", %.4g per second on average", *facts.planned_rate);
-    }
+    const std::string mean =
+        facts.planned_rate ? fmt::format(", {:.4g} per second on average", *facts.planned_rate)
+                           : "";
     std::string note = rate_flag_text(flags.rates) + ", " + facts.law + ": " +
                        (rules.by_trees ? "session trees" : "rows") + " in " +
                        (rules.law == ArrivalLaw::recorded ? "recorded" : "file") + " order, seed " +

@@ -1,7 +1,7 @@
 #include "cmd/replay/workload.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/timing_notes.hpp"
 #include "cmd/report/text_parts.hpp"
+#include "engine/base/time.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
@@ -154,18 +155,15 @@ std::string selection_text(const Workload& workload, const WorkloadFlags& flags)
     const Plan& plan = workload.plan;
     const std::optional<Waiting>& waiting = workload.waiting;
     const double seconds = static_cast<double>(last_due_ns(waiting, plan)) / 1e9;
-    char rate[64] = "";
-    if (seconds > 0 && !waiting) {
-        (void)std::snprintf(rate, sizeof rate, " (%.2f/s)",
-                            static_cast<double>(plan.rows.size()) / seconds);
-    }
-    char wall[64];
-    (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
+    const std::string rate =
+        seconds > 0 && !waiting
+            ? fmt::format(" ({:.2f}/s)", static_cast<double>(plan.rows.size()) / seconds)
+            : "";
     const std::string when = flags.users.single_rows ? "sent in a closed loop"
                              : flags.users.users > 0
                                  ? "sent by users"
                                  : (waiting ? "those that wait for none " : "") +
-                                       std::string("sent within ") + wall + rate;
+                                       fmt::format("sent within {:.3f} s", seconds) + rate;
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
            " rows, " + when + " at speed " + flags.speed_text +
            "\nselected: " + grouped_sum(plan.input_tokens, plan.inputs_unknown == 0) +
@@ -269,12 +267,6 @@ int check_row_templates(Replay& run) {
 
 namespace {
 
-double monotonic_seconds() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
     const CorpusFigures& figures = text.figures;
     const double megabytes = static_cast<double>(figures.bytes) / 1e6;
@@ -308,14 +300,15 @@ int refuse(const std::string& dataset, const TraceRow& row, const std::string& w
 OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
                                  const WordTable& words) {
     std::string why;
-    const double begin = monotonic_seconds();
+    const std::int64_t begin_ns = monotonic_ns();
     Result<LoadedCorpus> loaded =
         load_corpus(prompts.dataset, prompts.dataset_column, tokenizer, words.word(0), why);
     if (!loaded) {
         complain("driftless: --dataset %s", why.c_str());
         return exit_input;
     }
-    print_text(prompts.dataset, loaded.value(), monotonic_seconds() - begin);
+    print_text(prompts.dataset, loaded.value(),
+               static_cast<double>(monotonic_ns() - begin_ns) / 1e9);
     return std::move(loaded).value();
 }
 

@@ -176,9 +176,7 @@ std::string how_calibrated(const CalibrationFacts& calibration) {
         text = std::string("calibrated for ") + seconds + " s before this run";
     }
     if (calibration.taken_share > noise_max) {
-        char share[32];
-        (void)std::snprintf(share, sizeof share, "%.1f", 100 * calibration.taken_share);
-        text += std::string(", while others used ") + share + " % of the CPU";
+        text += ", while others used " + percent_text(calibration.taken_share) + " of the CPU";
     }
     return text;
 }
