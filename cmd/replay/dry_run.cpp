@@ -117,7 +117,6 @@ int execute_dry_run(Replay& run) {
 namespace {
 
 constexpr std::size_t write_bytes = std::size_t{256} << 10;
-constexpr std::uint32_t tokens_a_step = 1 << 20;
 
 int fail(const std::string& file, const Error& error) {
     return fail_new_file("--save-prompts", file, error);
@@ -168,21 +167,15 @@ int save_prompts(Replay& run) {
     writer.replace_bodies(api);
     std::string text;
     writer.begin(text);
-    Armer& armer = pass.armer();
-    Schedule& schedule = pass.schedule();
     Result<void> written;
-    while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);
-             due = schedule.peek()) {
-            RowUnderway& request = armer.take(schedule.take());
-            CHECK(writer.next(text, body_of(request)));
-            armer.discard(request);
-            if (text.size() >= write_bytes) {
-                written = sink.value().write(text);
-                text.clear();
-            }
+    pass.arm_all([&](const RowUnderway& request) {
+        CHECK(writer.next(text, body_of(request)));
+        if (text.size() >= write_bytes) {
+            written = sink.value().write(text);
+            text.clear();
         }
-    }
+        return bool(written);
+    });
     if (written) {
         written = sink.value().write(text);
     }

@@ -225,18 +225,12 @@ OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     if (!opened) {
         return fail_host("bodies", opened.error());
     }
-    Armer& armer = pass.armer();
-    Schedule& schedule = pass.schedule();
-    constexpr std::uint32_t tokens_a_step = 1 << 20;
     PromptSums sums;
-    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
-             due = schedule.peek()) {
-            RowUnderway& request = armer.take(schedule.take());
-            sums.request_bytes += request.bytes.size();
-            armer.discard(request);
-        }
-    }
+    pass.arm_all([&sums](const RowUnderway& request) {
+        sums.request_bytes += request.bytes.size();
+        return true;
+    });
+    const Armer& armer = pass.armer();
     CHECK(armer.all_armed());
     sums.digest = armer.prompts_digest();
     sums.against_digest = armer.against_digest();
