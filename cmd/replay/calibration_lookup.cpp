@@ -213,17 +213,11 @@ void print_limits(const TaintLimits& limits) {
 /// Tokens per second that the plan asks for in its busiest 10 s of due instants, one a chunk: what
 /// a server would send that keeps up. Plans shorter than that count as 10 s long.
 std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
-    std::int64_t tokens = 0;
-    std::int64_t most = 0;
-    auto oldest = plan.rows.begin();
+    std::vector<std::size_t> tokens;
     for (const Planned& planned : plan.rows) {
-        tokens += trace.rows[planned.row].output_length;
-        for (; planned.due_ns - oldest->due_ns >= window_ns; ++oldest) {
-            tokens -= trace.rows[oldest->row].output_length;
-        }
-        most = std::max(most, tokens);
+        tokens.push_back(trace.rows[planned.row].output_length);
     }
-    return most / window_s;
+    return static_cast<std::int64_t>(most_within(plan, tokens, window_ns)) / window_s;
 }
 
 }  // namespace

@@ -116,16 +116,16 @@ std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& roo
     return why.empty() ? "" : why + consequence;
 }
 
-std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
-                           std::int64_t stretch_ns) {
+std::uint64_t most_within(const Plan& plan, const std::vector<std::size_t>& amounts,
+                          std::int64_t stretch_ns) {
     std::uint64_t most = 0;
     std::uint64_t within = 0;
     std::size_t begin = 0;
     for (std::size_t end = 0; end < plan.rows.size(); ++end) {
         for (; plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns; ++begin) {
-            within -= bytes[begin];
+            within -= amounts[begin];
         }
-        within += bytes[end];
+        within += amounts[end];
         most = std::max(most, within);
     }
     return most;
@@ -144,7 +144,7 @@ std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_
         bytes.push_back(row_event_bytes + token_event_bytes * tokens);
         all += bytes.back();
     }
-    const std::uint64_t second = dues_known ? bytes_within(plan, bytes, 1'000'000'000) : all;
+    const std::uint64_t second = dues_known ? most_within(plan, bytes, 1'000'000'000) : all;
     return std::clamp<std::uint64_t>(margin * std::min(all, second), event_ring_bytes_min,
                                      event_ring_bytes_max);
 }
@@ -281,15 +281,7 @@ std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const U
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
-    std::size_t most = 0;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; end < plan.rows.size(); ++end) {
-        while (plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns) {
-            ++begin;
-        }
-        most = std::max(most, end - begin + 1);
-    }
-    return most;
+    return most_within(plan, std::vector<std::size_t>(plan.rows.size(), 1), stretch_ns);
 }
 
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports) {

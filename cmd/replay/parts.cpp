@@ -523,7 +523,7 @@ Result<void> RequestPass::open(const Replies* replies) {
         if (!workload.waiting) {
             const std::uint64_t most = options.sending.inflight_max.value_or(UINT32_MAX);
             shortage_ = bodies_warning(
-                std::min(bytes_within(plan_, rooms, bodies_turnover_ns), most * largest), kept);
+                std::min(most_within(plan_, rooms, bodies_turnover_ns), most * largest), kept);
         }
         return bodies_.open(kept, largest);
     }
