@@ -238,7 +238,6 @@ class MeetGuests {
 
     /// Why nobody begins, once it is known; else empty.
     const std::string& failure() const { return failure_; }
-    bool all_measured() const;
     /// Those that neither are here nor have been measured.
     std::vector<std::uint32_t> absent() const;
     /// Those whose clocks have not been compared, here or not.
@@ -246,7 +245,6 @@ class MeetGuests {
 
     /// To all of them; their answers are awaited.
     void start(std::int64_t at_ns);
-    bool all_set() const;
     /// Those that have not confirmed time 0.
     std::vector<std::uint32_t> not_set() const;
     void go();
