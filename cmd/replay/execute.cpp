@@ -370,7 +370,7 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     if (resumed_) {
         progress_.segments = resumed_->segments;
-        progress_.earlier_meeting = resumed_->meeting;
+        progress_.meeting = resumed_->meeting;
     }
     progress_.segments.push_back(segment);
     return write_run_json(zero, Lasting::synced) && (resumed_ || write_config());

@@ -163,8 +163,10 @@ OrExit<Instant> RunMeeting::named_zero() {
         return exit_host;
     }
     const ClockDifference difference = outcome.difference.value_or(ClockDifference());
-    facts_ = {text_of(*flags_.meet), host_ ? "host" : "guest", outcome.start_ns, difference,
-              std::nullopt,          kernel_clock_error_ns()};
+    facts_ = {text_of(*flags_.meet),
+              host_ ? "host" : "guest",
+              outcome.start_ns,
+              {difference, std::nullopt, kernel_clock_error_ns()}};
     say("all " + std::to_string(flags_.place.count) + " shards begin at " +
         utc_text(outcome.start_ns) +
         (host_ ? ""
@@ -179,18 +181,19 @@ OrExit<Instant> RunMeeting::named_zero() {
 /// seconds.
 OrExit<Instant> RunMeeting::at_named_instant() {
     const std::int64_t at_ns = *flags_.start_at_utc_ns;
-    facts_ = {utc_text(at_ns), "start-at",   at_ns,
-              std::nullopt,    std::nullopt, kernel_clock_error_ns()};
+    facts_ = {
+        utc_text(at_ns), "start-at", at_ns, {std::nullopt, std::nullopt, kernel_clock_error_ns()}};
     const std::int64_t left_ns = at_ns - realtime_clock().now();
     say("ready; the run begins at " + utc_text(at_ns) + ", in " +
         seconds_text(std::max<std::int64_t>(left_ns, 0)));
     if (flags_.is_part() &&
-        facts_->kernel_error_ns.value_or(INT64_MAX) > flags_.clock_error_max_ns) {
+        facts_->clock.kernel_error_ns.value_or(INT64_MAX) > flags_.clock_error_max_ns) {
         complain(
             "driftless: warning: this host's clock is %s; shards begin as far apart as "
             "their clocks are (--meet compares the clocks)",
-            facts_->kernel_error_ns
-                ? ("within " + microseconds_text(*facts_->kernel_error_ns) + " of UTC").c_str()
+            facts_->clock.kernel_error_ns
+                ? ("within " + microseconds_text(*facts_->clock.kernel_error_ns) + " of UTC")
+                      .c_str()
                 : "not synchronized by NTP or PTP, according to the kernel");
     }
     while (at_ns - realtime_clock().now() > meet_lead_ns) {  // ends: time passes
@@ -237,7 +240,7 @@ bool RunMeeting::meet_host_again(RunProgress& progress) {
         return false;
     }
     meet_again(progress);
-    return facts_->after.has_value();
+    return facts_->clock.after.has_value();
 }
 
 void RunMeeting::meet_again(RunProgress& progress) {
@@ -250,12 +253,12 @@ void RunMeeting::meet_again(RunProgress& progress) {
     if (outcome.end == MeetOutcome::End::failed) {
         say("after the run: " + outcome.why);
     }
-    facts_->after = host_ ? ClockDifference() : outcome.difference;
+    facts_->clock.after = host_ ? ClockDifference() : outcome.difference;
     host_.reset();  // who comes later finds nobody
-    warn_of_clock(facts_->after);
-    if (facts_->after && facts_->role == "guest") {
+    warn_of_clock(facts_->clock.after);
+    if (facts_->clock.after && facts_->role == "guest") {
         say("this clock moved by " +
-            microseconds_text(facts_->after->offset_ns - facts_->before->offset_ns) +
+            microseconds_text(facts_->clock.after->offset_ns - facts_->clock.before->offset_ns) +
             " against that of shard 0");
     }
     progress.meeting = facts_;

@@ -83,21 +83,6 @@ static void put_value(JsonWriter& json, const TlsFacts& peer) {
                       {"resumed", peer.resumed}});
 }
 
-static void put_value(JsonWriter& json, const ClockDifference& difference) {
-    put_object(json, {{"offset_ns", difference.offset_ns},
-                      {"error_ns", difference.error_ns},
-                      {"round_trip_ns", difference.round_trip_ns}});
-}
-
-static void put_value(JsonWriter& json, const MeetingFacts& meeting) {
-    put_object(json, {{"at", meeting.at},
-                      {"role", meeting.role},
-                      {"zero_utc_ns", meeting.zero_utc_ns},
-                      {"clock", JsonPairs{{"before", meeting.before},
-                                          {"after", meeting.after},
-                                          {"kernel_error_ns", meeting.kernel_error_ns}}}});
-}
-
 static void put_value(JsonWriter& json, const RunMarks& marks) {
     put_object(json, {{"resident_bytes_max", marks.resident_max},
                       {"body_region_bytes", marks.body_region},
@@ -600,12 +585,7 @@ RunFacts facts_of(const Replay& run, const RunProgress& progress) {
                                  .from = options.shard.from,
                                  .plan_rows = share->plan_rows};
     }
-    facts.meeting = progress.earlier_meeting;
-    if (progress.meeting) {
-        facts.meeting.clear();
-        JsonWriter json(facts.meeting);
-        put_value(json, *progress.meeting);
-    }
+    facts.meeting = progress.meeting;
     tell_plan(run, progress.end, facts);
     tell_request(run, facts);
     if (run.sends() && options.server.preflight) {

@@ -85,22 +85,11 @@ struct RunEnd : EndFacts {
     int exit_code = 0;
 };
 
-/// How the processes of one plan came to one time 0.
-struct MeetingFacts {
-    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
-    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
-    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
-    std::optional<ClockDifference> before;
-    std::optional<ClockDifference> after;
-    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
-};
-
 /// What a run adds to it while it goes on.
 struct RunProgress {
     std::optional<EngineFacts> engine;
-    std::vector<RunSegment> segments;  ///< empty under `--dry-run`
-    std::optional<MeetingFacts> meeting;
-    std::string earlier_meeting;  ///< JSON, of the first segment of a resumed run; empty: none
+    std::vector<RunSegment> segments;     ///< empty under `--dry-run`
+    std::optional<MeetingFacts> meeting;  ///< of a resumed run, that of its first segment
     std::optional<RunEnd> end;
 };
 

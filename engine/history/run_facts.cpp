@@ -212,13 +212,6 @@ bool is_clock(std::int64_t ns) {
     return ns <= clock_ns_max && ns >= -clock_ns_max;
 }
 
-std::int64_t clock_ns(JsonMembers& members, const char* key) {
-    std::int64_t ns = 0;
-    members.read(key, ns);
-    members.fail_unless(is_clock(ns), ErrorCode::out_of_range, key);
-    return ns;
-}
-
 /// What an exchange with shard 0, or several, leaves of where its clock may be.
 struct Interval {
     std::int64_t least_ns = 0;
@@ -233,35 +226,35 @@ void widen(std::optional<Interval>& interval, std::int64_t offset_ns, std::int64
                         : one;
 }
 
-std::optional<Error> read_clock(JsonValue clock, std::optional<ShardClock>& out) {
+/// The first key whose number no clock has; nullptr: there is none.
+const char* beyond_all(const MetClock& clock) {
+    for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
+        if (one && !is_clock(one->offset_ns)) {
+            return "offset_ns";
+        }
+        if (one && (one->error_ns < 0 || !is_clock(one->error_ns))) {
+            return "error_ns";
+        }
+    }
+    const std::int64_t kernel_ns = clock.kernel_error_ns.value_or(0);
+    return kernel_ns < 0 || !is_clock(kernel_ns) ? "kernel_error_ns" : nullptr;
+}
+
+std::optional<ShardClock> clock_of(const MetClock& clock) {
     std::optional<Interval> interval;
-    for (const char* const key : {"before", "after"}) {
-        const JsonValue exchange = clock.find(key);
-        if (!exchange.is(JsonType::object)) {
-            continue;
+    for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
+        if (one) {
+            widen(interval, one->offset_ns, one->error_ns);
         }
-        JsonMembers members(exchange);
-        const std::int64_t offset_ns = clock_ns(members, "offset_ns");
-        const std::int64_t error_ns = clock_ns(members, "error_ns");
-        if (members.error()) {
-            return members.error();
-        }
-        if (error_ns < 0) {
-            return Error{ErrorCode::out_of_range, 0, "error_ns"};
-        }
-        widen(interval, offset_ns, error_ns);
     }
-    if (const auto kernel_ns = clock.find("kernel_error_ns").as_i64(); !interval && kernel_ns) {
-        if (*kernel_ns < 0 || *kernel_ns > clock_ns_max) {
-            return Error{ErrorCode::out_of_range, 0, "kernel_error_ns"};
-        }
-        widen(interval, 0, *kernel_ns);
+    if (!interval && clock.kernel_error_ns) {
+        widen(interval, 0, *clock.kernel_error_ns);
     }
-    if (interval) {
-        const std::int64_t half_ns = (interval->most_ns - interval->least_ns + 1) / 2;
-        out = ShardClock{interval->least_ns + half_ns, half_ns};
+    if (!interval) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    const std::int64_t half_ns = (interval->most_ns - interval->least_ns + 1) / 2;
+    return ShardClock{interval->least_ns + half_ns, half_ns};
 }
 
 }  // namespace
@@ -332,13 +325,19 @@ Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting)
         const bool is_rows = out.count <= count_max && out.index < out.count;
         return Error{ErrorCode::out_of_range, 0, is_rows ? "plan_rows" : "index"};
     }
-    if (const auto error = read_clock(meeting.find("clock"), out.clock)) {
-        return *error;
+    if (meeting.is(JsonType::object)) {
+        const Result<MeetingFacts> met = read_members<MeetingFacts>(meeting, "meeting");
+        if (!met) {
+            return met.error();
+        }
+        const MetClock& clock = met.value().clock;
+        if (const char* const wrong = beyond_all(clock); wrong != nullptr) {
+            return Error{ErrorCode::out_of_range, 0, wrong};
+        }
+        // All others are compared with that of the host.
+        out.clock = met.value().role == "host" ? ShardClock{} : clock_of(clock);
+        out.met_after = clock.after.has_value();
     }
-    if (meeting.find("role").as_string() == "host") {
-        out.clock = ShardClock{};  // all others are compared with it
-    }
-    out.met_after = meeting.find("clock").find("after").is(JsonType::object);
     return std::optional(out);
 }
 

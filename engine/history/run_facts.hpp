@@ -109,6 +109,44 @@ void walk(auto& fields, IsOf<ShardFacts> auto& shard) {
     fields.value("plan_rows", 1, shard.plan_rows);
 }
 
+/// How far a clock is from another one, by an exchange of stamps.
+struct ClockDifference {
+    std::int64_t offset_ns = 0;      ///< our clock less theirs: above 0 where ours is ahead
+    std::int64_t error_ns = 0;       ///< the truth is within this, either way
+    std::int64_t round_trip_ns = 0;  ///< on the way, both ways
+};
+void walk(auto& fields, IsOf<ClockDifference> auto& difference) {
+    fields.value("offset_ns", 1, difference.offset_ns);
+    fields.value("error_ns", 1, difference.error_ns);
+    fields.value("round_trip_ns", 2, difference.round_trip_ns);
+}
+
+/// The clock of a shard: compared with that of shard 0, and what the kernel says of it.
+struct MetClock {
+    std::optional<ClockDifference> before;  ///< the run
+    std::optional<ClockDifference> after;
+    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
+};
+void walk(auto& fields, IsOf<MetClock> auto& clock) {
+    fields.value("before", 2, clock.before);
+    fields.value("after", 2, clock.after);
+    fields.value("kernel_error_ns", 2, clock.kernel_error_ns);
+}
+
+/// How the processes of one plan came to one time 0.
+struct MeetingFacts {
+    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
+    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
+    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
+    MetClock clock;
+};
+void walk(auto& fields, IsOf<MeetingFacts> auto& meeting) {
+    fields.value("at", 2, meeting.at);
+    fields.value("role", 2, meeting.role);
+    fields.value("zero_utc_ns", 2, meeting.zero_utc_ns);
+    fields.value("clock", 2, meeting.clock);
+}
+
 /// The second server of a dual-fire run.
 struct AgainstFacts {
     std::string url;
@@ -222,7 +260,7 @@ struct RunFacts {
     Overhead overhead;
     std::optional<AgainstFacts> against;  ///< of dual fire alone
     std::optional<ShardFacts> shard;      ///< of a shard alone
-    std::string meeting;                  ///< that member of run.json, JSON; empty: null
+    std::optional<MeetingFacts> meeting;  ///< of its first segment
     /// Other processes sent rows of the plan, too.
     bool is_part() const { return shard && shard->count > 1; }
     /// Rows leave when others have ended, or users are free: in which order, the run decides.
@@ -358,7 +396,7 @@ void walk_run(auto& fields, auto& facts) {
     fields.in("trace", 1, [&] { walk_trace(fields, facts); });
     fields.unread("load");
     fields.value("shard", 2, facts.shard);
-    fields.object("meeting", 2, facts.meeting);
+    fields.value("meeting", 2, facts.meeting);
     fields.in("plan", 1, [&] { walk_plan(fields, facts); });
     fields.in("request", 1, [&] { walk_request(fields, facts); });
     fields.in_known("preflight", 2, has_preflight, [&] {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
@@ -39,12 +40,6 @@ struct ClockExchange {
     std::int64_t t2_ns = 0;  ///< theirs
     std::int64_t t3_ns = 0;  ///< theirs
     std::int64_t t4_ns = 0;  ///< ours
-};
-
-struct ClockDifference {
-    std::int64_t offset_ns = 0;      ///< our clock less theirs: above 0 where ours is ahead
-    std::int64_t error_ns = 0;       ///< the truth is within this, either way
-    std::int64_t round_trip_ns = 0;  ///< on the way, both ways
 };
 
 /// So many exchanges are made; the first ones find the path cold.
