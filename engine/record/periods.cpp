@@ -110,9 +110,9 @@ void Periods::first_token(const Due& due, std::int64_t fired_ns, std::int64_t st
     ++open.sums.first_tokens;
     open.sums.input_tokens += input_tokens;
     if (fired_ns != no_stamp) {
-        open.ttft.add(stamp_ns - fired_ns);
+        open.of(GrowMetric::ttft).add(stamp_ns - fired_ns);
     }
-    open.ttft_due.add(stamp_ns - time_zero_ns_ - due.due_ns);
+    open.of(GrowMetric::ttft_due).add(stamp_ns - time_zero_ns_ - due.due_ns);
 }
 
 void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
@@ -148,10 +148,10 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     }
     const bool is_ok = record.outcome == Outcome::ok;
     if (is_ok && record.tpot_ns) {
-        open.tpot.add(std::llround(*record.tpot_ns));
+        open.of(GrowMetric::tpot).add(std::llround(*record.tpot_ns));
     }
     if (is_ok && record.e2e_ns) {
-        open.e2e.add(*record.e2e_ns);
+        open.of(GrowMetric::e2e).add(*record.e2e_ns);
     }
     add_goodput(open, record);
     add_cached(open, record);
@@ -182,17 +182,16 @@ bool Periods::is_drain(std::int64_t end_ns) const {
 }
 
 void Periods::look_for_growth(const Open& open) {
-    const GrowMetric metric = growth_->rules().metric;
-    const Histogram& measured = metric == GrowMetric::ttft       ? open.ttft
-                                : metric == GrowMetric::ttft_due ? open.ttft_due
-                                : metric == GrowMetric::tpot     ? open.tpot
-                                                                 : open.e2e;
+    const Histogram& measured = open.times[static_cast<std::size_t>(growth_->rules().metric)];
     growth_->look(measured.distribution(), open.sums.failed, users_begun_);
 }
 
 void Periods::look_for_stop(const Open& open) {
-    stop_->look({open.sums.begin_ns, open.sums.end_ns, open.ttft.distribution(),
-                 open.ttft_due.distribution(), open.tpot.distribution(), open.e2e.distribution()});
+    PeriodMeasured measured{open.sums.begin_ns, open.sums.end_ns};
+    for (std::size_t metric = 0; metric < open.times.size(); ++metric) {
+        measured.times[metric] = open.times[metric].distribution();
+    }
+    stop_->look(measured);
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
@@ -228,9 +227,9 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
         sums.good_most = open.goodput.best.good;
         sums.goodput = open.goodput.share();
     }
-    sums.ttft = percentiles_of(open.ttft);
-    sums.ttft_due = percentiles_of(open.ttft_due);
-    sums.tpot = percentiles_of(open.tpot);
+    sums.ttft = percentiles_of(open.of(GrowMetric::ttft));
+    sums.ttft_due = percentiles_of(open.of(GrowMetric::ttft_due));
+    sums.tpot = percentiles_of(open.of(GrowMetric::tpot));
     append_json_line(lines_, sums);
     if (growth_ && sums.phase == Phase::profile && !is_last) {
         look_for_growth(open);

@@ -114,17 +114,15 @@ class Periods {
   private:
     struct Open {
         Period sums;
-        Histogram ttft;
-        Histogram ttft_due;
-        Histogram tpot;
-        Histogram e2e;
-        std::uint64_t landed = 0;  ///< ended, and had been fired
+        std::array<Histogram, 4> times;  ///< [GrowMetric]
+        std::uint64_t landed = 0;        ///< ended, and had been fired
         GoodputCounts goodput;
         bool has_unforetold = false;  ///< hits were reported that no forecast is known for
         std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;
         bool measures = false;  ///< requests of the measurement have left
 
+        Histogram& of(GrowMetric metric) { return times[static_cast<std::size_t>(metric)]; }
         bool empty() const {
             return sums.released == 0 && sums.ended == 0 && sums.first_tokens == 0 &&
                    sums.output_tokens == 0;
