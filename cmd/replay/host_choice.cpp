@@ -434,11 +434,11 @@ DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint3
 
 int take_host(Replay& run) {
     const ReplayOptions& options = run.options();
-    OrExit<HostChoice> host = choose_host(options, run.workload, run.server.targets.endpoints);
-    if (!host) {
-        return host.exit_code();
+    if (const int code =
+            keep(choose_host(options, run.workload, run.server.targets.endpoints), run.host);
+        code != exit_done) {
+        return code;
     }
-    run.host = std::move(host).value();
     const std::uint32_t lanes =
         lanes_most(options, run.workload.plan, run.workload.users, run.host);
     reserve_files(lanes + files_reserved);

@@ -457,13 +457,7 @@ ReplayParts::ReplayParts(const Invocation& invocation, const Workload& workload,
 }
 
 int make_parts(Replay& run) {
-    OrExit<std::unique_ptr<ReplayParts>> made =
-        ReplayParts::make(run.invocation, run.workload, run.server);
-    if (!made) {
-        return made.exit_code();
-    }
-    run.parts = std::move(made).value();
-    return exit_done;
+    return keep(ReplayParts::make(run.invocation, run.workload, run.server), run.parts);
 }
 
 AgainstForm ReplayParts::against() {

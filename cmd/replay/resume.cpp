@@ -427,16 +427,10 @@ int check_resumed(Replay& run) {
             run.options().again.resume.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
-    code = check_words(run, "--resume");
-    if (code != exit_done) {
+    if (code = check_words(run, "--resume"); code != exit_done) {
         return code;
     }
-    const OrExit<PromptSums> sums = sum_prompts(*run.parts);
-    if (!sums) {
-        return sums.exit_code();
-    }
-    run.sums = sums.value();
-    return exit_done;
+    return keep(sum_prompts(*run.parts), run.sums);
 }
 
 std::optional<FiredMarks> find_marks(const Replay& run) {

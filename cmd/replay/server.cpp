@@ -124,13 +124,8 @@ OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration conne
 
 int resolve_targets(Replay& run) {
     const ReplayOptions& options = run.options();
-    OrExit<ResolvedTargets> targets =
-        resolve_targets(options.server, options.sending.timeouts.connect);
-    if (!targets) {
-        return targets.exit_code();
-    }
-    run.server.targets = std::move(targets).value();
-    return exit_done;
+    return keep(resolve_targets(options.server, options.sending.timeouts.connect),
+                run.server.targets);
 }
 
 ResolvedTargets for_another_thread(const ResolvedTargets& targets) {

@@ -394,12 +394,7 @@ int probe_caches(Replay& run) {
         return exit_done;
     }
     const std::uint32_t verified = run.verified ? run.verified->requests : 0;
-    const OrExit<CacheProbe> cache = probe_all(run, run.server.findings.requests + verified + 1);
-    if (!cache) {
-        return cache.exit_code();
-    }
-    run.cache = cache.value();
-    return exit_done;
+    return keep(probe_all(run, run.server.findings.requests + verified + 1), run.cache);
 }
 
 }  // namespace driftless

@@ -377,12 +377,10 @@ OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
 
 int choose_words(Replay& run) {
     const PromptFlags& prompts = run.options().prompts;
-    OrExit<ChosenWords> words = words_of(prompts);
-    if (!words) {
-        return words.exit_code();
+    int code = keep(words_of(prompts), run.server.words);
+    if (code == exit_done) {
+        code = check_text(prompts.dataset, run.workload, run.server.words.text);
     }
-    run.server.words = std::move(words).value();
-    const int code = check_text(prompts.dataset, run.workload, run.server.words.text);
     if (code != exit_done) {
         return code;
     }
