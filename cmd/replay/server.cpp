@@ -441,16 +441,11 @@ Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTabl
 /// What must hold for all servers holds for the least of them.
 void take_least(Server& server, const PreflightFindings& found) {
     PreflightFindings& all = server.findings;
-    if (found.max_model_len >= 0) {
-        all.max_model_len = all.max_model_len < 0
-                                ? found.max_model_len
-                                : std::min(all.max_model_len, found.max_model_len);
-    }
-    if (found.max_input_tokens >= 0) {
-        all.max_input_tokens = all.max_input_tokens < 0
-                                   ? found.max_input_tokens
-                                   : std::min(all.max_input_tokens, found.max_input_tokens);
-    }
+    const auto take = [](std::int64_t& least, std::int64_t one) {  // below 0: not known
+        least = least < 0 ? one : one < 0 ? least : std::min(least, one);
+    };
+    take(all.max_model_len, found.max_model_len);
+    take(all.max_input_tokens, found.max_input_tokens);
     all.least_answer = std::max(all.least_answer, found.least_answer);
     all.ignore_eos = all.ignore_eos && found.ignore_eos;
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;

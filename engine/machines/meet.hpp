@@ -153,8 +153,6 @@ class MeetLine {
 /// first. True: there are some, or the other side has closed.
 bool wait_for_bytes(int fd, std::int64_t until_ns, int nap_ms);
 
-// Meet: how machines agree on a time 0: the host, its guests, and a guest's own side.
-
 // MeetHost: shard 0, to which all others come: before the run, so that all of them begin
 // at one instant, and after it, to compare the clocks once more. Owns the listening socket.
 //
