@@ -195,12 +195,11 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
 }
 
 /// `--require-certified`, and a file that does not hold.
-int refuse(const FoundCalibration& found) {
-    complain(
-        "driftless: --require-certified: %s; or remove --calibration to have this host "
-        "measured before the run",
-        found.why_not.c_str());
-    return exit_usage;
+int refuse_file(const FoundCalibration& found) {
+    return refuse(exit_usage,
+                  "driftless: --require-certified: %s; or remove --calibration to have this host "
+                  "measured before the run",
+                  found.why_not.c_str());
 }
 
 void print_limits(const TaintLimits& limits) {
@@ -237,13 +236,13 @@ int check_calibration(Replay& run) {
         find_calibration(flags.source, run.facts,
                          {host.realtime, host.engines, is_decided ? name_of(host.driver) : ""});
     if (found.unreadable) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
             "or use --calibration auto, or none",
             found.why_not.c_str());
-        return exit_usage;
     }
-    return found.calibration || !flags.require_certified ? exit_done : refuse(found);
+    return found.calibration || !flags.require_certified ? exit_done : refuse_file(found);
 }
 
 int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
@@ -262,11 +261,11 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     if (why.empty()) {
         return exit_done;
     }
-    complain(
+    return refuse(
+        exit_usage,
         "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
         "--require-certified, or repeat the run with --from",
         folder.c_str(), why.c_str());
-    return exit_usage;
 }
 
 namespace {
@@ -282,7 +281,7 @@ int settle_limits(Replay& run) {
         return exit_done;  // there will be no run
     }
     if (!lookup.found.calibration && names_file(flags) && flags.require_certified) {
-        return refuse(lookup.found);  // of --engines auto, which was not known before
+        return refuse_file(lookup.found);  // of --engines auto, which was not known before
     }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;

@@ -198,9 +198,9 @@ int check_bodies(Replay& run) {
     struct stat facts{};
     if (!options.prompts.save_prompts.empty() &&
         ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {
-        complain("driftless: --save-prompts %s: already exists; name a new file or remove it",
-                 options.prompts.save_prompts.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --save-prompts %s: already exists; name a new file or remove it",
+                      options.prompts.save_prompts.c_str());
     }
     if (trace.body_ends.empty()) {
         return exit_done;
@@ -208,26 +208,24 @@ int check_bodies(Replay& run) {
     if (const std::string api = api_of(*options.request.dialect);
         !trace.recorded && trace.body_api != api) {
         const bool by_file = trace.body_api.starts_with(options.request.dialect->name);
-        complain(
-            "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
-            "the original trace",
-            trace.body_api.c_str(), api.c_str(),
-            by_file ? "give the --template that they were made with" : "use that API");
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
+                      "the original trace",
+                      trace.body_api.c_str(), api.c_str(),
+                      by_file ? "give the --template that they were made with" : "use that API");
     }
     if (trace.copy_rows > 0) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --replicate: copies must share nothing, but copies of whole bodies or "
             "recorded requests are equal; replicate a trace of lengths and block ids, or ask for "
             "at most the %u rows of this one (--limit %u)",
             trace.copy_rows, trace.copy_rows);
-        return exit_usage;
     }
     if (options.server.verify_prompts > 0) {
-        complain(
-            "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
-            "build; verify the trace that they were made from");
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
+                      "build; verify the trace that they were made from");
     }
     return exit_done;
 }

@@ -153,7 +153,7 @@ void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>&
         return;
     }
     add_each(*sum, *other, &IdleFigures::tree_jumps, &IdleFigures::tree_skipped_ns,
-        &IdleFigures::system_jumps, &IdleFigures::system_skipped_ns);
+             &IdleFigures::system_jumps, &IdleFigures::system_skipped_ns);
 }
 
 }  // namespace
@@ -164,22 +164,22 @@ void add_end(RunEnd& sum, const RunEnd& other) {
     add_digest(sum.against_digest, other.against_digest);
     add_each(sum, other, &RunEnd::clamped_rows, &RunEnd::stepped_aside);
     add_each(sum.lanes, other.lanes, &LaneCounts::connects, &LaneCounts::connect_failures,
-        &LaneCounts::stale_retries, &LaneCounts::closed_idle, &LaneCounts::retired_idle,
-        &LaneCounts::wire_stamps, &LaneCounts::wire_missing, &LaneCounts::stamps_refused,
-        &LaneCounts::stamps_stray);
+             &LaneCounts::stale_retries, &LaneCounts::closed_idle, &LaneCounts::retired_idle,
+             &LaneCounts::wire_stamps, &LaneCounts::wire_missing, &LaneCounts::stamps_refused,
+             &LaneCounts::stamps_stray);
     if (other.idle_limit_ns) {
         sum.idle_limit_ns = std::min(sum.idle_limit_ns.value_or(INT64_MAX), *other.idle_limit_ns);
     }
     add_each(sum.driver, other.driver, &DriverCounters::enters, &DriverCounters::submits,
-        &DriverCounters::no_buffers, &DriverCounters::overflows);
+             &DriverCounters::no_buffers, &DriverCounters::overflows);
     sum.guard_ns = std::max(sum.guard_ns, other.guard_ns);
     sum.margin_ns = std::max(sum.margin_ns, other.margin_ns);
     add_idle(sum.idle, other.idle);
     add_tls_facts(sum.tls, other.tls);
-    add_each(sum.marks, other.marks, &RunMarks::body_region, &RunMarks::body_max, &RunMarks::row_fields,
-        &RunMarks::event_ring, &RunMarks::event_ring_max, &RunMarks::block_cache,
-        &RunMarks::block_cache_hits, &RunMarks::block_cache_misses, &RunMarks::frames,
-        &RunMarks::frames_max, &RunMarks::lanes_max);
+    add_each(sum.marks, other.marks, &RunMarks::body_region, &RunMarks::body_max,
+             &RunMarks::row_fields, &RunMarks::event_ring, &RunMarks::event_ring_max,
+             &RunMarks::block_cache, &RunMarks::block_cache_hits, &RunMarks::block_cache_misses,
+             &RunMarks::frames, &RunMarks::frames_max, &RunMarks::lanes_max);
     sum.stamps.reason = sum.stamps.reason.empty() ? other.stamps.reason : sum.stamps.reason;
 }
 

@@ -379,10 +379,10 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     const std::optional<std::uint32_t> taken =
         has_writer_cpu ? std::optional(flags.writer_cpu.cpu) : std::nullopt;
     if (taken && std::find(allowed.begin(), allowed.end(), *taken) == allowed.end()) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s",
             *taken, cpu_list_text(allowed).c_str());
-        return exit_usage;
     }
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(taken);
     choose_cpus(options, allowed, host);
@@ -395,8 +395,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
     if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
-        complain("driftless: %s", why.c_str());
-        return exit_host;
+        return refuse(exit_host, "driftless: %s", why.c_str());
     }
     warn_of_ports(options, plan_to_estimate(workload), room.ports);
     const std::uint32_t most = connections_most(room);
@@ -407,8 +406,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     sharpen_timers();
     const Result<Granted> granted = schedule_engine(host.granted.scheduling);
     if (!granted) {
-        complain("driftless: %s", realtime_refusal);
-        return exit_host;
+        return refuse(exit_host, "driftless: %s", realtime_refusal);
     }
     host.granted = granted.value();
     print_engines(host, allowed);
@@ -445,11 +443,11 @@ int take_host(Replay& run) {
     Result<std::unique_ptr<Driver>> driver =
         make_driver(driver_options(options.host, options.host.driver, lanes));
     if (!driver) {
-        complain("driftless: %s%s", ring_refusal(driver.error(), read_ring_bars()).c_str(),
-                 options.host.driver == DriverKind::io_uring
-                     ? "; without --driver io_uring epoll is used instead"
-                     : "");
-        return exit_host;
+        return refuse(exit_host, "driftless: %s%s",
+                      ring_refusal(driver.error(), read_ring_bars()).c_str(),
+                      options.host.driver == DriverKind::io_uring
+                          ? "; without --driver io_uring epoll is used instead"
+                          : "");
     }
     run.driver = std::move(driver).value();
     const DriverFacts facts = run.driver->facts();

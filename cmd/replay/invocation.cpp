@@ -141,8 +141,7 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
         }
     }
     if (!why.empty()) {
-        complain("driftless: %s", why.c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: %s", why.c_str());
     }
     std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
     return Credentials{std::move(headers), std::move(all)};
@@ -318,16 +317,15 @@ int check_files_apart(const ReplayOptions& options) {
         const std::filesystem::path place = path.empty() ? "" : place_of(path);
         for (std::size_t j = 0; j < i && !path.empty(); ++j) {
             if (!files[j].second.empty() && place_of(files[j].second) == place) {
-                complain("driftless: %s and %s name one file; name two", files[j].first, flag);
-                return exit_usage;
+                return refuse(exit_usage, "driftless: %s and %s name one file; name two",
+                              files[j].first, flag);
             }
         }
         const bool is_in_run =
             !path.empty() && !results.out.empty() && place.parent_path() == place_of(results.out);
         if (is_in_run && is_file_of_run(place.filename().string())) {
-            complain("driftless: %s %s: is a file of the run itself; name another", flag,
-                     path.c_str());
-            return exit_usage;
+            return refuse(exit_usage, "driftless: %s %s: is a file of the run itself; name another",
+                          flag, path.c_str());
         }
     }
     return exit_done;
@@ -371,9 +369,9 @@ int check_places(Replay& run) {
     }
     const Place place = found.value();
     if (place == Place::taken) {
-        complain("driftless: --out %s: already exists; name a new folder or remove it",
-                 results.out.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --out %s: already exists; name a new folder or remove it",
+                      results.out.c_str());
     }
     if (place == Place::leftover) {
         const Result<FolderLock> lock = FolderLock::take(results.out);
@@ -382,9 +380,9 @@ int check_places(Replay& run) {
         }
     }
     if (!results.records_path.empty() && there(results.records_path)) {
-        complain("driftless: --output-path %s: already exists; name a new file or remove it",
-                 results.records_path.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --output-path %s: already exists; name a new file or remove it",
+                      results.records_path.c_str());
     }
     return try_places(results, run.options().dry_run, place);
 }

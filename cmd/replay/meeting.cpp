@@ -16,6 +16,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "engine/base/time.hpp"
 #include "engine/machines/meet.hpp"
@@ -158,9 +159,8 @@ OrExit<Instant> RunMeeting::named_zero() {
         return interrupted();
     }
     if (outcome.end == MeetOutcome::End::failed) {
-        complain("driftless: --meet %s: %s; nothing was sent", text_of(*flags_.meet).c_str(),
-                 printable_lines(outcome.why).c_str());
-        return exit_host;
+        return refuse(exit_host, "driftless: --meet %s: %s; nothing was sent",
+                      text_of(*flags_.meet).c_str(), printable_lines(outcome.why).c_str());
     }
     const ClockDifference difference = outcome.difference.value_or(ClockDifference());
     facts_ = {text_of(*flags_.meet),
@@ -206,11 +206,11 @@ OrExit<Instant> RunMeeting::at_named_instant() {
 }
 
 int RunMeeting::refuse_late() const {
-    complain(
+    return refuse(
+        exit_host,
         "driftless: time 0 at %s came before all was ready (it is now %s), so nothing was "
         "sent; name a later instant",
         utc_text(facts_->zero_utc_ns).c_str(), utc_text(realtime_clock().now()).c_str());
-    return exit_host;
 }
 
 void RunMeeting::warn_of_clock(const std::optional<ClockDifference>& difference) const {

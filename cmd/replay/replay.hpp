@@ -166,6 +166,8 @@ int execute_dry_run(Replay& run);
 
 // What stages share.
 
+/// As `complain`; returns that exit code.
+int refuse(int exit_code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 /// Keeps what was made. Returns `exit_done`, or the code of what stopped it.
 template <typename T>
 int keep(OrExit<T> made, T& out) {

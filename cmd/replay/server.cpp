@@ -70,8 +70,7 @@ OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& optio
     std::string why;
     Result<TlsContext> made = TlsContext::client(options, why);
     if (!made) {
-        complain("driftless: %s", why.c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: %s", why.c_str());
     }
     return std::make_unique<TlsContext>(std::move(made).value());
 }
@@ -85,15 +84,15 @@ OrExit<std::vector<Address>> addresses_of(const std::string& flag, const Url& pl
         if (path) {
             return std::vector{path.value()};
         }
-        complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
-                 flag.c_str(), to_text(place).c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
+                      flag.c_str(), to_text(place).c_str());
     }
     Result<std::vector<Address>> found = resolve(place.host, place.port);
     if (!found || found.value().empty()) {
-        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
-                 shown.c_str());
-        return exit_preflight;
+        return refuse(exit_preflight,
+                      "driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
+                      shown.c_str());
     }
     return std::move(found).value();
 }
@@ -183,9 +182,8 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
     const bool lacks_model = options.request.model.empty() && !found.model.empty() &&
                              options.request.dialect->names_model;
     const std::string model = lacks_model ? " --model " + found.model : "";
-    complain("driftless: preflight: %s; %s--no-preflight%s to continue anyway",
-             describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
-    return exit_preflight;
+    return refuse(exit_preflight, "driftless: preflight: %s; %s--no-preflight%s to continue anyway",
+                  describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
 }
 
 /// What to do after the words were probed.
@@ -519,15 +517,14 @@ int meet_further(Replay& run, std::size_t index) {
     const std::string where = url + ": ";
     Narrowing narrowing = narrow_for_further_server(options, words, found, where, server.prompt);
     if (!narrowing.possible) {
-        complain(
+        return refuse(
+            exit_preflight,
             "driftless: preflight: %s: %s, unlike the first server; serve models with one "
             "tokenizer everywhere, or remove this flag",
             shown.c_str(), describe_words(found, server.prompt).c_str());
-        return exit_preflight;
     }
     if (const std::string why = other_length(options, server, found, shown); !why.empty()) {
-        complain("driftless: preflight: %s", why.c_str());
-        return exit_preflight;
+        return refuse(exit_preflight, "driftless: preflight: %s", why.c_str());
     }
     if (narrowing.kept) {
         server.kept = std::move(narrowing.kept);

@@ -387,8 +387,7 @@ int settle_part(bool taken_up, ReplayCommandLine& line) {
     if (why.empty()) {
         return exit_done;
     }
-    complain("driftless replay: %s", why.c_str());
-    return exit_usage;
+    return refuse(exit_usage, "driftless replay: %s", why.c_str());
 }
 
 namespace {
@@ -410,7 +409,8 @@ int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_o
     const bool by_trees = share.rule == DealRule::trees;
     const std::size_t parts =
         by_trees ? RowTrees(workload.trace, workload.plan).count() : workload.plan.rows_once();
-    complain(
+    return refuse(
+        exit_input,
         "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most",
         text_of(share.place).c_str(), is_own ? "this" : "another",
         by_trees ? counted(parts, "session tree, which stays whole",
@@ -419,7 +419,6 @@ int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_o
                        .c_str()
                  : counted(parts, "row", "rows").c_str(),
         counted(parts, "process", "processes").c_str());
-    return exit_input;
 }
 
 }  // namespace

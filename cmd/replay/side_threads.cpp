@@ -16,6 +16,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/base/values.hpp"
+#include "cmd/replay/replay.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"
@@ -96,8 +97,7 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
         std::string why;
         Result<TlsContext> made = TlsContext::client(server.tls, why);
         if (!made) {
-            complain("driftless: %s: %s", flag.c_str(), why.c_str());
-            return exit_usage;
+            return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
         }
         tls_ = std::make_unique<TlsContext>(std::move(made).value());
     }
@@ -441,18 +441,16 @@ int RunSides::start_page() {
     const std::string text = place_text(*place);
     const Result<std::vector<Address>> found = resolve(place->host, place->port);
     if (!found || found.value().empty()) {
-        complain(
-            "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
-            "another local address",
-            text.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
+                      "another local address",
+                      text.c_str());
     }
     if (const Result<void> listens = page_.listen(found.value().front()); !listens) {
         const bool is_taken = listens.error().sys_errno == EADDRINUSE;
-        complain("driftless: --listen %s: %s", text.c_str(),
-                 is_taken ? "another process listens there; use another port"
-                          : reason_of(listens.error()).c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: --listen %s: %s", text.c_str(),
+                      is_taken ? "another process listens there; use another port"
+                               : reason_of(listens.error()).c_str());
     }
     if (const Result<void> started = page_.start(&cpus_); !started) {
         return fail_host("thread of --listen", started.error());

@@ -141,34 +141,33 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
     if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
         return exit_done;
     }
-    complain(
+    return refuse(
+        exit_input,
         "driftless: --%s %u: with %s, that many users need %llu copies of %s, but half of the free "
         "memory has room for %llu; use fewer users, or a trace with more sessions",
         rules.single_rows ? "concurrency" : "users", rules.users,
         counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
         static_cast<unsigned long long>(requests_max / plan.rows.size()));
-    return exit_input;
 }
 
 /// Exit code; prints why where that is none of `exit_done`. `trees`: RowTrees of the plan.
 int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
                 const Plan& plan) {
     if (rules.users > trees && !rules.recycle && !is_bound) {
-        complain(
-            "driftless: --users %u: the selection has %s, each replayed once; give at "
-            "most %s, --users ..%u for up to so many, or --recycle with --for",
-            rules.users, counted(trees, "session tree", "session trees").c_str(),
-            counted(trees, "user", "users").c_str(), rules.users);
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --users %u: the selection has %s, each replayed once; give at "
+                      "most %s, --users ..%u for up to so many, or --recycle with --for",
+                      rules.users, counted(trees, "session tree", "session trees").c_str(),
+                      counted(trees, "user", "users").c_str(), rules.users);
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
             "second pass would find the first in the cache; remove the flag, or, where another "
             "tool's time brought it, end the run by its rows: --limit %zu",
             plan.rows.size());
-        return exit_input;
     }
     return check_memory(rules, trees, plan);
 }
@@ -229,20 +228,18 @@ namespace {
 /// need, with the remedy, on standard error. Returns `exit_done` or the code of the refusal.
 int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
-        complain(
-            "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
-            "answer; use --gap end-to-start",
-            counted(trace.rows_laid_out, "row has", "rows have").c_str());
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+                      "answer; use --gap end-to-start",
+                      counted(trace.rows_laid_out, "row has", "rows have").c_str());
     }
     if (by_users || !trace.dependencies.empty()) {
         return exit_done;  // a tree that users play may be one row
     }
-    complain(
-        "driftless: --sessions closed: no row of the trace says which row it waits for; "
-        "remove the flag to send every row at its recorded instant, or use --users N to "
-        "send N sessions at a time (--concurrency N: N single rows)");
-    return exit_input;
+    return refuse(exit_input,
+                  "driftless: --sessions closed: no row of the trace says which row it waits for; "
+                  "remove the flag to send every row at its recorded instant, or use --users N to "
+                  "send N sessions at a time (--concurrency N: N single rows)");
 }
 
 /// What became of the gaps: a line for the screen and run.json.
@@ -296,10 +293,9 @@ int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figure
     const bool ends_known = std::any_of(lengths.begin(), lengths.end(),
                                         [](std::int64_t length_ns) { return length_ns > 0; });
     if (!ends_known) {
-        complain(
-            "driftless: --barrier tree: the trace does not say when answers ended; use "
-            "--barrier stream");
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --barrier tree: the trace does not say when answers ended; use "
+                      "--barrier stream");
     }
     BarredTrace barred = add_barriers(workload.plan, std::move(workload.trace));
     workload.trace = std::move(barred.trace);
@@ -339,8 +335,8 @@ int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
     }
     Result<Plan> retimed = arrive(*flags.arrivals, workload.trace, std::move(workload.plan));
     if (!retimed) {
-        complain("driftless: %s", arrival_refusal(flags.rates, retimed.error()).c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: %s",
+                      arrival_refusal(flags.rates, retimed.error()).c_str());
     }
     workload.plan = std::move(retimed).value();
     return exit_done;
@@ -577,11 +573,11 @@ int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns)
     const auto most = static_cast<double>(rows);
     const std::string planned = counted(rows, "row", "rows");
     if ((name == "completed" || name == "failed") && !is_least && !crosses(one, most)) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --fail-if \"%s\" holds of no run: the plan has %s; use a bound that it "
             "can reach",
             one.text.c_str(), planned.c_str());
-        return exit_usage;
     }
     const bool is_known = name == "completed" || (is_rate && span_ns > 0);
     if (!is_least || !is_known || !crosses(one, is_rate ? most / seconds : most)) {
@@ -590,14 +586,14 @@ int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns)
     const double bound = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
     const double needed =
         one.compare == Compare::at_most ? std::floor(bound) + 1 : std::ceil(bound);
-    complain(
+    return refuse(
+        exit_usage,
         "driftless: --fail-if \"%s\" holds even if all requests are answered: the plan has %s%s%s; "
         "replay at least %s, or use a lower bound",
         one.text.c_str(), planned.c_str(), one.key ? " of these" : "",
         is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
         counted(static_cast<std::uint64_t>(needed), "row", is_rate ? "rows in that time" : "rows")
             .c_str());
-    return exit_usage;
 }
 
 }  // namespace

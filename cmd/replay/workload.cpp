@@ -65,8 +65,7 @@ int read_rows(const TraceFiles& files, Workload& workload) {
 int shape_load(const LoadOptions& options, Workload& workload) {
     Result<LoadedTrace> load = apply_load(options, std::move(workload.trace));
     if (!load) {
-        complain("driftless: %s", load_refusal(load.error()));
-        return exit_input;
+        return refuse(exit_input, "driftless: %s", load_refusal(load.error()));
     }
     workload.trace = std::move(load.value().trace);
     workload.load = load.value().figures;
@@ -91,16 +90,16 @@ int plan_rows(const WorkloadFlags& flags, Workload& workload) {
     }
     Result<Plan> plan = make_plan(workload.trace, options);
     if (!plan && plan.error().code == ErrorCode::out_of_range) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --speed %s: the last selected row would be due after more than 73 "
             "years; give a higher speed, or select less with --end, --limit or "
             "--duration",
             flags.speed_text.c_str());
-        return exit_input;
     }
     if (!plan) {
-        complain("driftless: %s, --limit or --duration", nothing_selected(workload.trace).c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: %s, --limit or --duration",
+                      nothing_selected(workload.trace).c_str());
     }
     workload.plan = std::move(plan).value();
     return exit_done;
@@ -111,10 +110,10 @@ int name_models(const std::optional<FieldTemplate>& row_model, Workload& workloa
         return exit_done;
     }
     if (workload.trace.recorded) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --model with a column cannot be used with recorded requests; give "
             "one model for all of them");
-        return exit_input;
     }
     InputErrors errors;
     workload.models = RowModels(*row_model, workload.trace, workload.plan, errors);
@@ -135,11 +134,10 @@ int share_blocks(Workload& workload) {
     }
     SystemBlocks found = system_blocks(workload.trace, workload.plan);
     if (found.rows == 0) {
-        complain(
-            "driftless: --recycle-share system: no conversation of the trace has a whole "
-            "block of system or tool tokens, and no first requests of trees share a "
-            "block; use --recycle-share none");
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --recycle-share system: no conversation of the trace has a whole "
+                      "block of system or tool tokens, and no first requests of trees share a "
+                      "block; use --recycle-share none");
     }
     add_notes("users",
               {"passes share up to " + counted(found.most, "block", "blocks") + " of " +
@@ -175,8 +173,7 @@ std::string selection_text(const Workload& workload, const WorkloadFlags& flags)
 int plan_for_both(std::uint64_t seed, Workload& workload) {
     Result<Plan> dual = dual_plan(workload.trace, std::move(workload.plan), seed);
     if (!dual) {
-        complain("driftless: --against: cannot %s", dual.error().doing);
-        return exit_input;
+        return refuse(exit_input, "driftless: --against: cannot %s", dual.error().doing);
     }
     workload.plan = std::move(dual).value();
     std::size_t a_first = 0;
@@ -249,11 +246,11 @@ int check_row_templates(Replay& run) {
     const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
                                                   request.row_body->has(Placeholder::user));
     if (is_numbered && !workload.trace.body_ends.empty()) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --extra-body: {pass} and {user} are known only during the run, but "
             "the trace has whole requests, which are made before it; remove them, or use "
             "--header");
-        return exit_usage;
     }
     InputErrors errors;
     const RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
@@ -290,10 +287,9 @@ void print_text(const std::string& dataset, const LoadedCorpus& text, double sec
     }
 }
 
-int refuse(const std::string& dataset, const TraceRow& row, const std::string& why) {
-    complain("driftless: --dataset %s: the row at line %u %s", dataset.c_str(), row.line,
-             why.c_str());
-    return exit_input;
+int refuse_row(const std::string& dataset, const TraceRow& row, const std::string& why) {
+    return refuse(exit_input, "driftless: --dataset %s: the row at line %u %s", dataset.c_str(),
+                  row.line, why.c_str());
 }
 
 /// Reads and counts the dataset's text. Prints what it is, or what is wrong with it.
@@ -304,8 +300,7 @@ OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenize
     Result<LoadedCorpus> loaded =
         load_corpus(prompts.dataset, prompts.dataset_column, tokenizer, words.word(0), why);
     if (!loaded) {
-        complain("driftless: --dataset %s", why.c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: --dataset %s", why.c_str());
     }
     print_text(prompts.dataset, loaded.value(),
                static_cast<double>(monotonic_ns() - begin_ns) / 1e9);
@@ -323,14 +318,14 @@ int check_text(const std::string& dataset, const Workload& workload,
     for (const Planned& planned : workload.plan.rows) {
         const TraceRow& row = workload.trace.rows[planned.row];
         if (row.ids_count > 0) {
-            return refuse(dataset, row,
-                          "has block ids, but --dataset is for rows without; remove --dataset");
+            return refuse_row(dataset, row,
+                              "has block ids, but --dataset is for rows without; remove --dataset");
         }
         if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
-            return refuse(dataset, row,
-                          "asks for " + std::to_string(row.input_length) +
-                              " tokens, but the dataset has " + std::to_string(tokens) +
-                              "; use a longer dataset, or exclude such rows");
+            return refuse_row(dataset, row,
+                              "asks for " + std::to_string(row.input_length) +
+                                  " tokens, but the dataset has " + std::to_string(tokens) +
+                                  "; use a longer dataset, or exclude such rows");
         }
     }
     return exit_done;
@@ -346,12 +341,11 @@ OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
     Result<SelectedWords> selected =
         tokenizer ? select_words(tokenizer.value(), prompts.tokenizer, why) : tokenizer.error();
     if (!selected) {
-        complain("driftless: --tokenizer %s%s", why.c_str(),
-                 selected.error().code == ErrorCode::not_found
-                     ? ""
-                     : "; without --tokenizer, built-in words are used and checked on the "
-                       "server before the run");
-        return exit_input;
+        return refuse(exit_input, "driftless: --tokenizer %s%s", why.c_str(),
+                      selected.error().code == ErrorCode::not_found
+                          ? ""
+                          : "; without --tokenizer, built-in words are used and checked on the "
+                            "server before the run");
     }
     const WordFigures& figures = selected.value().figures;
     print_line("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)",

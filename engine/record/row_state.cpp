@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kept_bytes_max = 64 * 1024;
 constexpr std::size_t kept_chunks_max = 8 * 1024;
 
-/// Gives extraordinary memory back. Not by shrink_to_fit, which does nothing to a vector where there
-/// are no exceptions (libstdc++).
+/// Gives extraordinary memory back. Not by shrink_to_fit, which does nothing to a vector where
+/// there are no exceptions (libstdc++).
 template <typename... List>
 void give_back(std::size_t kept_max, List&... lists) {
     ((lists.capacity() > kept_max ? List().swap(lists) : void()), ...);
