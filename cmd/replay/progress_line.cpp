@@ -371,11 +371,4 @@ void ProgressLine::wipe() {
     }
 }
 
-ProgressCallback ProgressLine::callback() {
-    return {[](void* owner, const Progress& progress) {
-                static_cast<ProgressLine*>(owner)->show(progress);
-            },
-            this};
-}
-
 }  // namespace driftless

@@ -224,23 +224,16 @@ std::string share_cap(const char* flag, const ShardPlace& place, Number& cap) {
 std::string share_caps(const ReplayOptions& options, const ShardPlace& place,
                        SendingFlags& sending) {
     std::string why;
-    if (sending.inflight_max) {
-        why = share_cap("--max-inflight", place, *sending.inflight_max);
-    }
-    if (why.empty() && sending.connections) {
-        why = share_cap("--connections", place, *sending.connections);
-    }
-    if (why.empty() && sending.budget_input) {
-        why = share_cap("--budget-input", place, sending.budget_input->rate.tokens);
-    }
-    if (why.empty() && sending.budget_output) {
-        why = share_cap("--budget-output", place, sending.budget_output->rate.tokens);
-    }
-    if (why.empty() && options.workload.users.users > 0) {  // shared out once all is planned
-        std::uint32_t users = options.workload.users.users;
-        why = share_cap(options.workload.users.single_rows ? "--concurrency" : "--users", place,
-                        users);
-    }
+    const auto share = [&](const char* flag, auto* cap) {
+        why = why.empty() && cap != nullptr ? share_cap(flag, place, *cap) : why;
+    };
+    share("--max-inflight", sending.inflight_max ? &*sending.inflight_max : nullptr);
+    share("--connections", sending.connections ? &*sending.connections : nullptr);
+    share("--budget-input", sending.budget_input ? &sending.budget_input->rate.tokens : nullptr);
+    share("--budget-output", sending.budget_output ? &sending.budget_output->rate.tokens : nullptr);
+    std::uint32_t users = options.workload.users.users;  // shared out once all is planned
+    share(options.workload.users.single_rows ? "--concurrency" : "--users",
+          users > 0 ? &users : nullptr);
     return why;
 }
 

@@ -124,8 +124,6 @@ class ProgressLine {
 
     void show(const Progress& progress);
     void wipe();
-    /// For the writer.
-    ProgressCallback callback();
 
   private:
     void say_stopped(const Progress& progress);

@@ -153,16 +153,12 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     if (is_ok && record.e2e_ns) {
         open.of(GrowMetric::e2e).add(*record.e2e_ns);
     }
-    add_goodput(open, record);
+    if (const std::optional<std::size_t> rule = rule_of(rules_.goodput, record)) {
+        (void)open.goodput.add(rules_.goodput[*rule].limits, record);
+    }
     add_cached(open, record);
     if (stop_) {
         stop_->ended(record);
-    }
-}
-
-void Periods::add_goodput(Open& open, const Record& record) const {
-    if (const std::optional<std::size_t> rule = rule_of(rules_.goodput, record)) {
-        (void)open.goodput.add(rules_.goodput[*rule].limits, record);
     }
 }
 
@@ -179,19 +175,6 @@ void Periods::add_cached(Open& open, const Record& record) const {
 /// The time of the run is up: what has not left of a tree never will.
 bool Periods::is_drain(std::int64_t end_ns) const {
     return rules_.for_ns && end_ns - warm_ns_ >= *rules_.for_ns;
-}
-
-void Periods::look_for_growth(const Open& open) {
-    const Histogram& measured = open.times[static_cast<std::size_t>(growth_->rules().metric)];
-    growth_->look(measured.distribution(), open.sums.failed, users_begun_);
-}
-
-void Periods::look_for_stop(const Open& open) {
-    PeriodMeasured measured{open.sums.begin_ns, open.sums.end_ns};
-    for (std::size_t metric = 0; metric < open.times.size(); ++metric) {
-        measured.times[metric] = open.times[metric].distribution();
-    }
-    stop_->look(measured);
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
@@ -231,11 +214,16 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     sums.ttft_due = percentiles_of(open.of(GrowMetric::ttft_due));
     sums.tpot = percentiles_of(open.of(GrowMetric::tpot));
     append_json_line(lines_, sums);
-    if (growth_ && sums.phase == Phase::profile && !is_last) {
-        look_for_growth(open);
+    const bool is_judged = sums.phase == Phase::profile && !is_last;
+    if (growth_ && is_judged) {
+        growth_->look(open.of(growth_->rules().metric).distribution(), sums.failed, users_begun_);
     }
-    if (stop_ && sums.phase == Phase::profile && !is_last) {
-        look_for_stop(open);
+    if (stop_ && is_judged) {
+        PeriodMeasured measured{sums.begin_ns, sums.end_ns};
+        for (std::size_t metric = 0; metric < open.times.size(); ++metric) {
+            measured.times[metric] = open.times[metric].distribution();
+        }
+        stop_->look(measured);
     }
     users_begun_ += sums.users_added.value_or(0);
     if (open.empty()) {  // idle: its histograms are as good as new
@@ -259,9 +247,6 @@ void Periods::finish() {
         close_older(std::clamp(latest_ns_ + 1, older_begin_ns_ + 1, older_end_ns_), true);
     }
 }
-
-LiveTrees::LiveTrees(const Trace& trace, const Plan& plan)
-    : rows_(static_cast<std::uint32_t>(plan.rows.size())), trees_(trace, plan) {}
 
 std::uint32_t LiveTrees::tree_of(const Due& due) const {
     CHECK(rows_ > 0);

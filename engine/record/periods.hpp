@@ -36,7 +36,8 @@ struct TreeChange {
 
 class LiveTrees {
   public:
-    LiveTrees(const Trace& trace, const Plan& plan);
+    LiveTrees(const Trace& trace, const Plan& plan)
+        : rows_(static_cast<std::uint32_t>(plan.rows.size())), trees_(trace, plan) {}
 
     TreeChange fired(const Due& due);
     TreeChange ended(const Due& due, bool had_left);
@@ -136,10 +137,7 @@ class Periods {
     void close_until(std::int64_t now_ns);
     void close_older(std::int64_t end_ns, bool is_last);
     void add_cached(Open& open, const Record& record) const;
-    void add_goodput(Open& open, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
-    void look_for_growth(const Open& open);
-    void look_for_stop(const Open& open);
     bool begins(std::uint32_t user);
 
     PeriodRules rules_;
