@@ -2,12 +2,9 @@
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -275,12 +272,7 @@ int try_places(const ResultFlags& results, bool dry_run, Place place) {
 }  // namespace
 
 std::string folder_date() {
-    const time_t now = ::time(nullptr);
-    tm parts{};
-    (void)::gmtime_r(&now, &parts);
-    char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return text;
+    return utc_text(realtime_clock().now(), "%Y%m%dT%H%M%SZ");
 }
 
 std::string default_folder(const std::string& trace_name) {

@@ -130,7 +130,9 @@ void settle(RunFacts& facts) {
     run.rows = facts.rows;
     info.clamped_rows = facts.clamped_rows.value_or(0);
     info.stopped_when = facts.end.stopped_when;
-    info.date = facts.segments.empty() ? "" : date_text(facts.segments.front().clock.zero_utc_ns);
+    info.date = facts.segments.empty()
+                    ? ""
+                    : utc_text(facts.segments.front().clock.zero_utc_ns, "%Y%m%d-%H%M%S");
     if (facts.rows_not_foretold == 0) {
         run.expected_cached_tokens = facts.expected_cached_tokens;
     }
@@ -181,24 +183,20 @@ std::string how_calibrated(const CalibrationFacts& calibration) {
     return text;
 }
 
-std::string utc_text(std::int64_t utc_ns) {
-    const time_t whole = utc_ns / ns_per_second;
-    tm parts{};
-    (void)::gmtime_r(&whole, &parts);
-    char text[64];
-    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
-                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<long long>(utc_ns % ns_per_second));
-    return text;
-}
-
-std::string date_text(std::int64_t utc_ns) {
+std::string utc_text(std::int64_t utc_ns, const char* format) {
     const time_t whole = utc_ns / ns_per_second;
     tm parts{};
     (void)::gmtime_r(&whole, &parts);
     char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts);
+    (void)::strftime(text, sizeof(text), format, &parts);
     return text;
+}
+
+std::string utc_text(std::int64_t utc_ns) {
+    char fraction[32];
+    (void)std::snprintf(fraction, sizeof(fraction), ".%09lldZ",
+                        static_cast<long long>(utc_ns % ns_per_second));
+    return utc_text(utc_ns, "%Y-%m-%dT%H:%M:%S") + fraction;
 }
 
 namespace {

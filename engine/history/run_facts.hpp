@@ -34,6 +34,8 @@ struct ClockAnchors {
 };
 /// "2026-11-21T03:45:12.123456789Z".
 std::string utc_text(std::int64_t utc_ns);
+/// Its whole seconds by a format of strftime.
+std::string utc_text(std::int64_t utc_ns, const char* format);
 void walk(auto& fields, IsOf<ClockAnchors> auto& clock) {
     fields.value("zero_monotonic_ns", 1, clock.zero_monotonic_ns);
     fields.value("zero_utc_ns", 1, clock.zero_utc_ns);
@@ -431,9 +433,6 @@ void settle(RunFacts& facts);
 /// among its reasons.
 Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
                     const ClientTotals& client, const CacheProbe& cache);
-
-/// "20261121-034512", as `date` of the summary has it.
-std::string date_text(std::int64_t utc_ns);
 
 // What run.json says of shards: of the one that a run is (`shard`, `meeting`), and of those that a
 // merged run was made of (`merged`). Read and written here; pure.
