@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
