@@ -5,8 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "cmd/base/exit_codes.hpp"
@@ -196,12 +194,11 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
 }
 
 /// `--require-certified`, and a file that does not hold.
-int refuse(const FoundCalibration& found) {
-    complain(
-        "driftless: --require-certified: %s; or remove --calibration to have this host "
-        "measured before the run",
-        found.why_not.c_str());
-    return exit_usage;
+int refuse_file(const FoundCalibration& found) {
+    return refuse(exit_usage,
+                  "driftless: --require-certified: %s; or remove --calibration to have this host "
+                  "measured before the run",
+                  found.why_not.c_str());
 }
 
 void print_limits(const TaintLimits& limits) {
@@ -214,17 +211,11 @@ void print_limits(const TaintLimits& limits) {
 /// Tokens per second that the plan asks for in its busiest 10 s of due instants, one a chunk: what
 /// a server would send that keeps up. Plans shorter than that count as 10 s long.
 std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
-    std::int64_t tokens = 0;
-    std::int64_t most = 0;
-    auto oldest = plan.rows.begin();
+    std::vector<std::size_t> tokens;
     for (const Planned& planned : plan.rows) {
-        tokens += trace.rows[planned.row].output_length;
-        for (; planned.due_ns - oldest->due_ns >= window_ns; ++oldest) {
-            tokens -= trace.rows[oldest->row].output_length;
-        }
-        most = std::max(most, tokens);
+        tokens.push_back(trace.rows[planned.row].output_length);
     }
-    return most / window_s;
+    return static_cast<std::int64_t>(most_within(plan, tokens, window_ns)) / window_s;
 }
 
 }  // namespace
@@ -244,13 +235,13 @@ int check_calibration(Replay& run) {
         find_calibration(flags.source, run.facts,
                          {host.realtime, host.engines, is_decided ? name_of(host.driver) : ""});
     if (found.unreadable) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
             "or use --calibration auto, or none",
             found.why_not.c_str());
-        return exit_usage;
     }
-    return found.calibration || !flags.require_certified ? exit_done : refuse(found);
+    return found.calibration || !flags.require_certified ? exit_done : refuse_file(found);
 }
 
 int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
@@ -269,11 +260,11 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     if (why.empty()) {
         return exit_done;
     }
-    complain(
+    return refuse(
+        exit_usage,
         "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
         "--require-certified, or repeat the run with --from",
         folder.c_str(), why.c_str());
-    return exit_usage;
 }
 
 namespace {
@@ -289,7 +280,7 @@ int settle_limits(Replay& run) {
         return exit_done;  // there will be no run
     }
     if (!lookup.found.calibration && names_file(flags) && flags.require_certified) {
-        return refuse(lookup.found);  // of --engines auto, which was not known before
+        return refuse_file(lookup.found);  // of --engines auto, which was not known before
     }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;

@@ -1,12 +1,10 @@
 /// Replays that send nothing: `--dry-run`, and the requests written as a trace (`--save-prompts`).
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <string>
 
 #include "cmd/base/exit_codes.hpp"
@@ -16,10 +14,9 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/timing_notes.hpp"
-#include "engine/io/sockets.hpp"
 #include "engine/plan/files.hpp"
-#include "proto/api/api_template.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {
@@ -45,12 +42,10 @@ std::string hits_text(const ForetoldHits& hits) {
     if (hits.rows == 0) {
         return "hits of a prefix cache are not known: the prompts are recorded text";
     }
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "an infinite prefix cache would hit %llu prompt tokens (%.2f %%)",
-                  static_cast<unsigned long long>(hits.cached_tokens),
-                  100.0 * static_cast<double>(hits.cached_tokens) /
-                      static_cast<double>(std::max<std::uint64_t>(hits.input_tokens, 1)));
+    const std::string text = fmt::format(
+        "an infinite prefix cache would hit {} prompt tokens ({:.2f} %)", hits.cached_tokens,
+        100.0 * static_cast<double>(hits.cached_tokens) /
+            static_cast<double>(std::max<std::uint64_t>(hits.input_tokens, 1)));
     return text + (hits.rows_unknown == 0 ? std::string()
                                           : " of the " + std::to_string(hits.rows) +
                                                 " rows that are not recorded text");
@@ -121,7 +116,6 @@ int execute_dry_run(Replay& run) {
 namespace {
 
 constexpr std::size_t write_bytes = std::size_t{256} << 10;
-constexpr std::uint32_t tokens_a_step = 1 << 20;
 
 int fail(const std::string& file, const Error& error) {
     return fail_new_file("--save-prompts", file, error);
@@ -139,12 +133,8 @@ std::vector<WrittenRow> planned_rows(const Plan& plan) {
 
 /// Whom bodies are made for. Two servers that files describe are told apart by those files.
 std::string api_of(const Dialect& dialect) {
-    if (dialect.form == nullptr) {
-        return dialect.name;
-    }
-    char text[32];
-    std::snprintf(text, sizeof text, "%s:%016" PRIx64, dialect.name, dialect.form->digest);
-    return text;
+    return dialect.form == nullptr ? dialect.name
+                                   : dialect.name + (":" + hex_text(dialect.form->digest));
 }
 
 std::string_view body_of(const RowUnderway& request) {
@@ -176,21 +166,15 @@ int save_prompts(Replay& run) {
     writer.replace_bodies(api);
     std::string text;
     writer.begin(text);
-    Armer& armer = pass.armer();
-    Schedule& schedule = pass.schedule();
     Result<void> written;
-    while (written && armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        for (const Due* due = schedule.peek(); written && due != nullptr && armer.ready(*due);
-             due = schedule.peek()) {
-            RowUnderway& request = armer.take(schedule.take());
-            CHECK(writer.next(text, body_of(request)));
-            armer.discard(request);
-            if (text.size() >= write_bytes) {
-                written = sink.value().write(text);
-                text.clear();
-            }
+    pass.arm_all([&](const RowUnderway& request) {
+        CHECK(writer.next(text, body_of(request)));
+        if (text.size() >= write_bytes) {
+            written = sink.value().write(text);
+            text.clear();
         }
-    }
+        return bool(written);
+    });
     if (written) {
         written = sink.value().write(text);
     }
@@ -213,9 +197,9 @@ int check_bodies(Replay& run) {
     struct stat facts{};
     if (!options.prompts.save_prompts.empty() &&
         ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {
-        complain("driftless: --save-prompts %s: already exists; name a new file or remove it",
-                 options.prompts.save_prompts.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --save-prompts %s: already exists; name a new file or remove it",
+                      options.prompts.save_prompts.c_str());
     }
     if (trace.body_ends.empty()) {
         return exit_done;
@@ -223,26 +207,24 @@ int check_bodies(Replay& run) {
     if (const std::string api = api_of(*options.request.dialect);
         !trace.recorded && trace.body_api != api) {
         const bool by_file = trace.body_api.starts_with(options.request.dialect->name);
-        complain(
-            "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
-            "the original trace",
-            trace.body_api.c_str(), api.c_str(),
-            by_file ? "give the --template that they were made with" : "use that API");
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
+                      "the original trace",
+                      trace.body_api.c_str(), api.c_str(),
+                      by_file ? "give the --template that they were made with" : "use that API");
     }
     if (trace.copy_rows > 0) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --replicate: copies must share nothing, but copies of whole bodies or "
             "recorded requests are equal; replicate a trace of lengths and block ids, or ask for "
             "at most the %u rows of this one (--limit %u)",
             trace.copy_rows, trace.copy_rows);
-        return exit_usage;
     }
     if (options.server.verify_prompts > 0) {
-        complain(
-            "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
-            "build; verify the trace that they were made from");
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
+                      "build; verify the trace that they were made from");
     }
     return exit_done;
 }

@@ -11,17 +11,14 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
-#include "cmd/flags/option_values.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
-#include "cmd/replay/timing_notes.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/core/hash.hpp"
 #include "proto/trace/times.hpp"
 
 namespace driftless {

@@ -22,13 +22,11 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
-#include "engine/record/assembler.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/replay/run_steps.hpp"
 #include "engine/replay/settings.hpp"
-#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {

@@ -96,7 +96,6 @@ RunParts EngineSeat::run_parts(const std::atomic<int>& stop_requests, const Thre
 
 RunEnd EngineSeat::end_of(Run& run, const Driver& driver) {
     const ReplayOptions& options = parts_.invocation().options;
-    const LaneCounts& lanes = run.lane_counts();
     RunEnd end;
     end.interrupted = run.interrupted();
     if (parts_.workload().users.users == 0 && pass_.armer().all_armed()) {
@@ -104,18 +103,11 @@ RunEnd EngineSeat::end_of(Run& run, const Driver& driver) {
         end.against_digest = pass_.armer().against_digest();
     }
     end.clamped_rows = pass_.armer().clamped_rows();
-    end.connects = lanes.connects;
-    end.connect_failures = lanes.connect_failures;
-    end.stale_retries = lanes.stale_retries;
-    end.closed_idle = lanes.closed_idle;
-    end.retired_idle = lanes.retired_idle;
+    end.lanes = run.lane_counts();
     if (const IdleLimit limit = run.idle_limit(); limit.known()) {
         end.idle_limit_ns = limit.limit.ns;
     }
-    end.system_calls = driver.counters().enters;
-    end.operations = driver.counters().submits;
-    end.no_buffers = driver.counters().no_buffers;
-    end.overflows = driver.counters().overflows;
+    end.driver = driver.counters();
     end.guard_ns = run.guard().ns;
     end.margin_ns = run.margin().ns;
     end.measured_from_ns = run.measured_from_ns();
@@ -149,18 +141,10 @@ void add_digest(std::optional<std::uint64_t>& sum, const std::optional<std::uint
     sum = sum && other ? std::optional(*sum + *other) : std::nullopt;  // it wraps
 }
 
-void add_marks(RunMarks& sum, const RunMarks& other) {
-    sum.body_region += other.body_region;
-    sum.body_max += other.body_max;
-    sum.row_fields += other.row_fields;
-    sum.event_ring += other.event_ring;
-    sum.event_ring_max += other.event_ring_max;
-    sum.block_cache += other.block_cache;
-    sum.block_cache_hits += other.block_cache_hits;
-    sum.block_cache_misses += other.block_cache_misses;
-    sum.frames += other.frames;
-    sum.frames_max += other.frames_max;
-    sum.lanes_max += other.lanes_max;
+/// Adds these members of another one.
+template <typename Counts, typename... Members>
+void add_each(Counts& sum, const Counts& other, Members Counts::*... members) {
+    ((sum.*members += other.*members), ...);
 }
 
 void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>& other) {
@@ -168,18 +152,8 @@ void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>&
         sum = sum ? sum : other;
         return;
     }
-    sum->tree_jumps += other->tree_jumps;
-    sum->tree_skipped_ns += other->tree_skipped_ns;
-    sum->system_jumps += other->system_jumps;
-    sum->system_skipped_ns += other->system_skipped_ns;
-}
-
-void add_stamps(StampFacts& sum, const StampFacts& other) {
-    sum.reason = sum.reason.empty() ? other.reason : sum.reason;
-    sum.wire += other.wire;
-    sum.missing += other.missing;
-    sum.refused += other.refused;
-    sum.stray += other.stray;
+    add_each(*sum, *other, &IdleFigures::tree_jumps, &IdleFigures::tree_skipped_ns,
+             &IdleFigures::system_jumps, &IdleFigures::system_skipped_ns);
 }
 
 }  // namespace
@@ -188,26 +162,25 @@ void add_end(RunEnd& sum, const RunEnd& other) {
     sum.interrupted = sum.interrupted || other.interrupted;
     add_digest(sum.prompts_digest, other.prompts_digest);
     add_digest(sum.against_digest, other.against_digest);
-    sum.clamped_rows += other.clamped_rows;
-    sum.connects += other.connects;
-    sum.connect_failures += other.connect_failures;
-    sum.stale_retries += other.stale_retries;
-    sum.stepped_aside += other.stepped_aside;
-    sum.closed_idle += other.closed_idle;
-    sum.retired_idle += other.retired_idle;
+    add_each(sum, other, &RunEnd::clamped_rows, &RunEnd::stepped_aside);
+    add_each(sum.lanes, other.lanes, &LaneCounts::connects, &LaneCounts::connect_failures,
+             &LaneCounts::stale_retries, &LaneCounts::closed_idle, &LaneCounts::retired_idle,
+             &LaneCounts::wire_stamps, &LaneCounts::wire_missing, &LaneCounts::stamps_refused,
+             &LaneCounts::stamps_stray);
     if (other.idle_limit_ns) {
         sum.idle_limit_ns = std::min(sum.idle_limit_ns.value_or(INT64_MAX), *other.idle_limit_ns);
     }
-    sum.system_calls += other.system_calls;
-    sum.operations += other.operations;
-    sum.no_buffers += other.no_buffers;
-    sum.overflows += other.overflows;
+    add_each(sum.driver, other.driver, &DriverCounters::enters, &DriverCounters::submits,
+             &DriverCounters::no_buffers, &DriverCounters::overflows);
     sum.guard_ns = std::max(sum.guard_ns, other.guard_ns);
     sum.margin_ns = std::max(sum.margin_ns, other.margin_ns);
     add_idle(sum.idle, other.idle);
     add_tls_facts(sum.tls, other.tls);
-    add_marks(sum.marks, other.marks);
-    add_stamps(sum.stamps, other.stamps);
+    add_each(sum.marks, other.marks, &RunMarks::body_region, &RunMarks::body_max,
+             &RunMarks::row_fields, &RunMarks::event_ring, &RunMarks::event_ring_max,
+             &RunMarks::block_cache, &RunMarks::block_cache_hits, &RunMarks::block_cache_misses,
+             &RunMarks::frames, &RunMarks::frames_max, &RunMarks::lanes_max);
+    sum.stamps.reason = sum.stamps.reason.empty() ? other.stamps.reason : sum.stamps.reason;
 }
 
 }  // namespace driftless

@@ -337,7 +337,7 @@ std::optional<RecordSinks> Execution::open_files() {
     const RecordFiles files = {folder_, records, options_.results.save_responses > 0,
                                options_.results.period_ns > 0};
     std::string failed;
-    Result<RecordSinks> sinks = is_new ? create_sinks(files, failed) : append_sinks(files, failed);
+    Result<RecordSinks> sinks = open_sinks(files, is_new, failed);
     if (!sinks) {
         const int code = fail_host(failed.c_str(), sinks.error());
         const bool is_there = is_new && sinks.error().code == ErrorCode::exists;
@@ -370,7 +370,7 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     if (resumed_) {
         progress_.segments = resumed_->segments;
-        progress_.earlier_meeting = resumed_->meeting;
+        progress_.meeting = resumed_->meeting;
     }
     progress_.segments.push_back(segment);
     return write_run_json(zero, Lasting::synced) && (resumed_ || write_config());

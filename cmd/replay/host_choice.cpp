@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <functional>
 #include <queue>
 
@@ -117,16 +116,16 @@ std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& roo
     return why.empty() ? "" : why + consequence;
 }
 
-std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
-                           std::int64_t stretch_ns) {
+std::uint64_t most_within(const Plan& plan, const std::vector<std::size_t>& amounts,
+                          std::int64_t stretch_ns) {
     std::uint64_t most = 0;
     std::uint64_t within = 0;
     std::size_t begin = 0;
     for (std::size_t end = 0; end < plan.rows.size(); ++end) {
         for (; plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns; ++begin) {
-            within -= bytes[begin];
+            within -= amounts[begin];
         }
-        within += bytes[end];
+        within += amounts[end];
         most = std::max(most, within);
     }
     return most;
@@ -145,7 +144,7 @@ std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_
         bytes.push_back(row_event_bytes + token_event_bytes * tokens);
         all += bytes.back();
     }
-    const std::uint64_t second = dues_known ? bytes_within(plan, bytes, 1'000'000'000) : all;
+    const std::uint64_t second = dues_known ? most_within(plan, bytes, 1'000'000'000) : all;
     return std::clamp<std::uint64_t>(margin * std::min(all, second), event_ring_bytes_min,
                                      event_ring_bytes_max);
 }
@@ -282,15 +281,7 @@ std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const U
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
-    std::size_t most = 0;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; end < plan.rows.size(); ++end) {
-        while (plan.rows[end].due_ns - plan.rows[begin].due_ns >= stretch_ns) {
-            ++begin;
-        }
-        most = std::max(most, end - begin + 1);
-    }
-    return most;
+    return most_within(plan, std::vector<std::size_t>(plan.rows.size(), 1), stretch_ns);
 }
 
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports) {
@@ -388,10 +379,10 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     const std::optional<std::uint32_t> taken =
         has_writer_cpu ? std::optional(flags.writer_cpu.cpu) : std::nullopt;
     if (taken && std::find(allowed.begin(), allowed.end(), *taken) == allowed.end()) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s",
             *taken, cpu_list_text(allowed).c_str());
-        return exit_usage;
     }
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(taken);
     choose_cpus(options, allowed, host);
@@ -404,8 +395,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
     if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
-        complain("driftless: %s", why.c_str());
-        return exit_host;
+        return refuse(exit_host, "driftless: %s", why.c_str());
     }
     warn_of_ports(options, plan_to_estimate(workload), room.ports);
     const std::uint32_t most = connections_most(room);
@@ -416,8 +406,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     sharpen_timers();
     const Result<Granted> granted = schedule_engine(host.granted.scheduling);
     if (!granted) {
-        complain("driftless: %s", realtime_refusal);
-        return exit_host;
+        return refuse(exit_host, "driftless: %s", realtime_refusal);
     }
     host.granted = granted.value();
     print_engines(host, allowed);
@@ -443,22 +432,22 @@ DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint3
 
 int take_host(Replay& run) {
     const ReplayOptions& options = run.options();
-    OrExit<HostChoice> host = choose_host(options, run.workload, run.server.targets.endpoints);
-    if (!host) {
-        return host.exit_code();
+    if (const int code =
+            keep(choose_host(options, run.workload, run.server.targets.endpoints), run.host);
+        code != exit_done) {
+        return code;
     }
-    run.host = std::move(host).value();
     const std::uint32_t lanes =
         lanes_most(options, run.workload.plan, run.workload.users, run.host);
     reserve_files(lanes + files_reserved);
     Result<std::unique_ptr<Driver>> driver =
         make_driver(driver_options(options.host, options.host.driver, lanes));
     if (!driver) {
-        complain("driftless: %s%s", ring_refusal(driver.error(), read_ring_bars()).c_str(),
-                 options.host.driver == DriverKind::io_uring
-                     ? "; without --driver io_uring epoll is used instead"
-                     : "");
-        return exit_host;
+        return refuse(exit_host, "driftless: %s%s",
+                      ring_refusal(driver.error(), read_ring_bars()).c_str(),
+                      options.host.driver == DriverKind::io_uring
+                          ? "; without --driver io_uring epoll is used instead"
+                          : "");
     }
     run.driver = std::move(driver).value();
     const DriverFacts facts = run.driver->facts();

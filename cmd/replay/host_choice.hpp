@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/replay_options.hpp"
-#include "cmd/replay/workload.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
@@ -132,10 +130,10 @@ std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& roo
 /// reaches, and a 10 Gbit/s interface).
 inline constexpr std::int64_t bodies_turnover_ns = 50'000'000;
 
-/// The most bytes that are due within any stretch of that length, its end left out. `bytes` is
-/// that of each row of the plan.
-std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
-                           std::int64_t stretch_ns);
+/// The most that is due within any stretch of that length, its end left out. `amounts`: [rows of
+/// the plan] bytes, or tokens.
+std::uint64_t most_within(const Plan& plan, const std::vector<std::size_t>& amounts,
+                          std::int64_t stretch_ns);
 
 /// Bytes for events (engine/record/ring.hpp), so that the writer may stall. All that the plan
 /// brings, or what its busiest second brings, by `dues_known`: not where rows wait for others,

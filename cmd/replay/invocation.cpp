@@ -2,13 +2,9 @@
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +22,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/replay.hpp"
+#include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 
@@ -141,8 +138,7 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
         }
     }
     if (!why.empty()) {
-        complain("driftless: %s", why.c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: %s", why.c_str());
     }
     std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
     return Credentials{std::move(headers), std::move(all)};
@@ -204,12 +200,8 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
 namespace {
 
 std::string draw_run_id() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_REALTIME, &now);
-    const auto seed = static_cast<std::uint64_t>(now.tv_sec * 1'000'000'000 + now.tv_nsec);
-    char text[16];
-    std::snprintf(text, sizeof(text), "%08x", static_cast<unsigned>(mix64(seed)));
-    return text;
+    const auto seed = static_cast<std::uint64_t>(realtime_clock().now());
+    return hex_text(mix64(seed)).substr(8);
 }
 
 /// `--cache-salt random`: a salt that no other run has. It is recorded, and printed once it is
@@ -220,15 +212,13 @@ std::string salt_of(const std::string& typed) {
     }
     std::random_device source;
     const std::uint64_t high = source();
-    char text[32];
-    std::snprintf(text, sizeof(text), "%016llx",
-                  static_cast<unsigned long long>(high << 32 | source()));
-    return text;
+    return hex_text(high << 32 | source());
 }
 
 std::string current_folder() {
-    char folder[PATH_MAX];
-    return ::getcwd(folder, sizeof(folder)) != nullptr ? folder : ".";
+    std::error_code none;
+    const std::filesystem::path folder = std::filesystem::current_path(none);
+    return folder.empty() ? "." : folder.string();
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.
@@ -282,12 +272,7 @@ int try_places(const ResultFlags& results, bool dry_run, Place place) {
 }  // namespace
 
 std::string folder_date() {
-    const time_t now = ::time(nullptr);
-    tm parts{};
-    (void)::gmtime_r(&now, &parts);
-    char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return text;
+    return utc_text(realtime_clock().now(), "%Y%m%dT%H%M%SZ");
 }
 
 std::string default_folder(const std::string& trace_name) {
@@ -324,16 +309,15 @@ int check_files_apart(const ReplayOptions& options) {
         const std::filesystem::path place = path.empty() ? "" : place_of(path);
         for (std::size_t j = 0; j < i && !path.empty(); ++j) {
             if (!files[j].second.empty() && place_of(files[j].second) == place) {
-                complain("driftless: %s and %s name one file; name two", files[j].first, flag);
-                return exit_usage;
+                return refuse(exit_usage, "driftless: %s and %s name one file; name two",
+                              files[j].first, flag);
             }
         }
         const bool is_in_run =
             !path.empty() && !results.out.empty() && place.parent_path() == place_of(results.out);
         if (is_in_run && is_file_of_run(place.filename().string())) {
-            complain("driftless: %s %s: is a file of the run itself; name another", flag,
-                     path.c_str());
-            return exit_usage;
+            return refuse(exit_usage, "driftless: %s %s: is a file of the run itself; name another",
+                          flag, path.c_str());
         }
     }
     return exit_done;
@@ -377,9 +361,9 @@ int check_places(Replay& run) {
     }
     const Place place = found.value();
     if (place == Place::taken) {
-        complain("driftless: --out %s: already exists; name a new folder or remove it",
-                 results.out.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --out %s: already exists; name a new folder or remove it",
+                      results.out.c_str());
     }
     if (place == Place::leftover) {
         const Result<FolderLock> lock = FolderLock::take(results.out);
@@ -388,9 +372,9 @@ int check_places(Replay& run) {
         }
     }
     if (!results.records_path.empty() && there(results.records_path)) {
-        complain("driftless: --output-path %s: already exists; name a new file or remove it",
-                 results.records_path.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --output-path %s: already exists; name a new file or remove it",
+                      results.records_path.c_str());
     }
     return try_places(results, run.options().dry_run, place);
 }

@@ -1,7 +1,7 @@
 /// The meeting of the processes of one plan (RunMeeting), and the clocks at time 0.
 
+#include <fmt/format.h>
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +16,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "engine/base/time.hpp"
 #include "engine/machines/meet.hpp"
@@ -24,23 +25,13 @@
 
 namespace driftless {
 
-namespace {
-
-std::int64_t read_clock(clockid_t clock) {
-    timespec time{};
-    (void)::clock_gettime(clock, &time);
-    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
-}  // namespace
-
 ClockAnchors anchor(Instant zero) {
     ClockAnchors best;
     best.error_ns = INT64_MAX;
     for (int tries = 0; tries < 16; ++tries) {
-        const std::int64_t before = read_clock(CLOCK_MONOTONIC);
-        const std::int64_t utc = read_clock(CLOCK_REALTIME);
-        const std::int64_t after = read_clock(CLOCK_MONOTONIC);
+        const std::int64_t before = monotonic_ns();
+        const std::int64_t utc = realtime_clock().now();
+        const std::int64_t after = monotonic_ns();
         if (after - before < best.error_ns) {
             best.error_ns = after - before;
             best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
@@ -59,9 +50,7 @@ void say(const std::string& note) {
 }
 
 std::string microseconds_text(std::int64_t ns) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.1f us", static_cast<double>(ns) / 1e3);
-    return text;
+    return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
 }
 
 /// Of all that decides which rows are sent when, what they say and how long they may take: flags,
@@ -170,13 +159,14 @@ OrExit<Instant> RunMeeting::named_zero() {
         return interrupted();
     }
     if (outcome.end == MeetOutcome::End::failed) {
-        complain("driftless: --meet %s: %s; nothing was sent", text_of(*flags_.meet).c_str(),
-                 printable_lines(outcome.why).c_str());
-        return exit_host;
+        return refuse(exit_host, "driftless: --meet %s: %s; nothing was sent",
+                      text_of(*flags_.meet).c_str(), printable_lines(outcome.why).c_str());
     }
     const ClockDifference difference = outcome.difference.value_or(ClockDifference());
-    facts_ = {text_of(*flags_.meet), host_ ? "host" : "guest", outcome.start_ns, difference,
-              std::nullopt,          kernel_clock_error_ns()};
+    facts_ = {text_of(*flags_.meet),
+              host_ ? "host" : "guest",
+              outcome.start_ns,
+              {difference, std::nullopt, kernel_clock_error_ns()}};
     say("all " + std::to_string(flags_.place.count) + " shards begin at " +
         utc_text(outcome.start_ns) +
         (host_ ? ""
@@ -191,18 +181,19 @@ OrExit<Instant> RunMeeting::named_zero() {
 /// seconds.
 OrExit<Instant> RunMeeting::at_named_instant() {
     const std::int64_t at_ns = *flags_.start_at_utc_ns;
-    facts_ = {utc_text(at_ns), "start-at",   at_ns,
-              std::nullopt,    std::nullopt, kernel_clock_error_ns()};
+    facts_ = {
+        utc_text(at_ns), "start-at", at_ns, {std::nullopt, std::nullopt, kernel_clock_error_ns()}};
     const std::int64_t left_ns = at_ns - realtime_clock().now();
     say("ready; the run begins at " + utc_text(at_ns) + ", in " +
         seconds_text(std::max<std::int64_t>(left_ns, 0)));
     if (flags_.is_part() &&
-        facts_->kernel_error_ns.value_or(INT64_MAX) > flags_.clock_error_max_ns) {
+        facts_->clock.kernel_error_ns.value_or(INT64_MAX) > flags_.clock_error_max_ns) {
         complain(
             "driftless: warning: this host's clock is %s; shards begin as far apart as "
             "their clocks are (--meet compares the clocks)",
-            facts_->kernel_error_ns
-                ? ("within " + microseconds_text(*facts_->kernel_error_ns) + " of UTC").c_str()
+            facts_->clock.kernel_error_ns
+                ? ("within " + microseconds_text(*facts_->clock.kernel_error_ns) + " of UTC")
+                      .c_str()
                 : "not synchronized by NTP or PTP, according to the kernel");
     }
     while (at_ns - realtime_clock().now() > meet_lead_ns) {  // ends: time passes
@@ -215,11 +206,11 @@ OrExit<Instant> RunMeeting::at_named_instant() {
 }
 
 int RunMeeting::refuse_late() const {
-    complain(
+    return refuse(
+        exit_host,
         "driftless: time 0 at %s came before all was ready (it is now %s), so nothing was "
         "sent; name a later instant",
         utc_text(facts_->zero_utc_ns).c_str(), utc_text(realtime_clock().now()).c_str());
-    return exit_host;
 }
 
 void RunMeeting::warn_of_clock(const std::optional<ClockDifference>& difference) const {
@@ -249,7 +240,7 @@ bool RunMeeting::meet_host_again(RunProgress& progress) {
         return false;
     }
     meet_again(progress);
-    return facts_->after.has_value();
+    return facts_->clock.after.has_value();
 }
 
 void RunMeeting::meet_again(RunProgress& progress) {
@@ -262,12 +253,12 @@ void RunMeeting::meet_again(RunProgress& progress) {
     if (outcome.end == MeetOutcome::End::failed) {
         say("after the run: " + outcome.why);
     }
-    facts_->after = host_ ? ClockDifference() : outcome.difference;
+    facts_->clock.after = host_ ? ClockDifference() : outcome.difference;
     host_.reset();  // who comes later finds nobody
-    warn_of_clock(facts_->after);
-    if (facts_->after && facts_->role == "guest") {
+    warn_of_clock(facts_->clock.after);
+    if (facts_->clock.after && facts_->role == "guest") {
         say("this clock moved by " +
-            microseconds_text(facts_->after->offset_ns - facts_->before->offset_ns) +
+            microseconds_text(facts_->clock.after->offset_ns - facts_->clock.before->offset_ns) +
             " against that of shard 0");
     }
     progress.meeting = facts_;

@@ -85,10 +85,10 @@ int check_live(Replay& run) {
     if (problem.empty()) {
         return exit_done;
     }
-    complain("driftless: %s: %s",
-             options.request.assistant ? "--assistant live" : "the trace has only new messages",
-             problem.c_str());
-    return exit_usage;
+    return refuse(
+        exit_usage, "driftless: %s: %s",
+        options.request.assistant ? "--assistant live" : "the trace has only new messages",
+        problem.c_str());
 }
 
 namespace {
@@ -107,12 +107,11 @@ int check_one_body(const Trace& trace, const Server& server) {
     if (!server.against || !is_whole || server.against->model == server.body.model) {
         return exit_done;
     }
-    complain(
-        "driftless: --against: the trace has whole requests, which both servers get "
-        "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
-        "model, or name one that both know with --model",
-        server.body.model.c_str(), server.against->model.c_str());
-    return exit_preflight;
+    return refuse(exit_preflight,
+                  "driftless: --against: the trace has whole requests, which both servers get "
+                  "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
+                  "model, or name one that both know with --model",
+                  server.body.model.c_str(), server.against->model.c_str());
 }
 
 }  // namespace
@@ -254,17 +253,16 @@ int check_context(const Workload& workload, ModelRoom room) {
         workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
     const bool by_input =
         room.context < 0 || std::int64_t{first.input_length} + first.output_length <= room.context;
-    complain(
-        "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
-        "line %u (%u in, %u out); serve a longer context, or %s",
-        static_cast<long long>(count), by_input ? "longest prompt" : "context",
-        static_cast<long long>(by_input ? room.input : room.context), first.line,
-        first.input_length, first.output_length,
-        by_input
-            ? "select other rows with --start, --end and --limit"
-            : ("leave their session trees out with --max-context " + std::to_string(room.context))
-                  .c_str());
-    return exit_input;
+    return refuse(exit_input,
+                  "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
+                  "line %u (%u in, %u out); serve a longer context, or %s",
+                  static_cast<long long>(count), by_input ? "longest prompt" : "context",
+                  static_cast<long long>(by_input ? room.input : room.context), first.line,
+                  first.input_length, first.output_length,
+                  by_input ? "select other rows with --start, --end and --limit"
+                           : ("leave their session trees out with --max-context " +
+                              std::to_string(room.context))
+                                 .c_str());
 }
 
 /// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
@@ -457,13 +455,7 @@ ReplayParts::ReplayParts(const Invocation& invocation, const Workload& workload,
 }
 
 int make_parts(Replay& run) {
-    OrExit<std::unique_ptr<ReplayParts>> made =
-        ReplayParts::make(run.invocation, run.workload, run.server);
-    if (!made) {
-        return made.exit_code();
-    }
-    run.parts = std::move(made).value();
-    return exit_done;
+    return keep(ReplayParts::make(run.invocation, run.workload, run.server), run.parts);
 }
 
 AgainstForm ReplayParts::against() {
@@ -523,7 +515,7 @@ Result<void> RequestPass::open(const Replies* replies) {
         if (!workload.waiting) {
             const std::uint64_t most = options.sending.inflight_max.value_or(UINT32_MAX);
             shortage_ = bodies_warning(
-                std::min(bytes_within(plan_, rooms, bodies_turnover_ns), most * largest), kept);
+                std::min(most_within(plan_, rooms, bodies_turnover_ns), most * largest), kept);
         }
         return bodies_.open(kept, largest);
     }

@@ -95,6 +95,21 @@ class RequestPass {
     /// `replies`: words of answers that bodies hold; null: none do.
     Result<void> open(const Replies* replies = nullptr);
 
+    /// Arms all rows, once it is open, and hands each to `take`, which says whether to go on.
+    template <typename Take>
+    void arm_all(Take take) {
+        constexpr std::uint32_t tokens_a_step = 1 << 20;
+        bool goes_on = true;
+        while (goes_on && armer_->step(Instant{}, INT64_MAX, tokens_a_step)) {
+            for (const Due* due = schedule_.peek();
+                 goes_on && due != nullptr && armer_->ready(*due); due = schedule_.peek()) {
+                RowUnderway& request = armer_->take(schedule_.take());
+                goes_on = take(request);
+                armer_->discard(request);
+            }
+        }
+    }
+
     BodyPool& bodies() { return bodies_; }
     Schedule& schedule() { return schedule_; }
     Armer& armer() { return *armer_; }

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -370,13 +369,6 @@ void ProgressLine::wipe() {
         write_to(fd_, "\r\x1b[K");
         drawn_ = false;
     }
-}
-
-ProgressCallback ProgressLine::callback() {
-    return {[](void* owner, const Progress& progress) {
-                static_cast<ProgressLine*>(owner)->show(progress);
-            },
-            this};
 }
 
 }  // namespace driftless

@@ -3,6 +3,7 @@
 
 #include "cmd/replay/replay.hpp"
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -116,6 +117,17 @@ void name_report(CommandLine& line) {
 }
 
 }  // namespace
+
+int refuse(int exit_code, const char* format, ...) {
+    std::va_list values;
+    va_start(values, format);
+    char* text = nullptr;
+    const int length = ::vasprintf(&text, format, values);
+    va_end(values);
+    complain("%s", length < 0 ? format : text);
+    std::free(length < 0 ? nullptr : text);
+    return exit_code;
+}
 
 int run_replay(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -166,6 +166,18 @@ int execute_dry_run(Replay& run);
 
 // What stages share.
 
+/// As `complain`; returns that exit code.
+int refuse(int exit_code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+/// Keeps what was made. Returns `exit_done`, or the code of what stopped it.
+template <typename T>
+int keep(OrExit<T> made, T& out) {
+    if (!made) {
+        return made.exit_code();
+    }
+    out = std::move(made).value();
+    return exit_done;
+}
+
 /// Builds every request as the run would: half a second for 100 M tokens. Prints an error if there
 /// is no memory for bodies.
 OrExit<PromptSums> sum_prompts(ReplayParts& parts);

@@ -1,10 +1,8 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
-#include <cstdio>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
@@ -25,9 +23,8 @@ namespace driftless {
 
 namespace {
 
-int refuse(const std::string& flag, const std::string& why) {
-    complain("driftless: %s: %s", flag.c_str(), why.c_str());
-    return exit_usage;
+int refuse_flag(const std::string& flag, const std::string& why) {
+    return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
 }
 
 /// Fails where it is no flag, or not with such values. Each key is read alone, so that none takes
@@ -59,7 +56,7 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     const std::string name = line.options.again.config;
     const Result<std::string> text = read_whole_file(name);
     if (!text) {
-        return refuse("--config " + name, why_unreadable(text.error()));
+        return refuse_flag("--config " + name, why_unreadable(text.error()));
     }
     toml::table keys;
     TomlReader reader;
@@ -96,7 +93,7 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
         }
         why = line.kind == ReplayCommandLine::Kind::run ? "" : line.text;
     }
-    return why.empty() ? exit_done : refuse("--config " + name, why);
+    return why.empty() ? exit_done : refuse_flag("--config " + name, why);
 }
 
 }  // namespace
@@ -108,12 +105,12 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
         return exit_done;
     }
     if (resumes + !again.from.empty() + !again.config.empty() > 1) {
-        return refuse(resumes ? "--resume" : "--from",
-                      "--resume continues a run, --from repeats one, and --config takes flags "
-                      "from a file; use only one of them");
+        return refuse_flag(resumes ? "--resume" : "--from",
+                           "--resume continues a run, --from repeats one, and --config takes flags "
+                           "from a file; use only one of them");
     }
     if (again.resend && !resumes) {
-        return refuse("--resend", "requires --resume; give both");
+        return refuse_flag("--resend", "requires --resume; give both");
     }
     if (!again.config.empty()) {
         return take_config(api_key, line);
@@ -122,12 +119,12 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     const std::string folder = without_slashes(resumes ? again.resume : again.from);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
-        return refuse(flag, why);
+        return refuse_flag(flag, why);
     }
     if (resumes && facts.info.merged) {
-        return refuse(flag, folder +
-                                ": is merged of shards; resume the shard that was killed, in "
-                                "its own folder, and merge again");
+        return refuse_flag(flag, folder +
+                                     ": is merged of shards; resume the shard that was killed, in "
+                                     "its own folder, and merge again");
     }
     if (resumes) {
         const int code = check_calibration_again(line.options.calibration, again.resume, facts,
@@ -139,22 +136,23 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     const std::string other =
         resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
     if (!other.empty()) {
-        return refuse(other, "--resume continues with the original settings; remove this flag");
+        return refuse_flag(other,
+                           "--resume continues with the original settings; remove this flag");
     }
     const Recalled recalled =
         recall(resumes ? facts.arguments : arguments_to_repeat(facts.arguments), line.arguments,
                !api_key.empty());
     if (!recalled.refused.empty()) {
-        return refuse(flag, recalled.refused);
+        return refuse_flag(flag, recalled.refused);
     }
     line = parse_replay_options(recalled.arguments, api_key);
     if (line.kind != ReplayCommandLine::Kind::run) {
-        return refuse(flag, folder + ": " + line.text);
+        return refuse_flag(flag, folder + ": " + line.text);
     }
     if (resumes && line.options.workload.users.users > 0) {
         const bool loops = line.options.workload.users.single_rows;
-        return refuse(flag, std::string("a run ") + (loops ? "in a closed loop" : "of users") +
-                                " cannot be resumed; --from " + folder + " runs it again");
+        return refuse_flag(flag, std::string("a run ") + (loops ? "in a closed loop" : "of users") +
+                                     " cannot be resumed; --from " + folder + " runs it again");
     }
     if (resumes) {
         line.options.again = {folder, again.resend, "", ""};
@@ -173,9 +171,9 @@ using Long = unsigned long long;
 
 int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
                   const char* remedy) {
-    complain("driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s", flag,
-             what, static_cast<Long>(is), static_cast<Long>(was), remedy);
-    return exit_input;
+    return refuse(exit_input,
+                  "driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s",
+                  flag, what, static_cast<Long>(is), static_cast<Long>(was), remedy);
 }
 
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
@@ -185,9 +183,9 @@ int check_sources(const Replay& run, const char* flag) {
     const std::uint64_t seed = run.options().workload.plan.seed;
     const std::optional<LoadedCorpus>& text = run.server.words.text;
     if (seed != facts.info.run.seed) {
-        complain("driftless: %s: the run had --seed %llu, not %llu; remove this flag", flag,
-                 static_cast<Long>(facts.info.run.seed), static_cast<Long>(seed));
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: %s: the run had --seed %llu, not %llu; remove this flag", flag,
+                      static_cast<Long>(facts.info.run.seed), static_cast<Long>(seed));
     }
     const std::uint64_t dataset = text ? text->corpus.digest() : 0;
     if (dataset != facts.dataset_digest.value_or(0)) {
@@ -199,11 +197,10 @@ int check_sources(const Replay& run, const char* flag) {
 }
 
 int refuse_overhead(const char* flag, const char* which, const Overhead& is, const Overhead& was) {
-    complain(
-        "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
-        "--overhead %u,%u makes the same prompts",
-        flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
-    return exit_input;
+    return refuse(exit_input,
+                  "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
+                  "--overhead %u,%u makes the same prompts",
+                  flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
 }
 
 /// Of the second server of dual fire. That there is one is in the digest of the schedule.
@@ -227,18 +224,12 @@ OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     if (!opened) {
         return fail_host("bodies", opened.error());
     }
-    Armer& armer = pass.armer();
-    Schedule& schedule = pass.schedule();
-    constexpr std::uint32_t tokens_a_step = 1 << 20;
     PromptSums sums;
-    while (armer.step(Instant{}, INT64_MAX, tokens_a_step)) {
-        for (const Due* due = schedule.peek(); due != nullptr && armer.ready(*due);
-             due = schedule.peek()) {
-            RowUnderway& request = armer.take(schedule.take());
-            sums.request_bytes += request.bytes.size();
-            armer.discard(request);
-        }
-    }
+    pass.arm_all([&sums](const RowUnderway& request) {
+        sums.request_bytes += request.bytes.size();
+        return true;
+    });
+    const Armer& armer = pass.armer();
     CHECK(armer.all_armed());
     sums.digest = armer.prompts_digest();
     sums.against_digest = armer.against_digest();
@@ -258,10 +249,9 @@ int check_schedule(Replay& run) {
                              "the file has changed; give the one that the run read as TRACE");
     }
     if (workload.plan.dual != facts.against.has_value()) {
-        complain("driftless: %s: the run had %s; %s", flag,
-                 facts.against ? "two servers" : "one server, but --against adds a second",
-                 facts.against ? "give --against" : "remove it");
-        return exit_usage;
+        return refuse(exit_usage, "driftless: %s: the run had %s; %s", flag,
+                      facts.against ? "two servers" : "one server, but --against adds a second",
+                      facts.against ? "give --against" : "remove it");
     }
     if (workload.plan.schedule_digest != facts.schedule_digest) {
         return refuse_digest(flag, "due instants", facts.schedule_digest,
@@ -341,11 +331,10 @@ int check_model(const std::string& was, const std::string& is) {
     if (is == was) {
         return exit_done;
     }
-    complain(
-        "driftless: --resume: the run used model \"%s\", but this server offers \"%s\"; "
-        "repeat the run on it with --from",
-        was.c_str(), is.c_str());
-    return exit_preflight;
+    return refuse(exit_preflight,
+                  "driftless: --resume: the run used model \"%s\", but this server offers \"%s\"; "
+                  "repeat the run on it with --from",
+                  was.c_str(), is.c_str());
 }
 
 }  // namespace
@@ -368,8 +357,7 @@ int open_earlier(Replay& run) {
     std::string why;
     const Result<PastFiles> files = read_past(folder, facts.records_path, *past, why);
     if (!files) {
-        complain("driftless: --resume: %s; nothing was changed", why.c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: --resume: %s; nothing was changed", why.c_str());
     }
     if (facts.ended && past->records() >= facts.rows) {
         const SummaryFigures& figures = past->summary().figures();
@@ -384,12 +372,11 @@ int open_earlier(Replay& run) {
             ended += "; " + std::to_string(figures.dropped) +
                      " were not sent because a row that they waited for failed";
         }
-        complain(
-            "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
-            "repeats all of them in a new run",
-            folder.c_str(), static_cast<unsigned long long>(facts.rows), ended.c_str(),
-            folder.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
+                      "repeats all of them in a new run",
+                      folder.c_str(), static_cast<unsigned long long>(facts.rows), ended.c_str(),
+                      folder.c_str());
     }
     run.lock = std::move(lock).value();
     run.past = std::move(past);
@@ -421,30 +408,23 @@ int check_resumed(Replay& run) {
         return code;
     }
     if (request.described && request.described->form.digest != facts.template_digest) {
-        complain(
-            "driftless: --resume: %s has changed since the run; restore the file, or "
-            "repeat the run with --from",
-            request.template_file.c_str());
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --resume: %s has changed since the run; restore the file, or "
+                      "repeat the run with --from",
+                      request.template_file.c_str());
     }
     const std::uint64_t foreign = run.past->records() - known_records(run);
     if (foreign > 0) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --resume %s: %llu of its records are of rows that the run does not have; "
             "nothing was changed; restore its requests.jsonl, or repeat the run with --from",
             run.options().again.resume.c_str(), static_cast<unsigned long long>(foreign));
-        return exit_input;
     }
-    code = check_words(run, "--resume");
-    if (code != exit_done) {
+    if (code = check_words(run, "--resume"); code != exit_done) {
         return code;
     }
-    const OrExit<PromptSums> sums = sum_prompts(*run.parts);
-    if (!sums) {
-        return sums.exit_code();
-    }
-    run.sums = sums.value();
-    return exit_done;
+    return keep(sum_prompts(*run.parts), run.sums);
 }
 
 std::optional<FiredMarks> find_marks(const Replay& run) {

@@ -1,8 +1,5 @@
 #include "cmd/replay/run_file.hpp"
 
-#include <utility>
-
-#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"
@@ -59,10 +56,6 @@ StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run) {
     facts.transmit = driver.transmit_stamps;
     facts.receive = driver.receive_stamps;
     facts.reason = why_not(rule, driver, lanes);
-    facts.wire = lanes.wire_stamps;
-    facts.missing = lanes.wire_missing;
-    facts.refused = lanes.stamps_refused;
-    facts.stray = lanes.stamps_stray;
     facts.clock_offset_ns = run.clock().offset_ns;
     facts.clock_error_ns = run.clock().error_ns;
     facts.clock_steps = run.clock().steps;
@@ -90,21 +83,6 @@ static void put_value(JsonWriter& json, const TlsFacts& peer) {
                       {"resumed", peer.resumed}});
 }
 
-static void put_value(JsonWriter& json, const ClockDifference& difference) {
-    put_object(json, {{"offset_ns", difference.offset_ns},
-                      {"error_ns", difference.error_ns},
-                      {"round_trip_ns", difference.round_trip_ns}});
-}
-
-static void put_value(JsonWriter& json, const MeetingFacts& meeting) {
-    put_object(json, {{"at", meeting.at},
-                      {"role", meeting.role},
-                      {"zero_utc_ns", meeting.zero_utc_ns},
-                      {"clock", JsonPairs{{"before", meeting.before},
-                                          {"after", meeting.after},
-                                          {"kernel_error_ns", meeting.kernel_error_ns}}}});
-}
-
 static void put_value(JsonWriter& json, const RunMarks& marks) {
     put_object(json, {{"resident_bytes_max", marks.resident_max},
                       {"body_region_bytes", marks.body_region},
@@ -125,19 +103,6 @@ static void put_value(JsonWriter& json, const IdleFigures& idle) {
                       {"tree_skipped_ns", idle.tree_skipped_ns},
                       {"system_jumps", idle.system_jumps},
                       {"system_skipped_ns", idle.system_skipped_ns}});
-}
-
-static void put_value(JsonWriter& json, const StampFacts& stamps) {
-    put_object(json, {{"transmit", stamps.transmit},
-                      {"receive", stamps.receive},
-                      {"reason", or_null(stamps.reason)},
-                      {"wire", stamps.wire},
-                      {"missing", stamps.missing},
-                      {"refused", stamps.refused},
-                      {"stray", stamps.stray},
-                      {"clock_offset_ns", stamps.clock_offset_ns},
-                      {"clock_error_ns", stamps.clock_error_ns},
-                      {"clock_steps", stamps.clock_steps}});
 }
 
 static void put_value(JsonWriter& json, const LoadFigures& load) {
@@ -420,19 +385,32 @@ void put_placement(JsonWriter& json, const Replay& run) {
 }
 
 void put_counts(JsonWriter& json, const RunEnd& end) {
-    put(json, {{"connects", end.connects},
-               {"connect_failures", end.connect_failures},
-               {"stale_retries", end.stale_retries},
-               {"closed_idle", end.closed_idle},
-               {"retired_idle", end.retired_idle},
+    put(json, {{"connects", end.lanes.connects},
+               {"connect_failures", end.lanes.connect_failures},
+               {"stale_retries", end.lanes.stale_retries},
+               {"closed_idle", end.lanes.closed_idle},
+               {"retired_idle", end.lanes.retired_idle},
                {"idle_limit_ns", end.idle_limit_ns},
-               {"system_calls", end.system_calls},
-               {"operations", end.operations},
-               {"no_buffers", end.no_buffers},
-               {"overflows", end.overflows},
+               {"system_calls", end.driver.enters},
+               {"operations", end.driver.submits},
+               {"no_buffers", end.driver.no_buffers},
+               {"overflows", end.driver.overflows},
                {"stepped_aside", end.stepped_aside},
                {"guard_ns", end.guard_ns},
                {"margin_ns", end.margin_ns}});
+}
+
+void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCounts& lanes) {
+    put_object(json, {{"transmit", stamps.transmit},
+                      {"receive", stamps.receive},
+                      {"reason", or_null(stamps.reason)},
+                      {"wire", lanes.wire_stamps},
+                      {"missing", lanes.wire_missing},
+                      {"refused", lanes.stamps_refused},
+                      {"stray", lanes.stamps_stray},
+                      {"clock_offset_ns", stamps.clock_offset_ns},
+                      {"clock_error_ns", stamps.clock_error_ns},
+                      {"clock_steps", stamps.clock_steps}});
 }
 
 /// Writes what stands at a place of `walk_run`, which names the first key; false: it is none of
@@ -548,10 +526,9 @@ bool put_unread_rest(std::string_view first, JsonWriter& json, const Replay& run
     } else if (first == "connects") {
         put_counts(json, *progress.end);
     } else if (first == "idle_caps") {
-        put(json, {{"idle_caps", progress.end->idle},
-                   {"memory", progress.end->marks},
-                   {"kernel_stamps", progress.end->stamps},
-                   {"tls", progress.end->tls}});
+        put(json, {{"idle_caps", progress.end->idle}, {"memory", progress.end->marks}});
+        put_stamps(json.key("kernel_stamps"), progress.end->stamps, progress.end->lanes);
+        put(json, {{"tls", progress.end->tls}});
     } else if (first == "exit_code") {
         put(json, {{"exit_code", progress.end->exit_code}});
     } else {
@@ -608,12 +585,7 @@ RunFacts facts_of(const Replay& run, const RunProgress& progress) {
                                  .from = options.shard.from,
                                  .plan_rows = share->plan_rows};
     }
-    facts.meeting = progress.earlier_meeting;
-    if (progress.meeting) {
-        facts.meeting.clear();
-        JsonWriter json(facts.meeting);
-        put_value(json, *progress.meeting);
-    }
+    facts.meeting = progress.meeting;
     tell_plan(run, progress.end, facts);
     tell_request(run, facts);
     if (run.sends() && options.server.preflight) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cmd/flags/replay_options.hpp"
@@ -21,8 +20,6 @@
 #include "engine/machines/meet.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/server/checks.hpp"
-#include "proto/figures/warm_cache.hpp"
 
 namespace driftless {
 
@@ -57,15 +54,12 @@ struct RunMarks {
     std::uint64_t lanes_max = 0;   ///< connections at once
 };
 
-/// Kernel stamps: how they came, how many, and why there are none where there are none.
+/// Kernel stamps: how they came, and why there are none where there are none. How many there were
+/// is in the LaneCounts.
 struct StampFacts {
     std::string transmit;  ///< "io_uring", "error queue" or "no"
     bool receive = false;
-    std::string reason;         ///< for what is missing; empty: nothing is
-    std::uint64_t wire = 0;     ///< rows that have `wire_ns`
-    std::uint64_t missing = 0;  ///< rows that left on a connection with stamps, and have none
-    std::uint64_t refused = 0;  ///< transmit stamps outside what is possible
-    std::uint64_t stray = 0;    ///< transmit stamps that came after the end of their exchange
+    std::string reason;                ///< for what is missing; empty: nothing is
     std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
     std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
     std::uint64_t clock_steps = 0;     ///< times that it jumped
@@ -77,17 +71,10 @@ struct RunEnd : EndFacts {
     std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
     std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
-    std::uint64_t connects = 0;
-    std::uint64_t connect_failures = 0;
-    std::uint64_t stale_retries = 0;
-    std::uint64_t closed_idle = 0;   ///< idle connections that a server closed
-    std::uint64_t retired_idle = 0;  ///< ... that we closed before it would
+    LaneCounts lanes;
     /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
     std::optional<std::int64_t> idle_limit_ns;
-    std::uint64_t system_calls = 0;
-    std::uint64_t operations = 0;
-    std::uint64_t no_buffers = 0;
-    std::uint64_t overflows = 0;
+    DriverCounters driver;
     std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
@@ -98,22 +85,11 @@ struct RunEnd : EndFacts {
     int exit_code = 0;
 };
 
-/// How the processes of one plan came to one time 0.
-struct MeetingFacts {
-    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
-    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
-    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
-    std::optional<ClockDifference> before;
-    std::optional<ClockDifference> after;
-    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
-};
-
 /// What a run adds to it while it goes on.
 struct RunProgress {
     std::optional<EngineFacts> engine;
-    std::vector<RunSegment> segments;  ///< empty under `--dry-run`
-    std::optional<MeetingFacts> meeting;
-    std::string earlier_meeting;  ///< JSON, of the first segment of a resumed run; empty: none
+    std::vector<RunSegment> segments;     ///< empty under `--dry-run`
+    std::optional<MeetingFacts> meeting;  ///< of a resumed run, that of its first segment
     std::optional<RunEnd> end;
 };
 

@@ -57,20 +57,10 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
     const Url& place = flags.connect_to ? *flags.connect_to : target.url;
     const bool is_second = flags.dual && &target != &flags.targets.front();
     const std::string flag = flags.connect_to ? "--connect-to" : is_second ? "--against" : "--url";
-    if (place.unix_socket) {
-        const Result<Address> path = unix_address(place.host);
-        if (!path) {
-            complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
-                     flag.c_str(), to_text(place).c_str());
-            return exit_usage;
-        }
-        return path.value();
-    }
-    const auto found = resolve(place.host, place.port);
+    const OrExit<std::vector<Address>> found =
+        addresses_of(flag, place, flags.connect_to ? place_text(place) : to_text(place));
     if (!found) {
-        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
-                 flags.connect_to ? place_text(place).c_str() : to_text(place).c_str());
-        return exit_preflight;
+        return found.exit_code();
     }
     return reachable_address(flags, connect_timeout, found.value());
 }
@@ -80,13 +70,32 @@ OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& optio
     std::string why;
     Result<TlsContext> made = TlsContext::client(options, why);
     if (!made) {
-        complain("driftless: %s", why.c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: %s", why.c_str());
     }
     return std::make_unique<TlsContext>(std::move(made).value());
 }
 
 }  // namespace
+
+OrExit<std::vector<Address>> addresses_of(const std::string& flag, const Url& place,
+                                          const std::string& shown) {
+    if (place.unix_socket) {
+        const Result<Address> path = unix_address(place.host);
+        if (path) {
+            return std::vector{path.value()};
+        }
+        return refuse(exit_usage,
+                      "driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
+                      flag.c_str(), to_text(place).c_str());
+    }
+    Result<std::vector<Address>> found = resolve(place.host, place.port);
+    if (!found || found.value().empty()) {
+        return refuse(exit_preflight,
+                      "driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
+                      shown.c_str());
+    }
+    return std::move(found).value();
+}
 
 OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration connect_timeout) {
     ResolvedTargets resolved;
@@ -114,13 +123,8 @@ OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration conne
 
 int resolve_targets(Replay& run) {
     const ReplayOptions& options = run.options();
-    OrExit<ResolvedTargets> targets =
-        resolve_targets(options.server, options.sending.timeouts.connect);
-    if (!targets) {
-        return targets.exit_code();
-    }
-    run.server.targets = std::move(targets).value();
-    return exit_done;
+    return keep(resolve_targets(options.server, options.sending.timeouts.connect),
+                run.server.targets);
 }
 
 ResolvedTargets for_another_thread(const ResolvedTargets& targets) {
@@ -178,9 +182,8 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
     const bool lacks_model = options.request.model.empty() && !found.model.empty() &&
                              options.request.dialect->names_model;
     const std::string model = lacks_model ? " --model " + found.model : "";
-    complain("driftless: preflight: %s; %s--no-preflight%s to continue anyway",
-             describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
-    return exit_preflight;
+    return refuse(exit_preflight, "driftless: preflight: %s; %s--no-preflight%s to continue anyway",
+                  describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
 }
 
 /// What to do after the words were probed.
@@ -436,16 +439,11 @@ Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTabl
 /// What must hold for all servers holds for the least of them.
 void take_least(Server& server, const PreflightFindings& found) {
     PreflightFindings& all = server.findings;
-    if (found.max_model_len >= 0) {
-        all.max_model_len = all.max_model_len < 0
-                                ? found.max_model_len
-                                : std::min(all.max_model_len, found.max_model_len);
-    }
-    if (found.max_input_tokens >= 0) {
-        all.max_input_tokens = all.max_input_tokens < 0
-                                   ? found.max_input_tokens
-                                   : std::min(all.max_input_tokens, found.max_input_tokens);
-    }
+    const auto take = [](std::int64_t& least, std::int64_t one) {  // below 0: not known
+        least = least < 0 ? one : one < 0 ? least : std::min(least, one);
+    };
+    take(all.max_model_len, found.max_model_len);
+    take(all.max_input_tokens, found.max_input_tokens);
     all.least_answer = std::max(all.least_answer, found.least_answer);
     all.ignore_eos = all.ignore_eos && found.ignore_eos;
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
@@ -519,15 +517,14 @@ int meet_further(Replay& run, std::size_t index) {
     const std::string where = url + ": ";
     Narrowing narrowing = narrow_for_further_server(options, words, found, where, server.prompt);
     if (!narrowing.possible) {
-        complain(
+        return refuse(
+            exit_preflight,
             "driftless: preflight: %s: %s, unlike the first server; serve models with one "
             "tokenizer everywhere, or remove this flag",
             shown.c_str(), describe_words(found, server.prompt).c_str());
-        return exit_preflight;
     }
     if (const std::string why = other_length(options, server, found, shown); !why.empty()) {
-        complain("driftless: preflight: %s", why.c_str());
-        return exit_preflight;
+        return refuse(exit_preflight, "driftless: preflight: %s", why.c_str());
     }
     if (narrowing.kept) {
         server.kept = std::move(narrowing.kept);

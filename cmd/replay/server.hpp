@@ -13,7 +13,6 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/workload.hpp"
-#include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "engine/replay/settings.hpp"
@@ -31,6 +30,11 @@ struct ResolvedTargets {
 
 /// The same places with peers of their own, for another thread. `targets` outlives them.
 ResolvedTargets for_another_thread(const ResolvedTargets& targets);
+
+/// Where connections to a place may go to; at least one. Prints why there is no such place; `flag`
+/// names it there, and `shown` is a host and port as a person typed them.
+OrExit<std::vector<Address>> addresses_of(const std::string& flag, const Url& place,
+                                          const std::string& shown);
 
 /// Resolves the names of all targets, trying a connection for so long where a name has several
 /// addresses, and reads certificates. Prints what fails.

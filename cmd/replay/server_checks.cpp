@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -143,10 +142,9 @@ constexpr std::size_t verify_timers = 8;
 // Text that was cut with another tokenizer than the server's shows in the first long row.
 constexpr std::uint32_t dataset_rows = 4;
 
-int refuse(const ServerFlags& flags, const std::string& why) {
-    complain("driftless: %s: %s", flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset",
-             why.c_str());
-    return exit_preflight;
+int refuse_check(const ServerFlags& flags, const std::string& why) {
+    return refuse(exit_preflight, "driftless: %s: %s",
+                  flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
 }
 
 /// Rows to be verified: as many as asked; a few of a dataset's without being asked, where the
@@ -182,14 +180,16 @@ int verify_prompts(Replay& run) {
     }
     const bool ids = server.prompt == PromptKind::ids;
     if (ids && !server.findings.has_usage) {
-        return refuse(flags,
-                      "prompts are sent as token ids, and the server reports no usage to count "
-                      "them; remove this flag");
+        return refuse_check(
+            flags,
+            "prompts are sent as token ids, and the server reports no usage to count "
+            "them; remove this flag");
     }
     if (!ids && !server.findings.tokenize) {
-        return refuse(flags,
-                      "the server has no known tokenize endpoint (/tokenize, /v1/tokenize); remove "
-                      "this flag: every answer's usage is compared anyway");
+        return refuse_check(
+            flags,
+            "the server has no known tokenize endpoint (/tokenize, /v1/tokenize); remove "
+            "this flag: every answer's usage is compared anyway");
     }
     // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
     PromptOptions apart = prompt_options(invocation, server);
@@ -223,7 +223,7 @@ int verify_prompts(Replay& run) {
         return exit_interrupted;
     }
     if (!good) {
-        return refuse(
+        return refuse_check(
             flags,
             found.wrong +
                 (ids ? "; check whether a proxy changes prompts, or remove the flag to run anyway"
@@ -304,8 +304,7 @@ void print(const CacheProbe& probe, const std::string& where, bool is_recorded_t
 }
 
 int refuse_reset(const std::string& url, const std::string& why) {
-    complain("driftless: --reset-cache: %s: %s", url.c_str(), why.c_str());
-    return exit_preflight;
+    return refuse(exit_preflight, "driftless: --reset-cache: %s: %s", url.c_str(), why.c_str());
 }
 
 OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t tokens,
@@ -395,12 +394,7 @@ int probe_caches(Replay& run) {
         return exit_done;
     }
     const std::uint32_t verified = run.verified ? run.verified->requests : 0;
-    const OrExit<CacheProbe> cache = probe_all(run, run.server.findings.requests + verified + 1);
-    if (!cache) {
-        return cache.exit_code();
-    }
-    run.cache = cache.value();
-    return exit_done;
+    return keep(probe_all(run, run.server.findings.requests + verified + 1), run.cache);
 }
 
 }  // namespace driftless

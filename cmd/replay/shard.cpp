@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/checks.hpp"
@@ -226,23 +224,16 @@ std::string share_cap(const char* flag, const ShardPlace& place, Number& cap) {
 std::string share_caps(const ReplayOptions& options, const ShardPlace& place,
                        SendingFlags& sending) {
     std::string why;
-    if (sending.inflight_max) {
-        why = share_cap("--max-inflight", place, *sending.inflight_max);
-    }
-    if (why.empty() && sending.connections) {
-        why = share_cap("--connections", place, *sending.connections);
-    }
-    if (why.empty() && sending.budget_input) {
-        why = share_cap("--budget-input", place, sending.budget_input->rate.tokens);
-    }
-    if (why.empty() && sending.budget_output) {
-        why = share_cap("--budget-output", place, sending.budget_output->rate.tokens);
-    }
-    if (why.empty() && options.workload.users.users > 0) {  // shared out once all is planned
-        std::uint32_t users = options.workload.users.users;
-        why = share_cap(options.workload.users.single_rows ? "--concurrency" : "--users", place,
-                        users);
-    }
+    const auto share = [&](const char* flag, auto* cap) {
+        why = why.empty() && cap != nullptr ? share_cap(flag, place, *cap) : why;
+    };
+    share("--max-inflight", sending.inflight_max ? &*sending.inflight_max : nullptr);
+    share("--connections", sending.connections ? &*sending.connections : nullptr);
+    share("--budget-input", sending.budget_input ? &sending.budget_input->rate.tokens : nullptr);
+    share("--budget-output", sending.budget_output ? &sending.budget_output->rate.tokens : nullptr);
+    std::uint32_t users = options.workload.users.users;  // shared out once all is planned
+    share(options.workload.users.single_rows ? "--concurrency" : "--users",
+          users > 0 ? &users : nullptr);
     return why;
 }
 
@@ -389,8 +380,7 @@ int settle_part(bool taken_up, ReplayCommandLine& line) {
     if (why.empty()) {
         return exit_done;
     }
-    complain("driftless replay: %s", why.c_str());
-    return exit_usage;
+    return refuse(exit_usage, "driftless replay: %s", why.c_str());
 }
 
 namespace {
@@ -412,7 +402,8 @@ int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_o
     const bool by_trees = share.rule == DealRule::trees;
     const std::size_t parts =
         by_trees ? RowTrees(workload.trace, workload.plan).count() : workload.plan.rows_once();
-    complain(
+    return refuse(
+        exit_input,
         "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most",
         text_of(share.place).c_str(), is_own ? "this" : "another",
         by_trees ? counted(parts, "session tree, which stays whole",
@@ -421,7 +412,6 @@ int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_o
                        .c_str()
                  : counted(parts, "row", "rows").c_str(),
         counted(parts, "process", "processes").c_str());
-    return exit_input;
 }
 
 }  // namespace

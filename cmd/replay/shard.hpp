@@ -1,7 +1,6 @@
 /// Shard: which part of the plan this process sends, how it was told so, and what follows.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

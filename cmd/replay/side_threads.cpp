@@ -16,6 +16,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/base/values.hpp"
+#include "cmd/replay/replay.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"
@@ -60,20 +61,9 @@ std::string request_of(const Url& url, const char* method, std::vector<Header> h
 
 /// Where a URL of no server of the run leads to.
 OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
-    if (url.unix_socket) {
-        const Result<Address> path = unix_address(url.host);
-        if (path) {
-            return path.value();
-        }
-        complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
-                 flag.c_str(), to_text(url).c_str());
-        return exit_usage;
-    }
-    const Result<std::vector<Address>> found = resolve(url.host, url.port);
-    if (!found || found.value().empty()) {
-        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
-                 to_text(url).c_str());
-        return exit_preflight;
+    const OrExit<std::vector<Address>> found = addresses_of(flag, url, to_text(url));
+    if (!found) {
+        return found.exit_code();
     }
     std::optional<Address> reachable;
     if (found.value().size() > 1) {
@@ -107,8 +97,7 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
         std::string why;
         Result<TlsContext> made = TlsContext::client(server.tls, why);
         if (!made) {
-            complain("driftless: %s: %s", flag.c_str(), why.c_str());
-            return exit_usage;
+            return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
         }
         tls_ = std::make_unique<TlsContext>(std::move(made).value());
     }
@@ -212,7 +201,7 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
         return events.exit_code();
     }
     path_ = folder + "/events.jsonl";
-    Result<LineSink> file = segment == 0 ? LineSink::create(path_) : LineSink::append(path_);
+    Result<LineSink> file = LineSink::open(path_, segment == 0);
     if (!file) {
         return fail_host(path_.c_str(), file.error());
     }
@@ -389,7 +378,7 @@ int RunMetrics::open(const std::string& folder, std::uint32_t segment) {
     }
     const std::string path = folder + "/server.jsonl";
     is_new_ = segment == 0;
-    Result<LineSink> file = is_new_ ? LineSink::create(path) : LineSink::append(path);
+    Result<LineSink> file = LineSink::open(path, is_new_);
     if (!file) {
         return fail_host(path.c_str(), file.error());
     }
@@ -452,18 +441,16 @@ int RunSides::start_page() {
     const std::string text = place_text(*place);
     const Result<std::vector<Address>> found = resolve(place->host, place->port);
     if (!found || found.value().empty()) {
-        complain(
-            "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
-            "another local address",
-            text.c_str());
-        return exit_usage;
+        return refuse(exit_usage,
+                      "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
+                      "another local address",
+                      text.c_str());
     }
     if (const Result<void> listens = page_.listen(found.value().front()); !listens) {
         const bool is_taken = listens.error().sys_errno == EADDRINUSE;
-        complain("driftless: --listen %s: %s", text.c_str(),
-                 is_taken ? "another process listens there; use another port"
-                          : reason_of(listens.error()).c_str());
-        return exit_usage;
+        return refuse(exit_usage, "driftless: --listen %s: %s", text.c_str(),
+                      is_taken ? "another process listens there; use another port"
+                               : reason_of(listens.error()).c_str());
     }
     if (const Result<void> started = page_.start(&cpus_); !started) {
         return fail_host("thread of --listen", started.error());

@@ -1,19 +1,17 @@
 /// What a run does beside sending rows, on threads of their own: timed events, reading the servers'
-/// own metrics, and showing itself, as a line on the terminal and a page of metrics (`--listen`).
-/// Each step prints what fails and returns an exit code.
+/// own metrics, and showing itself, as a line on the terminal and a page of metrics (`--listen`);
+/// and the meeting with other processes. Each step prints what fails and returns an exit code.
 #pragma once
 
 #include <sched.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
@@ -34,9 +32,6 @@
 #include "proto/metrics/server_figure.hpp"
 
 namespace driftless {
-
-// What a run shows of itself while it goes on: a line on the terminal, and a page of metrics for
-// Prometheus (`--listen`).
 
 // LivePage: the run's own metrics while it goes on, for Prometheus (`--listen`): what was sent,
 // what is in flight, what has come, how late rows left, how they ended.
@@ -129,8 +124,6 @@ class ProgressLine {
 
     void show(const Progress& progress);
     void wipe();
-    /// For the writer.
-    ProgressCallback callback();
 
   private:
     void say_stopped(const Progress& progress);
@@ -143,10 +136,6 @@ class ProgressLine {
     std::int64_t line_at_ns_ = 0;  ///< elapsed time of the next line where there is no terminal
     RateWindow window_;
 };
-
-// What a run does beside sending rows: on threads of their own timed events, reading the servers'
-// metrics, showing its own; and the meeting with other processes. Each step prints what fails and
-// returns an exit code.
 
 // AskedUrls: addresses that a run asks beside its rows (events, pages of metrics): where their
 // connections go to, with TLS, and the bytes of the request. Made before the run. Owns what TLS

@@ -1,10 +1,11 @@
 #include "cmd/replay/timing_notes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -87,18 +88,10 @@ std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Work
     return facts;
 }
 
-OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
-    if (!flags.arrivals) {
-        return plan;
-    }
-    Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
-    if (!retimed) {
-        complain("driftless: %s", arrival_refusal(flags.rates, retimed.error()).c_str());
-        return exit_input;
-    }
-    return std::move(retimed).value();
-}
+namespace {
 
+/// Makes single rows in file order: drops what they waited for and their recorded times, which came
+/// from another load.
 void lay_out_loop(Trace& trace, Plan& plan) {
     trace.dependencies.clear();
     for (Planned& planned : plan.rows) {
@@ -110,14 +103,15 @@ void lay_out_loop(Trace& trace, Plan& plan) {
     plan = summed_up(trace, std::move(plan));
 }
 
+}  // namespace
+
 std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& trace,
                                        const Plan& plan) {
     const ArrivalRules& rules = *flags.arrivals;
     const ArrivalFacts facts = *arrival_facts(flags, trace, plan);
-    char mean[64] = "";
-    if (facts.planned_rate) {
-        (void)std::snprintf(mean, sizeof mean, ", %.4g per second on average", *facts.planned_rate);
-    }
+    const std::string mean =
+        facts.planned_rate ? fmt::format(", {:.4g} per second on average", *facts.planned_rate)
+                           : "";
     std::string note = rate_flag_text(flags.rates) + ", " + facts.law + ": " +
                        (rules.by_trees ? "session trees" : "rows") + " in " +
                        (rules.law == ArrivalLaw::recorded ? "recorded" : "file") + " order, seed " +
@@ -146,39 +140,38 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
     if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
         return exit_done;
     }
-    complain(
+    return refuse(
+        exit_input,
         "driftless: --%s %u: with %s, that many users need %llu copies of %s, but half of the free "
         "memory has room for %llu; use fewer users, or a trace with more sessions",
         rules.single_rows ? "concurrency" : "users", rules.users,
         counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
         static_cast<unsigned long long>(requests_max / plan.rows.size()));
-    return exit_input;
 }
 
-}  // namespace
-
+/// Exit code; prints why where that is none of `exit_done`. `trees`: RowTrees of the plan.
 int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
                 const Plan& plan) {
     if (rules.users > trees && !rules.recycle && !is_bound) {
-        complain(
-            "driftless: --users %u: the selection has %s, each replayed once; give at "
-            "most %s, --users ..%u for up to so many, or --recycle with --for",
-            rules.users, counted(trees, "session tree", "session trees").c_str(),
-            counted(trees, "user", "users").c_str(), rules.users);
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --users %u: the selection has %s, each replayed once; give at "
+                      "most %s, --users ..%u for up to so many, or --recycle with --for",
+                      rules.users, counted(trees, "session tree", "session trees").c_str(),
+                      counted(trees, "user", "users").c_str(), rules.users);
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
             "second pass would find the first in the cache; remove the flag, or, where another "
             "tool's time brought it, end the run by its rows: --limit %zu",
             plan.rows.size());
-        return exit_input;
     }
     return check_memory(rules, trees, plan);
 }
 
+/// In the place of `Plan::schedule_digest`: of what rows wait for, and of the rules.
 std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
     Digest digest;
     digest.add_u64(waits_digest);
@@ -210,6 +203,8 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     return digest.value();
 }
 
+}  // namespace
+
 std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
                                          : "until all have ended";
@@ -226,24 +221,27 @@ std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees,
             (rules.recycle ? ", repeatedly: " : ": ") + end};
 }
 
+namespace {
+
+/// Refuses a trace in which nothing waits, unless users play it, or which lacks what the rules
+/// need, with the remedy, on standard error. Returns `exit_done` or the code of the refusal.
 int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
-        complain(
-            "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
-            "answer; use --gap end-to-start",
-            counted(trace.rows_laid_out, "row has", "rows have").c_str());
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+                      "answer; use --gap end-to-start",
+                      counted(trace.rows_laid_out, "row has", "rows have").c_str());
     }
     if (by_users || !trace.dependencies.empty()) {
         return exit_done;  // a tree that users play may be one row
     }
-    complain(
-        "driftless: --sessions closed: no row of the trace says which row it waits for; "
-        "remove the flag to send every row at its recorded instant, or use --users N to "
-        "send N sessions at a time (--concurrency N: N single rows)");
-    return exit_input;
+    return refuse(exit_input,
+                  "driftless: --sessions closed: no row of the trace says which row it waits for; "
+                  "remove the flag to send every row at its recorded instant, or use --users N to "
+                  "send N sessions at a time (--concurrency N: N single rows)");
 }
 
+/// What became of the gaps: a line for the screen and run.json.
 std::string gap_note(const GapRules& rules, const GapFigures& figures) {
     std::string note = std::string(gap_choices.name_of(rules.rule)) + ": " +
                        counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
@@ -261,13 +259,14 @@ std::string gap_note(const GapRules& rules, const GapFigures& figures) {
     return note;
 }
 
+/// The plan of a closed run: its digest is of what rows wait for, not of instants.
 Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
     const std::uint64_t waits = digest_of_waits(trace, plan, speed);
     plan.schedule_digest = users.users > 0 ? digest_of_users(users, waits) : waits;
     return plan;
 }
 
-// Of users that begin the trace anew, once through it.
+/// Of users that begin the trace anew, once through it.
 Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
                    const GapFigures& gaps) {
     WaitFigures figures = waits_of(trace, plan, speed);
@@ -282,6 +281,112 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
     };
     figures.least_ns = rehearsed(0).last_due_ns;  // their trees begin whenever they were recorded
     return {figures, gaps, rehearsed(token_ns_estimated)};
+}
+
+/// Turns wait for what of their tree had ended, where the user says so.
+int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
+    if (!users.tree_barrier) {
+        return exit_done;
+    }
+    const std::vector<std::int64_t>& lengths = workload.trace.answers_ns;
+    const bool ends_known = std::any_of(lengths.begin(), lengths.end(),
+                                        [](std::int64_t length_ns) { return length_ns > 0; });
+    if (!ends_known) {
+        return refuse(exit_input,
+                      "driftless: --barrier tree: the trace does not say when answers ended; use "
+                      "--barrier stream");
+    }
+    figures = add_barriers(workload.plan, workload.trace);
+    return exit_done;
+}
+
+std::string barrier_note(const BarrierFigures& figures) {
+    std::string note = "barrier: " + counted(figures.rows, "row waits", "rows wait") + " for " +
+                       counted(figures.waits, "row", "rows") +
+                       " of other sessions of their trees that had ended before";
+    if (figures.trees_out_of_order > 0) {
+        note += "; not in " +
+                counted(figures.trees_out_of_order, "tree that is", "trees that are") +
+                " not in the order of their times";
+    }
+    return note;
+}
+
+int loop_rows(Workload& workload) {
+    const UserRules& users = workload.users;
+    lay_out_loop(workload.trace, workload.plan);
+    workload.plan = plan_of_waits(workload.trace, std::move(workload.plan), Speed(), users);
+    const auto rows = static_cast<std::uint32_t>(workload.plan.rows.size());
+    if (const int code = check_users(users, true, rows, workload.trace, workload.plan);
+        code != exit_done) {
+        return code;
+    }
+    workload.waiting = waiting_of(workload.trace, workload.plan, Speed(), users, {});
+    workload.waiting->trees = rows;
+    return exit_done;
+}
+
+int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
+    if (!flags.arrivals) {
+        return exit_done;
+    }
+    Result<Plan> retimed = arrive(*flags.arrivals, workload.trace, std::move(workload.plan));
+    if (!retimed) {
+        return refuse(exit_input, "driftless: %s",
+                      arrival_refusal(flags.rates, retimed.error()).c_str());
+    }
+    workload.plan = std::move(retimed).value();
+    return exit_done;
+}
+
+/// Closed sessions: gaps by the rules, and a plan whose digest tells of them. `notes`: what became
+/// of gaps and barriers.
+int close_sessions(const WorkloadFlags& flags, Workload& workload,
+                   std::vector<std::string>& notes) {
+    const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
+    const UserRules& users = workload.users;
+    int code = check_waits(workload.trace, rules, users.users > 0);
+    if (code != exit_done) {
+        return code;
+    }
+    const GapFigures gaps = retime(rules, workload.plan, workload.trace);
+    BarrierFigures barriers;
+    code = bar_turns(users, workload, barriers);
+    if (code == exit_done) {
+        code = time_arrivals(flags, workload);
+    }
+    if (code != exit_done) {
+        return code;
+    }
+    const Trace& trace = workload.trace;
+    const Speed speed = flags.plan.speed;
+    workload.plan = plan_of_waits(trace, std::move(workload.plan), speed, users);
+    const std::uint32_t trees = users.users > 0 ? RowTrees(trace, workload.plan).count() : 0;
+    const UserCount& count = flags.user_count;
+    const bool is_bound = count.is_bound || count.first < count.most;
+    code = users.users > 0 ? check_users(users, is_bound, trees, trace, workload.plan) : exit_done;
+    if (code != exit_done) {
+        return code;
+    }
+    workload.waiting = waiting_of(trace, workload.plan, speed, users, gaps);
+    workload.waiting->trees = trees;
+    if (!trace.dependencies.empty()) {
+        notes.push_back(gap_note(rules, gaps));
+    }
+    if (users.tree_barrier) {
+        notes.push_back(barrier_note(barriers));
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+int time_rows(const WorkloadFlags& flags, Workload& workload, std::vector<std::string>& notes) {
+    if (flags.users.single_rows) {
+        return loop_rows(workload);
+    }
+    return flags.files.sessions == Sessions::closed ? close_sessions(flags, workload, notes)
+                                                    : time_arrivals(flags, workload);
 }
 
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
@@ -464,11 +569,11 @@ int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns)
     const auto most = static_cast<double>(rows);
     const std::string planned = counted(rows, "row", "rows");
     if ((name == "completed" || name == "failed") && !is_least && !crosses(one, most)) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --fail-if \"%s\" holds of no run: the plan has %s; use a bound that it "
             "can reach",
             one.text.c_str(), planned.c_str());
-        return exit_usage;
     }
     const bool is_known = name == "completed" || (is_rate && span_ns > 0);
     if (!is_least || !is_known || !crosses(one, is_rate ? most / seconds : most)) {
@@ -477,14 +582,14 @@ int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns)
     const double bound = std::min(is_rate ? one.bound * seconds : one.bound, 1e18);
     const double needed =
         one.compare == Compare::at_most ? std::floor(bound) + 1 : std::ceil(bound);
-    complain(
+    return refuse(
+        exit_usage,
         "driftless: --fail-if \"%s\" holds even if all requests are answered: the plan has %s%s%s; "
         "replay at least %s, or use a lower bound",
         one.text.c_str(), planned.c_str(), one.key ? " of these" : "",
         is_rate ? (" in " + seconds_text(span_ns)).c_str() : "",
         counted(static_cast<std::uint64_t>(needed), "row", is_rate ? "rows in that time" : "rows")
             .c_str());
-    return exit_usage;
 }
 
 }  // namespace

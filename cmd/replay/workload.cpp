@@ -1,9 +1,8 @@
 #include "cmd/replay/workload.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
-#include <time.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/timing_notes.hpp"
 #include "cmd/report/text_parts.hpp"
+#include "engine/base/time.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
@@ -64,8 +64,7 @@ int read_rows(const TraceFiles& files, Workload& workload) {
 int shape_load(const LoadOptions& options, Workload& workload) {
     const Result<LoadFigures> load = apply_load(options, workload.trace);
     if (!load) {
-        complain("driftless: %s", load_refusal(load.error()));
-        return exit_input;
+        return refuse(exit_input, "driftless: %s", load_refusal(load.error()));
     }
     workload.load = load.value();
     add_notes("load", load_notes(workload.load), workload.notes);
@@ -89,16 +88,16 @@ int plan_rows(const WorkloadFlags& flags, Workload& workload) {
     }
     Result<Plan> plan = make_plan(workload.trace, options);
     if (!plan && plan.error().code == ErrorCode::out_of_range) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --speed %s: the last selected row would be due after more than 73 "
             "years; give a higher speed, or select less with --end, --limit or "
             "--duration",
             flags.speed_text.c_str());
-        return exit_input;
     }
     if (!plan) {
-        complain("driftless: %s, --limit or --duration", nothing_selected(workload.trace).c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: %s, --limit or --duration",
+                      nothing_selected(workload.trace).c_str());
     }
     workload.plan = std::move(plan).value();
     return exit_done;
@@ -109,10 +108,10 @@ int name_models(const std::optional<FieldTemplate>& row_model, Workload& workloa
         return exit_done;
     }
     if (workload.trace.recorded) {
-        complain(
+        return refuse(
+            exit_input,
             "driftless: --model with a column cannot be used with recorded requests; give "
             "one model for all of them");
-        return exit_input;
     }
     InputErrors errors;
     workload.models = RowModels(*row_model, workload.trace, workload.plan, errors);
@@ -126,24 +125,6 @@ int name_models(const std::optional<FieldTemplate>& row_model, Workload& workloa
     return exit_done;
 }
 
-/// Turns wait for what of their tree had ended, where the user says so.
-int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
-    if (!users.tree_barrier) {
-        return exit_done;
-    }
-    const std::vector<std::int64_t>& lengths = workload.trace.answers_ns;
-    const bool ends_known = std::any_of(lengths.begin(), lengths.end(),
-                                        [](std::int64_t length_ns) { return length_ns > 0; });
-    if (!ends_known) {
-        complain(
-            "driftless: --barrier tree: the trace does not say when answers ended; use "
-            "--barrier stream");
-        return exit_input;
-    }
-    figures = add_barriers(workload.plan, workload.trace);
-    return exit_done;
-}
-
 /// The first blocks that passes share, where the user says so.
 int share_blocks(Workload& workload) {
     if (!workload.users.shares_system) {
@@ -151,11 +132,10 @@ int share_blocks(Workload& workload) {
     }
     SystemBlocks found = system_blocks(workload.trace, workload.plan);
     if (found.rows == 0) {
-        complain(
-            "driftless: --recycle-share system: no conversation of the trace has a whole "
-            "block of system or tool tokens, and no first requests of trees share a "
-            "block; use --recycle-share none");
-        return exit_input;
+        return refuse(exit_input,
+                      "driftless: --recycle-share system: no conversation of the trace has a whole "
+                      "block of system or tool tokens, and no first requests of trees share a "
+                      "block; use --recycle-share none");
     }
     add_notes("users",
               {"passes share up to " + counted(found.most, "block", "blocks") + " of " +
@@ -165,107 +145,21 @@ int share_blocks(Workload& workload) {
     return exit_done;
 }
 
-std::string barrier_note(const BarrierFigures& figures) {
-    std::string note = "barrier: " + counted(figures.rows, "row waits", "rows wait") + " for " +
-                       counted(figures.waits, "row", "rows") +
-                       " of other sessions of their trees that had ended before";
-    if (figures.trees_out_of_order > 0) {
-        note += "; not in " +
-                counted(figures.trees_out_of_order, "tree that is", "trees that are") +
-                " not in the order of their times";
-    }
-    return note;
-}
-
-int loop_rows(Workload& workload) {
-    const UserRules& users = workload.users;
-    lay_out_loop(workload.trace, workload.plan);
-    workload.plan = plan_of_waits(workload.trace, std::move(workload.plan), Speed(), users);
-    const auto rows = static_cast<std::uint32_t>(workload.plan.rows.size());
-    if (const int code = check_users(users, true, rows, workload.trace, workload.plan);
-        code != exit_done) {
-        return code;
-    }
-    workload.waiting = waiting_of(workload.trace, workload.plan, Speed(), users, {});
-    workload.waiting->trees = rows;
-    return exit_done;
-}
-
-int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
-    OrExit<Plan> plan = arrive_at_rate(flags, workload.trace, std::move(workload.plan));
-    if (!plan) {
-        return plan.exit_code();
-    }
-    workload.plan = std::move(plan).value();
-    return exit_done;
-}
-
-/// Closed sessions: gaps by the rules, and a plan whose digest tells of them. `notes`: what became
-/// of gaps and barriers.
-int close_sessions(const WorkloadFlags& flags, Workload& workload,
-                   std::vector<std::string>& notes) {
-    const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
-    const UserRules& users = workload.users;
-    int code = check_waits(workload.trace, rules, users.users > 0);
-    if (code != exit_done) {
-        return code;
-    }
-    const GapFigures gaps = retime(rules, workload.plan, workload.trace);
-    BarrierFigures barriers;
-    code = bar_turns(users, workload, barriers);
-    if (code == exit_done) {
-        code = time_arrivals(flags, workload);
-    }
-    if (code != exit_done) {
-        return code;
-    }
-    const Trace& trace = workload.trace;
-    const Speed speed = flags.plan.speed;
-    workload.plan = plan_of_waits(trace, std::move(workload.plan), speed, users);
-    const std::uint32_t trees = users.users > 0 ? RowTrees(trace, workload.plan).count() : 0;
-    const UserCount& count = flags.user_count;
-    const bool is_bound = count.is_bound || count.first < count.most;
-    code = users.users > 0 ? check_users(users, is_bound, trees, trace, workload.plan) : exit_done;
-    if (code != exit_done) {
-        return code;
-    }
-    workload.waiting = waiting_of(trace, workload.plan, speed, users, gaps);
-    workload.waiting->trees = trees;
-    if (!trace.dependencies.empty()) {
-        notes.push_back(gap_note(rules, gaps));
-    }
-    if (users.tree_barrier) {
-        notes.push_back(barrier_note(barriers));
-    }
-    return exit_done;
-}
-
-int time_rows(const WorkloadFlags& flags, Workload& workload, std::vector<std::string>& notes) {
-    if (flags.users.single_rows) {
-        return loop_rows(workload);
-    }
-    return flags.files.sessions == Sessions::closed ? close_sessions(flags, workload, notes)
-                                                    : time_arrivals(flags, workload);
-}
-
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
 std::string selection_text(const Workload& workload, const WorkloadFlags& flags) {
     const Trace& trace = workload.trace;
     const Plan& plan = workload.plan;
     const std::optional<Waiting>& waiting = workload.waiting;
     const double seconds = static_cast<double>(last_due_ns(waiting, plan)) / 1e9;
-    char rate[64] = "";
-    if (seconds > 0 && !waiting) {
-        (void)std::snprintf(rate, sizeof rate, " (%.2f/s)",
-                            static_cast<double>(plan.rows.size()) / seconds);
-    }
-    char wall[64];
-    (void)std::snprintf(wall, sizeof wall, "%.3f s", seconds);
+    const std::string rate =
+        seconds > 0 && !waiting
+            ? fmt::format(" ({:.2f}/s)", static_cast<double>(plan.rows.size()) / seconds)
+            : "";
     const std::string when = flags.users.single_rows ? "sent in a closed loop"
                              : flags.users.users > 0
                                  ? "sent by users"
                                  : (waiting ? "those that wait for none " : "") +
-                                       std::string("sent within ") + wall + rate;
+                                       fmt::format("sent within {:.3f} s", seconds) + rate;
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
            " rows, " + when + " at speed " + flags.speed_text +
            "\nselected: " + grouped_sum(plan.input_tokens, plan.inputs_unknown == 0) +
@@ -277,8 +171,7 @@ std::string selection_text(const Workload& workload, const WorkloadFlags& flags)
 int plan_for_both(std::uint64_t seed, Workload& workload) {
     Result<Plan> dual = dual_plan(workload.trace, std::move(workload.plan), seed);
     if (!dual) {
-        complain("driftless: --against: cannot %s", dual.error().doing);
-        return exit_input;
+        return refuse(exit_input, "driftless: --against: cannot %s", dual.error().doing);
     }
     workload.plan = std::move(dual).value();
     std::size_t a_first = 0;
@@ -351,11 +244,11 @@ int check_row_templates(Replay& run) {
     const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
                                                   request.row_body->has(Placeholder::user));
     if (is_numbered && !workload.trace.body_ends.empty()) {
-        complain(
+        return refuse(
+            exit_usage,
             "driftless: --extra-body: {pass} and {user} are known only during the run, but "
             "the trace has whole requests, which are made before it; remove them, or use "
             "--header");
-        return exit_usage;
     }
     InputErrors errors;
     const RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
@@ -368,12 +261,6 @@ int check_row_templates(Replay& run) {
 }
 
 namespace {
-
-double monotonic_seconds() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
 
 void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
     const CorpusFigures& figures = text.figures;
@@ -398,24 +285,23 @@ void print_text(const std::string& dataset, const LoadedCorpus& text, double sec
     }
 }
 
-int refuse(const std::string& dataset, const TraceRow& row, const std::string& why) {
-    complain("driftless: --dataset %s: the row at line %u %s", dataset.c_str(), row.line,
-             why.c_str());
-    return exit_input;
+int refuse_row(const std::string& dataset, const TraceRow& row, const std::string& why) {
+    return refuse(exit_input, "driftless: --dataset %s: the row at line %u %s", dataset.c_str(),
+                  row.line, why.c_str());
 }
 
 /// Reads and counts the dataset's text. Prints what it is, or what is wrong with it.
 OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
                                  const WordTable& words) {
     std::string why;
-    const double begin = monotonic_seconds();
+    const std::int64_t begin_ns = monotonic_ns();
     Result<LoadedCorpus> loaded =
         load_corpus(prompts.dataset, prompts.dataset_column, tokenizer, words.word(0), why);
     if (!loaded) {
-        complain("driftless: --dataset %s", why.c_str());
-        return exit_input;
+        return refuse(exit_input, "driftless: --dataset %s", why.c_str());
     }
-    print_text(prompts.dataset, loaded.value(), monotonic_seconds() - begin);
+    print_text(prompts.dataset, loaded.value(),
+               static_cast<double>(monotonic_ns() - begin_ns) / 1e9);
     return std::move(loaded).value();
 }
 
@@ -430,14 +316,14 @@ int check_text(const std::string& dataset, const Workload& workload,
     for (const Planned& planned : workload.plan.rows) {
         const TraceRow& row = workload.trace.rows[planned.row];
         if (row.ids_count > 0) {
-            return refuse(dataset, row,
-                          "has block ids, but --dataset is for rows without; remove --dataset");
+            return refuse_row(dataset, row,
+                              "has block ids, but --dataset is for rows without; remove --dataset");
         }
         if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
-            return refuse(dataset, row,
-                          "asks for " + std::to_string(row.input_length) +
-                              " tokens, but the dataset has " + std::to_string(tokens) +
-                              "; use a longer dataset, or exclude such rows");
+            return refuse_row(dataset, row,
+                              "asks for " + std::to_string(row.input_length) +
+                                  " tokens, but the dataset has " + std::to_string(tokens) +
+                                  "; use a longer dataset, or exclude such rows");
         }
     }
     return exit_done;
@@ -453,12 +339,11 @@ OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
     Result<SelectedWords> selected =
         tokenizer ? select_words(tokenizer.value(), prompts.tokenizer, why) : tokenizer.error();
     if (!selected) {
-        complain("driftless: --tokenizer %s%s", why.c_str(),
-                 selected.error().code == ErrorCode::not_found
-                     ? ""
-                     : "; without --tokenizer, built-in words are used and checked on the "
-                       "server before the run");
-        return exit_input;
+        return refuse(exit_input, "driftless: --tokenizer %s%s", why.c_str(),
+                      selected.error().code == ErrorCode::not_found
+                          ? ""
+                          : "; without --tokenizer, built-in words are used and checked on the "
+                            "server before the run");
     }
     const WordFigures& figures = selected.value().figures;
     print_line("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)",
@@ -484,12 +369,10 @@ OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
 
 int choose_words(Replay& run) {
     const PromptFlags& prompts = run.options().prompts;
-    OrExit<ChosenWords> words = words_of(prompts);
-    if (!words) {
-        return words.exit_code();
+    int code = keep(words_of(prompts), run.server.words);
+    if (code == exit_done) {
+        code = check_text(prompts.dataset, run.workload, run.server.words.text);
     }
-    run.server.words = std::move(words).value();
-    const int code = check_text(prompts.dataset, run.workload, run.server.words.text);
     if (code != exit_done) {
         return code;
     }

@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cmd/flags/replay_options.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/schedule.hpp"
 #include "engine/plan/wait_graph.hpp"
-#include "engine/prompt/builder.hpp"
 #include "engine/prompt/corpus.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"

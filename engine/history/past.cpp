@@ -1,7 +1,6 @@
 #include "engine/history/past.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/history/run_lines.hpp"
 #include "engine/plan/plan.hpp"

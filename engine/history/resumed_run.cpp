@@ -20,8 +20,6 @@ namespace driftless {
 // is known of the rows that it waits for. Asked for one row after the other, parents first;
 // nothing waits where sessions are not closed.
 
-struct InterruptedRun;
-
 /// What becomes of a row of the plan.
 struct Fate {
     enum Kind : std::uint8_t { recorded, sent, given_up, dropped };

@@ -82,8 +82,8 @@ struct ResumedRun {
     InterruptedRun whole;              ///< its marks are not kept: null
     std::vector<RunSegment> segments;  ///< those that were killed, in order; at least one
     RemainingRows remaining;
-    std::string meeting{};            ///< of its first segment, as RunFacts has it
-    std::vector<std::string> urls{};  ///< of the servers that its rows were sent to
+    std::optional<MeetingFacts> meeting{};  ///< of its first segment
+    std::vector<std::string> urls{};        ///< of the servers that its rows were sent to
 
     std::uint32_t segment() const { return static_cast<std::uint32_t>(segments.size()); }
     /// The plan of the rows that are to be sent; none where all had left.

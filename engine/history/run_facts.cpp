@@ -130,7 +130,9 @@ void settle(RunFacts& facts) {
     run.rows = facts.rows;
     info.clamped_rows = facts.clamped_rows.value_or(0);
     info.stopped_when = facts.end.stopped_when;
-    info.date = facts.segments.empty() ? "" : date_text(facts.segments.front().clock.zero_utc_ns);
+    info.date = facts.segments.empty()
+                    ? ""
+                    : utc_text(facts.segments.front().clock.zero_utc_ns, "%Y%m%d-%H%M%S");
     if (facts.rows_not_foretold == 0) {
         run.expected_cached_tokens = facts.expected_cached_tokens;
     }
@@ -176,31 +178,25 @@ std::string how_calibrated(const CalibrationFacts& calibration) {
         text = std::string("calibrated for ") + seconds + " s before this run";
     }
     if (calibration.taken_share > noise_max) {
-        char share[32];
-        (void)std::snprintf(share, sizeof share, "%.1f", 100 * calibration.taken_share);
-        text += std::string(", while others used ") + share + " % of the CPU";
+        text += ", while others used " + percent_text(calibration.taken_share) + " of the CPU";
     }
     return text;
 }
 
-std::string utc_text(std::int64_t utc_ns) {
-    const time_t whole = utc_ns / ns_per_second;
-    tm parts{};
-    (void)::gmtime_r(&whole, &parts);
-    char text[64];
-    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
-                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                  static_cast<long long>(utc_ns % ns_per_second));
-    return text;
-}
-
-std::string date_text(std::int64_t utc_ns) {
+std::string utc_text(std::int64_t utc_ns, const char* format) {
     const time_t whole = utc_ns / ns_per_second;
     tm parts{};
     (void)::gmtime_r(&whole, &parts);
     char text[32];
-    (void)::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts);
+    (void)::strftime(text, sizeof(text), format, &parts);
     return text;
+}
+
+std::string utc_text(std::int64_t utc_ns) {
+    char fraction[32];
+    (void)std::snprintf(fraction, sizeof(fraction), ".%09lldZ",
+                        static_cast<long long>(utc_ns % ns_per_second));
+    return utc_text(utc_ns, "%Y-%m-%dT%H:%M:%S") + fraction;
 }
 
 namespace {
@@ -212,13 +208,6 @@ constexpr std::int64_t clock_ns_max = 3'153'600'000'000'000'000;
 
 bool is_clock(std::int64_t ns) {
     return ns <= clock_ns_max && ns >= -clock_ns_max;
-}
-
-std::int64_t clock_ns(JsonMembers& members, const char* key) {
-    std::int64_t ns = 0;
-    members.read(key, ns);
-    members.fail_unless(is_clock(ns), ErrorCode::out_of_range, key);
-    return ns;
 }
 
 /// What an exchange with shard 0, or several, leaves of where its clock may be.
@@ -235,35 +224,35 @@ void widen(std::optional<Interval>& interval, std::int64_t offset_ns, std::int64
                         : one;
 }
 
-std::optional<Error> read_clock(JsonValue clock, std::optional<ShardClock>& out) {
+/// The first key whose number no clock has; nullptr: there is none.
+const char* beyond_all(const MetClock& clock) {
+    for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
+        if (one && !is_clock(one->offset_ns)) {
+            return "offset_ns";
+        }
+        if (one && (one->error_ns < 0 || !is_clock(one->error_ns))) {
+            return "error_ns";
+        }
+    }
+    const std::int64_t kernel_ns = clock.kernel_error_ns.value_or(0);
+    return kernel_ns < 0 || !is_clock(kernel_ns) ? "kernel_error_ns" : nullptr;
+}
+
+std::optional<ShardClock> clock_of(const MetClock& clock) {
     std::optional<Interval> interval;
-    for (const char* const key : {"before", "after"}) {
-        const JsonValue exchange = clock.find(key);
-        if (!exchange.is(JsonType::object)) {
-            continue;
+    for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
+        if (one) {
+            widen(interval, one->offset_ns, one->error_ns);
         }
-        JsonMembers members(exchange);
-        const std::int64_t offset_ns = clock_ns(members, "offset_ns");
-        const std::int64_t error_ns = clock_ns(members, "error_ns");
-        if (members.error()) {
-            return members.error();
-        }
-        if (error_ns < 0) {
-            return Error{ErrorCode::out_of_range, 0, "error_ns"};
-        }
-        widen(interval, offset_ns, error_ns);
     }
-    if (const auto kernel_ns = clock.find("kernel_error_ns").as_i64(); !interval && kernel_ns) {
-        if (*kernel_ns < 0 || *kernel_ns > clock_ns_max) {
-            return Error{ErrorCode::out_of_range, 0, "kernel_error_ns"};
-        }
-        widen(interval, 0, *kernel_ns);
+    if (!interval && clock.kernel_error_ns) {
+        widen(interval, 0, *clock.kernel_error_ns);
     }
-    if (interval) {
-        const std::int64_t half_ns = (interval->most_ns - interval->least_ns + 1) / 2;
-        out = ShardClock{interval->least_ns + half_ns, half_ns};
+    if (!interval) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    const std::int64_t half_ns = (interval->most_ns - interval->least_ns + 1) / 2;
+    return ShardClock{interval->least_ns + half_ns, half_ns};
 }
 
 }  // namespace
@@ -334,13 +323,19 @@ Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting)
         const bool is_rows = out.count <= count_max && out.index < out.count;
         return Error{ErrorCode::out_of_range, 0, is_rows ? "plan_rows" : "index"};
     }
-    if (const auto error = read_clock(meeting.find("clock"), out.clock)) {
-        return *error;
+    if (meeting.is(JsonType::object)) {
+        const Result<MeetingFacts> met = read_members<MeetingFacts>(meeting, "meeting");
+        if (!met) {
+            return met.error();
+        }
+        const MetClock& clock = met.value().clock;
+        if (const char* const wrong = beyond_all(clock); wrong != nullptr) {
+            return Error{ErrorCode::out_of_range, 0, wrong};
+        }
+        // All others are compared with that of the host.
+        out.clock = met.value().role == "host" ? ShardClock{} : clock_of(clock);
+        out.met_after = clock.after.has_value();
     }
-    if (meeting.find("role").as_string() == "host") {
-        out.clock = ShardClock{};  // all others are compared with it
-    }
-    out.met_after = meeting.find("clock").find("after").is(JsonType::object);
     return std::optional(out);
 }
 

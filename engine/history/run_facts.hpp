@@ -11,7 +11,6 @@
 #include "engine/host/host.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/breakdowns.hpp"
-#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/figures/verdict.hpp"
@@ -35,6 +34,8 @@ struct ClockAnchors {
 };
 /// "2026-11-21T03:45:12.123456789Z".
 std::string utc_text(std::int64_t utc_ns);
+/// Its whole seconds by a format of strftime.
+std::string utc_text(std::int64_t utc_ns, const char* format);
 void walk(auto& fields, IsOf<ClockAnchors> auto& clock) {
     fields.value("zero_monotonic_ns", 1, clock.zero_monotonic_ns);
     fields.value("zero_utc_ns", 1, clock.zero_utc_ns);
@@ -108,6 +109,44 @@ void walk(auto& fields, IsOf<ShardFacts> auto& shard) {
     fields.value("count", 1, shard.count);
     fields.value("from", 2, shard.from);
     fields.value("plan_rows", 1, shard.plan_rows);
+}
+
+/// How far a clock is from another one, by an exchange of stamps.
+struct ClockDifference {
+    std::int64_t offset_ns = 0;      ///< our clock less theirs: above 0 where ours is ahead
+    std::int64_t error_ns = 0;       ///< the truth is within this, either way
+    std::int64_t round_trip_ns = 0;  ///< on the way, both ways
+};
+void walk(auto& fields, IsOf<ClockDifference> auto& difference) {
+    fields.value("offset_ns", 1, difference.offset_ns);
+    fields.value("error_ns", 1, difference.error_ns);
+    fields.value("round_trip_ns", 2, difference.round_trip_ns);
+}
+
+/// The clock of a shard: compared with that of shard 0, and what the kernel says of it.
+struct MetClock {
+    std::optional<ClockDifference> before;  ///< the run
+    std::optional<ClockDifference> after;
+    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
+};
+void walk(auto& fields, IsOf<MetClock> auto& clock) {
+    fields.value("before", 2, clock.before);
+    fields.value("after", 2, clock.after);
+    fields.value("kernel_error_ns", 2, clock.kernel_error_ns);
+}
+
+/// How the processes of one plan came to one time 0.
+struct MeetingFacts {
+    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
+    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
+    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
+    MetClock clock;
+};
+void walk(auto& fields, IsOf<MeetingFacts> auto& meeting) {
+    fields.value("at", 2, meeting.at);
+    fields.value("role", 2, meeting.role);
+    fields.value("zero_utc_ns", 2, meeting.zero_utc_ns);
+    fields.value("clock", 2, meeting.clock);
 }
 
 /// The second server of a dual-fire run.
@@ -223,7 +262,7 @@ struct RunFacts {
     Overhead overhead;
     std::optional<AgainstFacts> against;  ///< of dual fire alone
     std::optional<ShardFacts> shard;      ///< of a shard alone
-    std::string meeting;                  ///< that member of run.json, JSON; empty: null
+    std::optional<MeetingFacts> meeting;  ///< of its first segment
     /// Other processes sent rows of the plan, too.
     bool is_part() const { return shard && shard->count > 1; }
     /// Rows leave when others have ended, or users are free: in which order, the run decides.
@@ -359,7 +398,7 @@ void walk_run(auto& fields, auto& facts) {
     fields.in("trace", 1, [&] { walk_trace(fields, facts); });
     fields.unread("load");
     fields.value("shard", 2, facts.shard);
-    fields.object("meeting", 2, facts.meeting);
+    fields.value("meeting", 2, facts.meeting);
     fields.in("plan", 1, [&] { walk_plan(fields, facts); });
     fields.in("request", 1, [&] { walk_request(fields, facts); });
     fields.in_known("preflight", 2, has_preflight, [&] {
@@ -394,9 +433,6 @@ void settle(RunFacts& facts);
 /// among its reasons.
 Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& figures,
                     const ClientTotals& client, const CacheProbe& cache);
-
-/// "20261121-034512", as `date` of the summary has it.
-std::string date_text(std::int64_t utc_ns);
 
 // What run.json says of shards: of the one that a run is (`shard`, `meeting`), and of those that a
 // merged run was made of (`merged`). Read and written here; pure.

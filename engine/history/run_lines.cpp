@@ -332,20 +332,15 @@ LineBytes RecordFeed::bytes() const {
 
 std::optional<std::uint64_t> count_finished_trees(const std::string& records_path) {
     std::string why;
-    Result<RunLines> lines = RunLines::open(records_path, why);
-    if (!lines) {
+    Result<RecordFeed> records = RecordFeed::open(records_path, why);
+    if (!records) {
         return std::nullopt;
     }
     TreeFigures trees;
-    JsonDocument document;
-    while (const auto line = lines.value().next()) {
-        const Result<Record> record = read_record(document, *line);
-        if (!record) {
-            return std::nullopt;
-        }
-        trees.add(record.value());
+    while (const Record* const record = records.value().next()) {
+        trees.add(*record);
     }
-    return lines.value().error() ? std::nullopt : std::optional(trees.totals(0).finished);
+    return records.value().error() ? std::nullopt : std::optional(trees.totals(0).finished);
 }
 
 }  // namespace driftless

@@ -89,9 +89,8 @@ class RecordFeed {
     std::unique_ptr<State> state_;
 };
 
-// How many trees of a run were answered whole, from its records. Reads the file, prints nothing.
-
-/// As `report --trees` counts them. Nothing where the file cannot be read.
+/// How many trees of a run were answered whole, from its records, as `report --trees` counts them.
+/// Nothing where the file cannot be read.
 std::optional<std::uint64_t> count_finished_trees(const std::string& records_path);
 
 }  // namespace driftless

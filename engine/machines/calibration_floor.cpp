@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/host/threads.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
@@ -27,27 +26,16 @@ Result<Address> Sink::start(const cpu_set_t* cpus) {
         return listening.error();
     }
     listening_ = listening.value();
-    pthread_attr_t attributes;
-    (void)::pthread_attr_init(&attributes);
-    (void)::pthread_attr_setstacksize(&attributes,
-                                      side_stack_bytes);  // it is kept for the next one
-    if (cpus != nullptr) {
-        (void)::pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    if (const Result<void> started = thread_.start<&Sink::work>("sink", cpus, *this); !started) {
+        return started.error();
     }
-    const int failed = ::pthread_create(&thread_, &attributes, &Sink::thread_main, this);
-    (void)::pthread_attr_destroy(&attributes);
-    if (failed != 0) {
-        return error_from_errno(failed, "start a thread");
-    }
-    running_ = true;
     return local_address_of(listening_);
 }
 
 void Sink::stop() {
-    if (running_) {
+    if (thread_.runs()) {
         (void)::shutdown(listening_.number, SHUT_RDWR);  // ends an accept that nobody answered
-        (void)::pthread_join(thread_, nullptr);
-        running_ = false;
+        thread_.join();
     }
     if (listening_.open()) {
         (void)::close(listening_.number);
@@ -55,17 +43,15 @@ void Sink::stop() {
     }
 }
 
-void* Sink::thread_main(void* self) {
-    const int listening = static_cast<Sink*>(self)->listening_.number;
-    const int peer = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+void Sink::work() {
+    const int peer = ::accept4(listening_.number, nullptr, nullptr, SOCK_CLOEXEC);
     if (peer < 0) {
-        return nullptr;
+        return;
     }
     std::array<char, 64 * 1024> bytes;
     while (::recv(peer, bytes.data(), bytes.size(), 0) > 0) {
     }
     (void)::close(peer);
-    return nullptr;
 }
 
 namespace {

@@ -2,13 +2,13 @@
 /// throws it away. For measuring sends; it answers nothing.
 #pragma once
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <cstdint>
 #include <vector>
 
 #include "engine/host/calibration.hpp"
+#include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
@@ -29,11 +29,10 @@ class Sink {
     void stop();
 
   private:
-    static void* thread_main(void* self);
+    void work();
 
     Socket listening_;
-    pthread_t thread_{};
-    bool running_ = false;
+    SideThread thread_;
 };
 
 // Floor: what a thread of this host can do when it does nothing else. The bare measurements of

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
 #include "proto/json/document.hpp"
@@ -39,12 +40,6 @@ struct ClockExchange {
     std::int64_t t2_ns = 0;  ///< theirs
     std::int64_t t3_ns = 0;  ///< theirs
     std::int64_t t4_ns = 0;  ///< ours
-};
-
-struct ClockDifference {
-    std::int64_t offset_ns = 0;      ///< our clock less theirs: above 0 where ours is ahead
-    std::int64_t error_ns = 0;       ///< the truth is within this, either way
-    std::int64_t round_trip_ns = 0;  ///< on the way, both ways
 };
 
 /// So many exchanges are made; the first ones find the path cold.
@@ -158,8 +153,6 @@ class MeetLine {
 /// first. True: there are some, or the other side has closed.
 bool wait_for_bytes(int fd, std::int64_t until_ns, int nap_ms);
 
-// Meet: how machines agree on a time 0: the host, its guests, and a guest's own side.
-
 // MeetHost: shard 0, to which all others come: before the run, so that all of them begin
 // at one instant, and after it, to compare the clocks once more. Owns the listening socket.
 //
@@ -238,7 +231,6 @@ class MeetGuests {
 
     /// Why nobody begins, once it is known; else empty.
     const std::string& failure() const { return failure_; }
-    bool all_measured() const;
     /// Those that neither are here nor have been measured.
     std::vector<std::uint32_t> absent() const;
     /// Those whose clocks have not been compared, here or not.
@@ -246,7 +238,6 @@ class MeetGuests {
 
     /// To all of them; their answers are awaited.
     void start(std::int64_t at_ns);
-    bool all_set() const;
     /// Those that have not confirmed time 0.
     std::vector<std::uint32_t> not_set() const;
     void go();

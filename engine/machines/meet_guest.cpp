@@ -1,7 +1,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -68,11 +67,26 @@ MeetSocket connect_to(const std::string& host, std::uint16_t port, const MeetSet
     return {};
 }
 
+/// How a talk ended.
+struct Talk {
+    MeetOutcome outcome;
+    bool is_lost = false;  ///< the connection is gone, and may be made again
+};
+
+Talk closed() {
+    return {failed("shard 0 closed the connection"), true};
+}
+
+Talk not_shard_0() {
+    return {
+        failed("the process that answers there is not shard 0 of a driftless replay; correct "
+               "HOST:PORT")};
+}
+
 /// What shard 0 says next. Where it says nothing, or what it should not, `ended` says why.
 struct Heard {
     std::optional<MeetMessage> message;
-    MeetOutcome ended;
-    bool is_lost = false;  ///< the connection is gone, and may be made again
+    Talk ended;
 };
 
 /// What shard 0 is to do by when.
@@ -86,81 +100,69 @@ Heard hear(MeetLine& line, const MeetSetting& setting, Awaited awaited, JsonDocu
         if (const std::optional<std::string> text = line.take(); text) {
             std::optional<MeetMessage> message = read_meet_message(*text, document);
             if (!message) {
-                return {{},
-                        failed("the process that answers there is not shard 0 of a driftless "
-                               "replay; correct HOST:PORT"),
-                        false};
+                return {{}, not_shard_0()};
             }
             if (message->kind == Kind::refused) {
-                return {{}, failed(message->why), false};
+                return {{}, {failed(message->why)}};
             }
-            return {std::move(message), {}, false};
+            return {std::move(message), {}};
         }
         if (is_stopped(setting)) {
-            return {{}, stopped(), false};
+            return {{}, {stopped()}};
         }
         if (monotonic_ns() > awaited.until_ns) {
-            return {{}, failed(std::string("shard 0 did not ") + awaited.what + " in time"), false};
+            return {{}, {failed(std::string("shard 0 did not ") + awaited.what + " in time")}};
         }
         if (wait_for_bytes(line.fd(), awaited.until_ns, nap_ms) && !line.receive(setting.clock)) {
-            return {{}, failed("shard 0 closed the connection"), true};
+            return {{}, closed()};
         }
     }
 }
 
-/// The clocks, once shard 0 has asked for it.
-Heard measure(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
-              JsonDocument& document, std::vector<ClockExchange>& exchanges) {
+/// The clocks, once shard 0 has asked for it. Returns what ended the talk; nothing: all went well.
+std::optional<Talk> measure(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
+                            JsonDocument& document, std::vector<ClockExchange>& exchanges) {
     for (std::size_t i = 0; i < clock_exchanges; ++i) {
         if (!line.ask(setting.clock)) {
-            return {{}, failed("shard 0 closed the connection"), true};
+            return closed();
         }
         Heard heard =
             hear(line, setting, {until_ns, "answer while clocks were compared"}, document);
         if (!heard.message) {
-            return heard;
+            return std::move(heard.ended);
         }
         if (heard.message->kind != Kind::tell) {
-            return {{},
-                    failed("the process that answers there is not shard 0 of a driftless replay; "
-                           "correct HOST:PORT"),
-                    false};
+            return not_shard_0();
         }
         heard.message->stamps.t4_ns = line.received_ns();
         exchanges.push_back(heard.message->stamps);
     }
     (void)line.send(to_line(of_kind(Kind::measured)));
-    return {of_kind(Kind::measured), {}, false};
+    return std::nullopt;
 }
-
-struct Talk {
-    MeetOutcome outcome;
-    bool is_lost = false;
-};
 
 /// The instant that shard 0 names, if it leaves us time.
 Talk agree(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
            JsonDocument& document, MeetOutcome outcome) {
     Heard named = hear(line, setting, {until_ns, "name time 0"}, document);
     if (!named.message || named.message->kind != Kind::start) {
-        return {std::move(named.ended), named.is_lost};
+        return std::move(named.ended);
     }
     outcome.start_ns = named.message->at_ns;
     const std::int64_t left_ns =
         outcome.start_ns + outcome.difference->offset_ns - setting.clock.now();
     if (left_ns < meet_lead_ns_min || left_ns > 2 * meet_lead_ns) {
         return {failed("the instant that shard 0 named is " + std::to_string(left_ns / 1'000'000) +
-                       " ms away by this clock: the message came too late, or a clock was set"),
-                false};
+                       " ms away by this clock: the message came too late, or a clock was set")};
     }
     (void)line.send(to_line(of_kind(Kind::set)));
     const std::int64_t go_ns = monotonic_ns() + left_ns - meet_lead_ns_min / 2;
     Heard go = hear(line, setting, {go_ns, "send the start signal"}, document);
     if (!go.message || go.message->kind != Kind::go) {
-        return {std::move(go.ended), false};
+        return {std::move(go.ended.outcome)};
     }
     outcome.end = MeetOutcome::End::met;
-    return {std::move(outcome), false};
+    return {std::move(outcome)};
 }
 
 Talk talk(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
@@ -168,27 +170,26 @@ Talk talk(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
     MeetMessage hello = of_kind(Kind::hello);
     hello.hello = setting.own;
     if (!line.send(to_line(hello))) {
-        return {failed("shard 0 closed the connection"), true};
+        return closed();
     }
     Heard called = hear(line, setting, {until_ns, "start the comparison of clocks"}, document);
     if (!called.message) {
-        return {std::move(called.ended), called.is_lost};
+        return std::move(called.ended);
     }
     std::vector<ClockExchange> exchanges;
-    Heard measured = measure(line, setting, until_ns, document, exchanges);
-    if (!measured.message) {
-        return {std::move(measured.ended), measured.is_lost};
+    if (std::optional<Talk> ended = measure(line, setting, until_ns, document, exchanges)) {
+        return std::move(*ended);
     }
     MeetOutcome outcome;
     outcome.difference = difference_of(exchanges);
     if (!outcome.difference) {
-        return {failed("a clock was set while it was compared with that of shard 0"), false};
+        return {failed("a clock was set while it was compared with that of shard 0")};
     }
     if (setting.own.phase == MeetPhase::before) {
         return agree(line, setting, until_ns, document, std::move(outcome));
     }
     outcome.end = MeetOutcome::End::met;
-    return {std::move(outcome), false};
+    return {std::move(outcome)};
 }
 
 }  // namespace

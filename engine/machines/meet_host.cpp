@@ -55,6 +55,16 @@ std::string mismatch(const MeetHello& own, const MeetHello& guest) {
     return "";
 }
 
+std::vector<std::uint32_t> missing_in(const std::vector<bool>& known) {
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t index = 0; index < known.size(); ++index) {
+        if (!known[index]) {
+            missing.push_back(index);
+        }
+    }
+    return missing;
+}
+
 }  // namespace
 
 MeetGuests::MeetGuests(const MeetSetting& setting)
@@ -261,18 +271,8 @@ void MeetGuests::sweep() {
     std::erase_if(guests_, [](const Guest& guest) { return guest.stage == Stage::gone; });
 }
 
-bool MeetGuests::all_measured() const {
-    return std::find(done_.begin(), done_.end(), false) == done_.end();
-}
-
 std::vector<std::uint32_t> MeetGuests::unmeasured() const {
-    std::vector<std::uint32_t> others;
-    for (std::uint32_t index = 0; index < done_.size(); ++index) {
-        if (!done_[index]) {
-            others.push_back(index);
-        }
-    }
-    return others;
+    return missing_in(done_);
 }
 
 std::vector<std::uint32_t> MeetGuests::absent() const {
@@ -297,10 +297,6 @@ void MeetGuests::start(std::int64_t at_ns) {
     }
 }
 
-bool MeetGuests::all_set() const {
-    return not_set().empty();
-}
-
 std::vector<std::uint32_t> MeetGuests::not_set() const {
     std::vector<bool> is_set(setting_.own.count, false);
     is_set[setting_.own.index] = true;
@@ -309,13 +305,7 @@ std::vector<std::uint32_t> MeetGuests::not_set() const {
             is_set[guest.index] = true;
         }
     }
-    std::vector<std::uint32_t> others;
-    for (std::uint32_t index = 0; index < is_set.size(); ++index) {
-        if (!is_set[index]) {
-            others.push_back(index);
-        }
-    }
-    return others;
+    return missing_in(is_set);
 }
 
 void MeetGuests::go() {
@@ -433,7 +423,7 @@ MeetOutcome agree(const MeetSetting& setting, int listener, MeetGuests& guests) 
     MeetOutcome outcome;
     outcome.start_ns = setting.clock.now() + meet_lead_ns;
     guests.start(outcome.start_ns);
-    while (!guests.all_set()) {
+    while (!guests.not_set().empty()) {
         if (is_stopped(setting)) {
             return stopped(guests);
         }
@@ -475,7 +465,7 @@ MeetOutcome MeetHost::gather(const MeetSetting& setting) {
     const std::int64_t until_ns = monotonic_ns() + setting.timeout_ns;
     const bool before = setting.own.phase == MeetPhase::before;
     std::int64_t said_ns = monotonic_ns() + waits_unsaid_ns;
-    while (!guests.all_measured()) {
+    while (!guests.unmeasured().empty()) {
         if (is_stopped(setting)) {
             return stopped(guests);
         }
@@ -491,7 +481,7 @@ MeetOutcome MeetHost::gather(const MeetSetting& setting) {
         }
         accept_all(socket_.fd(), guests);
         guests.serve(socket_.fd(), is_over ? 0 : nap_ms);
-        if (is_over && !guests.all_measured()) {
+        if (is_over && !guests.unmeasured().empty()) {
             return too_late(guests);
         }
     }

@@ -1,6 +1,5 @@
 #include "engine/record/fill_record.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -443,27 +442,12 @@ void fill_forecast(Record& record, const RowState& state, const AssemblerConfig&
     }
 }
 
-/// An empty record that keeps the memory of the arrays.
-void clear(Record& record) {
-    std::vector<std::int64_t> stamps = std::move(record.chunk_ns);
-    std::vector<std::int64_t> waits = std::move(record.chunk_late_ns);
-    std::vector<std::int32_t> tokens = std::move(record.chunk_tokens);
-    record = Record{};
-    stamps.clear();
-    waits.clear();
-    tokens.clear();
-    record.chunk_ns = std::move(stamps);
-    record.chunk_late_ns = std::move(waits);
-    record.chunk_tokens = std::move(tokens);
-    CHECK(record.chunk_ns.empty() && record.chunk_tokens.empty() && record.tainted.empty());
-}
-
 }  // namespace
 
 void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                  std::int64_t time_zero_ns, JsonDocument& document) {
     CHECK(end.kind == EventKind::end);
-    clear(record);
+    renew(record, &Record::chunk_ns, &Record::chunk_late_ns, &Record::chunk_tokens);
     fill_origin(record, state.due, state.number, config);
     fill_forecast(record, state, config);
     fill_sending(record, state, config, time_zero_ns);

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/plan/plan.hpp"
@@ -93,8 +92,7 @@ std::string waited_in_vain(std::uint32_t row, const char* why = "failed");
 void fill_origin(Record& record, const Due& due, std::uint32_t number,
                  const AssemblerConfig& config);
 
-// row_outcome: the one outcome of a row, by the precedence that fill_record.hpp lists. Pure;
-// internal to engine/record.
+// The one outcome of a row, by the precedence above. Pure; internal to engine/record.
 
 /// Whether some bytes of the answer never reached the writer.
 bool lost_bytes(const RowState& state, const EndInfo& end);

@@ -13,25 +13,6 @@ Growth::Growth(const GrowRules& rules, std::atomic<std::uint32_t>& wanted)
     wanted_.store(users_, std::memory_order_relaxed);
 }
 
-double Growth::figure_of(const Distribution& measured) const {
-    switch (rules_.figure) {
-        case GrowFigure::avg:
-            return measured.mean;
-        case GrowFigure::p50:
-            return measured.at[median_index];
-        case GrowFigure::p90:
-            return measured.at[p90_index];
-        case GrowFigure::p95:
-            return measured.at[p95_index];
-        case GrowFigure::p99:
-            return measured.at[p99_index];
-        case GrowFigure::max:
-            return measured.max;
-    }
-    CHECK(false);
-    return 0;
-}
-
 void Growth::look(const Distribution& measured, std::uint64_t failed, std::uint64_t begun) {
     has_added_ = has_added_ && begun < users_;
     if (has_added_) {
@@ -40,7 +21,8 @@ void Growth::look(const Distribution& measured, std::uint64_t failed, std::uint6
     if (measured.count == 0) {
         return;
     }
-    figures_[count_++ % periods_max] = figure_of(measured);
+    figures_[count_++ % periods_max] =
+        shown_statistics[static_cast<std::size_t>(rules_.figure)].of(measured);
     const std::size_t known = std::min(count_, periods_max);
     const double sum = std::accumulate(figures_.begin(), figures_.begin() + known, 0.0);
     const double limit = static_cast<double>(rules_.limit_ns);
@@ -79,29 +61,20 @@ EarlyStop::EarlyStop(const std::vector<StopRule>& rules, const EndedRequests& be
 }
 
 EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasured& measured) const {
-    const auto of = [&rule](const Distribution& one) {
-        const std::optional<double> ns =
-            one.count == 0 ? std::nullopt : statistic_of(rule.threshold, one);
-        return ns ? Figure{*ns, one.count} : Figure();
-    };
     switch (rule.figure) {
-        case StopFigure::ttft:
-            return of(measured.ttft);
-        case StopFigure::ttft_due:
-            return of(measured.ttft_due);
-        case StopFigure::tpot:
-            return of(measured.tpot);
-        case StopFigure::e2e:
-            return of(measured.e2e);
         case StopFigure::errors: {
             const auto all = static_cast<double>(std::max<std::uint64_t>(requests_.ended, 1));
             return {static_cast<double>(requests_.failed) / all, requests_.ended};
         }
         case StopFigure::failed:
             return {static_cast<double>(requests_.failed), requests_.ended};
+        default:
+            break;
     }
-    CHECK(false);
-    return {};
+    const Distribution& times = measured.times[static_cast<std::size_t>(rule.figure)];
+    const std::optional<double> ns =
+        times.count == 0 ? std::nullopt : statistic_of(rule.threshold, times);
+    return ns ? Figure{*ns, times.count} : Figure();
 }
 
 void EarlyStop::ended(const Record& record) {

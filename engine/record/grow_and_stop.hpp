@@ -18,8 +18,9 @@ namespace driftless {
 
 // GrowRules: when users are added to a run (`--grow`), and by what figure. Plain values.
 
-/// What of a period (period.hpp) is held against the limit.
+/// What of a period (period.hpp) is held against the limit; in the order of StopFigure.
 enum class GrowMetric : std::uint8_t { ttft, ttft_due, tpot, e2e };
+/// In the order of `shown_statistics`.
 enum class GrowFigure : std::uint8_t { avg, p50, p90, p95, p99, max };
 
 struct GrowRules {
@@ -56,8 +57,6 @@ class Growth {
     static constexpr double room_each = 0.15;      ///< for each user but the first
 
   private:
-    double figure_of(const Distribution& measured) const;
-
     const GrowRules rules_;
     std::atomic<std::uint32_t>& wanted_;
     std::uint32_t users_;
@@ -87,10 +86,7 @@ struct EndedRequests {
 struct PeriodMeasured {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    Distribution ttft;
-    Distribution ttft_due;
-    Distribution tpot;
-    Distribution e2e;
+    std::array<Distribution, 4> times{};  ///< [GrowMetric]
 };
 
 class EarlyStop {

@@ -12,28 +12,6 @@ namespace driftless {
 
 namespace {
 
-ErrorCode code_of(int sys_errno) {
-    switch (sys_errno) {
-        case EEXIST:
-            return ErrorCode::exists;
-        case EACCES:
-        case EPERM:
-        case EROFS:
-            return ErrorCode::denied;
-        case ENOENT:
-        case ENOTDIR:
-            return ErrorCode::not_found;
-        case ENOSPC:
-        case EDQUOT:
-        case EFBIG:
-        case EMFILE:
-        case ENFILE:
-            return ErrorCode::exhausted;
-        default:
-            return ErrorCode::io_failed;
-    }
-}
-
 /// Bytes written, and errno where that is fewer than all. Usually one call.
 std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
     CHECK(fd >= 0);
@@ -77,7 +55,7 @@ std::int64_t whole_lines(int fd) {
 Result<LineSink> LineSink::create(const std::string& path) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0) {
-        return Error{code_of(errno), errno, "create a file of the run"};
+        return error_from_errno(errno, "create a file of the run");
     }
     return of(path, fd, 0);
 }
@@ -85,11 +63,11 @@ Result<LineSink> LineSink::create(const std::string& path) {
 Result<LineSink> LineSink::append(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0) {
-        return Error{code_of(errno), errno, "open a file of the run"};
+        return error_from_errno(errno, "open a file of the run");
     }
     const std::int64_t whole = whole_lines(fd);
     if (whole < 0 || ::ftruncate(fd, whole) != 0) {
-        const Error error{code_of(errno), errno, "cut a torn line off a file of the run"};
+        const Error error = error_from_errno(errno, "cut a torn line off a file of the run");
         ::close(fd);
         return error;
     }
@@ -143,7 +121,7 @@ void LineSink::flush() {
         const auto [done, sys_errno] = write_all(fd_, buffer_);
         std::size_t whole = done;
         if (sys_errno != 0) {
-            error_ = Error{code_of(sys_errno), sys_errno, "write a file of the run"};
+            error_ = error_from_errno(sys_errno, "write a file of the run");
             whole = done == 0 ? 0 : buffer_.rfind('\n', done - 1) + 1;  // npos + 1 is 0
             if (whole < done) {
                 (void)!::ftruncate(fd_, static_cast<off_t>(written_ + whole));

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "proto/core/errors.hpp"
 
@@ -28,6 +27,9 @@ class LineSink {
     /// A file that grew before, or a new one: what follows its last whole line is cut off. Errors:
     /// denied, not_found, io_failed.
     static Result<LineSink> append(const std::string& path);
+    static Result<LineSink> open(const std::string& path, bool is_new) {
+        return is_new ? create(path) : append(path);
+    }
     ~LineSink();
     LineSink(LineSink&& other) noexcept;
     LineSink& operator=(LineSink&& other) noexcept;

@@ -110,9 +110,9 @@ void Periods::first_token(const Due& due, std::int64_t fired_ns, std::int64_t st
     ++open.sums.first_tokens;
     open.sums.input_tokens += input_tokens;
     if (fired_ns != no_stamp) {
-        open.ttft.add(stamp_ns - fired_ns);
+        open.of(GrowMetric::ttft).add(stamp_ns - fired_ns);
     }
-    open.ttft_due.add(stamp_ns - time_zero_ns_ - due.due_ns);
+    open.of(GrowMetric::ttft_due).add(stamp_ns - time_zero_ns_ - due.due_ns);
 }
 
 void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
@@ -148,21 +148,17 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     }
     const bool is_ok = record.outcome == Outcome::ok;
     if (is_ok && record.tpot_ns) {
-        open.tpot.add(std::llround(*record.tpot_ns));
+        open.of(GrowMetric::tpot).add(std::llround(*record.tpot_ns));
     }
     if (is_ok && record.e2e_ns) {
-        open.e2e.add(*record.e2e_ns);
+        open.of(GrowMetric::e2e).add(*record.e2e_ns);
     }
-    add_goodput(open, record);
+    if (const std::optional<std::size_t> rule = rule_of(rules_.goodput, record)) {
+        (void)open.goodput.add(rules_.goodput[*rule].limits, record);
+    }
     add_cached(open, record);
     if (stop_) {
         stop_->ended(record);
-    }
-}
-
-void Periods::add_goodput(Open& open, const Record& record) const {
-    if (const std::optional<std::size_t> rule = rule_of(rules_.goodput, record)) {
-        (void)open.goodput.add(rules_.goodput[*rule].limits, record);
     }
 }
 
@@ -179,20 +175,6 @@ void Periods::add_cached(Open& open, const Record& record) const {
 /// The time of the run is up: what has not left of a tree never will.
 bool Periods::is_drain(std::int64_t end_ns) const {
     return rules_.for_ns && end_ns - warm_ns_ >= *rules_.for_ns;
-}
-
-void Periods::look_for_growth(const Open& open) {
-    const GrowMetric metric = growth_->rules().metric;
-    const Histogram& measured = metric == GrowMetric::ttft       ? open.ttft
-                                : metric == GrowMetric::ttft_due ? open.ttft_due
-                                : metric == GrowMetric::tpot     ? open.tpot
-                                                                 : open.e2e;
-    growth_->look(measured.distribution(), open.sums.failed, users_begun_);
-}
-
-void Periods::look_for_stop(const Open& open) {
-    stop_->look({open.sums.begin_ns, open.sums.end_ns, open.ttft.distribution(),
-                 open.ttft_due.distribution(), open.tpot.distribution(), open.e2e.distribution()});
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {
@@ -228,15 +210,20 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
         sums.good_most = open.goodput.best.good;
         sums.goodput = open.goodput.share();
     }
-    sums.ttft = percentiles_of(open.ttft);
-    sums.ttft_due = percentiles_of(open.ttft_due);
-    sums.tpot = percentiles_of(open.tpot);
+    sums.ttft = percentiles_of(open.of(GrowMetric::ttft));
+    sums.ttft_due = percentiles_of(open.of(GrowMetric::ttft_due));
+    sums.tpot = percentiles_of(open.of(GrowMetric::tpot));
     append_json_line(lines_, sums);
-    if (growth_ && sums.phase == Phase::profile && !is_last) {
-        look_for_growth(open);
+    const bool is_judged = sums.phase == Phase::profile && !is_last;
+    if (growth_ && is_judged) {
+        growth_->look(open.of(growth_->rules().metric).distribution(), sums.failed, users_begun_);
     }
-    if (stop_ && sums.phase == Phase::profile && !is_last) {
-        look_for_stop(open);
+    if (stop_ && is_judged) {
+        PeriodMeasured measured{sums.begin_ns, sums.end_ns};
+        for (std::size_t metric = 0; metric < open.times.size(); ++metric) {
+            measured.times[metric] = open.times[metric].distribution();
+        }
+        stop_->look(measured);
     }
     users_begun_ += sums.users_added.value_or(0);
     if (open.empty()) {  // idle: its histograms are as good as new
@@ -260,9 +247,6 @@ void Periods::finish() {
         close_older(std::clamp(latest_ns_ + 1, older_begin_ns_ + 1, older_end_ns_), true);
     }
 }
-
-LiveTrees::LiveTrees(const Trace& trace, const Plan& plan)
-    : rows_(static_cast<std::uint32_t>(plan.rows.size())), trees_(trace, plan) {}
 
 std::uint32_t LiveTrees::tree_of(const Due& due) const {
     CHECK(rows_ > 0);

@@ -36,7 +36,8 @@ struct TreeChange {
 
 class LiveTrees {
   public:
-    LiveTrees(const Trace& trace, const Plan& plan);
+    LiveTrees(const Trace& trace, const Plan& plan)
+        : rows_(static_cast<std::uint32_t>(plan.rows.size())), trees_(trace, plan) {}
 
     TreeChange fired(const Due& due);
     TreeChange ended(const Due& due, bool had_left);
@@ -114,17 +115,15 @@ class Periods {
   private:
     struct Open {
         Period sums;
-        Histogram ttft;
-        Histogram ttft_due;
-        Histogram tpot;
-        Histogram e2e;
-        std::uint64_t landed = 0;  ///< ended, and had been fired
+        std::array<Histogram, 4> times;  ///< [GrowMetric]
+        std::uint64_t landed = 0;        ///< ended, and had been fired
         GoodputCounts goodput;
         bool has_unforetold = false;  ///< hits were reported that no forecast is known for
         std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;
         bool measures = false;  ///< requests of the measurement have left
 
+        Histogram& of(GrowMetric metric) { return times[static_cast<std::size_t>(metric)]; }
         bool empty() const {
             return sums.released == 0 && sums.ended == 0 && sums.first_tokens == 0 &&
                    sums.output_tokens == 0;
@@ -138,10 +137,7 @@ class Periods {
     void close_until(std::int64_t now_ns);
     void close_older(std::int64_t end_ns, bool is_last);
     void add_cached(Open& open, const Record& record) const;
-    void add_goodput(Open& open, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
-    void look_for_growth(const Open& open);
-    void look_for_stop(const Open& open);
     bool begins(std::uint32_t user);
 
     PeriodRules rules_;

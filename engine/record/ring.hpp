@@ -16,8 +16,6 @@
 
 namespace driftless {
 
-// What the engine thread tells the writer thread, and the ring in which it does.
-
 // Event: what the engine thread tells the writer thread. 64 bytes, then `length` bytes of payload.
 //
 // The engine stamps and frames; it does not look inside. All stamps are absolute readings of the

@@ -15,13 +15,11 @@ namespace {
 constexpr std::size_t kept_bytes_max = 64 * 1024;
 constexpr std::size_t kept_chunks_max = 8 * 1024;
 
-/// Not by shrink_to_fit, which does nothing to a vector where there are no exceptions (libstdc++).
-template <typename List>
-void clear(List& list, std::size_t kept_max) {
-    list.clear();
-    if (list.capacity() > kept_max) {
-        List().swap(list);
-    }
+/// Gives extraordinary memory back. Not by shrink_to_fit, which does nothing to a vector where
+/// there are no exceptions (libstdc++).
+template <typename... List>
+void give_back(std::size_t kept_max, List&... lists) {
+    ((lists.capacity() > kept_max ? List().swap(lists) : void()), ...);
 }
 
 bool append_bounded(std::string& out, std::string_view text) {
@@ -42,26 +40,14 @@ char kind_of(const EventReading& reading) {
 }  // namespace
 
 void AnswerState::reset(bool keep_text) {
-    std::vector<std::int64_t> stamps = std::move(chunk_stamps);
-    std::vector<std::int64_t> waits = std::move(chunk_waits);
-    std::vector<std::int32_t> tokens = std::move(chunk_tokens);
     SavedText texts = std::move(text);
-    std::string kinds = std::move(chunk_kinds);
-    clear(kinds, kept_chunks_max);
-    clear(stamps, kept_chunks_max);
-    clear(waits, kept_chunks_max);
-    clear(tokens, kept_chunks_max);
-    clear(texts.content, kept_bytes_max);
-    clear(texts.reasoning, kept_bytes_max);
-    clear(texts.tool_text, kept_bytes_max);
-    texts.calls.clear();
-    texts.cut = false;
-    *this = AnswerState{};
-    chunk_stamps = std::move(stamps);
-    chunk_waits = std::move(waits);
-    chunk_tokens = std::move(tokens);
+    renew(texts, &SavedText::content, &SavedText::reasoning, &SavedText::tool_text,
+          &SavedText::calls);
+    give_back(kept_bytes_max, texts.content, texts.reasoning, texts.tool_text);
+    give_back(kept_chunks_max, chunk_stamps, chunk_waits, chunk_tokens, chunk_kinds);
+    renew(*this, &AnswerState::chunk_stamps, &AnswerState::chunk_waits, &AnswerState::chunk_tokens,
+          &AnswerState::chunk_kinds);
     text = std::move(texts);
-    chunk_kinds = std::move(kinds);
     keeps_text = keep_text;
     CHECK(chunk_stamps.empty() && chunk_tokens.empty() && text.content.empty());
 }
@@ -466,30 +452,11 @@ void TurnEnds::end(const TraceRow& row, OptionalNs ended_ns) {
     }
 }
 
-namespace {
-
-/// Memory that a finished row may keep for the next one.
-constexpr std::size_t row_kept_bytes_max = 64 * 1024;
-
-std::string emptied(std::string&& text) {
-    std::string kept = std::move(text);
-    kept.clear();
-    if (kept.capacity() > row_kept_bytes_max) {
-        kept.shrink_to_fit();
-    }
-    return kept;
-}
-
-}  // namespace
-
 void RowState::reset(const Due& whose, std::uint32_t number_in_run, bool keep_text) {
-    std::string old_head = emptied(std::move(head));
-    std::string old_pending = emptied(std::move(pending));
+    give_back(kept_bytes_max, head, pending);
     AnswerState old_answer = std::move(answer);
     old_answer.reset(keep_text);
-    *this = RowState{};
-    head = std::move(old_head);
-    pending = std::move(old_pending);
+    renew(*this, &RowState::head, &RowState::pending);
     answer = std::move(old_answer);
     due = whose;
     number = number_in_run;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/forecast.hpp"
@@ -21,6 +22,15 @@
 #include "proto/trace/row.hpp"
 
 namespace driftless {
+
+/// Makes a value new, but for the memory of these members, whose content goes.
+template <typename T, typename... Lists>
+void renew(T& value, Lists T::*... lists) {
+    T fresh{};
+    (std::swap(fresh.*lists, value.*lists), ...);
+    (((fresh.*lists).clear()), ...);
+    value = std::move(fresh);
+}
 
 // AnswerState: what one answer, streamed or whole, has said so far. Fed with one event at a time;
 // it stamps nothing itself, owns its texts, and decides no outcome (fill_record.hpp does, at the

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "engine/host/threads.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
+#include "proto/json/put.hpp"
 #include "proto/run/period.hpp"
 
 namespace driftless {
@@ -63,23 +63,22 @@ void nap(std::int64_t ns) {
 }
 
 void append_saved(std::string& out, const Record& record, const SavedText& text) {
-    const std::size_t begin = out.size();
-    JsonWriter json(out);
-    json.begin_object();
-    json.key("row").unsigned_integer(record.row);
-    json.key("text").string(text.content);
-    json.key("reasoning").string(text.reasoning);
-    json.key("tool_calls").string(text.tool_text);
-    json.key("cut").boolean(text.cut);
-    json.end_object();
-    escape_unprintable_json(out, begin);
-    out += '\n';
+    out += printable_json({{"row", record.row},
+                           {"text", text.content},
+                           {"reasoning", text.reasoning},
+                           {"tool_calls", text.tool_text},
+                           {"cut", text.cut}}) +
+           '\n';
 }
 
-using OpenSink = Result<LineSink> (*)(const std::string& path);
+std::optional<Periods> periods_of(const AssemblerConfig& config) {
+    return config.periods.length_ns > 0 ? std::optional<Periods>(config) : std::nullopt;
+}
 
-Result<void> open_sinks(OpenSink open, const RecordFiles& files, RecordSinks& sinks,
-                        std::string& failed) {
+}  // namespace
+
+Result<RecordSinks> open_sinks(const RecordFiles& files, bool is_new, std::string& failed) {
+    RecordSinks sinks;
     const std::string& folder = files.folder;
     const std::pair<LineSink*, std::string> paths[] = {
         {&sinks.requests,
@@ -93,37 +92,15 @@ Result<void> open_sinks(OpenSink open, const RecordFiles& files, RecordSinks& si
         if (path.empty()) {
             continue;
         }
-        Result<LineSink> file = open(path);
+        Result<LineSink> file = LineSink::open(path, is_new);
         if (!file) {
             failed = path;
+            if (is_new) {
+                remove_sinks(sinks);
+            }
             return file.error();
         }
         *sink = std::move(file).value();
-    }
-    return {};
-}
-
-std::optional<Periods> periods_of(const AssemblerConfig& config) {
-    return config.periods.length_ns > 0 ? std::optional<Periods>(config) : std::nullopt;
-}
-
-}  // namespace
-
-Result<RecordSinks> create_sinks(const RecordFiles& files, std::string& failed) {
-    RecordSinks sinks;
-    const Result<void> opened = open_sinks(LineSink::create, files, sinks, failed);
-    if (!opened) {
-        remove_sinks(sinks);
-        return opened.error();
-    }
-    return sinks;
-}
-
-Result<RecordSinks> append_sinks(const RecordFiles& files, std::string& failed) {
-    RecordSinks sinks;
-    const Result<void> opened = open_sinks(LineSink::append, files, sinks, failed);
-    if (!opened) {
-        return opened.error();
     }
     return sinks;
 }

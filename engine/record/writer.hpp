@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,12 +123,11 @@ struct RecordFiles {
     bool periods = false;      ///< there is a periods.jsonl
 };
 
-/// Creates them: requests.jsonl, fired.jsonl, client.jsonl, and those that are asked for. Errors:
-/// those of LineSink, for the file at `failed`; what had been created before the error is removed.
-Result<RecordSinks> create_sinks(const RecordFiles& files, std::string& failed);
-/// The same for a run that is resumed: its files go on where their last whole lines end, and stay.
-Result<RecordSinks> append_sinks(const RecordFiles& files, std::string& failed);
-/// Takes files that `create_sinks` made away again.
+/// New ones: requests.jsonl, fired.jsonl, client.jsonl, and those that are asked for; or those of a
+/// run that is resumed, which go on where their last whole lines end. Errors: those of LineSink,
+/// for the file at `failed`; new ones that had been made before it are removed.
+Result<RecordSinks> open_sinks(const RecordFiles& files, bool is_new, std::string& failed);
+/// Takes new files away again.
 void remove_sinks(const RecordSinks& sinks);
 
 /// Longest time that a line waits in memory, and between two looks at an empty ring.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -81,14 +80,6 @@ void EventCommand::read_output(std::string& kept, std::size_t kept_max, std::uin
         kept.append(bytes, std::min(whole, kept_max - std::min(kept_max, kept.size())));
         read += whole;
     }
-}
-
-void EventCommand::ask_to_end() const {
-    child_.signal_group(SIGTERM);
-}
-
-void EventCommand::kill() const {
-    child_.signal_group(SIGKILL);
 }
 
 // While its leader is not reaped, nobody else can get the number of the group.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sched.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cstddef>
@@ -89,9 +90,9 @@ class EventCommand {
     void read_output(std::string& kept, std::size_t kept_max, std::uint64_t& read);
 
     /// SIGTERM to the whole group.
-    void ask_to_end() const;
+    void ask_to_end() const { child_.signal_group(SIGTERM); }
     /// SIGKILL to the whole group.
-    void kill() const;
+    void kill() const { child_.signal_group(SIGKILL); }
     /// How it ended; nothing while it runs. Then the rest of its group is killed.
     std::optional<ChildEnd> end();
 

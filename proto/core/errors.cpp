@@ -21,7 +21,7 @@ namespace {
 struct CodeRow {
     const char* name;
     const char* reason;              ///< fits behind "is"
-    std::array<int, 4> errnos = {};  ///< that have this code; 0: none
+    std::array<int, 7> errnos = {};  ///< that have this code; 0: none
 };
 /// In the order of the enum.
 constexpr CodeRow codes[] = {
@@ -32,14 +32,14 @@ constexpr CodeRow codes[] = {
     {"missing", "missing"},
     {"truncated", "cut off"},
     {"not_found", "not found", {ENOENT}},
-    {"denied", "denied", {EACCES, EPERM}},
+    {"denied", "denied", {EACCES, EPERM, EROFS}},
     {"refused", "refused", {ECONNREFUSED}},
     {"unreachable", "unreachable", {ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL}},
     {"reset", "reset", {ECONNRESET, EPIPE, ECONNABORTED}},
     {"closed", "closed by the other side"},
     {"timed_out", "timed out", {ETIMEDOUT, ETIME}},
     {"cancelled", "cancelled", {ECANCELED}},
-    {"exhausted", "no space left", {EMFILE, ENFILE, ENOMEM, ENOBUFS}},
+    {"exhausted", "no space left", {EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EDQUOT, EFBIG}},
     {"unsupported", "unsupported", {ENOSYS, EOPNOTSUPP, EAFNOSUPPORT}},
     {"io_failed", "not possible on this host"},
     {"exists", "already exists", {EADDRINUSE, EEXIST}},

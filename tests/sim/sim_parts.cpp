@@ -266,7 +266,7 @@ RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {
     std::string failed;
     disk.begin({});
     const RecordFiles files = {disk.folder(), "", false, true};
-    Result<RecordSinks> made = first ? create_sinks(files, failed) : append_sinks(files, failed);
+    Result<RecordSinks> made = open_sinks(files, first, failed);
     CHECK(static_cast<bool>(made));
     if (bug == Bug::no_fired_file) {
         made.value().fired = LineSink();

@@ -152,9 +152,9 @@ TEST(EventRingBytes, HoldTheBusiestSecondFourTimes) {
 TEST(Bodies, AreSummedOverAStretchAndHeldAgainstMemory) {
     const Planning rows({{0, 0}, {5, 0}, {9, 0}, {15, 0}});
     const std::vector<std::size_t> bytes{100, 20, 3, 400};
-    expect_each([&](auto in) { return bytes_within(rows.plan, bytes, in); }, gives(5, 400u),
+    expect_each([&](auto in) { return most_within(rows.plan, bytes, in); }, gives(5, 400u),
                 gives(9, 403u), gives(10, 403u), gives(11, 423u));
-    EXPECT_EQ(bytes_within(Planning({}).plan, {}, 10), 0u);
+    EXPECT_EQ(most_within(Planning({}).plan, {}, 10), 0u);
     EXPECT_EQ(bodies_warning(64 << 20, 64 << 20), "");
     const std::string text = bodies_warning((64 << 20) + 1, 64 << 20);
     EXPECT_TRUE(says(text, "64 MiB are kept ready; --arm-ahead all"));

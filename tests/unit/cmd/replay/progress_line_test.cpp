@@ -196,14 +196,13 @@ TEST(ProgressLine, NamesFailuresAndRatesInALogToo) {
     Pipe pipe;
     {
         ProgressLine line(pipe.in(), {});
-        const ProgressCallback callback = line.callback();
         for (const std::int64_t elapsed : {-1 * s, 0 * s, 30 * s - 1}) {
-            callback.call(callback.owner, at(elapsed));
+            line.show(at(elapsed));
         }
-        callback.call(callback.owner, at(30 * s, 600));
-        callback.call(callback.owner, at(30 * s + 1, 601));
-        callback.call(callback.owner, at(95 * s, 700));
-        callback.call(callback.owner, at(100 * s, 701));
+        line.show(at(30 * s, 600));
+        line.show(at(30 * s + 1, 601));
+        line.show(at(95 * s, 700));
+        line.show(at(100 * s, 701));
     }
     const std::string text = pipe.text();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;

@@ -346,7 +346,7 @@ struct Watch {
         for (std::uint64_t i = 0; i < answers; ++i) {
             sample.add(ttft_ns);
         }
-        measured.ttft = sample.distribution();
+        measured.times[0] = sample.distribution();
         stop.look(measured);
         return wanted;
     }

@@ -287,7 +287,7 @@ struct Files {
 
 Result<RecordSinks> make_sinks(const std::string& folder) {
     std::string failed;
-    return create_sinks({folder, "", false, true}, failed);
+    return open_sinks({folder, "", false, true}, true, failed);
 }
 
 // What writes these rows into the files of a folder, or into strings, and its ring.
@@ -532,7 +532,7 @@ TEST(RecordWriter, WritesWhoLeftFirstAndNeverOverwrites) {
     const ScratchFolder folder;
     folder.write("fired.jsonl", "mine");
     std::string failed;
-    const Result<RecordSinks> sinks = create_sinks({folder.path(), "", false, true}, failed);
+    const Result<RecordSinks> sinks = open_sinks({folder.path(), "", false, true}, true, failed);
     ASSERT_FALSE(sinks);
     EXPECT_EQ(sinks.error().code, ErrorCode::exists);
     EXPECT_EQ(failed, folder / "fired.jsonl");
@@ -587,14 +587,15 @@ TEST_F(RecordRefused, FilesOfARun) {
     const std::string path = folder_ / "lines";
     for (const auto& [sys_errno, code] :
          {std::pair{EACCES, ErrorCode::denied}, std::pair{EROFS, ErrorCode::denied},
-          std::pair{ENOTDIR, ErrorCode::not_found}, std::pair{ENOSPC, ErrorCode::exhausted},
+          std::pair{ENOENT, ErrorCode::not_found}, std::pair{ENOSPC, ErrorCode::exhausted},
           std::pair{EDQUOT, ErrorCode::exhausted}, std::pair{EMFILE, ErrorCode::exhausted},
           std::pair{EIO, ErrorCode::io_failed}}) {
         EXPECT_TRUE(while_refusing({{SYS_openat, sys_errno}}, [&, code = code] {
             EXPECT_EQ(LineSink::create(path).error().code, code);
             EXPECT_EQ(LineSink::append(path).error().code, code);
             std::string failed;
-            EXPECT_EQ(append_sinks({folder_.path(), "", false, true}, failed).error().code, code);
+            EXPECT_EQ(open_sinks({folder_.path(), "", false, true}, false, failed).error().code,
+                      code);
             EXPECT_TRUE(failed.starts_with(folder_.path())) << failed;
         }));
     }
