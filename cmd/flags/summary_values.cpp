@@ -132,23 +132,19 @@ const char* unknown_figure(std::string_view typed, TakesFigure takes, std::strin
         .first->c_str();
 }
 
-bool is_of_tables(std::string_view name) {
-    return name == "joules_per_token" || name == "e2e_interactivity";
-}
-
 /// "ttft:p99", "errors": figure and statistic of a threshold.
 Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_view more,
                          Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
-    if (out.figure == nullptr && more.empty() && is_of_tables(name)) {
+    if (out.figure == nullptr) {
+        return invalid(unknown_figure(left, takes, more));
+    }
+    if (out.figure->only_in_tables && more.empty()) {
         return invalid(
             "is a figure of compare --table alone, which reckons it from finished runs; no run is "
             "judged by it: use compare --table with --sort");
-    }
-    if (out.figure == nullptr) {
-        return invalid(unknown_figure(left, takes, more));
     }
     const bool has_statistic = colon != left.npos;
     if (!out.figure->has_statistics()) {

@@ -136,7 +136,7 @@ const char* why_not_compared(std::string_view name) {
         return "is not a metric that can be compared: one request of the run decides it, and no "
                "interval can be given; use :p99 or :mean, or report --fail-if for one run";
     }
-    if (figure == nullptr || is_compared) {
+    if (figure == nullptr || figure->only_in_tables || is_compared) {
         return "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
                ":mean, :p99 or the like), errors, good, request_goodput, request_throughput, "
                "output_throughput and total_token_throughput";

@@ -25,6 +25,12 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
 }
 
 using Value = std::optional<double> (*)(const Figures&);
+using OfSummary = std::optional<double> (*)(JsonValue root);
+
+/// A number of the summary over another.
+std::optional<double> quotient_in(JsonValue root, std::string_view part, std::string_view whole) {
+    return quotient(root.find(part).as_double(), root.find(whole).as_double());
+}
 
 template <auto Member>
 const Distribution& of_run(const Figures& f) {
@@ -36,10 +42,24 @@ std::optional<double> of_request(const Record& record) {
     return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
 }
 
+/// Of the requests that were sent, those that failed.
+std::optional<double> errors_in(JsonValue root) {
+    const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
+    const std::optional<double> completed = root.find("completed").as_double();
+    const std::optional<double> failed = root.find("failed").as_double();
+    if (!completed || !failed) {
+        return std::nullopt;
+    }
+    const double answered = *completed + root.find("short_output").as_double().value_or(0) +
+                            root.find("long_output").as_double().value_or(0);
+    const double failed_sent = *failed - std::min(*failed, not_sent);
+    return quotient(failed_sent, answered + failed_sent);
+}
+
 FigureName time(std::string_view name, std::string_view title,
                 const Distribution& (*distribution)(const Figures&), Bounds Figures::* bounds,
                 std::optional<double> (*request)(const Record&) = nullptr,
-                std::optional<StopFigure> stop = {}) {
+                std::optional<StopFigure> stop = {}, std::string_view key = {}) {
     return {.name = name,
             .title = title,
             .unit = FigureUnit::time,
@@ -48,7 +68,8 @@ FigureName time(std::string_view name, std::string_view title,
             .stop = stop,
             .distribution = distribution,
             .bounds = bounds,
-            .of_request = request};
+            .of_request = request,
+            .key = key.empty() ? name : key};
 }
 
 FigureName chunk_gap() {
@@ -59,23 +80,26 @@ FigureName chunk_gap() {
 }
 
 /// A share, of which less is better.
-FigureName bad_share(std::string_view name, Value value, std::optional<StopFigure> stop = {}) {
+FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
+                     std::optional<StopFigure> stop = {}) {
     return {.name = name,
             .title = name,
             .unit = FigureUnit::share,
             .in_slo = stop.has_value(),
             .stop = stop,
-            .value = value};
+            .value = value,
+            .of_summary = of_summary};
 }
 
-FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value,
-                std::optional<ErrorBar> (*error)(const Figures&)) {
+FigureName rate(std::string_view name, std::string_view title, NumberOf of, Value value,
+                std::optional<ErrorBar> (*error)(const Figures&), OfSummary of_summary = nullptr) {
     return {.name = name,
             .title = title,
             .better = Better::high,
-            .rate = of,
+            .number = of,
             .value = value,
-            .error = error};
+            .error = error,
+            .of_summary = of_summary};
 }
 
 std::optional<double> good_of_decided(const Figures& f) {
@@ -91,6 +115,16 @@ std::optional<double> input_throughput(const Figures& f) {
                : std::nullopt;
 }
 
+std::optional<double> good_in(JsonValue root) {
+    if (root.find("request_goodput").is(JsonType::null)) {
+        return std::nullopt;  // some rows could not be judged, or no limits are set
+    }
+    const JsonValue goodput = root.find("goodput");
+    const JsonValue decided = goodput.find("decided");  // absent before schema 19
+    return quotient(goodput.find("good").as_double(),
+                    (decided.present() ? decided : root.find("num_prompts")).as_double());
+}
+
 FigureName good() {
     return {.name = "good",
             .title = "good",
@@ -98,7 +132,22 @@ FigureName good() {
             .better = Better::high,
             .in_slo = true,
             .value = good_of_decided,
-            .error = [](const Figures& f) { return f.good_error(); }};
+            .error = [](const Figures& f) { return f.good_error(); },
+            .of_summary = good_in};
+}
+
+/// Of the cached tokens that the trace allows, those that servers reported.
+std::optional<double> hits_in(JsonValue root) {
+    // Older runs have only rows whose hits are foretold.
+    const JsonValue cache = root.find("cache");
+    const JsonValue compared = cache.find("cached_tokens_compared");
+    const JsonValue rows = cache.find("rows_compared");
+    const bool by_server =
+        rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
+    return quotient(
+        (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
+        cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
+            .as_double());
 }
 
 // A warm cache has more than the trace allows.
@@ -108,11 +157,13 @@ FigureName hits() {
             .unit = FigureUnit::share,
             .better = Better::high,
             .is_part = false,
-            .value = [](const Figures& f) {
-                return f.foretells_hits() && f.cache_rows_compared() > 0
-                           ? share(f.cached_tokens_compared(), f.expected_of_compared())
-                           : std::nullopt;
-            }};
+            .value =
+                [](const Figures& f) {
+                    return f.foretells_hits() && f.cache_rows_compared() > 0
+                               ? share(f.cached_tokens_compared(), f.expected_of_compared())
+                               : std::nullopt;
+                },
+            .of_summary = hits_in};
 }
 
 const auto& all_figures() {
@@ -125,28 +176,34 @@ const auto& all_figures() {
              of_request<&Record::tpot_ns>, StopFigure::tpot),
         time("itl", "ITL", of_run<&Figures::itl>, &Figures::itl_bounds),
         time("e2e", "E2E", of_run<&Figures::e2e>, &Figures::e2e_bounds, of_request<&Record::e2e_ns>,
-             StopFigure::e2e),
+             StopFigure::e2e, "e2el"),
         chunk_gap(),
         FigureName{
             .name = "drift",
             .title = "drift",
             .unit = FigureUnit::time,
             .distribution = [](const Figures& f) -> const Distribution& { return f.sending.drift; },
-            .of_request = of_request<&Record::drift_ns>},
+            .of_request = of_request<&Record::drift_ns>,
+            .key = "drift_ns"},
         FigureName{.name = "interactivity",
                    .title = "interactivity",
                    .better = Better::high,
-                   .rate = RateOf::tokens,
+                   .number = NumberOf::token_rate,
                    .is_inverse = true,
                    .distribution = of_run<&Figures::tpot>,
-                   .bounds = &Figures::tpot_bounds},
+                   .bounds = &Figures::tpot_bounds,
+                   .key = "tpot"},
         bad_share(
             "errors", [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); },
-            StopFigure::errors),
+            errors_in, StopFigure::errors),
         good(),
-        bad_share("tainted", [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
-        bad_share("overtaken",
-                  [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); }),
+        bad_share(
+            "tainted", [](const Figures& f) { return share(f.tainted_rows, f.rows); },
+            [](JsonValue root) { return quotient_in(root, "tainted_rows", "num_prompts"); }),
+        bad_share(
+            "overtaken",
+            [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); },
+            [](JsonValue root) { return quotient_in(root, "overtaken_turns", "follow_up_turns"); }),
         hits(),
         FigureName{.name = "completed",
                    .title = "ok",
@@ -162,23 +219,48 @@ const auto& all_figures() {
                        return static_cast<double>(f.failed);
                    }},
         rate(
-            "request_throughput", "requests/s", RateOf::requests,
+            "request_throughput", "requests/s", NumberOf::request_rate,
             [](const Figures& f) { return std::optional(f.request_throughput); },
             [](const Figures& f) { return f.throughput_error(f.request_throughput); }),
-        rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput,
-             [](const Figures& f) { return f.throughput_error(input_throughput(f)); }),
         rate(
-            "output_throughput", "output tokens/s", RateOf::tokens,
+            "input_throughput", "input tokens/s", NumberOf::token_rate, input_throughput,
+            [](const Figures& f) { return f.throughput_error(input_throughput(f)); },
+            [](JsonValue root) { return quotient_in(root, "total_input_tokens", "duration"); }),
+        rate(
+            "output_throughput", "output tokens/s", NumberOf::token_rate,
             [](const Figures& f) { return std::optional(f.output_throughput); },
             [](const Figures& f) { return f.throughput_error(f.output_throughput); }),
         rate(
-            "total_token_throughput", "all tokens/s", RateOf::tokens,
+            "total_token_throughput", "all tokens/s", NumberOf::token_rate,
             [](const Figures& f) { return std::optional(f.total_token_throughput); },
             [](const Figures& f) { return f.throughput_error(f.total_token_throughput); }),
         rate(
-            "request_goodput", "good requests/s", RateOf::requests,
+            "request_goodput", "good requests/s", NumberOf::request_rate,
             [](const Figures& f) { return f.request_goodput; },
             [](const Figures& f) { return f.request_goodput_error(); }),
+    };
+    return all;
+}
+
+/// Only tables have them: a summary has no E2E by token, and its energy comes from the servers.
+const auto& figures_of_tables() {
+    static const std::array all = {
+        FigureName{.name = "joules_per_token",
+                   .title = "energy per token",
+                   .number = NumberOf::joules,
+                   .of_summary =
+                       [](JsonValue root) {
+                           const JsonValue energy = root.find("server").find("energy");
+                           return energy.find("joules_per_token").as_double();
+                       },
+                   .only_in_tables = true},
+        FigureName{.name = "e2e_interactivity",
+                   .title = "E2E interactivity",
+                   .better = Better::high,
+                   .number = NumberOf::token_rate,
+                   .is_inverse = true,
+                   .distribution = of_run<&Figures::e2e>,
+                   .only_in_tables = true},
     };
     return all;
 }
@@ -190,7 +272,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_nam
     {"throughput", "request_throughput"},
 }};
 
-double plain_statistic(const Threshold& threshold, const Distribution& distribution) {
+}  // namespace
+
+double statistic_of(const Threshold& threshold, const Distribution& distribution) {
     switch (threshold.statistic) {
         case Statistic::mean:
             return distribution.mean;
@@ -204,15 +288,15 @@ double plain_statistic(const Threshold& threshold, const Distribution& distribut
     return 0;
 }
 
-}  // namespace
+namespace {
 
-std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution) {
-    constexpr double ns_per_s = 1e9;
-    const double ns = plain_statistic(threshold, distribution);
-    return !threshold.figure->is_inverse ? std::optional(ns)
-           : ns > 0                      ? std::optional(ns_per_s / ns)
-                                         : std::nullopt;
+/// Of times in ns, of their inverse in tokens per second; nothing where that would be one over 0.
+std::optional<double> shown_value(const Threshold& threshold, const Distribution& distribution) {
+    const double ns = statistic_of(threshold, distribution);
+    return threshold.figure->is_inverse ? quotient(1e9, ns) : std::optional(ns);
 }
+
+}  // namespace
 
 std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures) {
     const FigureName& figure = *threshold.figure;
@@ -220,7 +304,38 @@ std::optional<double> value_of(const Threshold& threshold, const SummaryFigures&
         return figure.value(figures);
     }
     const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
+    return distribution.count == 0 ? std::nullopt : shown_value(threshold, distribution);
+}
+
+std::string name_of_statistic(const Threshold& threshold) {
+    switch (threshold.statistic) {
+        case Statistic::mean:
+            return "mean";
+        case Statistic::min:
+            return "min";
+        case Statistic::max:
+            return "max";
+        case Statistic::percentile:
+            break;
+    }
+    return std::string("p") + percentiles[threshold.percentile].name;
+}
+
+std::optional<double> value_of(const Threshold& threshold, JsonValue summary) {
+    const FigureName& figure = *threshold.figure;
+    if (figure.of_summary != nullptr) {
+        return figure.of_summary(summary);
+    }
+    if (!figure.has_statistics()) {
+        return summary.find(figure.key).as_double();
+    }
+    const std::string statistic = name_of_statistic(threshold);
+    if (figure.key.ends_with("_ns")) {
+        return summary.find(figure.key).find(statistic).as_double();
+    }
+    const std::string key = statistic + "_" + std::string(figure.key) + "_ms";
+    const std::optional<double> ms = summary.find(key).as_double();
+    return figure.is_inverse ? quotient(1000, ms) : ms ? std::optional(*ms * 1e6) : std::nullopt;
 }
 
 namespace {
@@ -248,7 +363,7 @@ std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigure
         return figure.error != nullptr ? figure.error(figures) : std::nullopt;
     }
     return bar_of(figure, figures,
-                  [&threshold](const Distribution& of) { return statistic_of(threshold, of); });
+                  [&threshold](const Distribution& of) { return shown_value(threshold, of); });
 }
 
 std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
@@ -279,10 +394,14 @@ const FigureName* find_figure(std::string_view name) {
     for (const auto& [other, ours] : other_names) {
         name = name == other ? ours : name;
     }
-    const auto& all = all_figures();
-    const auto* const found = std::find_if(all.begin(), all.end(),
-                                           [&](const FigureName& one) { return one.name == name; });
-    return found == all.end() ? nullptr : found;
+    using Names = std::span<const FigureName>;
+    for (const Names all : {Names(all_figures()), Names(figures_of_tables())}) {
+        const auto found = std::ranges::find(all, name, &FigureName::name);
+        if (found != all.end()) {
+            return &*found;
+        }
+    }
+    return nullptr;
 }
 
 std::string list_of_figures(bool (*is_offered)(const FigureName& figure)) {
