@@ -56,6 +56,9 @@ struct FigureName {
     /// In summary.json. Of statistics the part that is the same in all of their keys, or, where it
     /// ends in "_ns", the object that has them.
     std::string_view key = name;
+    /// What it is, as summary.schema.json says it. Such figures are in summary.json one behind the
+    /// other, as this table has them; empty: it has a place of its own there, or is made of others.
+    std::string_view meaning = {};
     /// From summary.json; null: it is the number under its key, or has statistics.
     std::optional<double> (*of_summary)(JsonValue root) = nullptr;
     /// Only tables of finished runs have it: no run is judged by it.
