@@ -99,15 +99,16 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
     add_rows(figures.tainted_client_failed,
              " failed because driftless ran out of descriptors, ports, memory or buffers", reasons);
     const bool in_no_row = figures.tainted_lost == 0 && figures.warmup_rows == 0;
-    if (in_no_row && client.dropped_payloads + client.dropped_entries > 0) {
+    if (in_no_row && client.sums.ring_dropped_payloads + client.sums.ring_dropped_entries > 0) {
         reasons.emplace_back(
             "events were lost in the client's own ring, and no record says of which row");
     }
-    if (client.no_buffers > 0) {
-        reasons.push_back("the client ran out of receive buffers " + times_text(client.no_buffers));
+    if (client.sums.no_buffers > 0) {
+        reasons.push_back("the client ran out of receive buffers " +
+                          times_text(client.sums.no_buffers));
     }
-    if (client.overflows > 0) {
-        reasons.push_back("the completion queue overflowed " + times_text(client.overflows));
+    if (client.sums.overflows > 0) {
+        reasons.push_back("the completion queue overflowed " + times_text(client.sums.overflows));
     }
 }
 
@@ -144,7 +145,7 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
 void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
     const std::uint64_t by_kernel =
         figures.tainted_wire_late + figures.tainted_read_late + figures.tainted_sent_late;
-    if (client.clock_steps > 0 && by_kernel > 0) {
+    if (client.sums.clock_steps > 0 && by_kernel > 0) {
         reasons.emplace_back(
             "this host's clock was set during the run, and the kernel's stamps go by it");
     }
@@ -223,7 +224,7 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
             "; --realtime or a quieter CPU, --cpu N, avoids that)";
     }
     // Where the thread waits for its CPU, that is taken time; where it is stopped, it is not.
-    const bool stopped = client.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
+    const bool stopped = client.sums.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
     std::string gap;
     if (blame.gap_max_ns > 0) {
         gap = engine_text(client, blame.gap_engine) +
