@@ -50,9 +50,9 @@ std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
     const std::string_view figure = which.figure->name == "ttft_due" ? "ttft" : which.figure->key;
     const bool is_time = which.figure->unit == FigureUnit::time;
     const JsonValue errors = root().find("client_error");
-    const JsonValue bar =
-        is_time ? errors.find(std::string(figure) + "_ms").find(name_of_statistic(which))
-                : errors.find(figure);
+    const JsonValue bar = is_time
+                              ? errors.find(std::string(figure) + "_ms").find(which.statistic->name)
+                              : errors.find(figure);
     const double unit = is_time ? summary_ns_per_ms : 1;
     const auto below = bar.find("below").as_double();
     const auto above = bar.find("above").as_double();

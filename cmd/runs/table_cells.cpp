@@ -138,7 +138,7 @@ static std::optional<double> read_e2e_interactivity(const TableRun& run, const T
     if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
         return {};
     }
-    return quotient(ms_per_s, statistic_of(which, *run.e2e_per_token));
+    return quotient(ms_per_s, which.statistic->of(*run.e2e_per_token));
 }
 
 static std::optional<double> read(const TableRun& run, const TableFigure& figure) {
@@ -168,9 +168,8 @@ std::optional<double> TableFigure::of(const TableRun& run) const {
 }
 
 std::uint64_t TableFigure::floor() const {
-    return which.figure->has_statistics() && which.statistic == Statistic::percentile
-               ? percentile_floor(percentiles[which.percentile].per_mille)
-               : 0;
+    const std::uint32_t per_mille = which.statistic->per_mille;
+    return which.figure->has_statistics() && per_mille > 0 ? percentile_floor(per_mille) : 0;
 }
 
 bool TableFigure::below_floor(const TableRun& run) const {

@@ -80,9 +80,7 @@ EarlyStop::EarlyStop(const std::vector<StopRule>& rules, const EndedRequests& be
 
 EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasured& measured) const {
     const auto of = [&rule](const Distribution& one) {
-        const std::optional<double> ns =
-            one.count == 0 ? std::nullopt : statistic_of(rule.threshold, one);
-        return ns ? Figure{*ns, one.count} : Figure();
+        return one.count == 0 ? Figure() : Figure{rule.threshold.statistic->of(one), one.count};
     };
     switch (rule.figure) {
         case StopFigure::ttft:

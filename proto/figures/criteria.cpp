@@ -279,28 +279,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_nam
     {"throughput", "request_throughput"},
 }};
 
-}  // namespace
-
-double statistic_of(const Threshold& threshold, const Distribution& distribution) {
-    switch (threshold.statistic) {
-        case Statistic::mean:
-            return distribution.mean;
-        case Statistic::min:
-            return distribution.min;
-        case Statistic::max:
-            return distribution.max;
-        case Statistic::percentile:
-            return distribution.at[threshold.percentile];
-    }
-    return 0;
-}
-
-namespace {
-
 /// Of times in ns, of their inverse in tokens per second; nothing where that would be one over 0.
-std::optional<double> shown_value(const Threshold& threshold, const Distribution& distribution) {
-    const double ns = statistic_of(threshold, distribution);
-    return threshold.figure->is_inverse ? quotient(1e9, ns) : std::optional(ns);
+std::optional<double> value_of(const FigureName& figure, const Statistic& statistic,
+                               const Distribution& distribution) {
+    const double value = statistic.of(distribution);
+    return figure.is_inverse ? quotient(1e9, value) : std::optional(value);
 }
 
 }  // namespace
@@ -311,21 +294,8 @@ std::optional<double> value_of(const Threshold& threshold, const SummaryFigures&
         return figure.value(figures);
     }
     const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt : shown_value(threshold, distribution);
-}
-
-std::string name_of_statistic(const Threshold& threshold) {
-    switch (threshold.statistic) {
-        case Statistic::mean:
-            return "mean";
-        case Statistic::min:
-            return "min";
-        case Statistic::max:
-            return "max";
-        case Statistic::percentile:
-            break;
-    }
-    return std::string("p") + percentiles[threshold.percentile].name;
+    return distribution.count == 0 ? std::nullopt
+                                   : value_of(figure, *threshold.statistic, distribution);
 }
 
 std::optional<double> value_of(const Threshold& threshold, JsonValue summary) {
@@ -336,7 +306,7 @@ std::optional<double> value_of(const Threshold& threshold, JsonValue summary) {
     if (!figure.has_statistics()) {
         return summary.find(figure.key).as_double();
     }
-    const std::string statistic = name_of_statistic(threshold);
+    const std::string statistic = threshold.statistic->name;
     if (figure.key.ends_with("_ns")) {
         return summary.find(figure.key).find(statistic).as_double();
     }
@@ -348,38 +318,21 @@ std::optional<double> value_of(const Threshold& threshold, JsonValue summary) {
                               : value;
 }
 
-namespace {
-
-/// `of` is a statistic of a distribution, or nothing.
-template <typename Statistic>
-std::optional<ErrorBar> bar_of(const FigureName& figure, const Figures& figures, Statistic of) {
+std::optional<ErrorBar> error_of(const FigureName& figure, const Statistic& statistic,
+                                 const SummaryFigures& figures) {
+    if (!figure.has_statistics()) {
+        return figure.error != nullptr ? figure.error(figures) : std::nullopt;
+    }
     const Distribution& measured = figure.distribution(figures);
     if (figure.bounds == nullptr || measured.count == 0 || figures.lacks_rows() ||
         (figures.*figure.bounds).upper.count == 0) {
         return std::nullopt;
     }
-    const Bounds& bounds = figures.*figure.bounds;
-    const std::optional<double> value = of(measured);
-    const std::optional<double> lower = of(figure.is_inverse ? bounds.upper : bounds.lower);
-    const std::optional<double> upper = of(figure.is_inverse ? bounds.lower : bounds.upper);
-    return value && lower && upper ? error_bar(*value, *lower, *upper) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures) {
-    const FigureName& figure = *threshold.figure;
-    if (!figure.has_statistics()) {
-        return figure.error != nullptr ? figure.error(figures) : std::nullopt;
-    }
-    return bar_of(figure, figures,
-                  [&threshold](const Distribution& of) { return shown_value(threshold, of); });
-}
-
-std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
-                                 const SummaryFigures& figures) {
-    return bar_of(figure, figures,
-                  [&statistic](const Distribution& of) { return std::optional(statistic.of(of)); });
+    const auto& [lower, upper] = figures.*figure.bounds;
+    const auto value = value_of(figure, statistic, measured);
+    const auto least = value_of(figure, statistic, figure.is_inverse ? upper : lower);
+    const auto most = value_of(figure, statistic, figure.is_inverse ? lower : upper);
+    return value && least && most ? error_bar(*value, *least, *most) : std::nullopt;
 }
 
 bool crosses(const Threshold& threshold, double value) {
@@ -441,7 +394,7 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
         const bool has_bar =
             threshold.figure->error != nullptr || threshold.figure->bounds != nullptr;
         if (finding.value && has_bar && figures.has_bounds) {
-            finding.error = error_of(threshold, figures);
+            finding.error = error_of(*threshold.figure, *threshold.statistic, figures);
             finding.sure =
                 finding.error &&
                 crosses(threshold, *finding.value - finding.error->below) == finding.fails &&

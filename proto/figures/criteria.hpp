@@ -80,15 +80,11 @@ inline std::optional<double> quotient(std::optional<double> part, std::optional<
     return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
 }
 
-/// Of a distribution.
-enum class Statistic : std::uint8_t { mean, min, max, percentile };
-
 enum class Compare : std::uint8_t { above, at_least, below, at_most };
 
 struct Threshold {
     const FigureName* figure = nullptr;
-    Statistic statistic = Statistic::percentile;  ///< of times
-    std::size_t percentile = median_index;        ///< index in `percentiles`
+    const Statistic* statistic = find_statistic("p50");  ///< of what has statistics
     Compare compare = Compare::above;
     double bound = 0;               ///< ns, a share or a number
     std::string text;               ///< as it was typed
@@ -96,19 +92,13 @@ struct Threshold {
     std::string value{};
 };
 
-/// That statistic, in the unit of the values.
-double statistic_of(const Threshold& threshold, const Distribution& distribution);
 /// That figure of a run: ns, a share or a number. Nothing: it was not measured.
 std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures);
 /// The same from summary.json.
 std::optional<double> value_of(const Threshold& threshold, JsonValue summary);
-/// "mean", "p99".
-std::string name_of_statistic(const Threshold& threshold);
 /// How far the client may have moved it. Nothing: that is not known, or it has no bar, as of a
 /// standard deviation.
-std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures);
-/// The same of a statistic of times.
-std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
+std::optional<ErrorBar> error_of(const FigureName& figure, const Statistic& statistic,
                                  const SummaryFigures& figures);
 /// The value lies beyond the bound.
 bool crosses(const Threshold& threshold, double value);

@@ -86,8 +86,10 @@ void write_members(JsonWriter& json, const Distribution& d, double unit) {
     value("mean", d.mean);
     value("std", d.std);
     value("min", d.min);
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        value("p" + std::string(percentiles[i].name), d.at[i]);
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0) {
+            value(one.name, one.of(d));
+        }
     }
     value("max", d.max);
 }

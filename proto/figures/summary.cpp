@@ -340,18 +340,13 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
                std::vector<MovedFigure>& moved) {
     const Distribution values = sample.kept();
     const Bounds bounds = sample.kept_bounds();
-    const auto add = [&](const std::string& what, double value, double low, double high) {
-        if (const std::optional<ErrorBar> bar = error_bar(value, low, high)) {
-            moved.push_back({name + (" " + what), value, std::max(bar->below, bar->above), part});
+    for (const Statistic& one : shown_statistics) {
+        const std::optional<ErrorBar> bar =
+            error_bar(one.of(values), one.of(bounds.lower), one.of(bounds.upper));
+        if (bar && values.count > 0 && one.name != std::string_view("max")) {
+            moved.push_back({name + (" " + std::string(one.name)), one.of(values),
+                             std::max(bar->below, bar->above), part});
         }
-    };
-    if (values.count == 0) {
-        return;
-    }
-    add("mean", values.mean, bounds.lower.mean, bounds.upper.mean);
-    for (const std::size_t i : {median_index, p90_index, p95_index, p99_index}) {
-        add("p" + std::string(percentiles[i].name), values.at[i], bounds.lower.at[i],
-            bounds.upper.at[i]);
     }
 }
 

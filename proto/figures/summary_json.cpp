@@ -155,8 +155,10 @@ void put_figure(JsonWriter& json, const FigureName& figure, const SummaryFigures
                {"mean" + ending, known(d.mean)},
                {"median" + ending, known(d.median())},
                {"std" + ending, known(d.std)}});
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        put(json, {{"p" + std::string(percentiles[i].name) + ending, known(d.at[i])}});
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0) {
+            put(json, {{one.name + ending, known(one.of(d))}});
+        }
     }
 }
 
@@ -175,10 +177,11 @@ void put_bars(JsonWriter& json, const FigureName& figure, const SummaryFigures& 
         return;
     }
     json.begin_object();
-    put(json, {{"mean", bar_in_ms(d.mean, bounds.lower.mean, bounds.upper.mean)}});
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        put(json, {{"p" + std::string(percentiles[i].name),
-                    bar_in_ms(d.at[i], bounds.lower.at[i], bounds.upper.at[i])}});
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0 || one.name == std::string_view("mean")) {
+            put(json,
+                {{one.name, bar_in_ms(one.of(d), one.of(bounds.lower), one.of(bounds.upper))}});
+        }
     }
     json.end_object();
 }

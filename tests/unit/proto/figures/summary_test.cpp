@@ -768,7 +768,7 @@ TEST(ClientError, IsUnknownWhereTheLoadWaitsOrRowsHaveNoRecord) {
     summary.add(known_record());
     SummaryFigures f = summary.figures();
     const auto ttft_error = [](const SummaryFigures& of) {
-        return error_of(*find_figure("ttft"), shown_statistics[shown_p99], of);
+        return error_of(*find_figure("ttft"), *find_statistic("p99"), of);
     };
     EXPECT_TRUE(f.good_error() && ttft_error(f));
     f.unrecorded = 1;
