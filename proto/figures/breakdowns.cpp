@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"

@@ -2,7 +2,6 @@
 /// what the shards of a merged run say of themselves.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

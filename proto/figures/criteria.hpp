@@ -2,7 +2,6 @@
 /// of them, with what each asks of the run and what became of it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 #include "proto/figures/server_counts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

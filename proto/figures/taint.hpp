@@ -2,7 +2,6 @@
 /// say less about the server than others, and who is to blame: client, host or network.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>

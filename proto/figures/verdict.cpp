@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <span>
 #include <utility>
 
