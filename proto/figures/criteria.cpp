@@ -688,17 +688,13 @@ RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescr
                        SameValue same) {
     RuleFinding finding = finding_of(set, flag.name);
     const std::vector<std::string> given = values_given(run.arguments, flag.name);
-    std::string values;
-    for (const std::string& value : given) {
-        values += (values.empty() ? "" : ", ") + value;
-    }
-    const std::string is_given = flag.is_switch ? "given" : values;
+    const std::string is_given = flag.is_switch ? "given" : joined(given, ", ");
     finding.evidence = given.empty() ? "not given" : is_given;
     finding.bound = flag.absent ? "not given" : flag.is_switch ? "given" : flag.value.value_or("");
     bool met = flag.absent ? given.empty() : !given.empty();
     if (met && flag.value) {
-        met = std::all_of(given.begin(), given.end(),
-                          [&](const std::string& value) { return same(value, *flag.value); });
+        met = std::ranges::all_of(
+            given, [&](const std::string& value) { return same(value, *flag.value); });
     }
     finding.state = met ? RuleState::met : RuleState::violated;
     return finding;
@@ -742,8 +738,7 @@ std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const Run
 }
 
 bool any_violated(const std::vector<RuleFinding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const RuleFinding& one) { return one.state == RuleState::violated; });
+    return std::ranges::count(findings, RuleState::violated, &RuleFinding::state) > 0;
 }
 
 }  // namespace driftless

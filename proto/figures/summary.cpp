@@ -266,8 +266,7 @@ std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& reco
 }
 
 GoodputLimits common_limits(const GoodputRules& rules) {
-    const auto found = std::find_if(rules.begin(), rules.end(),
-                                    [](const GoodputRule& one) { return !one.key.has_value(); });
+    const auto found = std::ranges::find_if(rules, [](const GoodputRule& one) { return !one.key; });
     return found == rules.end() ? GoodputLimits() : found->limits;
 }
 

@@ -13,8 +13,7 @@
 namespace driftless {
 
 bool any_fails(const std::vector<ThresholdFinding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const ThresholdFinding& one) { return one.fails; });
+    return std::ranges::any_of(findings, &ThresholdFinding::fails);
 }
 
 namespace {

@@ -425,7 +425,7 @@ class WaitOfRow {
     }
     /// Where no second saw a wait so long, any is.
     bool may_be_in(const ClientSecond& second) const {
-        return ends_.empty() || std::any_of(ends_.begin(), ends_.end(), [&](const Stretch& wait) {
+        return ends_.empty() || std::ranges::any_of(ends_, [&](const Stretch& wait) {
                    return second.from_ns <= wait.to_ns && wait.from_ns <= second.to_ns;
                });
     }
@@ -452,9 +452,7 @@ bool host_took(const ClientSecond& second, const TaintedRow& row) {
 class Seconds {
   public:
     explicit Seconds(std::vector<ClientSecond> each) : each_(std::move(each)) {
-        std::sort(each_.begin(), each_.end(), [](const ClientSecond& a, const ClientSecond& b) {
-            return a.from_ns < b.from_ns;
-        });
+        std::ranges::sort(each_, {}, &ClientSecond::from_ns);
         for (const ClientSecond& second : each_) {
             longest_ns_ = std::max(longest_ns_, second.to_ns - second.from_ns);
         }
@@ -464,9 +462,7 @@ class Seconds {
     template <typename Use>
     void coinciding(const TaintedRow& row, Use use) const {
         const std::int64_t first_ns = row.from_ns - longest_ns_;
-        auto second = std::lower_bound(
-            each_.begin(), each_.end(), first_ns,
-            [](const ClientSecond& one, std::int64_t from_ns) { return one.from_ns < from_ns; });
+        auto second = std::ranges::lower_bound(each_, first_ns, {}, &ClientSecond::from_ns);
         for (; second != each_.end() && second->from_ns <= row.to_ns; ++second) {
             if (coincides(*second, row)) {
                 use(*second);

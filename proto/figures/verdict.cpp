@@ -45,9 +45,7 @@ constexpr double taken_noticed = 0.01;
 
 /// 0 where no engine is known.
 std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
-    const auto most = std::max_element(
-        client.engines.begin(), client.engines.end(),
-        [share](const EngineTotals& a, const EngineTotals& b) { return a.*share < b.*share; });
+    const auto most = std::ranges::max_element(client.engines, {}, share);
     return client.engines.empty() ? 0 : most - client.engines.begin();
 }
 
@@ -346,9 +344,7 @@ const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& 
     const auto part = [&limits](const MovedFigure& one) {
         return one.by_ns / one.allowed_ns(limits);
     };
-    const auto most = std::max_element(
-        figures.moved.begin(), figures.moved.end(),
-        [&part](const MovedFigure& a, const MovedFigure& b) { return part(a) < part(b); });
+    const auto most = std::ranges::max_element(figures.moved, {}, part);
     return most == figures.moved.end() ? nullptr : &*most;
 }
 
@@ -467,9 +463,7 @@ std::size_t rank_of(Verdict verdict) {
 
 /// A name that nobody gives counts as the worst.
 Verdict verdict_named(const std::string& name) {
-    const auto found = std::find_if(severity.begin(), severity.end(),
-                                    [&name](Verdict one) { return name == name_of(one); });
-    return found == severity.end() ? Verdict::client_limited : *found;
+    return from_name<Verdict>(name).value_or(Verdict::client_limited);
 }
 
 /// A reason that makes it worse comes first.
@@ -489,9 +483,6 @@ void judge_rows(const MergedRun& run, Judgement& judged) {
 }
 
 void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
-    if (shard.is_missing() || run.count < 2) {
-        return;
-    }
     if (!shard.clock) {
         worsen(judged, Verdict::uncalibrated,
                "the clock of " + shard_text(run, shard) +
@@ -513,9 +504,6 @@ void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
 
 /// From some instant on, the servers did not have the load of all shards.
 void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
-    if (shard.is_missing() || run.count < 2) {
-        return;
-    }
     if (shard.rows_later > 0) {
         worsen(judged, Verdict::client_limited,
                counted(shard.rows_later, "row", "rows") + " of " + shard_text(run, shard) +
@@ -573,6 +561,9 @@ Judgement judge_merged(const MergedRun& run, Judgement judged) {
     const std::size_t of_rows = judged.reasons.size();
     judge_rows(run, judged);
     for (std::size_t i = 0; i < run.shards.size(); ++i) {
+        if (run.count < 2 || run.shards[i].is_missing()) {
+            continue;
+        }
         judge_clock(run, run.shards[i], judged);
         judge_zero(run, i, judged);
         judge_together(run, run.shards[i], judged);
