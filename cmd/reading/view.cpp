@@ -38,8 +38,7 @@ std::span<const View> all_views() {
 }
 
 const View* find_view(std::string_view name) {
-    const auto* found = std::find_if(views.begin(), views.end(),
-                                     [name](const View& view) { return view.name == name; });
+    const auto* const found = std::ranges::find(views, name, &View::name);
     return found == views.end() ? nullptr : found;
 }
 
@@ -169,8 +168,7 @@ std::int64_t ViewedRequest::last_line_ns() const {
 }
 
 bool ViewedRun::any(ViewedStamps stamped) const {
-    return std::any_of(requests.begin(), requests.end(),
-                       [stamped](const ViewedRequest& one) { return one.stamped == stamped; });
+    return std::ranges::count(requests, stamped, &ViewedRequest::stamped) > 0;
 }
 
 GoodputLimits ViewedRun::judged() const {
