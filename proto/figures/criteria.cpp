@@ -423,27 +423,6 @@ struct Measured {
 
 constexpr double ns_per_s = 1e9;
 
-enum class Unit : std::uint8_t { count, share, seconds };
-
-struct NamedMeasure {
-    std::string_view name;
-    Unit unit;
-};
-/// [Measure]
-constexpr std::array measures{
-    NamedMeasure{"trees", Unit::count},           NamedMeasure{"rows", Unit::count},
-    NamedMeasure{"digest", Unit::count},          NamedMeasure{"ceiling_hit_rate", Unit::share},
-    NamedMeasure{"first_turn_hits", Unit::share}, NamedMeasure{"ttft_coverage", Unit::share},
-    NamedMeasure{"token_coverage", Unit::share},  NamedMeasure{"error_share", Unit::share},
-    NamedMeasure{"answered", Unit::count},        NamedMeasure{"overflow_share", Unit::share},
-    NamedMeasure{"duration", Unit::seconds},      NamedMeasure{"users_live", Unit::share},
-    NamedMeasure{"exact_output", Unit::share},    NamedMeasure{"mean_output", Unit::count},
-    NamedMeasure{"cut_short", Unit::count},       NamedMeasure{"warmup_failures", Unit::count},
-    NamedMeasure{"overtaken", Unit::count},       NamedMeasure{"barrier", Unit::count},
-    NamedMeasure{"unchecked", Unit::count},
-};
-static_assert(measures.size() == static_cast<std::size_t>(Measure::unchecked) + 1);
-
 /// Up to three digits behind the point, without zeros at the end.
 std::string number_text(double value) {
     char text[64];
@@ -565,15 +544,21 @@ double phase_seconds(const RunDescription& run, const SummaryFigures& figures) {
 
 /// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
 std::string bound_text(Measure measure, double bound) {
-    switch (measures[static_cast<std::size_t>(measure)].unit) {
-        case Unit::share:
+    switch (measure) {
+        case Measure::ceiling_hit_rate:
+        case Measure::first_turn_hits:
+        case Measure::ttft_coverage:
+        case Measure::token_coverage:
+        case Measure::error_share:
+        case Measure::overflow_share:
+        case Measure::users_live:
+        case Measure::exact_output:
             return share_text(bound);
-        case Unit::seconds:
+        case Measure::duration:
             return number_text(bound) + " s";
-        case Unit::count:
+        default:
             return number_text(bound);
     }
-    return "";
 }
 
 Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigures& f) {
@@ -701,13 +686,6 @@ RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescr
 }
 
 }  // namespace
-
-std::optional<Measure> measure_of(std::string_view name) {
-    const auto found = std::find_if(measures.begin(), measures.end(),
-                                    [name](const NamedMeasure& one) { return one.name == name; });
-    return found == measures.end() ? std::nullopt
-                                   : std::optional(static_cast<Measure>(found - measures.begin()));
-}
 
 std::vector<std::string> values_given(const std::vector<std::string>& arguments,
                                       std::string_view flag) {

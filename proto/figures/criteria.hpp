@@ -158,7 +158,12 @@ enum class Measure : std::uint8_t {
     barrier,           ///< compared with `equals`: what a turn waits for, stream or tree
     unchecked,         ///< nothing here tells: always unknown
 };
-std::optional<Measure> measure_of(std::string_view name);
+template <>
+inline constexpr auto closed_list<Measure> =
+    name_list("trees", "rows", "digest", "ceiling_hit_rate", "first_turn_hits", "ttft_coverage",
+              "token_coverage", "error_share", "answered", "overflow_share", "duration",
+              "users_live", "exact_output", "mean_output", "cut_short", "warmup_failures",
+              "overtaken", "barrier", "unchecked");
 /// It is compared with `equals`, and has no number.
 constexpr bool is_text(Measure measure) {
     return measure == Measure::digest || measure == Measure::barrier;

@@ -20,17 +20,6 @@ constexpr std::string_view nothing = "-";
 constexpr std::uint32_t parts_min = 2;
 constexpr std::uint32_t parts_max = 20;
 
-struct PlainKey {
-    std::string_view name;
-    GroupKey::Kind kind;
-};
-constexpr std::array plain_keys{
-    PlainKey{"phase", GroupKey::Kind::phase}, PlainKey{"turn", GroupKey::Kind::turn},
-    PlainKey{"api", GroupKey::Kind::api},     PlainKey{"url", GroupKey::Kind::url},
-    PlainKey{"model", GroupKey::Kind::model}, PlainKey{"outcome", GroupKey::Kind::outcome},
-    PlainKey{"side", GroupKey::Kind::side},
-};
-
 std::string kept_value(const std::string& kept, const std::string& member, JsonDocument& document) {
     const Result<JsonValue> root = document.parse(kept.empty() ? "null" : kept);
     const JsonValue value = root ? root.value().find(member) : JsonValue();
@@ -52,32 +41,22 @@ std::string header_value_of(const Record& record, const std::string& name) {
 }  // namespace
 
 Result<GroupKey> parse_group_key(std::string_view text) {
-    GroupKey key;
-    key.text = text;
-    const auto* plain = std::find_if(plain_keys.begin(), plain_keys.end(),
-                                     [text](const PlainKey& one) { return one.name == text; });
-    if (plain != plain_keys.end()) {
-        key.kind = plain->kind;
-        return key;
+    const std::size_t end = std::min(text.find_first_of(".:"), text.size());
+    const std::string_view mark = text.substr(end, 1);
+    const std::string_view rest = text.substr(end + mark.size());
+    const std::optional<GroupKey::Kind> kind = from_name<GroupKey::Kind>(text.substr(0, end));
+    GroupKey key{.kind = kind.value_or(GroupKey::Kind::phase), .text = std::string(text)};
+    bool is_key = kind && mark.empty();
+    if (kind == GroupKey::Kind::kept || kind == GroupKey::Kind::header) {
+        key.member = rest;
+        is_key = mark == "." && !rest.empty();
+    } else if (kind == GroupKey::Kind::input) {
+        const char* const last = rest.data() + rest.size();
+        const auto [stop, error] = std::from_chars(rest.data(), last, key.parts);
+        is_key = mark == ":" && error == std::errc() && stop == last && key.parts >= parts_min &&
+                 key.parts <= parts_max;
     }
-    for (const auto& [prefix, kind] :
-         {std::pair{"kept.", GroupKey::Kind::kept}, std::pair{"header.", GroupKey::Kind::header}}) {
-        if (text.starts_with(prefix) && text.size() > std::string_view(prefix).size()) {
-            key.kind = kind;
-            key.member = text.substr(std::string_view(prefix).size());
-            return key;
-        }
-    }
-    if (text.starts_with("input:")) {
-        const auto [end, error] =
-            std::from_chars(text.data() + 6, text.data() + text.size(), key.parts);
-        if (error == std::errc() && end == text.data() + text.size() && key.parts >= parts_min &&
-            key.parts <= parts_max) {
-            key.kind = GroupKey::Kind::input;
-            return key;
-        }
-    }
-    return Error{ErrorCode::invalid, 0, remedy};
+    return is_key ? Result<GroupKey>(std::move(key)) : Error{ErrorCode::invalid, 0, remedy};
 }
 
 std::string group_value(const GroupKey& key, const Record& record, JsonDocument& document) {

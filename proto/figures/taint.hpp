@@ -167,12 +167,12 @@ struct UntaintedFigures {
     std::int64_t receive_delay_max_ns = 0;  ///< an upper bound, as in the record
 };
 
-/// All of it, over the records of a run.
 /// A tainted row that was sent as planned, and only read late, by a bound that is known: it stays
 /// in the figures, of which the client's error says how far it may have moved them. One whose
 /// tokens came at one instant has no TPOT to count it in.
 bool stays_in(const Record& record);
 
+/// All of it, over the records of a run.
 struct TaintFigures {
     std::uint64_t sent = 0;    ///< rows that left
     std::uint64_t unsent = 0;  ///< tainted or interrupted rows that are not known to have
