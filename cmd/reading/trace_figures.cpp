@@ -156,17 +156,12 @@ Timeline timeline_of(const Trace& trace, std::span<const Planned> rows) {
     return line;
 }
 
-namespace {
-
-struct Session {
-    std::uint64_t rows = 0;
-    std::int64_t first_ns = 0;
-    std::int64_t last_ns = 0;
-};
-
-}  // namespace
-
 SessionFigures sessions_of(const Trace& trace, std::span<const Planned> rows) {
+    struct Session {
+        std::uint64_t rows = 0;
+        std::int64_t first_ns = 0;
+        std::int64_t last_ns = 0;
+    };
     SessionFigures figures;
     std::vector<Session> sessions(trace.sessions.size());
     Sample delays;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "proto/core/errors.hpp"
@@ -35,6 +36,16 @@ std::optional<double> quotient_in(JsonValue root, std::string_view part, std::st
 template <auto Member>
 const Distribution& of_run(const Figures& f) {
     return f.*Member;
+}
+
+/// A count or a rate.
+template <auto Member>
+std::optional<double> number_of(const Figures& f) {
+    if constexpr (std::is_same_v<decltype(Member), std::uint64_t Figures::*>) {
+        return static_cast<double>(f.*Member);
+    } else {
+        return f.*Member;
+    }
 }
 
 template <auto Member>
@@ -99,14 +110,15 @@ FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
             .of_summary = of_summary};
 }
 
-FigureName rate(std::string_view name, std::string_view title, NumberOf of, Value value,
-                std::optional<ErrorBar> (*error)(const Figures&), OfSummary of_summary = nullptr) {
+template <Value value>
+FigureName rate(std::string_view name, std::string_view title, NumberOf of,
+                OfSummary of_summary = nullptr) {
     return {.name = name,
             .title = title,
             .better = Better::high,
             .number = of,
             .value = value,
-            .error = error,
+            .error = [](const Figures& f) { return f.throughput_error(value(f)); },
             .of_summary = of_summary};
 }
 
@@ -215,36 +227,27 @@ const auto& all_figures() {
         FigureName{.name = "completed",
                    .title = "ok",
                    .better = Better::high,
-                   .value = [](const Figures& f) -> std::optional<double> {
-                       return static_cast<double>(f.completed);
-                   }},
+                   .value = number_of<&Figures::completed>},
         FigureName{.name = "failed",
                    .title = "failed",
                    .in_slo = true,
                    .stop = StopFigure::failed,
-                   .value = [](const Figures& f) -> std::optional<double> {
-                       return static_cast<double>(f.failed);
-                   }},
-        rate(
-            "request_throughput", "requests/s", NumberOf::request_rate,
-            [](const Figures& f) { return std::optional(f.request_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.request_throughput); }),
-        rate(
-            "input_throughput", "input tokens/s", NumberOf::token_rate, input_throughput,
-            [](const Figures& f) { return f.throughput_error(input_throughput(f)); },
+                   .value = number_of<&Figures::failed>},
+        rate<number_of<&Figures::request_throughput>>("request_throughput", "requests/s",
+                                                      NumberOf::request_rate),
+        rate<input_throughput>(
+            "input_throughput", "input tokens/s", NumberOf::token_rate,
             [](JsonValue root) { return quotient_in(root, "total_input_tokens", "duration"); }),
-        rate(
-            "output_throughput", "output tokens/s", NumberOf::token_rate,
-            [](const Figures& f) { return std::optional(f.output_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.output_throughput); }),
-        rate(
-            "total_token_throughput", "all tokens/s", NumberOf::token_rate,
-            [](const Figures& f) { return std::optional(f.total_token_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.total_token_throughput); }),
-        rate(
-            "request_goodput", "good requests/s", NumberOf::request_rate,
-            [](const Figures& f) { return f.request_goodput; },
-            [](const Figures& f) { return f.request_goodput_error(); }),
+        rate<number_of<&Figures::output_throughput>>("output_throughput", "output tokens/s",
+                                                     NumberOf::token_rate),
+        rate<number_of<&Figures::total_token_throughput>>("total_token_throughput", "all tokens/s",
+                                                          NumberOf::token_rate),
+        FigureName{.name = "request_goodput",
+                   .title = "good requests/s",
+                   .better = Better::high,
+                   .number = NumberOf::request_rate,
+                   .value = number_of<&Figures::request_goodput>,
+                   .error = [](const Figures& f) { return f.request_goodput_error(); }},
     };
     return all;
 }

@@ -296,13 +296,8 @@ Distribution Histogram::distribution(Of of) const {
     return result;
 }
 
-namespace {
-
-constexpr double doubt = 0.01;
-
-}  // namespace
-
 std::uint64_t percentile_floor(std::uint32_t per_mille) {
+    constexpr double doubt = 0.01;
     CHECK(per_mille > 0 && per_mille < 1000);
     const double p = std::max(per_mille, 1000 - per_mille) / 1000.0;
     const double q = 1 - p;
