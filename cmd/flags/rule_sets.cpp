@@ -175,7 +175,7 @@ void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.number(table, "max", rule.max);
     reader.number(table, "exempt_below_s", rule.exempt_below_s);
     reader.boolean(table, "published", rule.published);
-    const std::optional<Measure> found = measure_of(name);
+    const std::optional<Measure> found = from_name<Measure>(name);
     if (!found) {
         reader.fail(table, "[[rule]] measure \"" + name +
                                "\" is not known; driftless help rules.md lists all");

@@ -26,24 +26,9 @@ constexpr std::array compare_words = {
     CompareWord{">=", Compare::at_least}, CompareWord{"<=", Compare::at_most},
     CompareWord{">", Compare::above}, CompareWord{"<", Compare::below}};
 
-bool read_statistic(std::string_view name, Threshold& out) {
-    constexpr Choices<Statistic> words{{"mean", Statistic::mean},
-                                       {"avg", Statistic::mean},
-                                       {"min", Statistic::min},
-                                       {"max", Statistic::max}};
-    if (const Result<Statistic> word = words(name); word) {
-        out.statistic = word.value();
-        return true;
-    }
-    name = name == "median" ? "p50" : name;
-    for (std::size_t i = 0; i < percentiles.size() && name.starts_with('p'); ++i) {
-        if (name.substr(1) == percentiles[i].name) {
-            out.statistic = Statistic::percentile;
-            out.percentile = i;
-            return true;
-        }
-    }
-    return false;
+/// Null: it is none.
+const Statistic* read_statistic(std::string_view name) {
+    return find_statistic(name == "avg" ? "mean" : name == "median" ? "p50" : name);
 }
 
 Result<double> read_bound(const FigureName& figure, std::string_view text) {
@@ -101,7 +86,7 @@ std::string nearest_figure(std::string_view typed) {
     std::vector<std::string> words = name_words(lower(typed));
     std::string whole;
     for (const std::string& word : words) {
-        if (Threshold read; read_statistic(word, read)) {
+        if (read_statistic(word) != nullptr) {
             statistic = word;
         } else if (word != "ms") {
             whole += (whole.empty() ? "" : "_") + word;
@@ -132,39 +117,36 @@ const char* unknown_figure(std::string_view typed, TakesFigure takes, std::strin
         .first->c_str();
 }
 
-bool is_of_tables(std::string_view name) {
-    return name == "joules_per_token" || name == "e2e_interactivity";
-}
-
 /// "ttft:p99", "errors": figure and statistic of a threshold.
 Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_view more,
                          Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
-    if (out.figure == nullptr && more.empty() && is_of_tables(name)) {
+    if (out.figure == nullptr) {
+        return invalid(unknown_figure(left, takes, more));
+    }
+    if (out.figure->only_in_tables && more.empty()) {
         return invalid(
             "is a figure of compare --table alone, which reckons it from finished runs; no run is "
             "judged by it: use compare --table with --sort");
-    }
-    if (out.figure == nullptr) {
-        return invalid(unknown_figure(left, takes, more));
     }
     const bool has_statistic = colon != left.npos;
     if (!out.figure->has_statistics()) {
         return has_statistic ? invalid("has no statistics: it is one figure; use its name alone")
                              : Result<void>();
     }
-    if (!has_statistic || !read_statistic(left.substr(colon + 1), out)) {
+    const Statistic* const statistic =
+        has_statistic ? read_statistic(left.substr(colon + 1)) : nullptr;
+    if (statistic == nullptr) {
         return invalid(
             "needs one of these statistics: p25, p50, p75, p90, p95, p99, p99.9, mean, min or max, "
             "as in ttft:p99");
     }
     // A threshold has the statistic of the times: the least speed has the longest one.
-    const bool is_end = out.statistic == Statistic::min || out.statistic == Statistic::max;
-    if (out.figure->is_inverse && is_end) {
-        out.statistic = out.statistic == Statistic::min ? Statistic::max : Statistic::min;
-    }
+    const std::string_view read = statistic->name;
+    const bool is_end = out.figure->is_inverse && (read == "min" || read == "max");
+    out.statistic = !is_end ? statistic : find_statistic(read == "min" ? "max" : "min");
     return {};
 }
 

@@ -92,12 +92,7 @@ std::string ComparedMetric::name() const {
         text += ":p" + std::to_string(per_mille / 10);
         return per_mille % 10 == 0 ? text : text + "." + std::to_string(per_mille % 10);
     }
-    for (const Named& one : named_figures) {
-        if (one.figure == figure) {
-            return std::string(one.name);
-        }
-    }
-    return "";
+    return std::string(std::ranges::find(named_figures, figure, &Named::figure)->name);
 }
 
 std::optional<ComparedMetric> read_metric(std::string_view name) {
@@ -107,19 +102,16 @@ std::optional<ComparedMetric> read_metric(std::string_view name) {
         return std::nullopt;
     }
     if (colon == name.npos) {
-        for (const Named& one : named_figures) {
-            if (one.name == figure->name) {
-                return ComparedMetric{one.figure, RowValue::ttft, 0};
-            }
-        }
-        return std::nullopt;
+        const auto* const found = std::ranges::find(named_figures, figure->name, &Named::name);
+        return found == named_figures.end()
+                   ? std::nullopt
+                   : std::optional(ComparedMetric{found->figure, RowValue::ttft, 0});
     }
-    for (std::size_t i = 0; i < row_value_count; ++i) {
-        if (figure->name == value_names[i]) {
-            return read_value_metric(static_cast<RowValue>(i), name.substr(colon + 1));
-        }
-    }
-    return std::nullopt;
+    const auto* const found = std::ranges::find(value_names, figure->name);
+    return found == value_names.end()
+               ? std::nullopt
+               : read_value_metric(static_cast<RowValue>(found - value_names.begin()),
+                                   name.substr(colon + 1));
 }
 
 const char* why_not_compared(std::string_view name) {
@@ -128,15 +120,13 @@ const char* why_not_compared(std::string_view name) {
     }
     const FigureName* const figure = find_figure(name.substr(0, name.find(':')));
     const bool is_compared =
-        figure != nullptr &&
-        (std::find(value_names.begin(), value_names.end(), figure->name) != value_names.end() ||
-         std::any_of(named_figures.begin(), named_figures.end(),
-                     [&](const Named& one) { return one.name == figure->name; }));
+        figure != nullptr && (std::ranges::count(value_names, figure->name) > 0 ||
+                              std::ranges::count(named_figures, figure->name, &Named::name) > 0);
     if (is_compared && (name.ends_with(":max") || name.ends_with(":min"))) {
         return "is not a metric that can be compared: one request of the run decides it, and no "
                "interval can be given; use :p99 or :mean, or report --fail-if for one run";
     }
-    if (figure == nullptr || is_compared) {
+    if (figure == nullptr || figure->only_in_tables || is_compared) {
         return "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
                ":mean, :p99 or the like), errors, good, request_goodput, request_throughput, "
                "output_throughput and total_token_throughput";
@@ -179,8 +169,9 @@ namespace {
 constexpr double blocks_min = 5;
 /// More of a side's rows may not be tainted.
 constexpr double tainted_max = 0.01;
-/// For `smallest`.
+/// Of all cases so many show a change, for `smallest` and what is needed to see one.
 constexpr double usual_power = 0.8;
+constexpr double needed_confidence = 0.95;
 
 /// From the metric's scale of errors (log(b / a), or b - a) to that of changes.
 double change_at(Scale scale, double value) {
@@ -407,17 +398,15 @@ bool is_spoiled(std::span<const ComparedRun> side) {
     std::uint64_t tainted = 0;
     for (const ComparedRun& run : side) {
         rows += run.requests.size();
-        for (const ComparedRequest& one : run.requests) {
-            tainted += one.tainted ? 1 : 0;
-        }
+        tainted += static_cast<std::uint64_t>(
+            std::ranges::count(run.requests, true, &ComparedRequest::tainted));
     }
     return static_cast<double>(tainted) > tainted_max * static_cast<double>(rows);
 }
 
 bool has_held(std::span<const ComparedRun> side) {
-    return std::any_of(side.begin(), side.end(), [](const ComparedRun& run) {
-        return std::any_of(run.requests.begin(), run.requests.end(),
-                           [](const ComparedRequest& one) { return one.held; });
+    return std::ranges::any_of(side, [](const ComparedRun& run) {
+        return std::ranges::any_of(run.requests, &ComparedRequest::held);
     });
 }
 
@@ -436,10 +425,6 @@ Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b, E
            : evidence == Evidence::paired && (has_held(a) || has_held(b)) ? Doubt::held
                                                                           : Doubt::none;
 }
-
-}  // namespace
-
-namespace {
 
 struct DoubtNames {
     const char* name;
@@ -511,13 +496,13 @@ double rows_variance(const MetricComparison& compared) {
 
 }  // namespace
 
-std::optional<double> rows_needed(const MetricComparison& compared, double difference,
-                                  double confidence, double power) {
-    CHECK(difference > 0 && confidence > 0.5 && confidence < 1 && power > 0.5 && power < 1);
+std::optional<double> rows_needed(const MetricComparison& compared, double difference) {
+    CHECK(difference > 0);
     if (!std::isfinite(compared.error)) {
         return std::nullopt;
     }
-    const double reach = normal_quantile(0.5 + confidence / 2) + normal_quantile(power);
+    const double reach =
+        normal_quantile(0.5 + needed_confidence / 2) + normal_quantile(usual_power);
     const double allowed = effect_of(compared, difference) / reach;
     const double for_rows = allowed * allowed - compared.error_between * compared.error_between;
     if (for_rows <= 0) {
@@ -527,8 +512,8 @@ std::optional<double> rows_needed(const MetricComparison& compared, double diffe
 }
 
 std::optional<double> runs_needed(const MetricComparison& compared, std::uint64_t runs,
-                                  double difference, double confidence, double power) {
-    CHECK(difference > 0 && confidence > 0.5 && confidence < 1 && power > 0.5 && power < 1);
+                                  double difference) {
+    CHECK(difference > 0);
     if (!std::isfinite(compared.error) || compared.error_between <= 0 || runs == 0) {
         return std::nullopt;
     }
@@ -538,8 +523,8 @@ std::optional<double> runs_needed(const MetricComparison& compared, std::uint64_
     const auto is_enough = [&](std::uint64_t count) {
         const auto more = static_cast<double>(count);
         const double freedom = 2 * (more - 1);
-        const double reach =
-            student_quantile(0.5 + confidence / 2, freedom) + student_quantile(power, freedom);
+        const double reach = student_quantile(0.5 + needed_confidence / 2, freedom) +
+                             student_quantile(usual_power, freedom);
         return reach * std::sqrt(rows_variance(compared) + one_run / more) <= effect;
     };
     std::uint64_t low = 1;  // too few

@@ -243,15 +243,15 @@ GroupComparison compare_groups(std::span<const ComparedRun> a, std::span<const C
                                const ComparisonOptions& options);
 
 /// How many requests a run needs so that a change of `difference` (0.03 is 3 %; of shares 3
-/// percentage points) is seen in `power` of all cases, judged by the spread of this comparison.
+/// percentage points) is seen in 80 % of all cases with a confidence of 95 %, judged by the spread
+/// of this comparison.
 /// Nothing: unknown, or no number of requests is enough, because runs differ too much among
 /// themselves: then `runs_needed` says more.
-std::optional<double> rows_needed(const MetricComparison& compared, double difference,
-                                  double confidence = 0.95, double power = 0.8);
+std::optional<double> rows_needed(const MetricComparison& compared, double difference);
 
 /// How many runs a side are needed for it, of as many requests as these, where this comparison has
 /// `runs` a side. Nothing: unknown, or the comparison is within runs.
 std::optional<double> runs_needed(const MetricComparison& compared, std::uint64_t runs,
-                                  double difference, double confidence = 0.95, double power = 0.8);
+                                  double difference);
 
 }  // namespace driftless

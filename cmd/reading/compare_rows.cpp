@@ -56,9 +56,8 @@ class Keys {
 
     /// In the order of their dues.
     std::vector<KeyFacts> sorted() {
-        std::sort(facts_.begin(), facts_.end(), [](const KeyFacts& a, const KeyFacts& b) {
-            return std::pair(a.due_ns, a.key) < std::pair(b.due_ns, b.key);
-        });
+        std::ranges::sort(facts_, {},
+                          [](const KeyFacts& one) { return std::pair(one.due_ns, one.key); });
         return std::move(facts_);
     }
     std::uint64_t twice() const { return twice_; }
@@ -157,10 +156,9 @@ std::optional<double> value_of(const ComparedRequest* request, RowValue value) {
 /// Values of rows that every run knows.
 void add_values(MetricTerms& terms, const PairedRows& paired) {
     for (std::size_t row = 0; row < paired.rows; ++row) {
-        const bool is_whole =
-            std::all_of(paired.runs.begin(), paired.runs.end(), [&](const Requests& requests) {
-                return value_of(requests[row], terms.metric.value).has_value();
-            });
+        const bool is_whole = std::ranges::all_of(paired.runs, [&](const Requests& requests) {
+            return value_of(requests[row], terms.metric.value).has_value();
+        });
         if (!is_whole) {
             continue;
         }
@@ -237,9 +235,7 @@ std::vector<std::uint32_t> ended_rows(const Requests& requests) {
             rows.push_back(row);
         }
     }
-    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return *requests[a]->ended_ns < *requests[b]->ended_ns;
-    });
+    std::ranges::stable_sort(rows, {}, [&](std::uint32_t row) { return *requests[row]->ended_ns; });
     return rows;
 }
 
@@ -275,8 +271,8 @@ void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
 }
 
 bool has_slo(const PairedRows& paired) {
-    return std::any_of(paired.runs.begin(), paired.runs.end(), [](const Requests& requests) {
-        return std::any_of(requests.begin(), requests.end(), [](const ComparedRequest* request) {
+    return std::ranges::any_of(paired.runs, [](const Requests& requests) {
+        return std::ranges::any_of(requests, [](const ComparedRequest* request) {
             return request != nullptr && request->meets_slo.has_value();
         });
     });
@@ -284,8 +280,8 @@ bool has_slo(const PairedRows& paired) {
 
 /// Every request that is ok has what the rate adds up.
 bool is_countable(const PairedRows& paired, ComparedFigure figure) {
-    return std::all_of(paired.runs.begin(), paired.runs.end(), [figure](const Requests& requests) {
-        return std::none_of(requests.begin(), requests.end(), [figure](const auto* request) {
+    return std::ranges::all_of(paired.runs, [figure](const Requests& requests) {
+        return std::ranges::none_of(requests, [figure](const ComparedRequest* request) {
             return request != nullptr && std::isnan(count_of(*request, figure, End::none));
         });
     });
@@ -412,16 +408,14 @@ WeightedFigure::WeightedFigure(const MetricTerms& terms, std::size_t run)
                 order.push_back(row);
             }
         }
-        std::sort(order.begin(), order.end(),
-                  [&](std::uint32_t a, std::uint32_t b) { return rows[a].top < rows[b].top; });
+        std::ranges::sort(order, {}, [&](std::uint32_t row) { return rows[row].top; });
         for (const std::uint32_t row : order) {
             sorted_.push_back(rows[row].top);
             unit_at_.push_back(unit_of[row]);
         }
     }
-    const bool has_equal = std::all_of(bottoms_.begin(), bottoms_.end(),
-                                       [&](double bottom) { return bottom == bottoms_.front(); });
-    equal_bottom_ = has_equal && !bottoms_.empty() ? bottoms_.front() : 0;
+    const double bottom = bottoms_.empty() ? 0 : bottoms_.front();
+    equal_bottom_ = std::ranges::count(bottoms_, bottom) == std::ssize(bottoms_) ? bottom : 0;
     value_ = at(std::vector<std::uint32_t>(terms.units.count, 1));
 }
 

@@ -319,8 +319,7 @@ CapacityFigures CapacityCounter::figures() const {
     CapacityFigures figures = sums_;
     figures.distinct = recency_.size();
     std::vector<Short> shorts = shorts_;
-    std::sort(shorts.begin(), shorts.end(),
-              [](const Short& a, const Short& b) { return a.rank < b.rank; });
+    std::ranges::sort(shorts, {}, &Short::rank);
     auto missing = shorts.begin();
     CapacityPoint point;
     std::uint64_t power = 1;
@@ -446,8 +445,7 @@ HitLossTokens HitLoss::tokens() const {
         prefills.begun.push_back(row.fired_ns);
         prefills.done.push_back(row.first_token_ns.value_or(row.ended_ns));
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Row* a, const Row* b) { return a->fired_ns < b->fired_ns; });
+    std::ranges::stable_sort(order, {}, &Row::fired_ns);
     std::sort(prefills.begun.begin(), prefills.begun.end());
     std::sort(prefills.done.begin(), prefills.done.end());
     std::vector<const Row*> before(families_.size(), nullptr);
@@ -480,8 +478,7 @@ HitLossTokens HitLoss::tokens() const {
                                                          : &HitLossTokens::capacity;
         sums.*cause += left;
         if (left > static_cast<std::uint64_t>(blocks)) {
-            most = std::find_if(hit_loss_causes.begin(), hit_loss_causes.end(),
-                                [cause](const HitLossCause& one) { return one.tokens == cause; });
+            most = std::ranges::find(hit_loss_causes, cause, &HitLossCause::tokens);
         }
     }
     CHECK(sums.lost == sums.blocks + sums.in_flight + sums.routing + sums.capacity + sums.unknown);

@@ -156,17 +156,12 @@ Timeline timeline_of(const Trace& trace, std::span<const Planned> rows) {
     return line;
 }
 
-namespace {
-
-struct Session {
-    std::uint64_t rows = 0;
-    std::int64_t first_ns = 0;
-    std::int64_t last_ns = 0;
-};
-
-}  // namespace
-
 SessionFigures sessions_of(const Trace& trace, std::span<const Planned> rows) {
+    struct Session {
+        std::uint64_t rows = 0;
+        std::int64_t first_ns = 0;
+        std::int64_t last_ns = 0;
+    };
     SessionFigures figures;
     std::vector<Session> sessions(trace.sessions.size());
     Sample delays;
@@ -253,65 +248,52 @@ std::vector<std::uint32_t> groups_of(std::uint32_t own, const std::vector<std::u
     return groups;
 }
 
-/// The first pass over rows and blocks, in the order of time.
-class Pass {
-  public:
-    Pass(const Trace& trace, PrefixTree& tree, InspectFigures& figures)
-        : trace_(trace),
-          figures_(figures),
-          tree_(tree),
-          ids_(trace, tree),
-          first_at_(trace.files.size(), -1) {
-        for (const TraceFilePart& file : trace.files) {
-            figures.files.push_back({file.name});
-        }
+void add_to_files(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path,
+                  std::vector<std::int64_t>& first_at_ns, std::vector<FileFigures>& files) {
+    if (files.empty()) {
+        return;
     }
+    const auto after =
+        std::ranges::upper_bound(trace.files, row.index, {}, &TraceFilePart::first_row);
+    const auto at = static_cast<std::size_t>(after - trace.files.begin()) - 1;
+    FileFigures& file = files[at];
+    first_at_ns[at] = file.rows == 0 ? row.at_ns : first_at_ns[at];
+    ++file.rows;
+    file.span_ns = row.at_ns - first_at_ns[at];
+    file.input_tokens += row.input_length;
+    file.output_tokens += row.output_length;
+    file.references += path.blocks;
+    file.hit_blocks += path.known;
+    file.hit_tokens +=
+        std::min<std::uint64_t>(std::uint64_t{path.known} * trace.block_size, row.input_length);
+}
 
-    /// Gives the row's path.
-    PrefixTree::Path add(const Planned& planned) {
-        const TraceRow& row = trace_.rows[planned.row];
-        const PrefixTree::Path path = tree_.enter(row);
-        add_to_file(row, path);
-        if (trace_.block_size > 0) {
-            ids_.add(trace_, row, path);
-            Timeline& timeline = figures_.timeline;
+/// The first pass over rows and blocks, in the order of time. Gives of each row its path's last
+/// edge.
+std::vector<std::uint32_t> first_pass(const Trace& trace, const std::vector<Planned>& rows,
+                                      PrefixTree& tree, InspectFigures& figures) {
+    BlockIdCounter ids(trace, tree);
+    std::vector<std::int64_t> first_at_ns(trace.files.size());  // [file] its first selected row
+    for (const TraceFilePart& file : trace.files) {
+        figures.files.push_back({file.name});
+    }
+    std::vector<std::uint32_t> edges;
+    figures.has_blocks = trace.block_size > 0;
+    for (const Planned& planned : rows) {
+        const TraceRow& row = row_of(trace, planned);
+        const PrefixTree::Path path = tree.enter(row);
+        add_to_files(trace, row, path, first_at_ns, figures.files);
+        if (figures.has_blocks) {
+            ids.add(trace, row, path);
+            Timeline& timeline = figures.timeline;
             timeline.blocks_new[static_cast<std::size_t>(planned.due_ns / timeline.bucket_ns)] +=
                 path.blocks - path.known;
         }
-        return path;
+        edges.push_back(path.edge);
     }
-    void finish() {
-        figures_.has_blocks = trace_.block_size > 0;
-        figures_.blocks = figures_.has_blocks ? ids_.figures() : BlockFigures();
-    }
-
-  private:
-    void add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
-        if (trace_.files.empty()) {
-            return;
-        }
-        const auto after = std::upper_bound(
-            trace_.files.begin(), trace_.files.end(), row.index,
-            [](std::uint32_t index, const TraceFilePart& file) { return index < file.first_row; });
-        const auto at = static_cast<std::size_t>(after - trace_.files.begin()) - 1;
-        FileFigures& file = figures_.files[at];
-        first_at_[at] = file.rows == 0 ? row.at_ns : first_at_[at];
-        ++file.rows;
-        file.span_ns = row.at_ns - first_at_[at];
-        file.input_tokens += row.input_length;
-        file.output_tokens += row.output_length;
-        file.references += path.blocks;
-        file.hit_blocks += path.known;
-        file.hit_tokens += std::min<std::uint64_t>(std::uint64_t{path.known} * trace_.block_size,
-                                                   row.input_length);
-    }
-
-    const Trace& trace_;
-    InspectFigures& figures_;
-    PrefixTree& tree_;
-    BlockIdCounter ids_;
-    std::vector<std::int64_t> first_at_;  ///< [file] its first selected row
-};
+    figures.blocks = figures.has_blocks ? ids.figures() : BlockFigures();
+    return edges;
+}
 
 static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
 
@@ -374,14 +356,7 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
     }
     figures.sessions = sessions_of(trace, rows);
     PrefixTree tree(trace);
-    std::vector<std::uint32_t> edges;
-    {
-        Pass pass(trace, tree, figures);
-        for (const Planned& planned : rows) {
-            edges.push_back(pass.add(planned).edge);
-        }
-        pass.finish();
-    }
+    const std::vector<std::uint32_t> edges = first_pass(trace, rows, tree, figures);
     tree.settle();
     if (figures.has_blocks) {
         count_blocks_used(trace, rows, tree, edges, figures.timeline);

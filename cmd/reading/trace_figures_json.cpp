@@ -420,8 +420,7 @@ void append_hash_block_report(std::string& out, const Trace& trace, std::string_
     for (const TraceRow& row : trace.rows) {
         rows.push_back(&row);
     }
-    std::sort(rows.begin(), rows.end(),
-              [](const TraceRow* a, const TraceRow* b) { return a->index < b->index; });
+    std::ranges::sort(rows, {}, &TraceRow::index);
     const std::vector<bool> is_sub_agent = sub_agents(trace);
     const bool one_file = trace.files.size() <= 1;
     std::vector<Request> requests;

@@ -38,8 +38,7 @@ std::span<const View> all_views() {
 }
 
 const View* find_view(std::string_view name) {
-    const auto* found = std::find_if(views.begin(), views.end(),
-                                     [name](const View& view) { return view.name == name; });
+    const auto* const found = std::ranges::find(views, name, &View::name);
     return found == views.end() ? nullptr : found;
 }
 
@@ -169,8 +168,7 @@ std::int64_t ViewedRequest::last_line_ns() const {
 }
 
 bool ViewedRun::any(ViewedStamps stamped) const {
-    return std::any_of(requests.begin(), requests.end(),
-                       [stamped](const ViewedRequest& one) { return one.stamped == stamped; });
+    return std::ranges::count(requests, stamped, &ViewedRequest::stamped) > 0;
 }
 
 GoodputLimits ViewedRun::judged() const {
@@ -262,10 +260,10 @@ double ValueList::nearest_above(std::uint32_t per_mille) const {
     return sorted()[std::clamp<std::size_t>(rank, 1, count()) - 1];
 }
 
-bool ValueList::nearest_even(std::uint32_t per_mille, std::size_t more, double& out) const {
+std::optional<double> ValueList::nearest_even(std::uint32_t per_mille, std::size_t more) const {
     const std::size_t all = count() + more;
     if (all == 0) {
-        return false;
+        return std::nullopt;
     }
     const std::size_t scaled = (all - 1) * per_mille;
     std::size_t place = scaled / whole;
@@ -273,11 +271,7 @@ bool ValueList::nearest_even(std::uint32_t per_mille, std::size_t more, double& 
     if (left * 2 > whole || (left * 2 == whole && place % 2 == 1)) {
         ++place;
     }
-    if (place >= count()) {
-        return false;
-    }
-    out = sorted()[place];
-    return true;
+    return place < count() ? std::optional(sorted()[place]) : std::nullopt;
 }
 
 double ValueList::floor_rank(std::uint32_t per_mille) const {

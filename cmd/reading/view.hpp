@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -171,7 +170,7 @@ class ValueList {
     double nearest_above(std::uint32_t per_mille) const;
     /// The neighbour that is nearer, of equal ones the even one: numpy's `nearest`. `more` values
     /// that are infinite stand behind all; nothing is said where the answer is one of them.
-    bool nearest_even(std::uint32_t per_mille, std::size_t more, double& out) const;
+    std::optional<double> nearest_even(std::uint32_t per_mille, std::size_t more) const;
     /// Value number floor(count x share), from 0: LoadGen's.
     double floor_rank(std::uint32_t per_mille) const;
     const std::vector<double>& sorted() const;

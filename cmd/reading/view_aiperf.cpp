@@ -111,9 +111,9 @@ ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
                      {prefix + "min", values.min()},
                      {prefix + "max", nullptr}};
     for (const std::uint32_t one : {10U, 50U, 100U, 250U, 500U, 750U, 900U, 950U, 990U}) {
-        double value = 0;
-        const bool finite = values.nearest_even(one, failed, value);
-        keys.push_back({prefix + "p" + std::to_string(one / 10), known_value(finite, value)});
+        const std::optional<double> value = values.nearest_even(one, failed);
+        keys.push_back({prefix + "p" + std::to_string(one / 10),
+                        known_value(value.has_value(), value.value_or(0))});
     }
     keys.push_back({prefix + "count", static_cast<std::int64_t>(values.count() + failed)});
     return keys;

@@ -15,8 +15,7 @@ constexpr double last_duration_min_s = 1e-6;
 
 /// Sorted by time: each group within 0.1 ms of its first becomes one at that first.
 std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
-    std::stable_sort(times.begin(), times.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(times, {}, &WeightedValue::first);
     std::vector<WeightedValue> out;
     double previous = 0;
     for (const auto& [at, weight] : times) {
@@ -294,9 +293,7 @@ ToolKeys guide_keys(const ViewedRun& viewed, const GuideRun& run) {
 
 std::string screen_of(const GuideRun& run) {
     const auto named = [&run](std::string_view name, GuideStatus status) {
-        return run.figures(*std::find_if(std::begin(guide_metrics), std::end(guide_metrics),
-                                         [name](const auto& one) { return one.name == name; }),
-                           status);
+        return run.figures(*std::ranges::find(guide_metrics, name, &GuideMetric::name), status);
     };
     using Shown = std::pair<const char*, const char*>;
     ViewTable latency({"Request Latency Statistics (Completed)", "Mean", "Mdn", "p95"});

@@ -107,8 +107,8 @@ ViewResult inferencex_view(const ViewedRun& run) {
         t.span.add(one.begin_ns, one.seen->last_line_ns());
     }
     t.seconds = in_s(t.span.length_ns());
-    const auto profiled = std::count_if(
-        t.ok.begin(), t.ok.end(), [](const Counted& one) { return one.first_ns.value_or(1) > 0; });
+    const auto profiled = std::ranges::count_if(
+        t.ok, [](const Counted& one) { return one.first_ns.value_or(1) > 0; });
     const ToolKeys keys = measured(agentic_keys(run, t, profiled), t);
     return {
         table_of({"", "mean", "p50", "p75", "p90", "p95", "std"}, keys, agentic_cell) +

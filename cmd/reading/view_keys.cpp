@@ -188,8 +188,7 @@ std::vector<const ToolKey*> lines_of(const ToolKeys& keys) {
             lines.push_back(&row);
         }
     }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const ToolKey* a, const ToolKey* b) { return a->place < b->place; });
+    std::ranges::stable_sort(lines, {}, &ToolKey::place);
     return lines;
 }
 

@@ -30,8 +30,7 @@ double log_choose(std::uint64_t of, std::uint64_t taken) {
 std::vector<double> centred_ranks(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::ranges::sort(order, {}, [&values](std::size_t row) { return values[row]; });
     std::vector<double> ranks(values.size());
     for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
         while (to < order.size() && values[order[to]] == values[order[from]]) {
@@ -199,9 +198,8 @@ std::vector<Candidate> candidates_of(const WhyQuestions& questions, const std::v
         const Overlap overlap{slow.size(), question.rows.size(), finding.slow, hits};
         candidates.push_back({&question, {question.mark, overlap, log10_tail(overlap), false, {}}});
     }
-    std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-        return a.statement.log10_chance < b.statement.log10_chance;
-    });
+    std::ranges::stable_sort(candidates, {},
+                             [](const auto& one) { return one.statement.log10_chance; });
     return candidates;
 }
 
@@ -256,13 +254,9 @@ std::vector<WhyCorrelation> correlations_of(const std::vector<double>& values,
 void add_number_questions(WhyQuestions& questions, const std::string& name, const std::string& mark,
                           const std::vector<double>& numbers) {
     questions.numbers.push_back({name, numbers});
-    std::vector<double> sorted;
-    for (const double number : numbers) {
-        if (!std::isnan(number)) {
-            sorted.push_back(number);
-        }
-    }
-    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> sorted = numbers;
+    std::erase_if(sorted, [](double number) { return std::isnan(number); });
+    std::ranges::sort(sorted);
     double bound_before = -HUGE_VAL;
     for (const std::size_t per_mille : {500U, 750U, 900U, 950U, 990U}) {
         if (sorted.empty()) {
@@ -330,10 +324,9 @@ WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questi
             finding.correlations.push_back(std::move(one));
         }
     }
-    std::stable_sort(finding.correlations.begin(), finding.correlations.end(),
-                     [](const auto& a, const auto& b) {
-                         return std::abs(a.rank_correlation) > std::abs(b.rank_correlation);
-                     });
+    std::ranges::stable_sort(finding.correlations, std::greater(), [](const WhyCorrelation& one) {
+        return std::abs(one.rank_correlation);
+    });
     add_needed(share, asked, finding);
     return finding;
 }
@@ -441,8 +434,7 @@ void WhyRecords::add_size_questions(WhyQuestions& out) const {
 std::vector<double> WhyRecords::burst_places() const {
     std::vector<std::uint32_t> order(due_ns_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(),
-                     [this](std::uint32_t a, std::uint32_t b) { return due_ns_[a] < due_ns_[b]; });
+    std::ranges::stable_sort(order, {}, [this](std::uint32_t row) { return due_ns_[row]; });
     std::vector<double> places(due_ns_.size(), 0);
     std::size_t first = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -477,8 +469,7 @@ void WhyRecords::add_place_questions(WhyQuestions& out) const {
 
 void WhyRecords::set_servers(std::vector<ServerInstant> servers) {
     servers_ = std::move(servers);
-    std::stable_sort(servers_.begin(), servers_.end(),
-                     [](const auto& a, const auto& b) { return a.t_ns < b.t_ns; });
+    std::ranges::stable_sort(servers_, {}, &ServerInstant::t_ns);
 }
 
 void WhyRecords::add_server_questions(WhyQuestions& out) const {

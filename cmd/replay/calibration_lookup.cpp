@@ -330,8 +330,9 @@ void check_kept(const CalibrationFacts& calibration, const ClientTotals& client)
     constexpr std::int64_t slack_ns = 20'000;
     constexpr double quiet_most = 2 * noise_max;  // a writer beside its engine takes as much
     const CalibrationFacts::Kept& kept = calibration.kept;
-    const bool slower = client.wakes >= enough && client.wake_error_sum_ns / client.wakes >
-                                                      times * kept.wake_p99_ns + slack_ns;
+    const bool slower =
+        client.sums.wakes >= enough &&
+        client.sums.wake_error_sum_ns / client.sums.wakes > times * kept.wake_p99_ns + slack_ns;
     if (!kept.path.empty() && slower && client.taken_max <= quiet_most) {
         (void)::unlink(kept.path.c_str());
         print_line(

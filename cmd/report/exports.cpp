@@ -238,7 +238,7 @@ void add_outcome(Page& page, const ReportedRun& run) {
 
 void add_latencies(Page& page, const SummaryFigures& f) {
     std::vector<std::string> head{"ms"};
-    for (const ShownStatistic& statistic : shown_statistics) {
+    for (const Statistic& statistic : shown_statistics) {
         head.emplace_back(statistic.name);
     }
     head.emplace_back("client moved p99 by");
@@ -250,7 +250,7 @@ void add_latencies(Page& page, const SummaryFigures& f) {
         }
         const Distribution& d = figure.distribution(f);
         std::vector<std::string> row{std::string(figure.title)};
-        for (const ShownStatistic& statistic : shown_statistics) {
+        for (const Statistic& statistic : shown_statistics) {
             row.push_back(d.count == 0 ? "-" : fixed(statistic.of(d) / ns_per_ms, 2));
         }
         row.push_back(p99_error_text(figure, f));

@@ -98,7 +98,7 @@ std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run
     for (const GroupTime& time : group_times) {
         const FigureName& figure = *find_figure(time.name);
         const Distribution& of = figure.distribution(f);
-        for (const ShownStatistic& statistic : shown_statistics) {
+        for (const Statistic& statistic : shown_statistics) {
             out.push_back({known_if(of.count > 0, statistic.of(of) / ns_per_ms),
                            scaled(error_of(figure, statistic, f), 1 / ns_per_ms)});
         }
@@ -195,7 +195,7 @@ const std::vector<GroupColumn>& group_columns() {
                                         {"good_percent", "good %", 1, true}};
         for (const GroupTime& time : group_times) {
             const bool has_error = find_figure(time.name)->bounds != nullptr;
-            for (const ShownStatistic& one : shown_statistics) {
+            for (const Statistic& one : shown_statistics) {
                 const std::string statistic = one.name;
                 const std::string title = statistic == "p50"
                                               ? std::string(find_figure(time.name)->title) + " p50"

@@ -105,7 +105,7 @@ static std::string lacks_of_client(const RebuiltRun& run) {
             in_one_go = in_one_go && shard.ended && shard.rows_later == 0;
         }
     }
-    const auto told = static_cast<std::uint64_t>(run.past.client().rows_fired);
+    const auto told = static_cast<std::uint64_t>(run.past.client().sums.rows_fired);
     if (!facts.ended || !in_one_go || !facts.end.rows_fired || told >= *facts.end.rows_fired) {
         return "";
     }

@@ -153,7 +153,7 @@ static void add_lines(ViewTable& table, const char* name, const Distribution& wh
 static auto shown_ms(const Distribution& of) {
     return [&of](JsonWriter& json) {
         json.begin_object();
-        for (const ShownStatistic& statistic : shown_statistics) {
+        for (const Statistic& statistic : shown_statistics) {
             put(json, {{statistic.name, known_if(of.count > 0, statistic.of(of) / ns_per_ms)}});
         }
         json.end_object();

@@ -220,7 +220,7 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f) {
     const Distribution& d = figure.distribution(f);
     std::string line = fmt::format("{:<{}}", figure.title, label_columns);
-    for (const ShownStatistic& statistic : shown_statistics) {
+    for (const Statistic& statistic : shown_statistics) {
         line += d.count == 0 ? fmt::format("{:>9}", "-")
                              : fmt::format(" {:>8.2f}", statistic.of(d) / ns_per_ms);
     }
@@ -239,7 +239,7 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
 void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.blank();
     std::string head = fmt::format("{:<{}}", "ms", label_columns);
-    for (const ShownStatistic& statistic : shown_statistics) {
+    for (const Statistic& statistic : shown_statistics) {
         head += fmt::format("{:>9}", statistic.name);
     }
     lines.raw(head + fmt::format("{:>10}", "client"));

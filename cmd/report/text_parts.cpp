@@ -90,7 +90,7 @@ std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
     if (figure.distribution(f).count == 0 || figure.bounds == nullptr || !f.has_bounds) {
         return "-";
     }
-    const std::optional<ErrorBar> error = error_of(figure, shown_statistics[shown_p99], f);
+    const std::optional<ErrorBar> error = error_of(figure, *find_statistic("p99"), f);
     return error ? error_text(*error, ns_per_ms) : "unknown";
 }
 

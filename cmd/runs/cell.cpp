@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -36,70 +35,6 @@ namespace driftless {
 
 static constexpr double summary_ns_per_ms = 1e6;
 
-static std::string name_of_statistic(const Threshold& which) {
-    switch (which.statistic) {
-        case Statistic::mean:
-            return "mean";
-        case Statistic::min:
-            return "min";
-        case Statistic::max:
-            return "max";
-        case Statistic::percentile:
-            break;
-    }
-    return std::string("p") + percentiles[which.percentile].name;
-}
-
-/// Of times of requests.
-static std::string_view key_of(const FigureName& figure) {
-    return figure.name == std::string_view("e2e") ? "e2el" : figure.name;
-}
-
-/// Keys of times end in "_ms", but for what the client measures of itself: an object in ns.
-static std::optional<double> read_time(JsonValue root, const Threshold& which) {
-    const std::string statistic = name_of_statistic(which);
-    if (which.figure->name == "drift") {
-        return root.find("drift_ns").find(statistic).as_double();
-    }
-    const std::optional<double> ms =
-        root.find(statistic + "_" + std::string(key_of(*which.figure)) + "_ms").as_double();
-    return ms ? std::optional(*ms * summary_ns_per_ms) : std::nullopt;
-}
-
-/// Figures that are one number of the summary over another: name, part, whole.
-static constexpr std::array<std::array<const char*, 3>, 3> quotients{
-    {{"input_throughput", "total_input_tokens", "duration"},
-     {"tainted", "tainted_rows", "num_prompts"},
-     {"overtaken", "overtaken_turns", "follow_up_turns"}}};
-
-/// Of the cached tokens that the trace allows, those that servers reported.
-static std::optional<double> read_hits(JsonValue root) {
-    // Older runs have only rows whose hits are foretold.
-    const JsonValue cache = root.find("cache");
-    const JsonValue compared = cache.find("cached_tokens_compared");
-    const JsonValue rows = cache.find("rows_compared");
-    const bool by_server =
-        rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
-    return quotient(
-        (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
-        cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
-            .as_double());
-}
-
-/// Of the requests that were sent, those that failed.
-static std::optional<double> read_errors(JsonValue root) {
-    const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
-    const std::optional<double> completed = root.find("completed").as_double();
-    const std::optional<double> failed = root.find("failed").as_double();
-    if (!completed || !failed) {
-        return std::nullopt;
-    }
-    const double answered = *completed + root.find("short_output").as_double().value_or(0) +
-                            root.find("long_output").as_double().value_or(0);
-    const double failed_sent = *failed - std::min(*failed, not_sent);
-    return quotient(failed_sent, answered + failed_sent);
-}
-
 Result<CellSummary> CellSummary::read(const std::string& text) {
     CellSummary summary;
     summary.json_ = ParsedJson(text);
@@ -109,51 +44,15 @@ Result<CellSummary> CellSummary::read(const std::string& text) {
     return summary;
 }
 
-std::optional<double> CellSummary::figure(const Threshold& which) const {
-    CHECK(which.figure != nullptr);
-    const std::string_view name = which.figure->name;
-    if (which.figure->unit == FigureUnit::time) {
-        return read_time(root(), which);
-    }
-    if (which.figure->is_inverse) {  // tokens/s, of a TPOT in ms
-        const std::optional<double> ms =
-            root().find(name_of_statistic(which) + "_tpot_ms").as_double();
-        return ms && *ms > 0 ? std::optional(1000 / *ms) : std::nullopt;
-    }
-    if (name == "errors") {
-        return read_errors(root());
-    }
-    if (name == "hits") {
-        return read_hits(root());
-    }
-    if (name == "good") {
-        if (root().find("request_goodput").is(JsonType::null)) {
-            return std::nullopt;  // some rows could not be judged, or no limits are set
-        }
-        const JsonValue goodput = root().find("goodput");
-        const JsonValue decided = goodput.find("decided");  // absent before schema 19
-        return quotient(
-            goodput.find("good").as_double(),
-            decided.present() ? decided.as_double() : root().find("num_prompts").as_double());
-    }
-    for (const auto& [figure, part, whole] : quotients) {
-        if (name == figure) {
-            return quotient(root().find(part).as_double(), root().find(whole).as_double());
-        }
-    }
-    return root().find(name).as_double();
-}
-
 std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
     CHECK(which.figure != nullptr);
     // By definition it counts how late we sent; how late we read is as wrong in it.
-    const std::string_view figure =
-        which.figure->name == "ttft_due" ? "ttft" : key_of(*which.figure);
+    const std::string_view figure = which.figure->name == "ttft_due" ? "ttft" : which.figure->key;
     const bool is_time = which.figure->unit == FigureUnit::time;
     const JsonValue errors = root().find("client_error");
-    const JsonValue bar =
-        is_time ? errors.find(std::string(figure) + "_ms").find(name_of_statistic(which))
-                : errors.find(figure);
+    const JsonValue bar = is_time
+                              ? errors.find(std::string(figure) + "_ms").find(which.statistic->name)
+                              : errors.find(figure);
     const double unit = is_time ? summary_ns_per_ms : 1;
     const auto below = bar.find("below").as_double();
     const auto above = bar.find("above").as_double();

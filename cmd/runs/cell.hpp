@@ -19,11 +19,6 @@
 
 namespace driftless {
 
-/// Of figures that may be unknown; nothing where it is not known or a part of nothing.
-inline std::optional<double> quotient(std::optional<double> part, std::optional<double> whole) {
-    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
-}
-
 /// CellSummary: the figures of a cell, from the `summary.json` of its run, by the names that
 /// thresholds have ("ttft:p99"). Pure; owns the text.
 class CellSummary {
@@ -36,7 +31,7 @@ class CellSummary {
 
     /// What `which` asks for: ns for a time, a share from 0 to 1, a number. Nothing where nobody
     /// measured it. The bound of `which` does not count.
-    std::optional<double> figure(const Threshold& which) const;
+    std::optional<double> figure(const Threshold& which) const { return value_of(which, root()); }
 
     /// How far the client may have moved that figure, down and up; ns. Nothing: that is not known,
     /// or it is no time.

@@ -84,8 +84,9 @@ static Result<Slo> parse_slo(const std::string& condition) {
     if (const Result<Threshold> decided = parse_fail_if(condition); !decided) {
         return decided.error();  // as typed: the probes judge the opposite
     }
-    if (figure.has_statistics() && slo.threshold.statistic == Statistic::percentile) {
-        slo.floor = percentile_floor(percentiles[slo.threshold.percentile].per_mille);
+    const std::uint32_t per_mille = slo.threshold.statistic->per_mille;
+    if (figure.has_statistics() && per_mille > 0) {
+        slo.floor = percentile_floor(per_mille);
     }
     return slo;
 }

@@ -136,25 +136,20 @@ template <>
 inline constexpr auto closed_list<TableUnit> = name_list("ms", "share", "1/s", "tokens/s", "J", "");
 
 struct TableFigure {
-    enum class Source : std::uint8_t {
-        threshold,
-        e2e_interactivity,
-        joules,
-    };
-
     std::string name;   ///< as typed: "ttft:p99", "output_throughput/gpu"
     std::string title;  ///< for people: "TTFT p99", "output per GPU"
     TableUnit unit = TableUnit::count;
     Better better = Better::low;
-    Source source = Source::threshold;
-    Threshold which;  ///< what to read; of e2e_interactivity the E2E
+    Threshold which;  ///< what to read
     bool per_gpu = false;
 
     /// ms, a share from 0 to 1, a rate, a number; nothing where it was not measured, or no label
     /// says how many GPUs there were.
     std::optional<double> of(const TableRun& run) const;
     /// It is made of records: call read_e2e_per_token (table.hpp) first.
-    bool needs_records() const { return source == Source::e2e_interactivity; }
+    bool needs_records() const {
+        return which.figure->only_in_tables && which.figure->has_statistics();
+    }
     /// Fewer values than the percentile needs (proto/figures/distribution.hpp).
     bool below_floor(const TableRun& run) const;
     /// Of a percentile: the least number of values; 0: any will do.

@@ -98,20 +98,19 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
 static constexpr double ms_per_s = 1000;
 static constexpr std::string_view gpu_suffix = "/gpu";
 
-// 1000 / E2E by token: of records, which no summary has.
-static constexpr std::string_view e2e_prefix = "e2e_interactivity:";
-
 static Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
 }
 
 static TableUnit unit_of(const FigureName& figure) {
-    switch (figure.rate) {
-        case RateOf::requests:
+    switch (figure.number) {
+        case NumberOf::request_rate:
             return TableUnit::per_second;
-        case RateOf::tokens:
+        case NumberOf::token_rate:
             return TableUnit::tokens_per_second;
-        case RateOf::nothing:
+        case NumberOf::joules:
+            return TableUnit::joules;
+        case NumberOf::things:
             break;
     }
     switch (figure.unit) {
@@ -130,47 +129,29 @@ static std::string statistic_text(const Threshold& which) {
     return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
 }
 
-static void take(const Threshold& which, TableFigure& out) {
-    out.which = which;
-    out.title = std::string(which.figure->title) + statistic_text(which);
-    out.unit = unit_of(*which.figure);
-    out.better = which.figure->better;
-}
-
 static bool is_rate(TableUnit unit) {
     return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
 }
 
-/// 1000 / E2E by token.
-static std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
+/// Of E2E by token: of records, which no summary has.
+static std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& which) {
     if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
         return {};
     }
-    const double ms = statistic_of(e2e, *run.e2e_per_token).value_or(0);
-    return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
+    return quotient(ms_per_s, which.statistic->of(*run.e2e_per_token));
 }
 
 static std::optional<double> read(const TableRun& run, const TableFigure& figure) {
-    const JsonValue root = run.summary->root();
-    switch (figure.source) {
-        case TableFigure::Source::threshold: {
-            const std::optional<double> value = run.summary->figure(figure.which);
-            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
-                                                         : value;
-        }
-        case TableFigure::Source::e2e_interactivity:
-            return read_e2e_interactivity(run, figure.which);
-        case TableFigure::Source::joules:
-            return root.find("server").find("energy").find("joules_per_token").as_double();
+    if (figure.needs_records()) {
+        return read_e2e_interactivity(run, figure.which);
     }
-    return {};
+    const std::optional<double> value = run.summary->figure(figure.which);
+    return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms) : value;
 }
 
 /// Values behind the percentiles of a figure.
 static std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& figure) {
-    const std::string_view name = figure.is_inverse ? "tpot" : figure.name;
-    const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
-    return run.summary->root().find(key).as_u64();
+    return run.summary->root().find("count_" + std::string(figure.key)).as_u64();
 }
 
 std::optional<double> gpus_of(const TableRun& run) {
@@ -187,10 +168,8 @@ std::optional<double> TableFigure::of(const TableRun& run) const {
 }
 
 std::uint64_t TableFigure::floor() const {
-    const bool has_values = which.figure != nullptr && which.figure->has_statistics();
-    return has_values && which.statistic == Statistic::percentile
-               ? percentile_floor(percentiles[which.percentile].per_mille)
-               : 0;
+    const std::uint32_t per_mille = which.statistic->per_mille;
+    return which.figure->has_statistics() && per_mille > 0 ? percentile_floor(per_mille) : 0;
 }
 
 bool TableFigure::below_floor(const TableRun& run) const {
@@ -212,30 +191,17 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.per_gpu = true;
         name.remove_suffix(gpu_suffix.size());
     }
-    const bool is_e2e = name.starts_with(e2e_prefix) || std::string(name) + ":" == e2e_prefix;
-    if (name == "joules_per_token") {
-        figure.source = TableFigure::Source::joules;
-        figure.title = "energy per token";
-        figure.unit = TableUnit::joules;
-    } else {
-        const std::string_view statistic = name.substr(std::min(name.size(), e2e_prefix.size()));
-        const Result<Threshold> which = parse_figure(
-            is_e2e ? "e2e:" + std::string(statistic) : std::string(name),
-            ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu");
-        if (!which) {
-            return which.error();
-        }
-        take(which.value(), figure);
+    Result<Threshold> which = parse_figure(
+        name, ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu");
+    if (!which) {
+        return which.error();
     }
-    if (is_e2e) {
-        figure.source = TableFigure::Source::e2e_interactivity;
-        figure.title = "E2E interactivity" + statistic_text(figure.which);
-        figure.unit = TableUnit::tokens_per_second;
-        figure.better = Better::high;
-    }
-    const bool is_of_requests =
-        figure.which.figure != nullptr && figure.which.figure->has_statistics();
-    if (figure.per_gpu && (is_of_requests || !is_rate(figure.unit))) {
+    figure.which = std::move(which).value();
+    const FigureName& read = *figure.which.figure;
+    figure.title = std::string(read.title) + statistic_text(figure.which);
+    figure.unit = unit_of(read);
+    figure.better = read.better;
+    if (figure.per_gpu && (read.has_statistics() || !is_rate(figure.unit))) {
         return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";

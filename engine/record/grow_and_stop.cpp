@@ -72,9 +72,7 @@ EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasure
             break;
     }
     const Distribution& times = measured.times[static_cast<std::size_t>(rule.figure)];
-    const std::optional<double> ns =
-        times.count == 0 ? std::nullopt : statistic_of(rule.threshold, times);
-    return ns ? Figure{*ns, times.count} : Figure();
+    return times.count == 0 ? Figure() : Figure{rule.threshold.statistic->of(times), times.count};
 }
 
 void EarlyStop::ended(const Record& record) {

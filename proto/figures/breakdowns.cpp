@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
@@ -57,26 +56,11 @@ std::string explain_by_url(const std::vector<UrlFigures>& urls) {
            ": serve the same model and template at every --url, or replay against each separately";
 }
 
-ByUrl::One& ByUrl::of(const std::string& url) {
-    if (last_ < urls_.size() && urls_[last_].figures.url == url) {
-        return urls_[last_];
-    }
-    const auto found = std::find_if(urls_.begin(), urls_.end(),
-                                    [&url](const One& one) { return one.figures.url == url; });
-    last_ = static_cast<std::size_t>(found - urls_.begin());
-    if (found == urls_.end()) {
-        urls_.emplace_back().figures.url = url;
-        urls_.back().prompts = PromptCounts(overhead_);
-    }
-    CHECK(last_ < urls_.size());
-    return urls_[last_];
-}
-
 void ByUrl::add(const Record& record) {
     if (record.url.empty()) {
         return;
     }
-    One& one = of(record.url);
+    One& one = urls_.try_emplace(record.url, overhead_).first->second;
     ++one.figures.rows;
     one.figures.cached_tokens += token_count(record.cached_tokens);
     one.prompts.add(record);
@@ -92,14 +76,12 @@ void ByUrl::add(const Record& record) {
 
 std::vector<UrlFigures> ByUrl::figures() const {
     std::vector<UrlFigures> all;
-    for (const One& one : urls_) {
+    for (const auto& [url, one] : urls_) {
         all.push_back(one.figures);
+        all.back().url = url;
         all.back().ttft = one.ttft.distribution();
         all.back().prompts = one.prompts.figures();
     }
-    CHECK(all.size() == urls_.size());
-    std::sort(all.begin(), all.end(),
-              [](const UrlFigures& a, const UrlFigures& b) { return a.url < b.url; });
     return all;
 }
 
@@ -302,23 +284,11 @@ TreeTotals TreeFigures::totals(std::int64_t duration_ns) const {
     return totals;
 }
 
-ByShard::One& ByShard::of(std::uint32_t index) {
-    const auto at = std::lower_bound(
-        shards_.begin(), shards_.end(), index,
-        [](const One& one, std::uint32_t wanted) { return one.figures.index < wanted; });
-    if (at != shards_.end() && at->figures.index == index) {
-        return *at;
-    }
-    One& one = *shards_.emplace(at);
-    one.figures.index = index;
-    return one;
-}
-
 void ByShard::add(const Record& record) {
     if (!record.shard) {
         return;
     }
-    One& one = of(*record.shard);
+    One& one = shards_[*record.shard];
     ++one.figures.records;
     one.figures.completed += record.outcome == Outcome::ok ? 1 : 0;
     one.figures.tainted += record.tainted.empty() ? 0 : 1;
@@ -330,8 +300,9 @@ void ByShard::add(const Record& record) {
 
 std::vector<ShardFigures> ByShard::figures() const {
     std::vector<ShardFigures> all;
-    for (const One& one : shards_) {
+    for (const auto& [index, one] : shards_) {
         all.push_back(one.figures);
+        all.back().index = index;
         all.back().drift = one.drift.distribution();
     }
     return all;
@@ -343,8 +314,7 @@ namespace {
 constexpr std::size_t listed_max = 8;
 
 const MergedShard* first_present(const MergedRun& run) {
-    const auto found = std::find_if(run.shards.begin(), run.shards.end(),
-                                    [](const MergedShard& one) { return !one.is_missing(); });
+    const auto found = std::ranges::find(run.shards, false, &MergedShard::is_missing);
     return found == run.shards.end() ? nullptr : &*found;
 }
 
@@ -429,8 +399,8 @@ std::uint64_t MergedRun::rows_left() const {
 }
 
 bool MergedRun::all_left_known() const {
-    return std::all_of(shards.begin(), shards.end(),
-                       [](const MergedShard& one) { return !one.is_missing() && one.all_known; });
+    return std::ranges::all_of(
+        shards, [](const MergedShard& one) { return !one.is_missing() && one.all_known; });
 }
 
 std::optional<ZeroDifference> zero_difference(const MergedRun& run, std::size_t index) {
@@ -493,8 +463,7 @@ void write_shards(JsonWriter& json, const std::optional<MergedRun>& run,
     }
     json.begin_array();
     for (std::size_t i = 0; i < run->shards.size(); ++i) {
-        const auto found = std::find_if(figures.begin(), figures.end(),
-                                        [i](const ShardFigures& one) { return one.index == i; });
+        const auto found = std::ranges::find(figures, i, &ShardFigures::index);
         put_shard(json, *run, i, found != figures.end() ? *found : ShardFigures());
     }
     json.end_array();

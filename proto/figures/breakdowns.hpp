@@ -2,9 +2,10 @@
 /// what the shards of a merged run say of themselves.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -83,20 +84,19 @@ class ByUrl {
     explicit ByUrl(Overhead overhead = {}) : overhead_(overhead) {}
 
     void add(const Record& record);
-    /// Sorted by URL: the order of the records must not show.
+    /// By URL: the order of the records must not show.
     std::vector<UrlFigures> figures() const;
 
   private:
     struct One {
+        explicit One(Overhead overhead) : prompts(overhead) {}
         UrlFigures figures;
         Sample ttft;
         PromptCounts prompts;
     };
-    One& of(const std::string& url);
 
     Overhead overhead_;
-    std::vector<One> urls_;
-    std::size_t last_ = 0;  ///< rows in sequence often go to the same one
+    std::map<std::string, One, std::less<>> urls_;
 };
 
 // SideFigures: the two sides of a dual-fire run beside each other, and the rows that both
@@ -166,9 +166,7 @@ class BySide {
     std::uint64_t unpaired_ = 0;
 };
 
-// The block `sides` of summary.json: the two servers of a dual-fire run beside each other.
-
-/// Writes the member `sides`; null where the run has none.
+/// The block `sides` of summary.json.
 void put_value(JsonWriter& json, const SideFigures& sides);
 
 // TreeFigures: what became of the trees of a run: the sessions that wait for each other, as a
@@ -248,9 +246,8 @@ class ByShard {
         ShardFigures figures;
         Sample drift;
     };
-    One& of(std::uint32_t index);
 
-    std::vector<One> shards_;  ///< by index
+    std::map<std::uint32_t, One> shards_;  ///< by index
 };
 
 /// What is known of a shard's clock: it less that of shard 0, and how wrong that may be.

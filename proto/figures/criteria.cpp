@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "proto/core/errors.hpp"
@@ -25,10 +26,26 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
 }
 
 using Value = std::optional<double> (*)(const Figures&);
+using OfSummary = std::optional<double> (*)(JsonValue root);
+
+/// A number of the summary over another.
+std::optional<double> quotient_in(JsonValue root, std::string_view part, std::string_view whole) {
+    return quotient(root.find(part).as_double(), root.find(whole).as_double());
+}
 
 template <auto Member>
 const Distribution& of_run(const Figures& f) {
     return f.*Member;
+}
+
+/// A count or a rate.
+template <auto Member>
+std::optional<double> number_of(const Figures& f) {
+    if constexpr (std::is_same_v<decltype(Member), std::uint64_t Figures::*>) {
+        return static_cast<double>(f.*Member);
+    } else {
+        return f.*Member;
+    }
 }
 
 template <auto Member>
@@ -36,10 +53,24 @@ std::optional<double> of_request(const Record& record) {
     return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
 }
 
+/// Of the requests that were sent, those that failed.
+std::optional<double> errors_in(JsonValue root) {
+    const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
+    const std::optional<double> completed = root.find("completed").as_double();
+    const std::optional<double> failed = root.find("failed").as_double();
+    if (!completed || !failed) {
+        return std::nullopt;
+    }
+    const double answered = *completed + root.find("short_output").as_double().value_or(0) +
+                            root.find("long_output").as_double().value_or(0);
+    const double failed_sent = *failed - std::min(*failed, not_sent);
+    return quotient(failed_sent, answered + failed_sent);
+}
+
 FigureName time(std::string_view name, std::string_view title,
                 const Distribution& (*distribution)(const Figures&), Bounds Figures::* bounds,
                 std::optional<double> (*request)(const Record&) = nullptr,
-                std::optional<StopFigure> stop = {}) {
+                std::optional<StopFigure> stop = {}, std::string_view key = {}) {
     return {.name = name,
             .title = title,
             .unit = FigureUnit::time,
@@ -48,34 +79,47 @@ FigureName time(std::string_view name, std::string_view title,
             .stop = stop,
             .distribution = distribution,
             .bounds = bounds,
-            .of_request = request};
+            .of_request = request,
+            .key = key.empty() ? name : key};
+}
+
+FigureName ttft_due() {
+    FigureName figure = time("ttft_due", "TTFT from due", of_run<&Figures::ttft_due>, nullptr,
+                             of_request<&Record::ttft_due_ns>, StopFigure::ttft_due);
+    figure.meaning = "first token minus due: free of coordinated omission";
+    return figure;
 }
 
 FigureName chunk_gap() {
     FigureName figure =
         time("chunk_gap", "chunk gap", of_run<&Figures::chunk_gap>, &Figures::chunk_gap_bounds);
     figure.on_screen = false;
+    figure.meaning = "gap between token-bearing chunks; percentiles within 0.1 %";
     return figure;
 }
 
 /// A share, of which less is better.
-FigureName bad_share(std::string_view name, Value value, std::optional<StopFigure> stop = {}) {
+FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
+                     std::optional<StopFigure> stop = {}) {
     return {.name = name,
             .title = name,
             .unit = FigureUnit::share,
             .in_slo = stop.has_value(),
             .stop = stop,
-            .value = value};
+            .value = value,
+            .of_summary = of_summary};
 }
 
-FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value,
-                std::optional<ErrorBar> (*error)(const Figures&)) {
+template <Value value>
+FigureName rate(std::string_view name, std::string_view title, NumberOf of,
+                OfSummary of_summary = nullptr) {
     return {.name = name,
             .title = title,
             .better = Better::high,
-            .rate = of,
+            .number = of,
             .value = value,
-            .error = error};
+            .error = [](const Figures& f) { return f.throughput_error(value(f)); },
+            .of_summary = of_summary};
 }
 
 std::optional<double> good_of_decided(const Figures& f) {
@@ -91,6 +135,16 @@ std::optional<double> input_throughput(const Figures& f) {
                : std::nullopt;
 }
 
+std::optional<double> good_in(JsonValue root) {
+    if (root.find("request_goodput").is(JsonType::null)) {
+        return std::nullopt;  // some rows could not be judged, or no limits are set
+    }
+    const JsonValue goodput = root.find("goodput");
+    const JsonValue decided = goodput.find("decided");  // absent before schema 19
+    return quotient(goodput.find("good").as_double(),
+                    (decided.present() ? decided : root.find("num_prompts")).as_double());
+}
+
 FigureName good() {
     return {.name = "good",
             .title = "good",
@@ -98,7 +152,22 @@ FigureName good() {
             .better = Better::high,
             .in_slo = true,
             .value = good_of_decided,
-            .error = [](const Figures& f) { return f.good_error(); }};
+            .error = [](const Figures& f) { return f.good_error(); },
+            .of_summary = good_in};
+}
+
+/// Of the cached tokens that the trace allows, those that servers reported.
+std::optional<double> hits_in(JsonValue root) {
+    // Older runs have only rows whose hits are foretold.
+    const JsonValue cache = root.find("cache");
+    const JsonValue compared = cache.find("cached_tokens_compared");
+    const JsonValue rows = cache.find("rows_compared");
+    const bool by_server =
+        rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
+    return quotient(
+        (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
+        cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
+            .as_double());
 }
 
 // A warm cache has more than the trace allows.
@@ -108,77 +177,100 @@ FigureName hits() {
             .unit = FigureUnit::share,
             .better = Better::high,
             .is_part = false,
-            .value = [](const Figures& f) {
-                return f.foretells_hits() && f.cache_rows_compared() > 0
-                           ? share(f.cached_tokens_compared(), f.expected_of_compared())
-                           : std::nullopt;
-            }};
+            .value =
+                [](const Figures& f) {
+                    return f.foretells_hits() && f.cache_rows_compared() > 0
+                               ? share(f.cached_tokens_compared(), f.expected_of_compared())
+                               : std::nullopt;
+                },
+            .of_summary = hits_in};
 }
 
 const auto& all_figures() {
     static const std::array all = {
         time("ttft", "TTFT", of_run<&Figures::ttft>, &Figures::ttft_bounds,
              of_request<&Record::ttft_ns>, StopFigure::ttft),
-        time("ttft_due", "TTFT from due", of_run<&Figures::ttft_due>, nullptr,
-             of_request<&Record::ttft_due_ns>, StopFigure::ttft_due),
+        ttft_due(),
         time("tpot", "TPOT", of_run<&Figures::tpot>, &Figures::tpot_bounds,
              of_request<&Record::tpot_ns>, StopFigure::tpot),
         time("itl", "ITL", of_run<&Figures::itl>, &Figures::itl_bounds),
         time("e2e", "E2E", of_run<&Figures::e2e>, &Figures::e2e_bounds, of_request<&Record::e2e_ns>,
-             StopFigure::e2e),
+             StopFigure::e2e, "e2el"),
         chunk_gap(),
         FigureName{
             .name = "drift",
             .title = "drift",
             .unit = FigureUnit::time,
             .distribution = [](const Figures& f) -> const Distribution& { return f.sending.drift; },
-            .of_request = of_request<&Record::drift_ns>},
+            .of_request = of_request<&Record::drift_ns>,
+            .key = "drift_ns"},
         FigureName{.name = "interactivity",
                    .title = "interactivity",
                    .better = Better::high,
-                   .rate = RateOf::tokens,
+                   .number = NumberOf::token_rate,
                    .is_inverse = true,
                    .distribution = of_run<&Figures::tpot>,
-                   .bounds = &Figures::tpot_bounds},
+                   .bounds = &Figures::tpot_bounds,
+                   .key = "tpot"},
         bad_share(
             "errors", [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); },
-            StopFigure::errors),
+            errors_in, StopFigure::errors),
         good(),
-        bad_share("tainted", [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
-        bad_share("overtaken",
-                  [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); }),
+        bad_share(
+            "tainted", [](const Figures& f) { return share(f.tainted_rows, f.rows); },
+            [](JsonValue root) { return quotient_in(root, "tainted_rows", "num_prompts"); }),
+        bad_share(
+            "overtaken",
+            [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); },
+            [](JsonValue root) { return quotient_in(root, "overtaken_turns", "follow_up_turns"); }),
         hits(),
         FigureName{.name = "completed",
                    .title = "ok",
                    .better = Better::high,
-                   .value = [](const Figures& f) -> std::optional<double> {
-                       return static_cast<double>(f.completed);
-                   }},
+                   .value = number_of<&Figures::completed>},
         FigureName{.name = "failed",
                    .title = "failed",
                    .in_slo = true,
                    .stop = StopFigure::failed,
-                   .value = [](const Figures& f) -> std::optional<double> {
-                       return static_cast<double>(f.failed);
-                   }},
-        rate(
-            "request_throughput", "requests/s", RateOf::requests,
-            [](const Figures& f) { return std::optional(f.request_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.request_throughput); }),
-        rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput,
-             [](const Figures& f) { return f.throughput_error(input_throughput(f)); }),
-        rate(
-            "output_throughput", "output tokens/s", RateOf::tokens,
-            [](const Figures& f) { return std::optional(f.output_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.output_throughput); }),
-        rate(
-            "total_token_throughput", "all tokens/s", RateOf::tokens,
-            [](const Figures& f) { return std::optional(f.total_token_throughput); },
-            [](const Figures& f) { return f.throughput_error(f.total_token_throughput); }),
-        rate(
-            "request_goodput", "good requests/s", RateOf::requests,
-            [](const Figures& f) { return f.request_goodput; },
-            [](const Figures& f) { return f.request_goodput_error(); }),
+                   .value = number_of<&Figures::failed>},
+        rate<number_of<&Figures::request_throughput>>("request_throughput", "requests/s",
+                                                      NumberOf::request_rate),
+        rate<input_throughput>(
+            "input_throughput", "input tokens/s", NumberOf::token_rate,
+            [](JsonValue root) { return quotient_in(root, "total_input_tokens", "duration"); }),
+        rate<number_of<&Figures::output_throughput>>("output_throughput", "output tokens/s",
+                                                     NumberOf::token_rate),
+        rate<number_of<&Figures::total_token_throughput>>("total_token_throughput", "all tokens/s",
+                                                          NumberOf::token_rate),
+        FigureName{.name = "request_goodput",
+                   .title = "good requests/s",
+                   .better = Better::high,
+                   .number = NumberOf::request_rate,
+                   .value = number_of<&Figures::request_goodput>,
+                   .error = [](const Figures& f) { return f.request_goodput_error(); }},
+    };
+    return all;
+}
+
+/// Only tables have them: a summary has no E2E by token, and its energy comes from the servers.
+const auto& figures_of_tables() {
+    static const std::array all = {
+        FigureName{.name = "joules_per_token",
+                   .title = "energy per token",
+                   .number = NumberOf::joules,
+                   .of_summary =
+                       [](JsonValue root) {
+                           const JsonValue energy = root.find("server").find("energy");
+                           return energy.find("joules_per_token").as_double();
+                       },
+                   .only_in_tables = true},
+        FigureName{.name = "e2e_interactivity",
+                   .title = "E2E interactivity",
+                   .better = Better::high,
+                   .number = NumberOf::token_rate,
+                   .is_inverse = true,
+                   .distribution = of_run<&Figures::e2e>,
+                   .only_in_tables = true},
     };
     return all;
 }
@@ -190,29 +282,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_nam
     {"throughput", "request_throughput"},
 }};
 
-double plain_statistic(const Threshold& threshold, const Distribution& distribution) {
-    switch (threshold.statistic) {
-        case Statistic::mean:
-            return distribution.mean;
-        case Statistic::min:
-            return distribution.min;
-        case Statistic::max:
-            return distribution.max;
-        case Statistic::percentile:
-            return distribution.at[threshold.percentile];
-    }
-    return 0;
+/// Of times in ns, of their inverse in tokens per second; nothing where that would be one over 0.
+std::optional<double> value_of(const FigureName& figure, const Statistic& statistic,
+                               const Distribution& distribution) {
+    const double value = statistic.of(distribution);
+    return figure.is_inverse ? quotient(1e9, value) : std::optional(value);
 }
 
 }  // namespace
-
-std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution) {
-    constexpr double ns_per_s = 1e9;
-    const double ns = plain_statistic(threshold, distribution);
-    return !threshold.figure->is_inverse ? std::optional(ns)
-           : ns > 0                      ? std::optional(ns_per_s / ns)
-                                         : std::nullopt;
-}
 
 std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures) {
     const FigureName& figure = *threshold.figure;
@@ -220,41 +297,45 @@ std::optional<double> value_of(const Threshold& threshold, const SummaryFigures&
         return figure.value(figures);
     }
     const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
+    return distribution.count == 0 ? std::nullopt
+                                   : value_of(figure, *threshold.statistic, distribution);
 }
 
-namespace {
+std::optional<double> value_of(const Threshold& threshold, JsonValue summary) {
+    const FigureName& figure = *threshold.figure;
+    if (figure.of_summary != nullptr) {
+        return figure.of_summary(summary);
+    }
+    if (!figure.has_statistics()) {
+        return summary.find(figure.key).as_double();
+    }
+    const std::string statistic = threshold.statistic->name;
+    if (figure.key.ends_with("_ns")) {
+        return summary.find(figure.key).find(statistic).as_double();
+    }
+    const bool is_time = figure.unit == FigureUnit::time || figure.is_inverse;
+    const std::string key = statistic + "_" + std::string(figure.key) + (is_time ? "_ms" : "");
+    const std::optional<double> value = summary.find(key).as_double();
+    return figure.is_inverse  ? quotient(1000, value)
+           : value && is_time ? std::optional(*value * 1e6)
+                              : value;
+}
 
-/// `of` is a statistic of a distribution, or nothing.
-template <typename Statistic>
-std::optional<ErrorBar> bar_of(const FigureName& figure, const Figures& figures, Statistic of) {
+std::optional<ErrorBar> error_of(const FigureName& figure, const Statistic& statistic,
+                                 const SummaryFigures& figures) {
+    if (!figure.has_statistics()) {
+        return figure.error != nullptr ? figure.error(figures) : std::nullopt;
+    }
     const Distribution& measured = figure.distribution(figures);
     if (figure.bounds == nullptr || measured.count == 0 || figures.lacks_rows() ||
         (figures.*figure.bounds).upper.count == 0) {
         return std::nullopt;
     }
-    const Bounds& bounds = figures.*figure.bounds;
-    const std::optional<double> value = of(measured);
-    const std::optional<double> lower = of(figure.is_inverse ? bounds.upper : bounds.lower);
-    const std::optional<double> upper = of(figure.is_inverse ? bounds.lower : bounds.upper);
-    return value && lower && upper ? error_bar(*value, *lower, *upper) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures) {
-    const FigureName& figure = *threshold.figure;
-    if (!figure.has_statistics()) {
-        return figure.error != nullptr ? figure.error(figures) : std::nullopt;
-    }
-    return bar_of(figure, figures,
-                  [&threshold](const Distribution& of) { return statistic_of(threshold, of); });
-}
-
-std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
-                                 const SummaryFigures& figures) {
-    return bar_of(figure, figures,
-                  [&statistic](const Distribution& of) { return std::optional(statistic.of(of)); });
+    const auto& [lower, upper] = figures.*figure.bounds;
+    const auto value = value_of(figure, statistic, measured);
+    const auto least = value_of(figure, statistic, figure.is_inverse ? upper : lower);
+    const auto most = value_of(figure, statistic, figure.is_inverse ? lower : upper);
+    return value && least && most ? error_bar(*value, *least, *most) : std::nullopt;
 }
 
 bool crosses(const Threshold& threshold, double value) {
@@ -279,10 +360,14 @@ const FigureName* find_figure(std::string_view name) {
     for (const auto& [other, ours] : other_names) {
         name = name == other ? ours : name;
     }
-    const auto& all = all_figures();
-    const auto* const found = std::find_if(all.begin(), all.end(),
-                                           [&](const FigureName& one) { return one.name == name; });
-    return found == all.end() ? nullptr : found;
+    using Names = std::span<const FigureName>;
+    for (const Names all : {Names(all_figures()), Names(figures_of_tables())}) {
+        const auto found = std::ranges::find(all, name, &FigureName::name);
+        if (found != all.end()) {
+            return &*found;
+        }
+    }
+    return nullptr;
 }
 
 std::string list_of_figures(bool (*is_offered)(const FigureName& figure)) {
@@ -312,7 +397,7 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
         const bool has_bar =
             threshold.figure->error != nullptr || threshold.figure->bounds != nullptr;
         if (finding.value && has_bar && figures.has_bounds) {
-            finding.error = error_of(threshold, figures);
+            finding.error = error_of(*threshold.figure, *threshold.statistic, figures);
             finding.sure =
                 finding.error &&
                 crosses(threshold, *finding.value - finding.error->below) == finding.fails &&
@@ -340,27 +425,6 @@ struct Measured {
 };
 
 constexpr double ns_per_s = 1e9;
-
-enum class Unit : std::uint8_t { count, share, seconds };
-
-struct NamedMeasure {
-    std::string_view name;
-    Unit unit;
-};
-/// [Measure]
-constexpr std::array measures{
-    NamedMeasure{"trees", Unit::count},           NamedMeasure{"rows", Unit::count},
-    NamedMeasure{"digest", Unit::count},          NamedMeasure{"ceiling_hit_rate", Unit::share},
-    NamedMeasure{"first_turn_hits", Unit::share}, NamedMeasure{"ttft_coverage", Unit::share},
-    NamedMeasure{"token_coverage", Unit::share},  NamedMeasure{"error_share", Unit::share},
-    NamedMeasure{"answered", Unit::count},        NamedMeasure{"overflow_share", Unit::share},
-    NamedMeasure{"duration", Unit::seconds},      NamedMeasure{"users_live", Unit::share},
-    NamedMeasure{"exact_output", Unit::share},    NamedMeasure{"mean_output", Unit::count},
-    NamedMeasure{"cut_short", Unit::count},       NamedMeasure{"warmup_failures", Unit::count},
-    NamedMeasure{"overtaken", Unit::count},       NamedMeasure{"barrier", Unit::count},
-    NamedMeasure{"unchecked", Unit::count},
-};
-static_assert(measures.size() == static_cast<std::size_t>(Measure::unchecked) + 1);
 
 /// Up to three digits behind the point, without zeros at the end.
 std::string number_text(double value) {
@@ -483,15 +547,21 @@ double phase_seconds(const RunDescription& run, const SummaryFigures& figures) {
 
 /// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
 std::string bound_text(Measure measure, double bound) {
-    switch (measures[static_cast<std::size_t>(measure)].unit) {
-        case Unit::share:
+    switch (measure) {
+        case Measure::ceiling_hit_rate:
+        case Measure::first_turn_hits:
+        case Measure::ttft_coverage:
+        case Measure::token_coverage:
+        case Measure::error_share:
+        case Measure::overflow_share:
+        case Measure::users_live:
+        case Measure::exact_output:
             return share_text(bound);
-        case Unit::seconds:
+        case Measure::duration:
             return number_text(bound) + " s";
-        case Unit::count:
+        default:
             return number_text(bound);
     }
-    return "";
 }
 
 Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigures& f) {
@@ -606,30 +676,19 @@ RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescr
                        SameValue same) {
     RuleFinding finding = finding_of(set, flag.name);
     const std::vector<std::string> given = values_given(run.arguments, flag.name);
-    std::string values;
-    for (const std::string& value : given) {
-        values += (values.empty() ? "" : ", ") + value;
-    }
-    const std::string is_given = flag.is_switch ? "given" : values;
+    const std::string is_given = flag.is_switch ? "given" : joined(given, ", ");
     finding.evidence = given.empty() ? "not given" : is_given;
     finding.bound = flag.absent ? "not given" : flag.is_switch ? "given" : flag.value.value_or("");
     bool met = flag.absent ? given.empty() : !given.empty();
     if (met && flag.value) {
-        met = std::all_of(given.begin(), given.end(),
-                          [&](const std::string& value) { return same(value, *flag.value); });
+        met = std::ranges::all_of(
+            given, [&](const std::string& value) { return same(value, *flag.value); });
     }
     finding.state = met ? RuleState::met : RuleState::violated;
     return finding;
 }
 
 }  // namespace
-
-std::optional<Measure> measure_of(std::string_view name) {
-    const auto found = std::find_if(measures.begin(), measures.end(),
-                                    [name](const NamedMeasure& one) { return one.name == name; });
-    return found == measures.end() ? std::nullopt
-                                   : std::optional(static_cast<Measure>(found - measures.begin()));
-}
 
 std::vector<std::string> values_given(const std::vector<std::string>& arguments,
                                       std::string_view flag) {
@@ -660,8 +719,7 @@ std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const Run
 }
 
 bool any_violated(const std::vector<RuleFinding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const RuleFinding& one) { return one.state == RuleState::violated; });
+    return std::ranges::count(findings, RuleState::violated, &RuleFinding::state) > 0;
 }
 
 }  // namespace driftless

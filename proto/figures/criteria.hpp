@@ -2,7 +2,6 @@
 /// of them, with what each asks of the run and what became of it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "proto/figures/distribution.hpp"
 #include "proto/figures/summary.hpp"
+#include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -27,8 +27,8 @@ enum class Better : std::uint8_t { low, high };
 template <>
 inline constexpr auto closed_list<Better> = name_list("low", "high");
 
-/// Of what a number is a rate per second.
-enum class RateOf : std::uint8_t { nothing, requests, tokens };
+/// What a figure that is a plain number counts; the rates are per second.
+enum class NumberOf : std::uint8_t { things, request_rate, token_rate, joules };
 
 /// A figure of a run, the same for all that name figures: `--fail-if`, `--stop-when`, `--slo`,
 /// comparisons, tables. Values that each request has are a distribution, all others one value, or
@@ -38,7 +38,7 @@ struct FigureName {
     std::string_view title;  ///< for people
     FigureUnit unit = FigureUnit::number;
     Better better = Better::low;
-    RateOf rate = RateOf::nothing;
+    NumberOf number = NumberOf::things;
     bool is_part = true;                  ///< a share that is at most 100 %
     bool in_slo = false;                  ///< `find` can search by it
     bool on_screen = false;               ///< the short screen has a line of it
@@ -52,26 +52,38 @@ struct FigureName {
     std::optional<ErrorBar> (*error)(const SummaryFigures& figures) = nullptr;
     /// ns, where it is a time of which each request has one; null: it is not.
     std::optional<double> (*of_request)(const Record& record) = nullptr;
+    /// In summary.json. Of statistics the part that is the same in all of their keys, or, where it
+    /// ends in "_ns", the object that has them.
+    std::string_view key = name;
+    /// What it is, as summary.schema.json says it. Such figures are in summary.json one behind the
+    /// other, as this table has them; empty: it has a place of its own there, or is made of others.
+    std::string_view meaning = {};
+    /// From summary.json; null: it is the number under its key, or has statistics.
+    std::optional<double> (*of_summary)(JsonValue root) = nullptr;
+    /// Only tables of finished runs have it: no run is judged by it.
+    bool only_in_tables = false;
 
     bool has_statistics() const { return distribution != nullptr; }
 };
 
-/// All that there are, in the order in which people read them.
+/// All that a run can be judged by, in the order in which people read them.
 std::span<const FigureName> figure_names();
-/// Also by its other name (e2el, goodput, throughput). Null where there is none of that name.
+/// Also those that only tables have, and by another name (e2el, goodput, throughput). Null where
+/// there is none of that name.
 const FigureName* find_figure(std::string_view name);
 /// "ttft, tpot and e2e (each with :p99 or the like), errors, good": those that are offered.
 std::string list_of_figures(bool (*is_offered)(const FigureName& figure));
 
-/// Of a distribution.
-enum class Statistic : std::uint8_t { mean, min, max, percentile };
+/// Of figures that may be unknown; nothing where it is not known or a part of nothing.
+inline std::optional<double> quotient(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
 
 enum class Compare : std::uint8_t { above, at_least, below, at_most };
 
 struct Threshold {
     const FigureName* figure = nullptr;
-    Statistic statistic = Statistic::percentile;  ///< of times
-    std::size_t percentile = median_index;        ///< index in `percentiles`
+    const Statistic* statistic = find_statistic("p50");  ///< of what has statistics
     Compare compare = Compare::above;
     double bound = 0;               ///< ns, a share or a number
     std::string text;               ///< as it was typed
@@ -79,16 +91,13 @@ struct Threshold {
     std::string value{};
 };
 
-/// Of values that each request has, of which there are some: of times in ns, of their inverse in
-/// tokens per second; nothing where that would be one over 0.
-std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution);
 /// That figure of a run: ns, a share or a number. Nothing: it was not measured.
 std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures);
+/// The same from summary.json.
+std::optional<double> value_of(const Threshold& threshold, JsonValue summary);
 /// How far the client may have moved it. Nothing: that is not known, or it has no bar, as of a
 /// standard deviation.
-std::optional<ErrorBar> error_of(const Threshold& threshold, const SummaryFigures& figures);
-/// The same of a statistic of times.
-std::optional<ErrorBar> error_of(const FigureName& figure, const ShownStatistic& statistic,
+std::optional<ErrorBar> error_of(const FigureName& figure, const Statistic& statistic,
                                  const SummaryFigures& figures);
 /// The value lies beyond the bound.
 bool crosses(const Threshold& threshold, double value);
@@ -149,7 +158,12 @@ enum class Measure : std::uint8_t {
     barrier,           ///< compared with `equals`: what a turn waits for, stream or tree
     unchecked,         ///< nothing here tells: always unknown
 };
-std::optional<Measure> measure_of(std::string_view name);
+template <>
+inline constexpr auto closed_list<Measure> =
+    name_list("trees", "rows", "digest", "ceiling_hit_rate", "first_turn_hits", "ttft_coverage",
+              "token_coverage", "error_share", "answered", "overflow_share", "duration",
+              "users_live", "exact_output", "mean_output", "cut_short", "warmup_failures",
+              "overtaken", "barrier", "unchecked");
 /// It is compared with `equals`, and has no number.
 constexpr bool is_text(Measure measure) {
     return measure == Measure::digest || measure == Measure::barrier;

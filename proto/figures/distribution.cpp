@@ -86,8 +86,10 @@ void write_members(JsonWriter& json, const Distribution& d, double unit) {
     value("mean", d.mean);
     value("std", d.std);
     value("min", d.min);
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        value("p" + std::string(percentiles[i].name), d.at[i]);
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0) {
+            value(one.name, one.of(d));
+        }
     }
     value("max", d.max);
 }
@@ -294,13 +296,8 @@ Distribution Histogram::distribution(Of of) const {
     return result;
 }
 
-namespace {
-
-constexpr double doubt = 0.01;
-
-}  // namespace
-
 std::uint64_t percentile_floor(std::uint32_t per_mille) {
+    constexpr double doubt = 0.01;
     CHECK(per_mille > 0 && per_mille < 1000);
     const double p = std::max(per_mille, 1000 - per_mille) / 1000.0;
     const double q = 1 - p;

@@ -61,21 +61,34 @@ inline void put_value(JsonWriter& json, const InMs& times) {
     put_value(json, times.ns, 1e6);
 }
 
-/// What tables show of a distribution, in their order.
-struct ShownStatistic {
+/// A number of a distribution that figures may name.
+struct Statistic {
     const char* name;  ///< as it stands in keys and on the screen: "mean", "p50"
     double (*of)(const Distribution& d);
+    std::uint32_t per_mille = 0;  ///< of a percentile; 0: it is none
 };
-inline constexpr std::array<ShownStatistic, 6> shown_statistics = {{
+inline constexpr std::array<Statistic, 3 + percentiles.size()> statistics = {{
     {"mean", [](const Distribution& d) { return d.mean; }},
-    {"p50", [](const Distribution& d) { return d.median(); }},
-    {"p90", [](const Distribution& d) { return d.at[p90_index]; }},
-    {"p95", [](const Distribution& d) { return d.at[p95_index]; }},
-    {"p99", [](const Distribution& d) { return d.at[p99_index]; }},
+    {"min", [](const Distribution& d) { return d.min; }},
     {"max", [](const Distribution& d) { return d.max; }},
+    {"p25", [](const Distribution& d) { return d.at[0]; }, 250},
+    {"p50", [](const Distribution& d) { return d.at[1]; }, 500},
+    {"p75", [](const Distribution& d) { return d.at[2]; }, 750},
+    {"p90", [](const Distribution& d) { return d.at[3]; }, 900},
+    {"p95", [](const Distribution& d) { return d.at[4]; }, 950},
+    {"p99", [](const Distribution& d) { return d.at[5]; }, 990},
+    {"p99.9", [](const Distribution& d) { return d.at[6]; }, 999},
 }};
+/// Null: there is none of that name.
+constexpr const Statistic* find_statistic(std::string_view name) {
+    const auto* const found = std::ranges::find(statistics, name, &Statistic::name);
+    return found == statistics.end() ? nullptr : found;
+}
 
-inline constexpr std::size_t shown_p99 = 4;
+/// What tables show of a distribution, in their order.
+inline constexpr std::array shown_statistics = {*find_statistic("mean"), *find_statistic("p50"),
+                                                *find_statistic("p90"),  *find_statistic("p95"),
+                                                *find_statistic("p99"),  *find_statistic("max")};
 
 /// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);

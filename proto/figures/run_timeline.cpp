@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <tuple>
+#include <utility>
 
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
@@ -98,9 +98,7 @@ SendingFigures Sending::figures() const {
 // did not leave, or was held back, has a place too, as far as it is known.
 std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const {
     std::vector<Row> rows(rows_.begin(), rows_.end());
-    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-        return std::tie(a.due_ns, a.row) < std::tie(b.due_ns, b.row);
-    });
+    std::ranges::sort(rows, {}, [](const Row& one) { return std::pair(one.due_ns, one.row); });
     std::vector<Sample> buckets;
     std::size_t first_of_instant = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -302,15 +300,6 @@ namespace {
 constexpr std::array<std::string_view, 4> overflow_words{
     "context length", "maximum context", "context_length_exceeded", "prompt is too long"};
 
-bool holds_ignoring_case(std::string_view text, std::string_view part) {
-    for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
-        if (equal_ignoring_case(text.substr(at, part.size()), part)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void keep_last(OptionalNs& last, const OptionalNs& instant) {
     if (instant) {
         last = std::max(last.value_or(*instant), *instant);
@@ -320,9 +309,9 @@ void keep_last(OptionalNs& last, const OptionalNs& instant) {
 }  // namespace
 
 bool is_context_overflow(std::string_view error) {
-    return std::any_of(
-        overflow_words.begin(), overflow_words.end(),
-        [error](std::string_view words) { return holds_ignoring_case(error, words); });
+    return std::ranges::any_of(overflow_words, [lower = lower(error)](std::string_view words) {
+        return lower.find(words) != lower.npos;
+    });
 }
 
 void PhaseMarks::add(const Record& record) {

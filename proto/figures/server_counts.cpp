@@ -1,7 +1,6 @@
 #include "proto/figures/server_counts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -212,14 +211,12 @@ std::string_view origin_of(std::string_view url) {
 
 bool is_of_the_run(const ScrapedUrl& page, const SummaryInfo& info) {
     const std::string_view origin = origin_of(page.url);
-    return !origin.empty() &&
-           std::any_of(info.run.urls.begin(), info.run.urls.end(),
-                       [origin](const std::string& url) { return origin_of(url) == origin; });
+    return !origin.empty() && std::ranges::count(info.run.urls, origin, origin_of) > 0;
 }
 
 bool all_have_a_page(const ServerTotals& totals, const SummaryInfo& info) {
-    return std::all_of(info.run.urls.begin(), info.run.urls.end(), [&](const std::string& url) {
-        return std::any_of(totals.urls.begin(), totals.urls.end(), [&](const ScrapedUrl& page) {
+    return std::ranges::all_of(info.run.urls, [&](const std::string& url) {
+        return std::ranges::any_of(totals.urls, [&](const ScrapedUrl& page) {
             return origin_of(page.url) == origin_of(url);
         });
     });

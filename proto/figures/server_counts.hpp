@@ -129,8 +129,6 @@ struct SummaryInfo;
 /// run is whole; of too few only where every page is of a server of the run.
 std::string server_counts_warning(const SummaryFigures& figures, const SummaryInfo& info);
 
-// The block `server` of summary.json: what the servers measured of themselves.
-
 /// What energy is divided by: requests that are ok, and their tokens; 0 of what is not known.
 struct EnergyDivisors {
     std::uint64_t requests = 0;
@@ -139,7 +137,8 @@ struct EnergyDivisors {
     std::uint64_t finished_trees = 0;
 };
 
-/// Writes the member `server`; null where no page was read.
+/// Writes the member `server` of summary.json, what the servers measured of themselves; null where
+/// no page was read.
 void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
                   const EnergyDivisors& divisors, const SentTokens& sent);
 

@@ -218,13 +218,10 @@ SteadyState find_steady_state(std::vector<SteadyRow> rows) {
     if (rows.empty()) {
         return state;
     }
-    std::sort(rows.begin(), rows.end(),
-              [](const SteadyRow& a, const SteadyRow& b) { return a.fired_ns < b.fired_ns; });
+    std::ranges::sort(rows, {}, &SteadyRow::fired_ns);
     state.first_ns = rows.front().fired_ns;
-    state.last_ns = state.first_ns;
-    for (const SteadyRow& row : rows) {
-        state.last_ns = std::max(state.last_ns, row.ended_ns);
-    }
+    state.last_ns =
+        std::max(state.first_ns, std::ranges::max(rows, {}, &SteadyRow::ended_ns).ended_ns);
     state.begin_ns = state.first_ns;
     state.end_ns = state.last_ns;
     if (rows.size() < rows_min || state.last_ns == state.first_ns) {
@@ -334,13 +331,11 @@ StabilityFinding judge_stability(std::vector<RowTimes> rows) {
     if (rows.size() < rows_judged_min) {
         return {};
     }
-    std::sort(rows.begin(), rows.end(),
-              [](const RowTimes& a, const RowTimes& b) { return a.due_ns < b.due_ns; });
+    std::ranges::sort(rows, {}, &RowTimes::due_ns);
     const std::int64_t first_ns = rows.front().due_ns;
     const std::int64_t from_ns =
         first_ns + std::min(median_answer_ns(rows), (rows.back().due_ns - first_ns) / 2);
-    const auto begin = std::find_if(rows.begin(), rows.end(),
-                                    [&](const RowTimes& row) { return row.due_ns >= from_ns; });
+    const auto begin = std::ranges::lower_bound(rows, from_ns, {}, &RowTimes::due_ns);
     const auto skipped = static_cast<std::size_t>(begin - rows.begin());
     if (rows.size() - skipped < rows_judged_min) {
         return {};

@@ -20,17 +20,6 @@ constexpr std::string_view nothing = "-";
 constexpr std::uint32_t parts_min = 2;
 constexpr std::uint32_t parts_max = 20;
 
-struct PlainKey {
-    std::string_view name;
-    GroupKey::Kind kind;
-};
-constexpr std::array plain_keys{
-    PlainKey{"phase", GroupKey::Kind::phase}, PlainKey{"turn", GroupKey::Kind::turn},
-    PlainKey{"api", GroupKey::Kind::api},     PlainKey{"url", GroupKey::Kind::url},
-    PlainKey{"model", GroupKey::Kind::model}, PlainKey{"outcome", GroupKey::Kind::outcome},
-    PlainKey{"side", GroupKey::Kind::side},
-};
-
 std::string kept_value(const std::string& kept, const std::string& member, JsonDocument& document) {
     const Result<JsonValue> root = document.parse(kept.empty() ? "null" : kept);
     const JsonValue value = root ? root.value().find(member) : JsonValue();
@@ -52,32 +41,22 @@ std::string header_value_of(const Record& record, const std::string& name) {
 }  // namespace
 
 Result<GroupKey> parse_group_key(std::string_view text) {
-    GroupKey key;
-    key.text = text;
-    const auto* plain = std::find_if(plain_keys.begin(), plain_keys.end(),
-                                     [text](const PlainKey& one) { return one.name == text; });
-    if (plain != plain_keys.end()) {
-        key.kind = plain->kind;
-        return key;
+    const std::size_t end = std::min(text.find_first_of(".:"), text.size());
+    const std::string_view mark = text.substr(end, 1);
+    const std::string_view rest = text.substr(end + mark.size());
+    const std::optional<GroupKey::Kind> kind = from_name<GroupKey::Kind>(text.substr(0, end));
+    GroupKey key{.kind = kind.value_or(GroupKey::Kind::phase), .text = std::string(text)};
+    bool is_key = kind && mark.empty();
+    if (kind == GroupKey::Kind::kept || kind == GroupKey::Kind::header) {
+        key.member = rest;
+        is_key = mark == "." && !rest.empty();
+    } else if (kind == GroupKey::Kind::input) {
+        const char* const last = rest.data() + rest.size();
+        const auto [stop, error] = std::from_chars(rest.data(), last, key.parts);
+        is_key = mark == ":" && error == std::errc() && stop == last && key.parts >= parts_min &&
+                 key.parts <= parts_max;
     }
-    for (const auto& [prefix, kind] :
-         {std::pair{"kept.", GroupKey::Kind::kept}, std::pair{"header.", GroupKey::Kind::header}}) {
-        if (text.starts_with(prefix) && text.size() > std::string_view(prefix).size()) {
-            key.kind = kind;
-            key.member = text.substr(std::string_view(prefix).size());
-            return key;
-        }
-    }
-    if (text.starts_with("input:")) {
-        const auto [end, error] =
-            std::from_chars(text.data() + 6, text.data() + text.size(), key.parts);
-        if (error == std::errc() && end == text.data() + text.size() && key.parts >= parts_min &&
-            key.parts <= parts_max) {
-            key.kind = GroupKey::Kind::input;
-            return key;
-        }
-    }
-    return Error{ErrorCode::invalid, 0, remedy};
+    return is_key ? Result<GroupKey>(std::move(key)) : Error{ErrorCode::invalid, 0, remedy};
 }
 
 std::string group_value(const GroupKey& key, const Record& record, JsonDocument& document) {
@@ -266,8 +245,7 @@ std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& reco
 }
 
 GoodputLimits common_limits(const GoodputRules& rules) {
-    const auto found = std::find_if(rules.begin(), rules.end(),
-                                    [](const GoodputRule& one) { return !one.key.has_value(); });
+    const auto found = std::ranges::find_if(rules, [](const GoodputRule& one) { return !one.key; });
     return found == rules.end() ? GoodputLimits() : found->limits;
 }
 
@@ -340,18 +318,13 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
                std::vector<MovedFigure>& moved) {
     const Distribution values = sample.kept();
     const Bounds bounds = sample.kept_bounds();
-    const auto add = [&](const std::string& what, double value, double low, double high) {
-        if (const std::optional<ErrorBar> bar = error_bar(value, low, high)) {
-            moved.push_back({name + (" " + what), value, std::max(bar->below, bar->above), part});
+    for (const Statistic& one : shown_statistics) {
+        const std::optional<ErrorBar> bar =
+            error_bar(one.of(values), one.of(bounds.lower), one.of(bounds.upper));
+        if (bar && values.count > 0 && one.name != std::string_view("max")) {
+            moved.push_back({name + (" " + std::string(one.name)), one.of(values),
+                             std::max(bar->below, bar->above), part});
         }
-    };
-    if (values.count == 0) {
-        return;
-    }
-    add("mean", values.mean, bounds.lower.mean, bounds.upper.mean);
-    for (const std::size_t i : {median_index, p90_index, p95_index, p99_index}) {
-        add("p" + std::string(percentiles[i].name), values.at[i], bounds.lower.at[i],
-            bounds.upper.at[i]);
     }
 }
 

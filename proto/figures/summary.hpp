@@ -51,6 +51,10 @@ struct GroupKey {
     std::uint32_t parts = 0;  ///< of `input`: so many groups of about equally many rows
 };
 
+template <>
+inline constexpr auto closed_list<GroupKey::Kind> =
+    name_list("phase", "turn", "api", "url", "model", "outcome", "side", "kept", "header", "input");
+
 /// "phase", "turn", "kept.model", "header.X", "input:4", .. Errors: invalid.
 Result<GroupKey> parse_group_key(std::string_view text);
 
@@ -417,8 +421,6 @@ struct UncountedRows {
     std::uint64_t goodput = 0;  ///< no TPOT to hold against a limit, and no other limit broken
 };
 
-/// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
-/// is 0.
 /// How far the client may have moved one number of a headline figure.
 struct MovedFigure {
     std::string name;  ///< "TTFT p99"
@@ -429,6 +431,8 @@ struct MovedFigure {
     double allowed_ns(const TaintLimits& limits) const;
 };
 
+/// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
+/// is 0.
 struct SummaryFigures {
     std::uint64_t rows = 0;  ///< records seen, of the phase `profile`
     std::array<std::uint64_t, outcome_count> outcomes{};

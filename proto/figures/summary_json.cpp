@@ -4,6 +4,7 @@
 
 #include "proto/core/text.hpp"
 #include "proto/figures/breakdowns.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/warm_cache.hpp"
@@ -12,8 +13,7 @@
 namespace driftless {
 
 bool any_fails(const std::vector<ThresholdFinding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const ThresholdFinding& one) { return one.fails; });
+    return std::ranges::any_of(findings, &ThresholdFinding::fails);
 }
 
 namespace {
@@ -134,18 +134,30 @@ static void put_value(JsonWriter& json, const HeldFigures& held) {
 
 namespace {
 
-/// The serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms, p99_ttft_ms; and how
-/// many values there are, the least and the most.
-void put_ms(JsonWriter& json, const std::string& metric, const Distribution& d) {
-    const std::string ending = "_" + metric + "_ms";
-    put(json, {{"count_" + metric, d.count},
-               {"min" + ending, ms_of(d, d.min)},
-               {"max" + ending, ms_of(d, d.max)},
-               {"mean" + ending, ms_of(d, d.mean)},
-               {"median" + ending, ms_of(d, d.median())},
-               {"std" + ending, ms_of(d, d.std)}});
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        put(json, {{"p" + std::string(percentiles[i].name) + ending, ms_of(d, d.at[i])}});
+/// A number; or the serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms,
+/// p99_ttft_ms, and how many values there are, the least and the most.
+void put_figure(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
+    const std::string name(figure.key);
+    if (!figure.has_statistics()) {
+        put(json, {{name, figure.value(f)}});
+        return;
+    }
+    const bool is_time = figure.unit == FigureUnit::time;
+    const std::string ending = "_" + name + (is_time ? "_ms" : "");
+    const Distribution& d = figure.distribution(f);
+    const auto known = [&](double value) {
+        return known_if(d.count > 0, is_time ? value / ns_per_ms : value);
+    };
+    put(json, {{"count_" + name, d.count},
+               {"min" + ending, known(d.min)},
+               {"max" + ending, known(d.max)},
+               {"mean" + ending, known(d.mean)},
+               {"median" + ending, known(d.median())},
+               {"std" + ending, known(d.std)}});
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0) {
+            put(json, {{one.name + ending, known(one.of(d))}});
+        }
     }
 }
 
@@ -154,33 +166,37 @@ std::optional<ErrorBar> bar_in_ms(double value, double lower, double upper) {
     return bar ? std::optional(ErrorBar{bar->below / ns_per_ms, bar->above / ns_per_ms}) : bar;
 }
 
+/// Of each statistic of a time; null where none is known.
+void put_bars(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
+    const Distribution& d = figure.distribution(f);
+    const Bounds& bounds = f.*figure.bounds;
+    json.key(std::string(figure.key) + "_ms");
+    if (f.lacks_rows() || bounds.upper.count == 0 || d.count == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    for (const Statistic& one : statistics) {
+        if (one.per_mille > 0 || one.name == std::string_view("mean")) {
+            put(json,
+                {{one.name, bar_in_ms(one.of(d), one.of(bounds.lower), one.of(bounds.upper))}});
+        }
+    }
+    json.end_object();
+}
+
 void put_client_error(JsonWriter& json, const SummaryFigures& f) {
-    const auto bars = [&f](const Distribution& d, const Bounds& bounds) {
-        return [&d, &bounds, is_known = !f.lacks_rows() && bounds.upper.count > 0 && d.count > 0](
-                   JsonWriter& to) {
-            if (!is_known) {
-                to.null();
-                return;
-            }
-            to.begin_object();
-            put(to, {{"mean", bar_in_ms(d.mean, bounds.lower.mean, bounds.upper.mean)}});
-            for (std::size_t i = 0; i < percentiles.size(); ++i) {
-                put(to, {{"p" + std::string(percentiles[i].name),
-                          bar_in_ms(d.at[i], bounds.lower.at[i], bounds.upper.at[i])}});
-            }
-            to.end_object();
-        };
-    };
-    put_object(json, {{"ttft_ms", bars(f.ttft, f.ttft_bounds)},
-                      {"tpot_ms", bars(f.tpot, f.tpot_bounds)},
-                      {"itl_ms", bars(f.itl, f.itl_bounds)},
-                      {"e2el_ms", bars(f.e2e, f.e2e_bounds)},
-                      {"chunk_gap_ms", bars(f.chunk_gap, f.chunk_gap_bounds)},
-                      {"good", f.good_error()},
-                      {"request_goodput", f.request_goodput_error()},
-                      {"request_throughput", f.throughput_error(f.request_throughput)},
-                      {"output_throughput", f.throughput_error(f.output_throughput)},
-                      {"total_token_throughput", f.throughput_error(f.total_token_throughput)}});
+    json.begin_object();
+    for (const FigureName& figure : figure_names()) {
+        if (figure.bounds != nullptr && !figure.is_inverse) {
+            put_bars(json, figure, f);
+        }
+    }
+    for (const char* const name : {"good", "request_goodput", "request_throughput",
+                                   "output_throughput", "total_token_throughput"}) {
+        put(json, {{name, find_figure(name)->error(f)}});
+    }
+    json.end_object();
 }
 
 /// How far the load that was sent lies from the one that was planned.
@@ -221,12 +237,14 @@ void put_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info
                {"total_token_throughput", f.total_token_throughput},
                {"max_output_tokens_per_s", f.timeline.max_output_tokens_per_s},
                {"max_concurrent_requests", f.timeline.max_concurrent_requests}});
-    put_ms(json, "ttft", f.ttft);
-    put_ms(json, "tpot", f.tpot);
-    put_ms(json, "itl", f.itl);
-    put_ms(json, "e2el", f.e2e);
-    put_ms(json, "ttft_due", f.ttft_due);
-    put_ms(json, "chunk_gap", f.chunk_gap);
+    for (const char* const name : {"ttft", "tpot", "itl", "e2e"}) {
+        put_figure(json, *find_figure(name), f);
+    }
+    for (const FigureName& figure : figure_names()) {
+        if (!figure.meaning.empty()) {
+            put_figure(json, figure, f);
+        }
+    }
     put_client_error(json.key("client_error"), f);
     put_load_error(json.key("load_error"), f, info.limits);
 }

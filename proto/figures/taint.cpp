@@ -14,21 +14,27 @@ namespace {
 // Shares of shorter stretches, at the very end of a run, say nothing.
 constexpr std::int64_t stretch_min_ns = 200'000'000;
 
-/// A number of summary.json, and what each second adds to it.
+/// A number of summary.json.
 struct Field {
     const char* name;
-    std::int64_t ClientTotals::* value;
-    std::int64_t ClientSample::* part;  ///< null: it is not a sum
+    std::int64_t ClientSample::* sum = nullptr;  ///< of `sums`; null: `own`
+    bool is_max = false;                         ///< of the samples, not their sum
+    std::int64_t ClientTotals::* own = nullptr;
+
+    std::int64_t of(const ClientTotals& totals) const {
+        return sum != nullptr ? totals.sums.*sum : totals.*own;
+    }
 };
 
-#define FIELD(name) {#name, &ClientTotals::name, nullptr}
-#define SUM(name) {#name, &ClientTotals::name, &ClientSample::name}
+#define SUM(name) {#name, &ClientSample::name}
+#define MAX(name) {#name, &ClientSample::name, true}
+#define OWN(name) {#name, nullptr, false, &ClientTotals::name}
 constexpr Field totals_fields[] = {
-    FIELD(span_ns),
+    OWN(span_ns),
     SUM(rows_fired),
     SUM(receives),
     SUM(chunks),
-    FIELD(chunks_per_s_max),
+    OWN(chunks_per_s_max),
     SUM(bytes_sent),
     SUM(bytes_received),
     SUM(busy_fire_ns),
@@ -37,9 +43,9 @@ constexpr Field totals_fields[] = {
     SUM(busy_stamps_ns),
     SUM(slept_ns),
     SUM(loop_turns),
-    FIELD(turn_max_ns),
+    MAX(turn_max_ns),
     SUM(wakes),
-    FIELD(wake_error_max_ns),
+    MAX(wake_error_max_ns),
     SUM(wake_error_sum_ns),
     SUM(user_ns),
     SUM(system_ns),
@@ -48,13 +54,13 @@ constexpr Field totals_fields[] = {
     SUM(operations),
     SUM(no_buffers),
     SUM(overflows),
-    {"dropped_payloads", &ClientTotals::dropped_payloads, &ClientSample::ring_dropped_payloads},
-    {"dropped_entries", &ClientTotals::dropped_entries, &ClientSample::ring_dropped_entries},
+    {"dropped_payloads", &ClientSample::ring_dropped_payloads},
+    {"dropped_entries", &ClientSample::ring_dropped_entries},
     SUM(late_arms),
     SUM(missing_lanes),
     SUM(slow_connects),
     SUM(spin_gaps),
-    FIELD(spin_gap_max_ns),
+    MAX(spin_gap_max_ns),
     SUM(run_delay_ns),
     SUM(steal_ns),
     SUM(involuntary_switches),
@@ -64,18 +70,19 @@ constexpr Field totals_fields[] = {
     SUM(writer_chunks),
     SUM(writer_cpu_ns),
     SUM(writer_run_delay_ns),
-    FIELD(writer_chunks_per_cpu_s),
+    OWN(writer_chunks_per_cpu_s),
 };
 constexpr Field of_request[] = {
-    FIELD(busy_fire_ns), FIELD(busy_prepare_ns), FIELD(user_ns),    FIELD(system_ns),
-    FIELD(instructions), FIELD(system_calls),    FIELD(bytes_sent),
+    SUM(busy_fire_ns), SUM(busy_prepare_ns), SUM(user_ns),    SUM(system_ns),
+    SUM(instructions), SUM(system_calls),    SUM(bytes_sent),
 };
 constexpr Field of_chunk[] = {
-    FIELD(busy_receive_ns), FIELD(user_ns),      FIELD(system_ns),
-    FIELD(instructions),    FIELD(system_calls), FIELD(bytes_received),
+    SUM(busy_receive_ns), SUM(user_ns),      SUM(system_ns),
+    SUM(instructions),    SUM(system_calls), SUM(bytes_received),
 };
-#undef FIELD
 #undef SUM
+#undef MAX
+#undef OWN
 
 std::int64_t known(std::int64_t value) {
     return std::max<std::int64_t>(value, 0);  // -1: not measured
@@ -113,15 +120,13 @@ void ClientTotals::add_writer(const ClientSample& s, std::int64_t length_ns) {
 
 void ClientTotals::add(const ClientSample& s) {
     ++seconds;
-    for (const Field& sum : totals_fields) {
-        const std::int64_t part = sum.part != nullptr ? s.*sum.part : -1;
-        std::int64_t& total = this->*sum.value;
-        total = part < 0 ? total : known(total) + part;
+    for (const Field& field : totals_fields) {
+        if (field.sum != nullptr && s.*field.sum >= 0) {
+            std::int64_t& total = sums.*field.sum;
+            total = field.is_max ? std::max(total, s.*field.sum) : known(total) + s.*field.sum;
+        }
     }
-    spin_gap_max_ns = std::max(spin_gap_max_ns, s.spin_gap_max_ns);
-    turn_max_ns = std::max(turn_max_ns, s.turn_max_ns);
-    clock_steps = std::max(clock_steps, s.clock_steps);
-    wake_error_max_ns = std::max(wake_error_max_ns, s.wake_error_max_ns);
+    sums.clock_steps = std::max(sums.clock_steps, s.clock_steps);
     const std::int64_t span = s.to_ns - s.from_ns;
     // A wait counts when it ends, also one that began before this second.
     const std::int64_t taken_ns = std::min(known(s.run_delay_ns) + known(s.steal_ns), span);
@@ -166,7 +171,7 @@ auto each_of(const ClientTotals& totals, const Field (&fields)[count], std::int6
     return [&totals, &fields, number](JsonWriter& json) {
         json.begin_object();
         for (const Field& field : fields) {
-            const std::int64_t value = totals.*field.value;
+            const std::int64_t value = field.of(totals);
             put(json,
                 {{field.name, known_if(value >= 0 && number > 0,
                                        static_cast<double>(value) / static_cast<double>(number))}});
@@ -201,11 +206,11 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
                {"writer_busy_share_max",
                 known_if(totals->writer_busy_max >= 0, totals->writer_busy_max)}});
     for (const Field& field : totals_fields) {
-        const std::int64_t value = totals->*field.value;
+        const std::int64_t value = field.of(*totals);
         put(json, {{field.name, known_if(value >= 0, value)}});
     }
-    put(json, {{"per_request", each_of(*totals, of_request, totals->rows_fired)},
-               {"per_chunk", each_of(*totals, of_chunk, totals->chunks)}});
+    put(json, {{"per_request", each_of(*totals, of_request, totals->sums.rows_fired)},
+               {"per_chunk", each_of(*totals, of_chunk, totals->sums.chunks)}});
     json.end_object();
 }
 
@@ -420,7 +425,7 @@ class WaitOfRow {
     }
     /// Where no second saw a wait so long, any is.
     bool may_be_in(const ClientSecond& second) const {
-        return ends_.empty() || std::any_of(ends_.begin(), ends_.end(), [&](const Stretch& wait) {
+        return ends_.empty() || std::ranges::any_of(ends_, [&](const Stretch& wait) {
                    return second.from_ns <= wait.to_ns && wait.from_ns <= second.to_ns;
                });
     }
@@ -447,9 +452,7 @@ bool host_took(const ClientSecond& second, const TaintedRow& row) {
 class Seconds {
   public:
     explicit Seconds(std::vector<ClientSecond> each) : each_(std::move(each)) {
-        std::sort(each_.begin(), each_.end(), [](const ClientSecond& a, const ClientSecond& b) {
-            return a.from_ns < b.from_ns;
-        });
+        std::ranges::sort(each_, {}, &ClientSecond::from_ns);
         for (const ClientSecond& second : each_) {
             longest_ns_ = std::max(longest_ns_, second.to_ns - second.from_ns);
         }
@@ -459,9 +462,7 @@ class Seconds {
     template <typename Use>
     void coinciding(const TaintedRow& row, Use use) const {
         const std::int64_t first_ns = row.from_ns - longest_ns_;
-        auto second = std::lower_bound(
-            each_.begin(), each_.end(), first_ns,
-            [](const ClientSecond& one, std::int64_t from_ns) { return one.from_ns < from_ns; });
+        auto second = std::ranges::lower_bound(each_, first_ns, {}, &ClientSecond::from_ns);
         for (; second != each_.end() && second->from_ns <= row.to_ns; ++second) {
             if (coincides(*second, row)) {
                 use(*second);

@@ -2,7 +2,6 @@
 /// say less about the server than others, and who is to blame: client, host or network.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,7 +48,7 @@ struct EngineTotals {
     double taken_max = 0;  ///< share of the second in which others had its CPU longest
 };
 
-/// Over all engines. Sums, but for what is named `max`. -1: no sample knew it.
+/// Over all engines. -1: no sample knew it.
 struct ClientTotals {
     std::uint64_t seconds = 0;
     std::vector<ClientSecond> each;
@@ -59,45 +58,8 @@ struct ClientTotals {
     double taken_max = 0;
     std::int64_t chunks_per_s_max = 0;
     std::int64_t span_ns = 0;
-    std::int64_t rows_fired = 0;
-    std::int64_t receives = 0;
-    std::int64_t chunks = 0;
-    std::int64_t bytes_sent = 0;
-    std::int64_t bytes_received = 0;
-    std::int64_t busy_fire_ns = 0;
-    std::int64_t busy_receive_ns = 0;
-    std::int64_t busy_prepare_ns = 0;
-    std::int64_t busy_stamps_ns = 0;
-    std::int64_t slept_ns = 0;
-    std::int64_t loop_turns = 0;
-    std::int64_t turn_max_ns = 0;
-    std::int64_t wakes = 0;
-    std::int64_t wake_error_max_ns = 0;
-    std::int64_t wake_error_sum_ns = 0;
-    std::int64_t user_ns = -1;
-    std::int64_t system_ns = -1;
-    std::int64_t instructions = -1;
-    std::int64_t system_calls = 0;
-    std::int64_t operations = 0;
-    std::int64_t no_buffers = 0;
-    std::int64_t overflows = 0;
-    std::int64_t dropped_payloads = 0;
-    std::int64_t dropped_entries = 0;
-    std::int64_t late_arms = 0;
-    std::int64_t missing_lanes = 0;
-    std::int64_t slow_connects = 0;  ///< a lost SYN costs a second
-    std::int64_t clock_steps = 0;    ///< times that the real-time clock jumped
-    std::int64_t spin_gaps = 0;
-    std::int64_t spin_gap_max_ns = 0;
-    std::int64_t run_delay_ns = -1;
-    std::int64_t steal_ns = -1;
-    std::int64_t involuntary_switches = -1;
-    std::int64_t voluntary_switches = -1;
-    std::int64_t minor_faults = -1;
-    std::int64_t major_faults = -1;
-    std::int64_t writer_chunks = -1;
-    std::int64_t writer_cpu_ns = -1;
-    std::int64_t writer_run_delay_ns = -1;
+    /// Of all samples: each counter summed up, what is named `max` and `clock_steps` the most.
+    ClientSample sums;
     /// Chunks that the writer takes in a second of CPU time, by the second in which it took most.
     /// -1: it never had so much to do that this would say anything.
     std::int64_t writer_chunks_per_cpu_s = -1;
@@ -205,12 +167,12 @@ struct UntaintedFigures {
     std::int64_t receive_delay_max_ns = 0;  ///< an upper bound, as in the record
 };
 
-/// All of it, over the records of a run.
 /// A tainted row that was sent as planned, and only read late, by a bound that is known: it stays
 /// in the figures, of which the client's error says how far it may have moved them. One whose
 /// tokens came at one instant has no TPOT to count it in.
 bool stays_in(const Record& record);
 
+/// All of it, over the records of a run.
 struct TaintFigures {
     std::uint64_t sent = 0;    ///< rows that left
     std::uint64_t unsent = 0;  ///< tainted or interrupted rows that are not known to have

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -46,9 +45,7 @@ constexpr double taken_noticed = 0.01;
 
 /// 0 where no engine is known.
 std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
-    const auto most = std::max_element(
-        client.engines.begin(), client.engines.end(),
-        [share](const EngineTotals& a, const EngineTotals& b) { return a.*share < b.*share; });
+    const auto most = std::ranges::max_element(client.engines, {}, share);
     return client.engines.empty() ? 0 : most - client.engines.begin();
 }
 
@@ -99,15 +96,16 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
     add_rows(figures.tainted_client_failed,
              " failed because driftless ran out of descriptors, ports, memory or buffers", reasons);
     const bool in_no_row = figures.tainted_lost == 0 && figures.warmup_rows == 0;
-    if (in_no_row && client.dropped_payloads + client.dropped_entries > 0) {
+    if (in_no_row && client.sums.ring_dropped_payloads + client.sums.ring_dropped_entries > 0) {
         reasons.emplace_back(
             "events were lost in the client's own ring, and no record says of which row");
     }
-    if (client.no_buffers > 0) {
-        reasons.push_back("the client ran out of receive buffers " + times_text(client.no_buffers));
+    if (client.sums.no_buffers > 0) {
+        reasons.push_back("the client ran out of receive buffers " +
+                          times_text(client.sums.no_buffers));
     }
-    if (client.overflows > 0) {
-        reasons.push_back("the completion queue overflowed " + times_text(client.overflows));
+    if (client.sums.overflows > 0) {
+        reasons.push_back("the completion queue overflowed " + times_text(client.sums.overflows));
     }
 }
 
@@ -144,7 +142,7 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
 void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
     const std::uint64_t by_kernel =
         figures.tainted_wire_late + figures.tainted_read_late + figures.tainted_sent_late;
-    if (client.clock_steps > 0 && by_kernel > 0) {
+    if (client.sums.clock_steps > 0 && by_kernel > 0) {
         reasons.emplace_back(
             "this host's clock was set during the run, and the kernel's stamps go by it");
     }
@@ -223,7 +221,7 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
             "; --realtime or a quieter CPU, --cpu N, avoids that)";
     }
     // Where the thread waits for its CPU, that is taken time; where it is stopped, it is not.
-    const bool stopped = client.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
+    const bool stopped = client.sums.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
     std::string gap;
     if (blame.gap_max_ns > 0) {
         gap = engine_text(client, blame.gap_engine) +
@@ -346,9 +344,7 @@ const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& 
     const auto part = [&limits](const MovedFigure& one) {
         return one.by_ns / one.allowed_ns(limits);
     };
-    const auto most = std::max_element(
-        figures.moved.begin(), figures.moved.end(),
-        [&part](const MovedFigure& a, const MovedFigure& b) { return part(a) < part(b); });
+    const auto most = std::ranges::max_element(figures.moved, {}, part);
     return most == figures.moved.end() ? nullptr : &*most;
 }
 
@@ -467,9 +463,7 @@ std::size_t rank_of(Verdict verdict) {
 
 /// A name that nobody gives counts as the worst.
 Verdict verdict_named(const std::string& name) {
-    const auto found = std::find_if(severity.begin(), severity.end(),
-                                    [&name](Verdict one) { return name == name_of(one); });
-    return found == severity.end() ? Verdict::client_limited : *found;
+    return from_name<Verdict>(name).value_or(Verdict::client_limited);
 }
 
 /// A reason that makes it worse comes first.
@@ -489,9 +483,6 @@ void judge_rows(const MergedRun& run, Judgement& judged) {
 }
 
 void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
-    if (shard.is_missing() || run.count < 2) {
-        return;
-    }
     if (!shard.clock) {
         worsen(judged, Verdict::uncalibrated,
                "the clock of " + shard_text(run, shard) +
@@ -513,9 +504,6 @@ void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
 
 /// From some instant on, the servers did not have the load of all shards.
 void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
-    if (shard.is_missing() || run.count < 2) {
-        return;
-    }
     if (shard.rows_later > 0) {
         worsen(judged, Verdict::client_limited,
                counted(shard.rows_later, "row", "rows") + " of " + shard_text(run, shard) +
@@ -573,6 +561,9 @@ Judgement judge_merged(const MergedRun& run, Judgement judged) {
     const std::size_t of_rows = judged.reasons.size();
     judge_rows(run, judged);
     for (std::size_t i = 0; i < run.shards.size(); ++i) {
+        if (run.count < 2 || run.shards[i].is_missing()) {
+            continue;
+        }
         judge_clock(run, run.shards[i], judged);
         judge_zero(run, i, judged);
         judge_together(run, run.shards[i], judged);

@@ -28,7 +28,6 @@
 #include <vector>
 
 #include "proto/core/names.hpp"
-#include "proto/core/text.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"

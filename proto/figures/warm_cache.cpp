@@ -1,7 +1,6 @@
 #include "proto/figures/warm_cache.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>

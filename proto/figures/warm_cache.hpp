@@ -9,7 +9,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "proto/core/names.hpp"
 #include "proto/json/members.hpp"

@@ -24,25 +24,19 @@ TEST(ValueList, PercentilesDifferAndHalvesRoundToEven) {
     const ValueList list = list_of({200, 100, 198, 100});
     EXPECT_DOUBLE_EQ(list.linear(500), 149);
     EXPECT_EQ(std::tuple(list.nearest_above(500), list.floor_rank(500)), std::tuple(100, 198));
-    double nearest = 0;
-    EXPECT_TRUE(list.nearest_even(500, 1, nearest));
-    EXPECT_EQ(nearest, 198);
-    EXPECT_FALSE(list.nearest_even(900, 1, nearest)) << "it is the infinite one";
+    EXPECT_EQ(list.nearest_even(500, 1), 198);
+    EXPECT_EQ(list.nearest_even(900, 1), std::nullopt) << "it is the infinite one";
     EXPECT_EQ(std::tuple(list.linear(1000), list.floor_rank(1000)), std::tuple(200, 200));
     EXPECT_EQ(list.nearest_above(1), 100);
     // numpy.percentile([10, 20, 30, 40], 50, method="nearest") is 30: place 1.5 rounds to the
     // even 2.
-    nearest = 0;
-    EXPECT_TRUE(list_of({10, 20, 30, 40}).nearest_even(500, 0, nearest));
-    EXPECT_EQ(nearest, 30);
-    EXPECT_TRUE(list_of({10, 20}).nearest_even(500, 0, nearest));
-    EXPECT_EQ(nearest, 10);
+    EXPECT_EQ(list_of({10, 20, 30, 40}).nearest_even(500, 0), 30);
+    EXPECT_EQ(list_of({10, 20}).nearest_even(500, 0), 10);
     const ValueList other_list = list_of({});
-    double unset = 7;
     EXPECT_EQ(
         other_list.mean() + other_list.std() + other_list.linear(500) + other_list.floor_rank(500),
         0);
-    EXPECT_FALSE(other_list.nearest_even(500, 0, unset));
+    EXPECT_EQ(other_list.nearest_even(500, 0), std::nullopt);
 }
 
 TEST(WeightedFigures, CountByTheirWeights) {

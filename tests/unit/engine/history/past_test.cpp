@@ -107,7 +107,7 @@ TEST(Past, ReadsTheFilesOfARunWhereverTheyEnd) {
     ASSERT_EQ(past.open().size(), 1u);
     EXPECT_EQ(past.open().at(1).fired_ns, 200);
     EXPECT_EQ(past.known_ns(), 2000);
-    EXPECT_EQ(std::tuple(past.client().chunks, past.client().seconds), std::tuple(14, 2u));
+    EXPECT_EQ(std::tuple(past.client().sums.chunks, past.client().seconds), std::tuple(14, 2u));
     EXPECT_EQ(past.summary().figures().completed, 2u);
     EXPECT_EQ(files.value().requests.torn + files.value().fired.torn, 0u);
     // Cut at every byte: what is whole is read, the rest counted, and nothing is an error.

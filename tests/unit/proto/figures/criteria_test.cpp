@@ -255,7 +255,7 @@ std::pair<int, int> bars_and_misses(const std::string& text, std::uint32_t runs)
         measured.add(end);
         const double is = value_of(figure, truth.figures()).value();
         const SummaryFigures f = measured.figures();
-        if (const auto bar = error_of(figure, f)) {
+        if (const auto bar = error_of(*figure.figure, *figure.statistic, f)) {
             const double said = value_of(figure, f).value();
             const double rounding = 1e-9 * std::abs(said);
             ++bars;

@@ -361,6 +361,72 @@ TEST(Summary, ALostAnswerHasNoBusiestSecond) {
     }
 }
 
+/// The rows of the schema that say what one figure of the registry is, and their keys.
+void add_schema_rows(const FigureName& figure, std::string& rows, std::string& keys) {
+    const auto add = [&](const std::string& key, const std::string& row) {
+        rows += "    \"" + key + "\": {" + row + "},\n";
+        keys += '"' + key + "\", ";
+    };
+    const bool is_time = figure.unit == FigureUnit::time;
+    const std::string name(figure.key);
+    const std::string meaning(figure.meaning);
+    const std::string unit = figure.number == NumberOf::request_rate ? R"("unit": "1/s", )"
+                             : figure.number == NumberOf::token_rate ? R"("unit": "tokens/s", )"
+                                                                     : "";
+    const auto number = [&](const std::string& text) {
+        return unit + R"("description": ")" + text + R"(", "type": ["number", "null"])";
+    };
+    if (!figure.has_statistics()) {
+        add(name, number(meaning + "."));
+        return;
+    }
+    const std::string ending = name + (is_time ? "_ms" : "");
+    add("count_" + name,
+        R"("description": "Values behind the )" + ending + " keys" +
+            (figure.of_request != nullptr ? ", one per completed row that has it." : ".") +
+            R"(", "type": "integer", "minimum": 0)");
+    std::vector<std::string> statistics{"min", "max", "mean", "median", "std"};
+    for (const Percentile& one : percentiles) {
+        statistics.push_back("p" + std::string(one.name));
+    }
+    for (const std::string& one : statistics) {
+        const bool is_ranked = one == "median" || one.front() == 'p';
+        add(one + "_" + ending,
+            number(one + " of " + meaning + ", over completed rows" + (is_time ? ", in ms." : ".") +
+                   (is_ranked      ? " Nearest rank."
+                    : one == "std" ? " Of the population."
+                                   : "")));
+    }
+}
+
+// Figures that summary.json lists by the registry are in its schema with their meaning there.
+// DRIFTLESS_WRITE_PAGES=1 writes their rows into the schema.
+TEST(Summary, SchemaSaysOfListedFiguresWhatTheRegistrySays) {
+    std::string rows;
+    std::string keys;
+    for (const FigureName& figure : figure_names()) {
+        if (!figure.meaning.empty()) {
+            add_schema_rows(figure, rows, keys);
+        }
+    }
+    const std::string path = "proto/figures/summary.schema.json";
+    const std::string text = source_file(path);
+    std::string made = text;
+    const auto put_between = [&made](const std::string& from, const std::string& to,
+                                     const std::string& what) {
+        const std::size_t begin = made.find(from) + from.size();
+        made.replace(begin, made.find(to, begin) - begin, what);
+    };
+    put_between("\"p99.9_e2el_ms\", ", "\"client_error\"", keys);
+    const std::size_t last = made.find("    \"p99.9_e2el_ms\":");
+    put_between(made.substr(last, made.find('\n', last) + 1 - last), "    \"client_error\":", rows);
+    if (std::getenv("DRIFTLESS_WRITE_PAGES") != nullptr) {
+        std::ofstream(source_path(path)) << made;
+        return;
+    }
+    EXPECT_EQ(lines_of(text), lines_of(made));
+}
+
 // Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.
 TEST(Summary, JsonHoldsAgainstItsSchema) {
     GoodputLimits limits{.ttft_ns = 200 * ms};
@@ -702,7 +768,7 @@ TEST(ClientError, IsUnknownWhereTheLoadWaitsOrRowsHaveNoRecord) {
     summary.add(known_record());
     SummaryFigures f = summary.figures();
     const auto ttft_error = [](const SummaryFigures& of) {
-        return error_of(*find_figure("ttft"), shown_statistics[shown_p99], of);
+        return error_of(*find_figure("ttft"), *find_statistic("p99"), of);
     };
     EXPECT_TRUE(f.good_error() && ttft_error(f));
     f.unrecorded = 1;

@@ -314,18 +314,18 @@ TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     ClientSample first{.rows_fired = 3, .wake_error_max_ns = 70};
     ClientSample second{.rows_fired = 4, .wake_error_max_ns = 50, .user_ns = 5, .minor_faults = 0};
     totals.add(first);
-    EXPECT_EQ(totals.minor_faults, -1);
+    EXPECT_EQ(totals.sums.minor_faults, -1);
     totals.add(second);
     totals.add(second);
-    EXPECT_EQ(std::tuple(totals.rows_fired, totals.minor_faults), std::tuple(11, 0));
-    EXPECT_EQ(std::tuple(totals.user_ns, totals.wake_error_max_ns), std::tuple(10, 70));
-    EXPECT_EQ(totals.system_ns, -1);
+    EXPECT_EQ(std::tuple(totals.sums.rows_fired, totals.sums.minor_faults), std::tuple(11, 0));
+    EXPECT_EQ(std::tuple(totals.sums.user_ns, totals.sums.wake_error_max_ns), std::tuple(10, 70));
+    EXPECT_EQ(totals.sums.system_ns, -1);
     // The writer's rate is that of the second in which it read most for its CPU time, of those that
     // say something; what it was busy with is a share of what others left of the second.
     ClientTotals other_totals;
     ClientSample sample{.to_ns = 1'000'000'000};
     other_totals.add(sample);  // nobody measured it
-    EXPECT_EQ(other_totals.writer_chunks, -1);
+    EXPECT_EQ(other_totals.sums.writer_chunks, -1);
     JsonDocument unmeasured;
     const JsonValue untold = unmeasured.parse(json_of(&other_totals)).value().find("client");
     EXPECT_TRUE(untold.find("writer_busy_share_max").is(JsonType::null));
@@ -342,7 +342,7 @@ TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     sample.writer_run_delay_ns = 500'000'000;
     other_totals.add(sample);
     EXPECT_EQ(other_totals.writer_chunks_per_cpu_s, 990'000);
-    EXPECT_EQ(other_totals.writer_chunks, 448'000);
+    EXPECT_EQ(other_totals.sums.writer_chunks, 448'000);
     EXPECT_DOUBLE_EQ(other_totals.writer_busy_max, 0.8);
     sample.writer_run_delay_ns = 700'000'000;  // some of it before the second began
     other_totals.add(sample);

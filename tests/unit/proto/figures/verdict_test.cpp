@@ -340,7 +340,7 @@ TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
     EXPECT_EQ(judge_uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
     figures.tainted_client_failed = 1;
-    ClientTotals client{.overflows = 2};
+    ClientTotals client{.sums = {.overflows = 2}};
     const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
     ASSERT_GE(lost.reasons.size(), 4u);
     EXPECT_TRUE(says(lost.reasons[1], "1 row failed because"));
@@ -353,10 +353,10 @@ TEST(Verdict, OneLossIsEnoughAndNamed) {
     lost.tainted_lost = 1;
     EXPECT_EQ(verdict_of(lost, totals_of(0.3, 0)), Verdict::client_limited);
     ClientTotals starved = totals_of(0.3, 0);
-    starved.no_buffers = 1;
+    starved.sums.no_buffers = 1;
     EXPECT_EQ(verdict_of(figures_of(100), starved), Verdict::client_limited);
     ClientTotals overflowed = totals_of(0.3, 0);
-    overflowed.overflows = 1;
+    overflowed.sums.overflows = 1;
     EXPECT_EQ(verdict_of(figures_of(100), overflowed), Verdict::client_limited);
     // One row is enough: it says nothing about the server, and more may have been on the brink.
     SummaryFigures figures = figures_of(100'000);
