@@ -80,8 +80,7 @@ std::string mask_parameters(std::string text) {
 std::vector<std::string_view> cookie_values(std::string_view pairs) {
     std::vector<std::string_view> values;
     while (!pairs.empty()) {
-        const std::string_view pair = pairs.substr(0, pairs.find(';'));
-        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::string_view pair = take_until(pairs, ";");
         const std::size_t equals = pair.find('=');
         std::string_view value = equals == pair.npos ? "" : trim_blanks(pair.substr(equals + 1));
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
@@ -184,18 +183,13 @@ std::string mask_json(std::string_view json) {
 std::string mask_backend(std::string_view list) {
     std::string out;
     while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        const std::size_t equals = part.find('=');
-        const std::string_view name = part.substr(0, equals);
-        if (equals == part.npos) {
-            out += mask_url(part);
-        } else {
-            out +=
-                std::string(name) + '=' +
-                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
-        }
-        out += part.size() < list.size() ? "," : "";
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        const bool is_last = list.find(',') == list.npos;
+        std::string_view value = take_until(list, ",");
+        const std::size_t equals = value.find('=');
+        const std::string_view name = equals == value.npos ? "" : take_until(value, "=");
+        out += equals == value.npos ? "" : std::string(name) + '=';
+        out += is_secret_name(name) ? std::string(mask_text) : mask_url(value);
+        out += is_last ? "" : ",";
     }
     return out;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/base/values.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 #include "proto/trace/formats.hpp"
@@ -33,26 +34,6 @@ Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
                       : all           ? std::max<std::int64_t>(limit.value() / default_part, 1)
                                       : within.error_ns;
     return {};
-}
-
-/// Calls `read` for each part between blanks and commas; there must be one.
-template <typename Limits>
-Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::string_view, Limits&),
-                          const char* remedy) {
-    Limits limits;
-    bool any = false;
-    while (!text.empty()) {
-        const std::size_t end = text.find_first_of(" ,");
-        const std::string_view part = text.substr(0, end);
-        if (!part.empty()) {
-            if (const Result<void> done = read(part, limits); !done) {
-                return done.error();
-            }
-            any = true;
-        }
-        text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    }
-    return any ? Result<Limits>(limits) : Result<Limits>(invalid(remedy));
 }
 
 }  // namespace
@@ -123,7 +104,14 @@ Result<Overhead> parse_overhead(std::string_view text) {
 }
 
 Result<CertifyWithin> parse_certify_within(std::string_view text) {
-    return read_parts<CertifyWithin>(text, read_certify_part, certify_remedy);
+    const std::vector<std::string_view> parts = words_in(text, " ,");
+    CertifyWithin within;
+    for (const std::string_view part : parts) {
+        if (const Result<void> read = read_certify_part(part, within); !read) {
+            return read.error();
+        }
+    }
+    return parts.empty() ? Result<CertifyWithin>(invalid(certify_remedy)) : within;
 }
 
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {

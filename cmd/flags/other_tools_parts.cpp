@@ -8,6 +8,7 @@
 #include "cmd/flags/other_tools.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -15,11 +16,9 @@ namespace driftless {
 
 bool is_one_of(std::string_view list, std::string_view value) {
     while (!list.empty()) {
-        const std::string_view one = list.substr(0, list.find('|'));
-        if (one == value) {
+        if (take_until(list, "|") == value) {
             return true;
         }
-        list.remove_prefix(std::min(one.size() + 1, list.size()));
     }
     return false;
 }
@@ -212,10 +211,9 @@ std::vector<std::pair<std::string, std::string>> config_parts(std::string_view t
         return parts;
     }
     while (!text.empty()) {  // each turn takes a part off
-        const std::string_view part = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(part.size() + 1, text.size()));
-        const std::size_t equals = std::min(part.find('='), part.size());
-        parts.emplace_back(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
+        std::string_view value = take_until(text, ",");
+        const std::string_view name = take_until(value, "=");
+        parts.emplace_back(name, value);
     }
     return parts;
 }

@@ -262,9 +262,7 @@ bool same_part(std::string_view a, std::string_view b) {
 std::vector<std::string> parts_of(std::string_view list) {
     std::vector<std::string> parts;
     while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        parts.emplace_back(part);
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        parts.emplace_back(take_until(list, ","));
     }
     return parts;
 }

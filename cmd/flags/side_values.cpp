@@ -78,9 +78,8 @@ constexpr Choices<TimedEventKind> actions({{"post", TimedEventKind::post},
 
 /// The first word of a text, which loses it.
 std::string_view take_word(std::string_view& text) {
-    const std::size_t end = text.find_first_of(" \t");
-    const std::string_view word = text.substr(0, end);
-    text = trim_blanks(end == text.npos ? std::string_view() : text.substr(end));
+    const std::string_view word = take_until(text, " \t");
+    text = trim_blanks(text);
     return word;
 }
 

@@ -371,14 +371,10 @@ bool is_kept(const GroupKey& key, const std::vector<std::string>& keep) {
 
 Result<GoodputLimits> parse_goodput(std::string_view text) {
     GoodputLimits limits;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(between), text.size());
-        if (end > 0) {
-            if (const Result<void> read = read_limit(text.substr(0, end), limits); !read) {
-                return read.error();
-            }
+    for (const std::string_view part : words_in(text, between)) {
+        if (const Result<void> read = read_limit(part, limits); !read) {
+            return read.error();
         }
-        text.remove_prefix(std::min(end + 1, text.size()));
     }
     return limits.set() ? Result<GoodputLimits>(limits)
                         : Result<GoodputLimits>(invalid(limits_remedy));

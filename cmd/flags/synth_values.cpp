@@ -12,6 +12,7 @@
 #include "cmd/flags/replay_values.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "engine/plan/trace_file.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/trace/formats.hpp"
 
@@ -248,14 +249,6 @@ std::optional<double> number_of(std::string_view text) {
     return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-/// Cuts off what stands before the next colon.
-std::string_view take_part(std::string_view& text) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    const std::string_view part = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return part;
-}
-
 /// One whole value of the law, within its range.
 Result<std::int64_t> value_of(std::string_view text, const LawValues& values) {
     Result<std::int64_t> value = invalid(values.remedy);
@@ -309,10 +302,10 @@ Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& 
         const Result<std::int64_t> ns = parse_duration_ns(part);
         return ns ? std::optional(static_cast<double>(ns.value())) : std::nullopt;
     };
-    const std::optional<double> centre = real(take_part(text));
+    const std::optional<double> centre = real(take_until(text, ":"));
     std::optional<double> spread = 0.0;
     if (kind != LawKind::exponential) {
-        const std::string_view part = take_part(text);
+        const std::string_view part = take_until(text, ":");
         spread = kind == LawKind::lognormal ? number_of(part) : real(part);
     }
     if (!centre || !spread || *centre <= 0) {
@@ -338,7 +331,7 @@ Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& 
 
 Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
     std::string_view behind = text;
-    const std::string_view kind = take_part(behind);
+    const std::string_view kind = take_until(behind, ":");
     if (kind == "file" && !behind.empty()) {
         ValueLaw law;
         law.kind = LawKind::histogram;
@@ -556,18 +549,6 @@ std::string read_histograms(SynthSpec& spec) {
 
 namespace {
 
-std::vector<std::string> words_of(std::string_view line) {
-    std::vector<std::string> words;
-    while (!line.empty()) {  // each turn takes a blank or a word off the line
-        const std::size_t end = std::min(line.find(' '), line.size());
-        if (end > 0) {
-            words.emplace_back(line.substr(0, end));
-        }
-        line.remove_prefix(std::min(end + 1, line.size()));
-    }
-    return words;
-}
-
 int refuse(const std::string& why) {
     complain("driftless: %s", why.c_str());
     return exit_usage;
@@ -587,7 +568,8 @@ int read_made_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
                       "..: a synthetic workload is already a trace; give no other");
     }
     const std::string_view line = std::string_view(files.paths[0]).substr(made_scheme.size());
-    SynthCommandLine parsed = parse_synth_options(words_of(line));
+    const std::vector<std::string_view> words = words_in(line, " ");
+    SynthCommandLine parsed = parse_synth_options({words.begin(), words.end()});
     if (parsed.kind == SynthCommandLine::Kind::refused) {
         return refuse(files.paths[0] + ": " + parsed.text.substr(parsed.text.find(": ") + 2));
     }

@@ -19,16 +19,6 @@ namespace driftless {
 
 namespace {
 
-/// The words of "stress reuse".
-std::vector<std::string> words_of(std::string_view text) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        words.emplace_back(text.substr(0, text.find(' ')));
-        text.remove_prefix(std::min(words.back().size() + 1, text.size()));
-    }
-    return words;
-}
-
 /// Runs a command with these words behind its name.
 int run_with(const Command& command, std::vector<std::string> words) {
     words.insert(words.begin(), command.name);
@@ -55,9 +45,10 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands) {
             command.kinds != nullptr ? command.kinds() : std::vector<std::string>{""};
         const AskedTables asked;
         for (const std::string& kind : kinds) {
-            std::vector<std::string> words = words_of(kind);
-            words.emplace_back("--help");
-            (void)run_with(command, words);
+            const std::vector<std::string_view> words = words_in(kind, " ");  // "stress reuse"
+            std::vector<std::string> asked_for(words.begin(), words.end());
+            asked_for.emplace_back("--help");
+            (void)run_with(command, asked_for);
         }
         CHECK(asked.tables().size() == kinds.size());
         pages.push_back({command.name, command.help, asked.tables()});
@@ -403,13 +394,6 @@ std::string_view escape_of(char letter) {
     }
 }
 
-/// Takes the first line off `text`, without its end.
-std::string_view take_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    return line;
-}
-
 std::string macro(std::string_view name, std::string_view title) {
     return std::string(name) + " \"" + Roff::plain(title) + "\"\n";
 }
@@ -466,16 +450,13 @@ void Roff::definition(std::string_view term, std::string_view meaning) {
 
 void Roff::filled(std::string_view text) {
     std::string line;
-    while (!text.empty()) {
-        text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
-        const std::string_view word = text.substr(0, text.find_first_of(" \n"));
-        text.remove_prefix(word.size());
+    for (const std::string_view word : words_in(text, " \n")) {
         const std::string shown = plain(word);
         if (!line.empty() && line.size() + 1 + shown.size() > bytes_max) {
             page_ += line + "\n";
             line.clear();
         }
-        line += (line.empty() || shown.empty() ? "" : " ") + shown;
+        line += (line.empty() ? "" : " ") + shown;
     }
     page_ += line + (line.empty() ? "" : "\n");
 }
@@ -483,7 +464,7 @@ void Roff::filled(std::string_view text) {
 void Roff::verbatim(std::string_view lines) {
     page_ += ".nf\n";
     while (!lines.empty()) {
-        std::string shown = plain(take_line(lines).substr(2));
+        std::string shown = plain(take_until(lines, "\n").substr(2));
         while (shown.size() > bytes_max) {
             const std::size_t cut = cut_of(shown);
             page_ += shown.substr(0, cut) + "\\\n";
@@ -498,7 +479,7 @@ void Roff::text(std::string_view text) {
     bool begins = true;
     while (!text.empty()) {
         std::string_view rest = text;
-        const std::string_view first = take_line(rest);
+        const std::string_view first = take_until(rest, "\n");
         if (first.empty()) {
             text = rest;
             begins = true;

@@ -7,6 +7,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/mock/mock.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless::mock {
@@ -64,12 +65,11 @@ Result<std::uint32_t> parse_positive_number(std::string_view text) {
 std::optional<std::vector<std::string>> split_at_commas(std::string_view text) {
     std::vector<std::string> words;
     while (!text.empty()) {
-        const std::string_view word = text.substr(0, text.find(','));
+        const std::string_view word = take_until(text, ",");
         if (word.empty()) {
             return std::nullopt;
         }
         words.emplace_back(word);
-        text.remove_prefix(std::min(word.size() + 1, text.size()));
     }
     return words;
 }
@@ -198,13 +198,12 @@ using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 Result<JoinedWords> parse_join_words(std::string_view text) {
     JoinedWords pairs;
     while (!text.empty()) {
-        const std::string_view pair = text.substr(0, text.find(','));
+        const std::string_view pair = take_until(text, ",");
         const std::size_t plus = pair.find('+');
         if (plus == 0 || plus == std::string_view::npos || plus + 1 == pair.size()) {
             return invalid("is not WORD+WORD,..");
         }
         pairs.emplace_back(pair.substr(0, plus), pair.substr(plus + 1));
-        text.remove_prefix(std::min(pair.size() + 1, text.size()));
     }
     return pairs;
 }
