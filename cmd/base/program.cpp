@@ -33,8 +33,7 @@ const char* version() {
 
 const ShippedFile* find_shipped_file(std::string_view name) {
     const std::span<const ShippedFile> all = shipped_files();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [name](const ShippedFile& one) { return one.name == name; });
+    const auto found = std::ranges::find(all, name, &ShippedFile::name);
     return found == all.end() ? nullptr : &*found;
 }
 
@@ -113,9 +112,7 @@ bool settle_process() {
     if (!settle_stack()) {
         return false;
     }
-    struct sigaction ignore{};
-    ignore.sa_handler = SIG_IGN;
-    (void)sigaction(SIGXFSZ, &ignore, nullptr);
+    (void)::signal(SIGXFSZ, SIG_IGN);
     std::set_new_handler(&end_without_memory);
     end_tls_without_memory();
     return hold_standard_files();
@@ -163,9 +160,7 @@ void catch_stop_signals() {
         (void)sigaction(SIGHUP, &action, nullptr);
     }
     // A reader of our output that went away is an error of the write.
-    struct sigaction ignore{};
-    ignore.sa_handler = SIG_IGN;
-    (void)sigaction(SIGPIPE, &ignore, nullptr);
+    (void)::signal(SIGPIPE, SIG_IGN);
 }
 
 void count_stop_requests() {
