@@ -77,23 +77,4 @@ Flag make_flag(std::vector<std::string> names, std::string unit, std::string hel
     return flag;
 }
 
-namespace {
-
-AskedTables* living = nullptr;
-
-}  // namespace
-
-AskedTables::AskedTables() {
-    CHECK(living == nullptr);
-    living = this;
-}
-
-AskedTables::~AskedTables() {
-    living = nullptr;
-}
-
-AskedTables* AskedTables::current() {
-    return living;
-}
-
 }  // namespace driftless

@@ -33,8 +33,7 @@ int run_with(const Command& command, std::vector<std::string> words) {
 }  // namespace
 
 const Command* find_command(std::span<const Command> commands, std::string_view name) {
-    const auto found = std::find_if(commands.begin(), commands.end(),
-                                    [name](const Command& one) { return one.name == name; });
+    const auto found = std::ranges::find(commands, name, &Command::name);
     return found == commands.end() ? nullptr : &*found;
 }
 
@@ -45,10 +44,10 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands) {
             command.kinds != nullptr ? command.kinds() : std::vector<std::string>{""};
         const AskedTables asked;
         for (const std::string& kind : kinds) {
-            const std::vector<std::string_view> words = words_in(kind, " ");  // "stress reuse"
-            std::vector<std::string> asked_for(words.begin(), words.end());
-            asked_for.emplace_back("--help");
-            (void)run_with(command, asked_for);
+            const std::vector<std::string_view> of_kind = words_in(kind, " ");  // "stress reuse"
+            std::vector<std::string> words(of_kind.begin(), of_kind.end());
+            words.emplace_back("--help");
+            (void)run_with(command, words);
         }
         CHECK(asked.tables().size() == kinds.size());
         pages.push_back({command.name, command.help, asked.tables()});
@@ -77,12 +76,7 @@ const std::vector<CommandPages>& built_in() {
 }
 
 bool is_built_in(std::string_view name) {
-    for (const CommandPages& one : built_in()) {
-        if (one.name == name) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::find(built_in(), name, &CommandPages::name) != built_in().end();
 }
 
 int print_man_page(std::span<const Command> commands, const Command* command,
@@ -101,14 +95,10 @@ bool is_file(const std::string& path) {
 }
 
 bool has_flag(const CommandPages& pages, const std::string& name) {
-    for (const FlagTable& table : pages.tables) {
-        for (const Flag& flag : table.flags) {
-            if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return std::ranges::any_of(pages.tables, [&name](const FlagTable& table) {
+        const std::vector<std::string> names = names_of(table.flags);
+        return std::ranges::find(names, name) != names.end();
+    });
 }
 
 /// A flag that is typed without a command is most often one of replay's, which is the first.
@@ -374,28 +364,22 @@ constexpr std::size_t bytes_max = 80;
 /// A letter as roff shows it: what it would take for syntax, or draw as a typographic sign, by
 /// name.
 std::string_view escape_of(char letter) {
-    switch (letter) {
-        case '\\':
-            return "\\e";
-        case '-':
-            return "\\-";
-        case '\'':
-            return "\\(aq";
-        case '`':
-            return "\\(ga";
-        case '"':
-            return "\\(dq";
-        case '^':
-            return "\\(ha";
-        case '~':
-            return "\\(ti";
-        default:
-            return "";
-    }
+    constexpr std::string_view letters = "\\-'`\"^~";
+    constexpr std::string_view escapes[] = {"\\e",   "\\-",   "\\(aq", "\\(ga",
+                                            "\\(dq", "\\(ha", "\\(ti"};
+    const std::size_t at = letters.find(letter);
+    return at == letters.npos ? "" : escapes[at];
 }
 
 std::string macro(std::string_view name, std::string_view title) {
     return std::string(name) + " \"" + Roff::plain(title) + "\"\n";
+}
+
+std::string capitals(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    });
+    return text;
 }
 
 /// Where a line that is too long for one may be cut: never inside an escape.
@@ -411,11 +395,8 @@ std::size_t cut_of(std::string_view line) {
 }  // namespace
 
 Roff::Roff(std::string_view page, std::string_view date, std::string_view version) {
-    std::string name(page);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    page_ = ".TH " + plain(name) + " 1 " + std::string(date) + " \"driftless " +
-            std::string(version) + "\" \"User Commands\"\n";
+    page_ = ".TH " + plain(capitals(std::string(page))) + " 1 " + std::string(date) +
+            " \"driftless " + std::string(version) + "\" \"User Commands\"\n";
 }
 
 std::string Roff::plain(std::string_view text) {
@@ -547,11 +528,8 @@ void add_footer(std::string_view text, Footer& footer) {
 }
 
 std::string tag_of(const Flag& flag) {
-    std::string tag;
-    for (const std::string& name : flag.names) {
-        tag += (tag.empty() ? "" : ", ") + Roff::bold(name);
-    }
-    return tag + (flag.unit.empty() ? "" : " " + Roff::italic(flag.unit));
+    return joined(flag.names, ", ", Roff::bold) +
+           (flag.unit.empty() ? "" : " " + Roff::italic(flag.unit));
 }
 
 std::string meaning_of(const Flag& flag) {
@@ -593,12 +571,6 @@ void add_terms(std::string_view title, std::span<const Term> terms, Roff& roff) 
     for (const Term& term : terms) {
         roff.definition(Roff::bold(term.name), term.meaning);
     }
-}
-
-std::string capitals(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    return text;
 }
 
 void begin_page(const std::string& page, const std::string& summary, Roff& roff) {

@@ -144,15 +144,6 @@ std::string bash_completion(const std::vector<Completed>& all);
 std::string zsh_completion(const std::vector<Completed>& all);
 std::string fish_completion(const std::vector<Completed>& all);
 
-/// Text between single quotes, as bash and zsh read it.
-std::string shell_quoted(std::string_view text);
-
-/// The help of a flag as one line.
-std::string line_of_help(const Flag& flag);
-
-/// Words with a blank between them.
-std::string with_blanks(const std::vector<std::string>& words);
-
 /// The next words behind `typed` ("": the first ones), each with its summary, in order.
 std::vector<Completed> words_behind(const std::vector<Completed>& all, std::string_view typed);
 /// Every beginning behind which another word may follow: "", "synth", "synth stress".
