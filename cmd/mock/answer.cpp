@@ -7,22 +7,6 @@
 
 namespace driftless::mock {
 
-namespace {
-
-const char* name_of(Ending ending) {
-    switch (ending) {
-        case Ending::complete:
-            return "complete";
-        case Ending::faulted:
-            return "faulted";
-        case Ending::aborted:
-            break;
-    }
-    return "aborted";
-}
-
-}  // namespace
-
 void append_log_line(std::string& out, const RequestLog& entry) {
     JsonWriter json(out);
     json.begin_object().key("request_id").string(entry.request_id);

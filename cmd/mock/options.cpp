@@ -81,7 +81,7 @@ struct FaultText {
 };
 Result<FaultText> split_fault(std::string_view text) {
     const std::size_t colon = text.find(':');
-    const std::optional<Fault> fault = find_fault(text.substr(0, colon));
+    const std::optional<Fault> fault = from_name<Fault>(text.substr(0, colon));
     if (colon == std::string_view::npos || !fault) {
         return invalid(
             "is not KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "

@@ -1,6 +1,8 @@
 #include "cmd/mock/pages.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/voice.hpp"
@@ -12,26 +14,16 @@ namespace {
 
 constexpr std::string_view json_type = "application/json";
 
-const char* status_line(int status) {
-    switch (status) {
-        case 200:
-            return "HTTP/1.1 200 OK\r\n";
-        case 400:
-            return "HTTP/1.1 400 Bad Request\r\n";
-        case 404:
-            return "HTTP/1.1 404 Not Found\r\n";
-        case 405:
-            return "HTTP/1.1 405 Method Not Allowed\r\n";
-        case 413:
-            return "HTTP/1.1 413 Content Too Large\r\n";
-        case 429:
-            return "HTTP/1.1 429 Too Many Requests\r\n";
-        case 431:
-            return "HTTP/1.1 431 Request Header Fields Too Large\r\n";
-        default:
-            return "HTTP/1.1 500 Internal Server Error\r\n";
-    }
-}
+constexpr std::pair<int, std::string_view> statuses[] = {
+    {200, "OK"},
+    {400, "Bad Request"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {413, "Content Too Large"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+};
 
 void append_keep_alive(std::string& out, const Reply& reply) {
     if (reply.timeout_s == 0 && reply.answers_max == 0) {
@@ -39,26 +31,24 @@ void append_keep_alive(std::string& out, const Reply& reply) {
     }
     out += "keep-alive: ";
     if (reply.timeout_s != 0) {
-        out += "timeout=" + std::to_string(reply.timeout_s);
-        out += reply.answers_max != 0 ? ", " : "";
+        append(out, "timeout=", reply.timeout_s, reply.answers_max != 0 ? ", " : "");
     }
     if (reply.answers_max != 0) {
-        out += "max=" + std::to_string(reply.answers_max);
+        append(out, "max=", reply.answers_max);
     }
     out += "\r\n";
 }
 
-void append_common_fields(std::string& out, const Reply& reply) {
-    out += "server: driftless-mock\r\n";
+/// The line of a status of the table, and the fields that all responses have.
+void append_head(std::string& out, int status, const Reply& reply) {
+    const auto* const row =
+        std::ranges::find(statuses, status, &std::pair<int, std::string_view>::first);
+    append(out, "HTTP/1.1 ", row->first, " ", row->second, "\r\nserver: driftless-mock\r\n");
     if (!reply.request_id.empty()) {
-        out += "x-request-id: ";
-        out += reply.request_id;
-        out += "\r\n";
+        append(out, "x-request-id: ", reply.request_id, "\r\n");
     }
     if (!reply.pod.empty()) {
-        out += "target-pod: ";
-        out += reply.pod;
-        out += "\r\n";
+        append(out, "target-pod: ", reply.pod, "\r\n");
     }
     if (reply.close) {
         out += "connection: close\r\n";
@@ -70,26 +60,18 @@ void append_common_fields(std::string& out, const Reply& reply) {
 }  // namespace
 
 void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type) {
-    out += status_line(200);
-    append_common_fields(out, reply);
-    out += "content-type: ";
-    out += content_type;
-    out += "\r\ntransfer-encoding: chunked\r\n\r\n";
+    append_head(out, 200, reply);
+    append(out, "content-type: ", content_type, "\r\ntransfer-encoding: chunked\r\n\r\n");
 }
 
 void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
                  std::string_view body, std::string_view extra_fields) {
-    out += status_line(status);
-    append_common_fields(out, reply);
-    out += extra_fields;
-    out += "content-length: ";
-    out += std::to_string(body.size());
+    append_head(out, status, reply);
+    append(out, extra_fields, "content-length: ", body.size());
     if (!body.empty()) {
-        out += "\r\ncontent-type: ";
-        out += content_type;
+        append(out, "\r\ncontent-type: ", content_type);
     }
-    out += "\r\n\r\n";
-    out += body;
+    append(out, "\r\n\r\n", body);
 }
 
 namespace {
@@ -158,9 +140,8 @@ void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& m
 }
 
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped) {
-    std::string body = R"({"prompt":")";
-    body += escaped;
-    body += "\"}";
+    std::string body;
+    append(body, R"({"prompt":")", escaped, "\"}");
     append_page(out, reply, 200, json_type, body);
 }
 
