@@ -55,6 +55,8 @@ struct HostSettings {
 /// `cpus_allowed`: as they were before anything was pinned.
 HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed);
 
+/// Well, or a warning with its remedy.
+HostFinding judged(bool well, const char* topic, std::string found, std::string remedy);
 /// A finding for each setting, most useful first.
 std::vector<HostFinding> judge_settings(const HostSettings& settings);
 

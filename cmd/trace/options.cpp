@@ -271,29 +271,15 @@ Examples:
   driftless synth like weka/ --sessions open --users 32 --trees 400 -o users.jsonl.zst
   driftless synth like trace.jsonl --rows 500 --seed 7 | driftless replay - --url ..)";
 
-Result<std::optional<std::uint64_t>> parse_size(std::string_view text) {
-    const Result<std::uint64_t> rows = parse_rows(text);
-    if (!rows || rows.value() > like_rows_max) {
-        return invalid("is not from 1 to 100000000");
-    }
-    return std::optional(rows.value());
+Result<std::uint64_t> parse_size(std::string_view text) {
+    return within(parse_rows(text), 1, like_rows_max, "is not from 1 to 100000000");
 }
 
-Result<std::optional<std::int64_t>> parse_length(std::string_view text) {
-    const Result<std::int64_t> length = parse_duration_ns(text);
-    if (!length) {
-        return length.error();
-    }
-    return length.value() > 0 ? Result<std::optional<std::int64_t>>(std::optional(length.value()))
-                              : invalid("must be longer than 0");
-}
-
-Result<std::optional<double>> parse_like_rate(std::string_view text) {
+Result<double> parse_like_rate(std::string_view text) {
     const Result<double> rate = parse_synth_rate(text);
-    if (!rate || rate.value() == 0) {
-        return invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
-    }
-    return std::optional(rate.value());
+    return rate && rate.value() > 0
+               ? rate
+               : invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
 }
 
 Result<std::uint32_t> parse_users(std::string_view text) {
@@ -330,7 +316,7 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     flags.value("--rows", "N", "about this many rows; trees stay whole", parse_size,
                 command.like.rows);
     flags.value("--length", "T", "trees that begin within T; the last ones may end later",
-                parse_length, command.like.length_ns);
+                parse_positive_duration_ns, command.like.length_ns);
     flags.value("--rate", "R", "rows per second: trees begin closer or further apart [recorded]",
                 parse_like_rate, command.like.per_second);
     flags.value("--users", "N", "this many users, each with one tree after another [recorded]",
