@@ -1,14 +1,17 @@
 /// Files and folders of commands: how they are made, written whole, and refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
@@ -42,6 +45,31 @@ int fail_new_file(const char* flag, const std::string& path, const Error& error)
 /// The same with this text; "-": standard output.
 int write_new_file(const char* flag, const std::string& path, const std::string& text,
                    bool force = false);
+
+/// A new file that a flag names, written in pieces. It remembers its first error and writes nothing
+/// more then.
+class ExportFile {
+  public:
+    /// Makes the file.
+    ExportFile(const char* flag, std::string path);
+    /// Writes `text`, once it is long enough.
+    void drain() { text.size() >= write_bytes ? flush() : void(); }
+    /// Writes the rest. The exit code; what failed has been printed.
+    int finish();
+    int code() const { return code_; }
+
+    std::string text;  ///< that is not in the file yet; the caller appends to it
+
+  private:
+    static constexpr std::size_t write_bytes = std::size_t{256} << 10;
+    void flush();
+    void keep(const Result<void>& done);
+
+    const char* flag_;
+    std::string path_;
+    std::optional<OutputSink> sink_;
+    int code_;
+};
 
 /// A file that a command makes when it has its result.
 struct NewText {

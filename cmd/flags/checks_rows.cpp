@@ -27,26 +27,6 @@ struct Point {
     double rate = 0;
 };
 
-struct Lines {
-    std::string_view rest;
-    std::uint64_t number = 0;
-
-    /// The next one with anything on it; false at the end.
-    bool next(std::string_view& line) {
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            line = trim_blanks(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-            ++number;
-            line = line.ends_with('\r') ? trim_blanks(line.substr(0, line.size() - 1)) : line;
-            if (!line.empty() && !line.starts_with('#')) {
-                return true;
-            }
-        }
-        return false;
-    }
-};
-
 /// What is wrong with the line; empty: nothing.
 std::string read_point(std::string_view line, const std::vector<Point>& before, Point& point) {
     const std::size_t comma = line.find(',');
@@ -72,7 +52,7 @@ std::string read_point(std::string_view line, const std::vector<Point>& before, 
 
 std::string read_points(const std::string& where, std::string_view text,
                         std::vector<Point>& points) {
-    Lines lines{text};
+    TextLines lines{text};
     std::string_view line;
     while (lines.next(line)) {
         if (points.empty() && line == "seconds,rate") {
