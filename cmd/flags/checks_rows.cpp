@@ -118,8 +118,6 @@ std::string rate_contradiction(const WorkloadFlags& workload, const std::string&
     });
 }
 
-}  // namespace
-
 std::string read_shape(const std::string& path, RateCurve& curve) {
     const std::string where = "--shape " + path;
     const Result<std::string> text = read_whole_file(path);
@@ -129,6 +127,8 @@ std::string read_shape(const std::string& path, RateCurve& curve) {
     }
     return parse_shape(where, text.value(), curve);
 }
+
+}  // namespace
 
 std::string parse_shape(const std::string& where, std::string_view text, RateCurve& curve) {
     std::vector<Point> points;
@@ -400,6 +400,26 @@ bool has_piece(const FieldTemplate& field, Placeholder placeholder) {
         [placeholder](const TemplatePiece& piece) { return piece.placeholder == placeholder; });
 }
 
+/// Why a template with an `unknown` placeholder is refused, in a flag of this text.
+std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
+    return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
+           " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
+           "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
+}
+
+/// Why a template cannot be filled in a run with these options, or the empty text.
+std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
+    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
+        return "{user} is the user that sends a row, but there are no users; add --users N, or "
+               "remove {user}";
+    }
+    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
+        return "{user} is not known when a request is prepared, because with --concurrency any "
+               "place can send it; remove {user}";
+    }
+    return unkept_column(field, options.workload.files.keep);
+}
+
 std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
     const std::string flag = "--header " + field.name + ": ";
     const bool is_key = is_authorization(field.name) ||
@@ -432,24 +452,6 @@ void add_family(RequestFlags& request) {
 }
 
 }  // namespace
-
-std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
-    return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
-           " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
-           "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
-}
-
-std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
-    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
-        return "{user} is the user that sends a row, but there are no users; add --users N, or "
-               "remove {user}";
-    }
-    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
-        return "{user} is not known when a request is prepared, because with --concurrency any "
-               "place can send it; remove {user}";
-    }
-    return unkept_column(field, options.workload.files.keep);
-}
 
 bool has_header(const RequestFlags& request, std::string_view name) {
     const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };

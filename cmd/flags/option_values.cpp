@@ -222,10 +222,6 @@ Result<Header> parse_added_header(std::string_view text) {
     return header;
 }
 
-Result<Url> parse_connect_to(std::string_view text) {
-    return parse_place(text);
-}
-
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
         return invalid("is not a header name; use only the name, as in X-Pod");

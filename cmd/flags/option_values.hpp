@@ -98,8 +98,6 @@ Result<std::string> parse_path_on_disk(std::string_view text);
 Result<std::string> parse_folder(std::string_view text);
 /// A header field; those that frame a request are refused.
 Result<Header> parse_added_header(std::string_view text);
-/// HOST:PORT or unix:PATH.
-Result<Url> parse_connect_to(std::string_view text);
 /// The name of a header field, alone.
 Result<std::string> parse_header_name(std::string_view text);
 

@@ -250,7 +250,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                 "model of --against [--model, else the first that it lists]",
                 request.against_model);
     flags.value("--connect-to", "PLACE",
-                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", parse_connect_to,
+                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", parse_place,
                 probed.connect_to, resumable | hides(mask_url));
     flags.value("--endpoint", "PATH", "path after the URL [the API's]", server.endpoint,
                 resumable | hides(mask_url));

@@ -251,12 +251,11 @@ std::string value_named(std::string text, Line& line) {
         std::replace(value.begin(), value.end(), '_', '-');
         return value;
     }
+    if (const std::optional<std::string> number = converted(word, value)) {
+        return *number;
+    }
     const std::string ours = our_name(word, value);
     return word == "ours"            ? argument_of(line, text)
-           : word == "ms"            ? milliseconds_text(value)
-           : word == "percent"       ? percent_of(value)
-           : word == "interval"      ? interval_text(value)
-           : word == "inverse"       ? inverse_text(nano_of(value))
            : word == "masked_header" ? mask_value(mask_header, value)
            : word == "masked_part"   ? mask_value(mask_backend, value)
            : ours.empty()            ? value

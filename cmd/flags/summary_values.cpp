@@ -363,12 +363,6 @@ Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     return {};
 }
 
-bool is_kept(const GroupKey& key, const std::vector<std::string>& keep) {
-    return std::find(keep.begin(), keep.end(), key.member) != keep.end();
-}
-
-}  // namespace
-
 Result<GoodputLimits> parse_goodput(std::string_view text) {
     GoodputLimits limits;
     for (const std::string_view part : words_in(text, between)) {
@@ -399,6 +393,8 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     }
     return GoodputRule{std::move(key).value(), std::string(value), limits.value()};
 }
+
+}  // namespace
 
 Result<GoodputRule> parse_goodput_rule(std::string_view text) {
     if (text.find('=') != text.npos) {
@@ -455,7 +451,8 @@ std::string unkept(const char* flag, const std::optional<GroupKey>& key, const s
         return std::string(flag) + " \"" + key->text + "=" + value + " ..\" may mean the " +
                key->text + " of a request or the column; the column is kept." + key->text;
     }
-    return !key || key->kind != GroupKey::Kind::kept || is_kept(*key, keep)
+    return !key || key->kind != GroupKey::Kind::kept ||
+                   std::ranges::find(keep, key->member) != keep.end()
                ? ""
                : std::string(flag) + " \"" + key->member + "=" + value +
                      " ..\" uses a column that no record has; add --keep " + key->member + ", too";

@@ -38,13 +38,9 @@ Result<StopRule> parse_stop_rule(std::string_view text);
 
 // What `--goodput` takes, on every command that has it. Pure.
 
-/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Errors:
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Of some
+/// rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and its value. Errors:
 /// invalid.
-Result<GoodputLimits> parse_goodput(std::string_view text);
-/// Limits of some rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and
-/// its value. Errors: invalid.
-Result<GoodputRule> parse_group_goodput(std::string_view text);
-/// One or the other. Errors: invalid.
 Result<GoodputRule> parse_goodput_rule(std::string_view text);
 
 /// What is asked, and what `before` says of other rows.

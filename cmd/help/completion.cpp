@@ -77,9 +77,7 @@ namespace {
 constexpr const char* bash_head =
     R"(# Completions of driftless for bash; made by `driftless completion bash`.
 
-)";
-
-constexpr const char* words_head = R"(# Words that can follow those of $1; fails if there are none.
+# Words that can follow those of $1; fails if there are none.
 _driftless_words() {
     case $1 in
 )";
@@ -187,7 +185,7 @@ std::string value_lists(const std::vector<Completed>& all) {
 }  // namespace
 
 std::string bash_completion(const std::vector<Completed>& all) {
-    std::string text = std::string(bash_head) + words_head;
+    std::string text = bash_head;
     for (const std::string& begin : beginnings(all)) {
         text += case_of(begin, joined(words_behind(all, begin), " ", &Completed::words));
     }

@@ -48,13 +48,8 @@ Result<T> parse_integer(std::string_view text) {
     return static_cast<T>(value.value());
 }
 
-Result<std::uint16_t> parse_port(std::string_view text) {
-    return parse_integer<std::uint16_t>(text);
-}
-
-Result<std::uint32_t> parse_number(std::string_view text) {
-    return parse_integer<std::uint32_t>(text);
-}
+constexpr auto& parse_port = parse_integer<std::uint16_t>;
+constexpr auto& parse_number = parse_integer<std::uint32_t>;
 
 Result<std::uint32_t> parse_positive_number(std::string_view text) {
     const Result<std::uint64_t> value = parse_positive_count(text);
