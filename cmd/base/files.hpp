@@ -18,8 +18,6 @@
 
 namespace driftless {
 
-// Folders that a run makes, and the one line for what the host refuses.
-
 /// What may help against a refusal of the host, with "; " before it; empty: nothing is known.
 const char* host_remedy(int sys_errno);
 
@@ -115,8 +113,6 @@ bool make_folders_above(const std::string& path);
 /// A new folder, with those above it. errno says why not.
 bool make_folder(const std::string& path);
 
-// Small files that are written whole or not at all, and how instants stand in them.
-
 /// Synced: the file survives a power failure, and the call waits for the disk. Written: it survives
 /// the process.
 enum class Lasting : std::uint8_t { synced, written };
@@ -135,16 +131,14 @@ Result<std::string> read_regular_file(const std::string& path);
 /// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".
 std::string why_unreadable(const Error& error);
 
-// Writing a trace to a new file or to standard output, as convert and synth do.
-
-/// Writes all rows, then says on `say` what the format could not hold and what was written. `path`
-/// is what `--out` names. Returns the exit code; what failed is printed.
+/// Writes all rows of a trace to a new file or to standard output, then says on `say` what the
+/// format could not hold and what was written. `path` is what `--out` names. Returns the exit code;
+/// what failed is printed.
 int write_trace(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows,
                 const std::string& path, std::FILE* say);
 
-// Why a trace is refused, as people see it: one line for each error, on standard error.
-
-/// All that are listed, and then how many more there are.
+/// Why a trace is refused, on standard error: a line for each error that is listed, and then how
+/// many more there are.
 void print_errors(const InputErrors& errors);
 
 /// Why no row is selected, with the length of the trace; further flags of the command may follow:

@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// What flags mean together: the second half of parsing, after each value was read by itself.
-
 /// The server as it was typed, before it is a list of targets.
 struct TypedServer {
     std::vector<Url> urls;
@@ -38,19 +36,15 @@ std::string first_that_holds(std::initializer_list<Check> checks);
 std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
                      ReplayOptions& options);
 
-// Flags of the host: how many engines send (`--engines`), how they wait, what the verdict compares
-// with. Pure functions.
-
 /// The flag because of which this run has one engine, whatever the host has; empty: there is none.
 std::string one_engine_flag(const ReplayOptions& options);
 
 /// Engines at most: each needs a part of every cap (open requests, connections, token budgets).
 std::uint32_t engines_most(const ReplayOptions& options);
 
-/// What contradicts another flag; or empty.
+/// What contradicts another flag of the host: how many engines send, how they wait, what the
+/// verdict compares with; or empty.
 std::string host_contradiction(const ReplayOptions& options);
-
-// Rates, once all flags are read: what they mean together, and what contradicts itself.
 
 /// Lines of a `--shape` file at most.
 inline constexpr std::size_t shape_lines_max = 100'000;
@@ -62,36 +56,28 @@ std::string parse_shape(const std::string& where, std::string_view text, RateCur
 /// Sets `workload.arrivals` where rows arrive at a rate. Returns the refusal; empty: there is none.
 std::string complete_rates(WorkloadFlags& workload);
 
-// What the flags of closed sessions and of users mean together. Prints nothing.
-
 /// Users play closed sessions: sets that. Returns one line that says what is wrong and what to do,
 /// or the empty text.
 std::string complete_sessions(WorkloadFlags& workload, OutputRule output);
 
-// What the flags ask of every body, before the server has said what it takes. Pure.
-
-/// With the model and the kind of prompt that were typed; the preflight may choose others.
+/// What the flags ask of every body, with the model and the kind of prompt that were typed: the
+/// preflight may choose others.
 BodySpec body_spec(const RequestFlags& request);
-
-// Headers whose values differ from row to row: those of --header with placeholders, and families
-// of headers by which routers know a session (--session-headers).
 
 /// A header of that name is sent, whatever the case of its letters.
 bool has_header(const RequestFlags& request, std::string_view name);
 
 /// Moves headers with placeholders from `headers` to a list of their own, and appends those of the
-/// family that the user has not given. Returns one line that says what is wrong and what to do, or
-/// the empty text.
+/// family (--session-headers) that the user has not given. Returns one line that says what is wrong
+/// and what to do, or the empty text.
 std::string complete_row_headers(ReplayOptions& options);
 
-// Whether `--extra-body` fits the bodies of the chosen API. Asks the dialect itself; prints
-// nothing.
-
-/// Why its members cannot be in a body: the message without the program's name. Empty: they can.
+/// Why the members of `--extra-body` cannot be in a body of the chosen API: the message without the
+/// program's name. Empty: they can.
 std::string extra_body_contradiction(const RequestFlags& request);
 
-/// Takes its placeholders apart (`row_body`). Returns one line that says what is wrong and what to
-/// do, or the empty text.
+/// Takes the placeholders of `--extra-body` apart (`row_body`). Returns one line that says what is
+/// wrong and what to do, or the empty text.
 std::string complete_extra_body(ReplayOptions& options);
 
 }  // namespace driftless

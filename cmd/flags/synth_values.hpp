@@ -37,10 +37,6 @@ std::vector<std::string> synth_kinds();
 /// Parses everything after the command's name.
 SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments);
 
-// Values of the flags of `driftless synth`: laws of lengths and times, shares, rates.
-//
-// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
-
 /// "512", "uniform:100..900", "normal:512:100", "lognormal:512:0.8", "exponential:512",
 /// "file:PATH"; behind the middle three the bounds, too: "normal:512:100:1..4096". Tokens, at least
 /// 1, and at most `row_tokens_max`. The bins of a file are not read here.
@@ -103,15 +99,11 @@ Result<std::int64_t> parse_token_time(std::string_view text);
 /// vllm/benchmarks/datasets/random.py. Error: out_of_range, above `row_tokens_max`.
 Result<ValueLaw> range_law(const ValueLaw& fixed, double ratio);
 
-// The histogram files that laws name.
-
-/// Reads the bins of all laws that name a file. Returns why one cannot be used, one line, or the
-/// empty text.
+/// Reads the bins of all laws that name a histogram's file. Returns why one cannot be used, one
+/// line, or the empty text.
 std::string read_histograms(SynthSpec& spec);
 
-// "synth:KIND FLAGS" in place of a trace: what `driftless synth KIND FLAGS` writes, without a
-// file.
-
+/// "synth:KIND FLAGS" in place of a trace is what `driftless synth KIND FLAGS` writes.
 inline constexpr std::string_view made_scheme = "synth:";
 
 /// Whether one of the paths is such a workload.

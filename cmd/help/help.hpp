@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// The commands of the program, and what help, man pages and completions know of them.
-
 struct Command {
     const char* name;
     const char* help;  ///< one line
