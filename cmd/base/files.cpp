@@ -273,21 +273,12 @@ Result<void> write_whole_file(const std::string& path, const std::string& text, 
     if (number < 0) {
         return error_from_errno(errno, "create a file");
     }
-    std::size_t written = 0;
-    while (written < text.size()) {
-        const ssize_t got = ::write(number, text.data() + written, text.size() - written);
-        if (got < 0 && errno != EINTR) {
-            const Error error = error_from_errno(errno, "write a file");
-            ::close(number);
-            (void)::unlink(fresh.c_str());
-            return error;
-        }
-        written += got > 0 ? static_cast<std::size_t>(got) : 0;
-    }
-    const bool synced = lasting == Lasting::written || ::fsync(number) == 0;
+    const bool written =
+        write_all(number, text) && (lasting == Lasting::written || ::fsync(number) == 0);
+    const int why = written ? 0 : errno;
     const bool closed = ::close(number) == 0;
-    if (!synced || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
-        const Error error = error_from_errno(errno, "write a file");
+    if (!written || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
+        const Error error = error_from_errno(written ? errno : why, "write a file");
         (void)::unlink(fresh.c_str());
         return error;
     }

@@ -273,17 +273,6 @@ std::string painted(std::string_view text) {
     return out;
 }
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count <= 0 && errno != EINTR) {
-            return false;
-        }
-        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-    }
-    return true;
-}
-
 /// Bytes at the end of `text` that may begin a character: at most 3.
 std::size_t begun_bytes(std::string_view text) {
     for (std::size_t bytes = 1; bytes <= 3 && bytes <= text.size(); ++bytes) {
@@ -337,6 +326,17 @@ std::mutex complaint_lock;
 std::string complaint;  // the last one
 
 }  // namespace
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count <= 0 && errno != EINTR) {
+            return false;
+        }
+        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    return true;
+}
 
 void print_line(const char* format, ...) {
     std::va_list values;

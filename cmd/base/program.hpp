@@ -123,6 +123,9 @@ void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /// The last line that was printed so and is no warning, without its end; empty: none was.
 std::string last_complaint();
 
+/// Writes all of a text to a descriptor. False where that fails; errno says why.
+bool write_all(int fd, std::string_view text);
+
 /// Whether it is a terminal that can write over a line, and in colour.
 bool can_redraw(int fd);
 

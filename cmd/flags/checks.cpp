@@ -1,6 +1,7 @@
 #include "cmd/flags/checks.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -87,8 +88,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
 std::string complete_key(const std::string& typed, const std::string& from_environment,
                          RequestFlags& request) {
     const bool has_authorization =
-        std::any_of(request.headers.begin(), request.headers.end(),
-                    [](const Header& header) { return is_authorization(header.name); });
+        std::ranges::any_of(request.headers, is_authorization, &Header::name);
     if (has_authorization && !typed.empty()) {
         return "--api-key and --header Authorization cannot be combined; remove one";
     }
@@ -133,9 +133,9 @@ std::string complete_headers(ReplayOptions& options) {
 std::string complete_record_headers(ReplayOptions& options) {
     std::vector<std::string>& names = options.request.record_headers;
     const auto is_named = [&names](std::size_t count, std::string_view name) {
-        return std::any_of(
-            names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count),
-            [name](const std::string& other) { return equal_ignoring_case(other, name); });
+        return std::ranges::any_of(std::span(names).first(count), [name](const auto& other) {
+            return equal_ignoring_case(other, name);
+        });
     };
     if (names.size() > record_headers_max) {
         return "--record-header is given " + std::to_string(names.size()) +
@@ -160,18 +160,6 @@ std::string complete_events(EventFlags& events) {
                ? "--event: there are " + std::to_string(events.typed.size()) +
                      " of them: " + std::to_string(events_max) + " at most"
                : why;
-}
-
-std::string complete_speed(ReplayOptions& options) {
-    const Result<Speed> speed = parse_speed(options.workload.speed_text);
-    if (!speed) {
-        return "--speed \"" + options.workload.speed_text +
-               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
-    }
-    options.workload.plan.speed = speed.value();
-    options.workload.files.output_free = options.request.output == OutputRule::free;
-    options.workload.load.seed = options.workload.plan.seed;
-    return "";
 }
 
 std::string dataset_contradiction(const ReplayOptions& options) {
@@ -305,9 +293,7 @@ std::string contradiction(const ReplayOptions& options) {
         {!options.server.preflight && options.server.wait_ready_ns.has_value(),
          "--wait-ready probes the server, but --no-preflight forbids it; remove one"},
         {true, host_contradiction(options)},
-        {workload.plan.start_ns && workload.plan.end_ns &&
-             *workload.plan.end_ns <= *workload.plan.start_ns,
-         "--end must be later than --start"},
+        {true, range_refusal(workload.plan)},
     });
 }
 
@@ -371,8 +357,7 @@ std::string dual_contradiction(const TypedServer& server, const ReplayOptions& o
 /// Flags of TLS where nothing is asked over it. Pages of metrics and events may be.
 std::string tls_without_https(const ReplayOptions& options) {
     const TlsClientOptions& tls = options.server.tls;
-    const bool any = std::any_of(options.server.targets.begin(), options.server.targets.end(),
-                                 [](const ReplayTarget& one) { return one.url.tls; });
+    const bool any = std::ranges::any_of(options.server.targets, &Url::tls, &ReplayTarget::url);
     const char* const flag = !tls.ca_file.empty()     ? "--ca"
                              : !tls.verify            ? "--insecure"
                              : !tls.cert_file.empty() ? "--cert"
@@ -545,12 +530,15 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
         why = std::move(said);
         return why.empty();
     };
+    options.workload.files.output_free = options.request.output == OutputRule::free;
+    options.workload.load.seed = options.workload.plan.seed;
     (void)(is_well(describe_api(options.request.dialect, options.request.template_file,
                                 options.request.described)) &&
            is_well(complete_events(options.events)) && is_well(complete_metrics(options.metrics)) &&
            is_well(complete_sessions(options.workload, options.request.output)) &&
            is_well(complete_rates(options.workload)) && is_well(contradiction(options)) &&
-           is_well(complete_speed(options)) && is_well(complete_targets(server, options)) &&
+           is_well(complete_speed(options.workload.speed_text, options.workload.plan)) &&
+           is_well(complete_targets(server, options)) &&
            is_well(dual_contradiction(server, options)) && is_well(tls_contradiction(options)) &&
            is_well(sticky_contradiction(options)) && is_well(complete_model(options)) &&
            is_well(complete_row_headers(options)) && is_well(complete_extra_body(options)) &&

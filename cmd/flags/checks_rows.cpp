@@ -395,9 +395,8 @@ constexpr std::array agentx_headers{
 };
 
 bool has_piece(const FieldTemplate& field, Placeholder placeholder) {
-    return std::any_of(
-        field.pieces.begin(), field.pieces.end(),
-        [placeholder](const TemplatePiece& piece) { return piece.placeholder == placeholder; });
+    return std::ranges::find(field.pieces, placeholder, &TemplatePiece::placeholder) !=
+           field.pieces.end();
 }
 
 /// Why a template with an `unknown` placeholder is refused, in a flag of this text.

@@ -279,8 +279,7 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const std::string key = part.substr(0, equals);
         const auto keys = map_keys();
-        const bool twice = std::any_of(map.begin(), map.end(),
-                                       [&](const MappedColumn& one) { return one.key == key; });
+        const bool twice = std::ranges::find(map, key, &MappedColumn::key) != map.end();
         if (equals + 1 >= part.size()) {
             return wrong;
         }
@@ -296,14 +295,29 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
 }
 
 std::string take_model_column(std::vector<MappedColumn>& map) {
-    const auto found = std::find_if(map.begin(), map.end(),
-                                    [](const MappedColumn& one) { return one.key == model_key; });
+    const auto found = std::ranges::find(map, model_key, &MappedColumn::key);
     if (found == map.end()) {
         return "";
     }
     std::string column = std::move(found->column);
     map.erase(found);
     return column;
+}
+
+std::string complete_speed(const std::string& text, PlanOptions& plan) {
+    const Result<Speed> speed = parse_speed(text);
+    if (!speed) {
+        return "--speed \"" + text +
+               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
+    }
+    plan.speed = speed.value();
+    return "";
+}
+
+std::string range_refusal(const PlanOptions& plan) {
+    return plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns
+               ? "--end must be later than --start"
+               : "";
 }
 
 std::string model_column_refusal(std::vector<MappedColumn> map) {

@@ -226,8 +226,7 @@ std::string complete_metrics(MetricsFlags& metrics) {
 }
 
 bool MetricsFlags::has(MetricsPlace::Kind kind) const {
-    return std::any_of(places.begin(), places.end(),
-                       [kind](const MetricsPlace& one) { return one.kind == kind; });
+    return std::ranges::find(places, kind, &MetricsPlace::kind) != places.end();
 }
 
 Result<TypedShard> parse_shard(std::string_view text) {

@@ -362,8 +362,8 @@ int refuse(const std::string& why) {
 }  // namespace
 
 bool names_made_trace(const std::vector<std::string>& paths) {
-    return std::any_of(paths.begin(), paths.end(),
-                       [](const std::string& path) { return path.starts_with(made_scheme); });
+    return std::ranges::any_of(paths,
+                               [](std::string_view path) { return path.starts_with(made_scheme); });
 }
 
 int read_made_trace(const TraceFiles& files, Trace& out, InputErrors& errors,

@@ -23,7 +23,7 @@
 #include "cmd/report/text_parts.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -528,8 +528,7 @@ namespace {
 constexpr int doctor_schema = 1;
 
 std::ptrdiff_t count_of(const std::vector<HostFinding>& findings, Grade grade) {
-    return std::count_if(findings.begin(), findings.end(),
-                         [grade](const HostFinding& one) { return one.grade == grade; });
+    return std::ranges::count(findings, grade, &HostFinding::grade);
 }
 
 void print_text(const std::vector<HostFinding>& findings) {
@@ -547,21 +546,17 @@ void print_text(const std::vector<HostFinding>& findings) {
 }
 
 std::string to_json(const std::vector<HostFinding>& findings) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object().key("schema").integer(doctor_schema);
-    json.key("driftless").string(version());
-    json.key("can_replay").boolean(count_of(findings, Grade::fault) == 0);
-    json.key("findings").begin_array();
-    for (const HostFinding& one : findings) {
-        json.begin_object().key("grade").string(name_of(one.grade));
-        json.key("topic").string(one.topic);
-        json.key("found").string(one.found);
-        write_optional_text(json, "remedy", one.remedy);
-        json.end_object();
-    }
-    json.end_array().end_object();
-    return text + "\n";
+    const auto put_finding = [](JsonWriter& json, const HostFinding& one) {
+        put_object(json, {{"grade", one.grade},
+                          {"topic", one.topic},
+                          {"found", one.found},
+                          {"remedy", or_null(one.remedy)}});
+    };
+    return json_text(JsonPairs{{"schema", doctor_schema},
+                               {"driftless", version()},
+                               {"can_replay", count_of(findings, Grade::fault) == 0},
+                               {"findings", put_each(findings, put_finding)}}) +
+           "\n";
 }
 
 }  // namespace

@@ -279,8 +279,6 @@ class Outgoing {
 /// Bytes that a connection may send ahead of its turn (pipelining) before it is dropped.
 inline constexpr std::size_t pipelined_bytes_max = 64 * 1024;
 
-class MockCore;
-
 class MockConnection {
   public:
     explicit MockConnection(MockCore& core);

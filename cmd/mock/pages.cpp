@@ -6,7 +6,7 @@
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/voice.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless::mock {
 
@@ -78,10 +78,10 @@ namespace {
 
 void write_vllm_refusal(std::string& out, const Refusal& refusal) {
     JsonWriter json(out);
-    json.begin_object().key("error").begin_object();
-    json.key("message").string(refusal.message).key("type").string(refusal.type);
-    json.key("param").null().key("code").integer(refusal.status);
-    json.end_object().end_object();
+    put_object(json, {{"error", JsonPairs{{"message", refusal.message},
+                                          {"type", refusal.type},
+                                          {"param", nullptr},
+                                          {"code", refusal.status}}}});
 }
 
 }  // namespace
@@ -104,8 +104,7 @@ namespace {
 void write_tgi_tokens(JsonWriter& json, std::span<const std::uint32_t> tokens) {
     json.begin_array();
     for (const std::uint32_t token : tokens) {
-        json.begin_object().key("id").unsigned_integer(token).key("text").string("");
-        json.key("start").integer(0).key("stop").integer(0).end_object();
+        put_object(json, {{"id", token}, {"text", ""}, {"start", 0}, {"stop", 0}});
     }
     json.end_array();
 }
@@ -234,27 +233,32 @@ bool has_reset(std::string_view path, CacheReset whose) {
 
 void write_models(JsonWriter& json, MockCore& core, Instant now) {
     const ModelLimits& model = core.options().model;
-    json.key("object").string("list").key("data").begin_array().begin_object();
-    json.key("id").string(model.name).key("object").string("model");
-    json.key("created").integer(core.utc_seconds(now)).key("owned_by").string(model.owned_by);
-    json.key("root").string(model.name).key("parent").null();
-    json.key("max_model_len").unsigned_integer(model.context_tokens);
-    json.key("permission").begin_array().end_array().end_object().end_array();
+    json.key("object").string("list").key("data").begin_array();
+    put_object(json, {{"id", model.name},
+                      {"object", "model"},
+                      {"created", core.utc_seconds(now)},
+                      {"owned_by", model.owned_by},
+                      {"root", model.name},
+                      {"parent", nullptr},
+                      {"max_model_len", model.context_tokens},
+                      {"permission", std::vector<int>{}}});
+    json.end_array();
 }
 
 /// llama.cpp's, with the one member that clients read: the context of a slot.
 void write_props(JsonWriter& json, MockCore& core, Instant) {
-    json.key("default_generation_settings").begin_object().key("n_ctx");
-    json.unsigned_integer(core.options().model.context_tokens).end_object();
-    json.key("total_slots").integer(1).key("build_info").string("driftless-mock");
+    put(json,
+        {{"default_generation_settings", JsonPairs{{"n_ctx", core.options().model.context_tokens}}},
+         {"total_slots", 1},
+         {"build_info", "driftless-mock"}});
 }
 
 /// TGI's, likewise.
 void write_info(JsonWriter& json, MockCore& core, Instant) {
     const ModelLimits& model = core.options().model;
-    json.key("model_id").string(model.name);
-    json.key("max_input_tokens").unsigned_integer(model.context_tokens - 1);
-    json.key("max_total_tokens").unsigned_integer(model.context_tokens);
+    put(json, {{"model_id", model.name},
+               {"max_input_tokens", model.context_tokens - 1},
+               {"max_total_tokens", model.context_tokens}});
 }
 
 void write_version(JsonWriter& json, MockCore&, Instant) {
@@ -287,8 +291,7 @@ void answer_page(std::string& out, const Reply& reply, const RequestParser& head
     const bool resets = has_reset(path, options.cache_reset);
     const bool absent = (path == "/tokenize" && options.tokenize == TokenizeForm::none) ||
                         ((path == vllm_reset || path == sglang_reset) && !resets);
-    const Page* const page = std::find_if(std::begin(pages), std::end(pages),
-                                          [path](const Page& one) { return one.path == path; });
+    const Page* const page = std::ranges::find(pages, path, &Page::path);
     const bool known = page != std::end(pages) && !absent;
     const bool is_voice = head.method() != "POST" && find_voice(path, false) != nullptr;
     if (is_voice || (known && page->method != head.method())) {

@@ -67,8 +67,6 @@ struct TemplateTokens {
     std::uint32_t post = 0;
 };
 
-class WordRules;
-
 /// The number that stands for a word. Equal words have equal numbers.
 std::uint64_t word_number(std::string_view word);
 

@@ -1,6 +1,7 @@
 /// The voices of all APIs, one section each: Anthropic, Responses, llama.cpp, Ollama, SGLang, TGI,
 /// Triton, OpenAI's chat and completions.
 
+#include <algorithm>
 #include <array>
 
 #include "cmd/mock/voice.hpp"
@@ -408,12 +409,8 @@ const Voice* find_voice(std::string_view path, bool is_tgi) {
     if (path == sglang_voice.path) {
         return is_tgi ? &tgi_whole_voice : &sglang_voice;
     }
-    for (const Voice* voice : voices) {
-        if (voice->path == path) {
-            return voice;
-        }
-    }
-    return nullptr;
+    const auto found = std::ranges::find(voices, path, &Voice::path);
+    return found == voices.end() ? nullptr : *found;
 }
 
 }  // namespace driftless::mock

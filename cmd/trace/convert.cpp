@@ -387,13 +387,14 @@ class Conversion {
         int code = refuse_existing_file("--out", options_.out);
         code = code == exit_done ? read() : code;
         code = code == exit_done ? select() : code;
-        return code == exit_done ? write() : code;
+        return code == exit_done
+                   ? write_trace(trace_, *options_.target, std::move(rows_), options_.out, say_)
+                   : code;
     }
 
   private:
     int read();
     int select();
-    int write();
     void say(const char* topic, const std::vector<std::string>& lines) const;
 
     const ConvertOptions& options_;
@@ -448,10 +449,6 @@ int Conversion::select() {
         one.delay_ns = due_of(one.delay_ns, options_.plan.speed);
     }
     return exit_done;
-}
-
-int Conversion::write() {
-    return write_trace(trace_, *options_.target, std::move(rows_), options_.out, say_);
 }
 
 }  // namespace

@@ -53,21 +53,6 @@ void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.value("--salt-env", "NAME", "environment variable with the salt", logs.salt_env);
 }
 
-void add_range_flags(Flags& flags, PlanOptions& plan) {
-    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                parse_duration_ns, plan.start_ns);
-    flags.value("--end", "T", "rows before this trace time [the end]", parse_duration_ns,
-                plan.end_ns);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", parse_positive_count,
-                plan.limit);
-}
-
-std::string range_refusal(const PlanOptions& plan) {
-    return plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns
-               ? "--end must be later than --start"
-               : "";
-}
-
 std::string files_refusal(const TraceFiles& files) {
     const std::string why = flat_agents_refusal(files.flat_agents, files.sessions);
     return why.empty() ? model_column_refusal(files.map) : why;
@@ -133,14 +118,8 @@ std::string complete(ConvertOptions& options) {
     if (const std::string why = range_refusal(options.plan); !why.empty()) {
         return why;
     }
-    const Result<Speed> speed = parse_speed(options.speed_text);
-    if (!speed) {
-        return "--speed \"" + options.speed_text +
-               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
-    }
-    options.plan.speed = speed.value();
     options.load.seed = options.plan.seed;
-    return "";
+    return complete_speed(options.speed_text, options.plan);
 }
 
 }  // namespace
