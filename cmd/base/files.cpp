@@ -292,21 +292,19 @@ Result<std::string> read_whole_file(const std::string& path) {
     }
     std::string text;
     char piece[16384];
-    while (text.size() <= read_bytes_max) {
-        const ssize_t got = ::read(number, piece, sizeof(piece));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            const int failure = got < 0 ? errno : 0;
+    ssize_t got = 1;
+    while (text.size() <= read_bytes_max && got != 0) {
+        got = ::read(number, piece, sizeof(piece));
+        if (got < 0 && errno != EINTR) {
+            const Error error = error_from_errno(errno, "read a file");
             ::close(number);
-            return failure == 0 ? Result<std::string>(std::move(text))
-                                : Result<std::string>(error_from_errno(failure, "read a file"));
+            return error;
         }
-        text.append(piece, static_cast<std::size_t>(got));
+        text.append(piece, got > 0 ? static_cast<std::size_t>(got) : 0);
     }
     ::close(number);
-    return Error{ErrorCode::too_large, 0, "read a file"};
+    return got == 0 ? Result<std::string>(std::move(text))
+                    : Error{ErrorCode::too_large, 0, "read a file"};
 }
 
 Result<std::string> read_regular_file(const std::string& path) {

@@ -186,10 +186,6 @@ Quiet::Quiet(bool quiet) {
     }
 }
 
-Quiet::~Quiet() {
-    end();
-}
-
 void Quiet::end() {
     if (kept_ >= 0) {
         std::fflush(stdout);

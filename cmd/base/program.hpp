@@ -91,7 +91,7 @@ class Quiet {
   public:
     /// Holds standard output back from here on, if `quiet`.
     explicit Quiet(bool quiet);
-    ~Quiet();
+    ~Quiet() { end(); }
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
 

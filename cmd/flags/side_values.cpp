@@ -225,10 +225,6 @@ std::string complete_metrics(MetricsFlags& metrics) {
     return "";
 }
 
-bool MetricsFlags::has(MetricsPlace::Kind kind) const {
-    return std::ranges::find(places, kind, &MetricsPlace::kind) != places.end();
-}
-
 Result<TypedShard> parse_shard(std::string_view text) {
     if (text == "none") {
         return TypedShard{true, {}};

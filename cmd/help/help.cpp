@@ -157,20 +157,6 @@ int refuse_more(const char* command, const std::string& word) {
     return exit_usage;
 }
 
-/// Byte by byte, so that redirecting it makes the file.
-int print_file(const ShippedFile& file) {
-    (void)std::fwrite(file.text.data(), 1, file.text.size(), stdout);  // main sees what failed
-    return exit_done;
-}
-
-int refuse_page_of_file(const std::string& name) {
-    complain(
-        "driftless help: --man: %s is a file, which has no man page; remove --man to print "
-        "it",
-        name.c_str());
-    return exit_usage;
-}
-
 /// The help of a command that is answered here.
 int print_version_help() {
     std::fputs(
@@ -274,8 +260,16 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
             return refuse_more("help", argument);
         }
     }
-    if (const ShippedFile* file = find_shipped_file(name); file != nullptr) {
-        return man ? refuse_page_of_file(name) : print_file(*file);
+    const ShippedFile* const file = find_shipped_file(name);
+    if (file != nullptr && man) {
+        complain(
+            "driftless help: --man: %s is a file, which has no man page; remove --man to print it",
+            name.c_str());
+        return exit_usage;
+    }
+    if (file != nullptr) {  // byte by byte, so that redirecting it makes the file
+        (void)std::fwrite(file->text.data(), 1, file->text.size(), stdout);  // main sees failures
+        return exit_done;
     }
     const Command* command = find_command(commands, name);
     if (command == nullptr && !name.empty() && !is_built_in(name)) {
@@ -417,10 +411,6 @@ void Roff::section(std::string_view title) {
 
 void Roff::subsection(std::string_view title) {
     page_ += macro(".SS", title);
-}
-
-void Roff::line(std::string_view roff) {
-    page_ += std::string(roff) + "\n";
 }
 
 void Roff::definition(std::string_view term, std::string_view meaning) {

@@ -107,7 +107,7 @@ class Roff {
     void text(std::string_view text);
     /// A term, and what it means. `term` is roff already: made of `bold`, `italic` and `plain`.
     void definition(std::string_view term, std::string_view meaning);
-    void line(std::string_view roff);
+    void line(std::string_view roff) { page_ += std::string(roff) + "\n"; }
 
     const std::string& page() const { return page_; }
 

@@ -215,7 +215,10 @@ class KeepAlive {
     explicit KeepAlive(const CoreOptions& options) : options_(options) {}
 
     /// A new connection.
-    void open(Instant now);
+    void open(Instant now) {
+        answered_ = 0;
+        begin_idle(now);
+    }
     /// From here on the connection is idle, for as long as the limit allows.
     void begin_idle(Instant now);
     /// The peer has begun to ask something.
@@ -227,7 +230,10 @@ class KeepAlive {
     /// Answers on this connection.
     std::uint32_t answered() const { return answered_; }
     /// Whether the next answer is the last one, if the peer does not end the connection.
-    bool is_last() const;
+    bool is_last() const {
+        const std::uint32_t limit = options_.keep_alive_requests;
+        return limit != 0 && answered_ + 1 >= limit;
+    }
     /// Writes the limits into a reply, where they are announced.
     void announce(Reply& reply) const;
 
@@ -248,9 +254,6 @@ inline constexpr std::uint32_t slow_bytes = 200;
 
 class Outgoing {
   public:
-    /// Forgets everything: a new connection.
-    void clear();
-
     /// What is appended here leaves at the next produce, before all else.
     std::string& ready() { return ready_; }
     /// An answer follows, whose first bytes leave one by one or do not.
@@ -335,9 +338,14 @@ class MockConnection {
     void follow(MockAnswer::State state, Instant now);
     void end_answer(Instant now, Ending ending);
     void end_exchange(Instant now);
-    void end_connection(Action action);
+    void end_connection(Action action) {
+        phase_ = Phase::over;
+        action_ = action;
+    }
     bool idle_for_too_long(Instant now) const;
-    bool last_on_connection() const;
+    bool last_on_connection() const {
+        return !request_.head().keep_alive() || keep_alive_.is_last();
+    }
     Reply reply() const;
 
     MockCore& core_;
@@ -405,7 +413,7 @@ class MockCore {
 
     /// True where the connection may begin at once; else it stands in the queue.
     bool take_slot(MockConnection& connection);
-    void leave_queue(MockConnection& connection);
+    void leave_queue(MockConnection& connection) { std::erase(queue_, &connection); }
     /// An answer has ended: the oldest waiting one begins.
     void give_slot(Instant now);
 
@@ -421,7 +429,7 @@ class MockCore {
     std::uint32_t look_up(const PromptCount& prompt);
 
     /// Every block is forgotten.
-    void reset_cache();
+    void reset_cache() { cache_ = PrefixCache(options_.cache_blocks_max); }
 
     /// Where histories are checked: what of one was sent before goes into the log, and what is sent
     /// now is remembered.
@@ -433,7 +441,9 @@ class MockCore {
     /// A completion request has ended. Where `keep_log`, the entry is taken and left empty.
     void count_end(RequestLog& entry);
 
-    std::int64_t utc_seconds(Instant now) const;
+    std::int64_t utc_seconds(Instant now) const {
+        return (now.ns + options_.utc_offset_ns) / 1'000'000'000;
+    }
     /// What encodes texts; nullptr: words are tokens.
     TextTokens* texts() { return texts_ ? &*texts_ : nullptr; }
     JsonDocument& document() { return document_; }
