@@ -14,7 +14,6 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/secrets.hpp"
-#include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -197,6 +196,33 @@ int fail_folder(const std::string& folder, const Error& error) {
     return exit_host;
 }
 
+ExportFile::ExportFile(const char* flag, std::string path) : flag_(flag), path_(std::move(path)) {
+    Result<OutputSink> sink = OutputSink::create(path_);
+    code_ = sink ? exit_done : fail_new_file(flag_, path_, sink.error());
+    if (sink) {
+        sink_.emplace(std::move(sink).value());
+    }
+}
+
+int ExportFile::finish() {
+    flush();
+    if (code_ == exit_done) {
+        keep(sink_->finish());
+    }
+    return code_;
+}
+
+void ExportFile::flush() {
+    if (code_ == exit_done) {
+        keep(sink_->write(text));
+    }
+    text.clear();
+}
+
+void ExportFile::keep(const Result<void>& done) {
+    code_ = done ? code_ : fail_new_file(flag_, path_, done.error());
+}
+
 Result<void> try_place(const std::string& path) {
     struct stat facts{};
     std::string above = path;
@@ -247,21 +273,12 @@ Result<void> write_whole_file(const std::string& path, const std::string& text, 
     if (number < 0) {
         return error_from_errno(errno, "create a file");
     }
-    std::size_t written = 0;
-    while (written < text.size()) {
-        const ssize_t got = ::write(number, text.data() + written, text.size() - written);
-        if (got < 0 && errno != EINTR) {
-            const Error error = error_from_errno(errno, "write a file");
-            ::close(number);
-            (void)::unlink(fresh.c_str());
-            return error;
-        }
-        written += got > 0 ? static_cast<std::size_t>(got) : 0;
-    }
-    const bool synced = lasting == Lasting::written || ::fsync(number) == 0;
+    const bool written =
+        write_all(number, text) && (lasting == Lasting::written || ::fsync(number) == 0);
+    const int why = written ? 0 : errno;
     const bool closed = ::close(number) == 0;
-    if (!synced || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
-        const Error error = error_from_errno(errno, "write a file");
+    if (!written || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
+        const Error error = error_from_errno(written ? errno : why, "write a file");
         (void)::unlink(fresh.c_str());
         return error;
     }
@@ -275,21 +292,19 @@ Result<std::string> read_whole_file(const std::string& path) {
     }
     std::string text;
     char piece[16384];
-    while (text.size() <= read_bytes_max) {
-        const ssize_t got = ::read(number, piece, sizeof(piece));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            const int failure = got < 0 ? errno : 0;
+    ssize_t got = 1;
+    while (text.size() <= read_bytes_max && got != 0) {
+        got = ::read(number, piece, sizeof(piece));
+        if (got < 0 && errno != EINTR) {
+            const Error error = error_from_errno(errno, "read a file");
             ::close(number);
-            return failure == 0 ? Result<std::string>(std::move(text))
-                                : Result<std::string>(error_from_errno(failure, "read a file"));
+            return error;
         }
-        text.append(piece, static_cast<std::size_t>(got));
+        text.append(piece, got > 0 ? static_cast<std::size_t>(got) : 0);
     }
     ::close(number);
-    return Error{ErrorCode::too_large, 0, "read a file"};
+    return got == 0 ? Result<std::string>(std::move(text))
+                    : Error{ErrorCode::too_large, 0, "read a file"};
 }
 
 Result<std::string> read_regular_file(const std::string& path) {
@@ -304,36 +319,20 @@ std::string why_unreadable(const Error& error) {
     return error.code == ErrorCode::invalid ? error.doing : "cannot be read: " + reason_of(error);
 }
 
-namespace {
-
-constexpr std::size_t write_bytes = std::size_t{256} << 10;
-
-}  // namespace
-
 int write_trace(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows,
                 const std::string& path, std::FILE* say) {
     const std::size_t count = rows.size();
     TraceWriter writer(trace, target, std::move(rows));
-    Result<OutputSink> sink = OutputSink::create(path);
-    if (!sink) {
-        return fail_new_file("--out", path, sink.error());
-    }
-    std::string text;
+    ExportFile file("--out", path);
     std::uint64_t bytes = 0;
-    for (bool more = true; more;) {
-        more = writer.next(text);
-        if (!more || text.size() >= write_bytes) {
-            bytes += text.size();
-            const Result<void> written = sink.value().write(text);
-            if (!written) {
-                return fail_new_file("--out", path, written.error());
-            }
-            text.clear();
-        }
+    for (bool more = true; more && file.code() == exit_done;) {
+        const std::size_t before = file.text.size();
+        more = writer.next(file.text);
+        bytes += file.text.size() - before;
+        file.drain();
     }
-    const Result<void> finished = sink.value().finish();
-    if (!finished) {
-        return fail_new_file("--out", path, finished.error());
+    if (const int code = file.finish(); code != exit_done) {
+        return code;
     }
     for (const std::string& line : writer.losses()) {
         std::fprintf(say, "loss: %s\n", line.c_str());

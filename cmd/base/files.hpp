@@ -1,21 +1,22 @@
 /// Files and folders of commands: how they are made, written whole, and refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {
-
-// Folders that a run makes, and the one line for what the host refuses.
 
 /// What may help against a refusal of the host, with "; " before it; empty: nothing is known.
 const char* host_remedy(int sys_errno);
@@ -42,6 +43,31 @@ int fail_new_file(const char* flag, const std::string& path, const Error& error)
 /// The same with this text; "-": standard output.
 int write_new_file(const char* flag, const std::string& path, const std::string& text,
                    bool force = false);
+
+/// A new file that a flag names, written in pieces. It remembers its first error and writes nothing
+/// more then.
+class ExportFile {
+  public:
+    /// Makes the file.
+    ExportFile(const char* flag, std::string path);
+    /// Writes `text`, once it is long enough.
+    void drain() { text.size() >= write_bytes ? flush() : void(); }
+    /// Writes the rest. The exit code; what failed has been printed.
+    int finish();
+    int code() const { return code_; }
+
+    std::string text;  ///< that is not in the file yet; the caller appends to it
+
+  private:
+    static constexpr std::size_t write_bytes = std::size_t{256} << 10;
+    void flush();
+    void keep(const Result<void>& done);
+
+    const char* flag_;
+    std::string path_;
+    std::optional<OutputSink> sink_;
+    int code_;
+};
 
 /// A file that a command makes when it has its result.
 struct NewText {
@@ -87,8 +113,6 @@ bool make_folders_above(const std::string& path);
 /// A new folder, with those above it. errno says why not.
 bool make_folder(const std::string& path);
 
-// Small files that are written whole or not at all, and how instants stand in them.
-
 /// Synced: the file survives a power failure, and the call waits for the disk. Written: it survives
 /// the process.
 enum class Lasting : std::uint8_t { synced, written };
@@ -107,16 +131,14 @@ Result<std::string> read_regular_file(const std::string& path);
 /// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".
 std::string why_unreadable(const Error& error);
 
-// Writing a trace to a new file or to standard output, as convert and synth do.
-
-/// Writes all rows, then says on `say` what the format could not hold and what was written. `path`
-/// is what `--out` names. Returns the exit code; what failed is printed.
+/// Writes all rows of a trace to a new file or to standard output, then says on `say` what the
+/// format could not hold and what was written. `path` is what `--out` names. Returns the exit code;
+/// what failed is printed.
 int write_trace(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows,
                 const std::string& path, std::FILE* say);
 
-// Why a trace is refused, as people see it: one line for each error, on standard error.
-
-/// All that are listed, and then how many more there are.
+/// Why a trace is refused, on standard error: a line for each error that is listed, and then how
+/// many more there are.
 void print_errors(const InputErrors& errors);
 
 /// Why no row is selected, with the length of the trace; further flags of the command may follow:

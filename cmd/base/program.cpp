@@ -33,8 +33,7 @@ const char* version() {
 
 const ShippedFile* find_shipped_file(std::string_view name) {
     const std::span<const ShippedFile> all = shipped_files();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [name](const ShippedFile& one) { return one.name == name; });
+    const auto found = std::ranges::find(all, name, &ShippedFile::name);
     return found == all.end() ? nullptr : &*found;
 }
 
@@ -113,9 +112,7 @@ bool settle_process() {
     if (!settle_stack()) {
         return false;
     }
-    struct sigaction ignore{};
-    ignore.sa_handler = SIG_IGN;
-    (void)sigaction(SIGXFSZ, &ignore, nullptr);
+    (void)::signal(SIGXFSZ, SIG_IGN);
     std::set_new_handler(&end_without_memory);
     end_tls_without_memory();
     return hold_standard_files();
@@ -163,9 +160,7 @@ void catch_stop_signals() {
         (void)sigaction(SIGHUP, &action, nullptr);
     }
     // A reader of our output that went away is an error of the write.
-    struct sigaction ignore{};
-    ignore.sa_handler = SIG_IGN;
-    (void)sigaction(SIGPIPE, &ignore, nullptr);
+    (void)::signal(SIGPIPE, SIG_IGN);
 }
 
 void count_stop_requests() {
@@ -189,10 +184,6 @@ Quiet::Quiet(bool quiet) {
     if (nowhere >= 0) {
         (void)::close(nowhere);
     }
-}
-
-Quiet::~Quiet() {
-    end();
 }
 
 void Quiet::end() {
@@ -278,17 +269,6 @@ std::string painted(std::string_view text) {
     return out;
 }
 
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count <= 0 && errno != EINTR) {
-            return false;
-        }
-        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-    }
-    return true;
-}
-
 /// Bytes at the end of `text` that may begin a character: at most 3.
 std::size_t begun_bytes(std::string_view text) {
     for (std::size_t bytes = 1; bytes <= 3 && bytes <= text.size(); ++bytes) {
@@ -342,6 +322,17 @@ std::mutex complaint_lock;
 std::string complaint;  // the last one
 
 }  // namespace
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count <= 0 && errno != EINTR) {
+            return false;
+        }
+        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    return true;
+}
 
 void print_line(const char* format, ...) {
     std::va_list values;

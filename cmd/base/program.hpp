@@ -12,11 +12,7 @@
 
 namespace driftless {
 
-// The program: its version, what it was built from, and the files that it brings along.
-
-// The version of the program, as `--version` and `run.json` give it.
-
-/// "0.1.0"; from CMakeLists.txt. Static storage.
+/// "0.1.0", as `--version` and run.json give it; from CMakeLists.txt. Static storage.
 const char* version();
 
 // What the program was built from, written by CMake on each build (cmd/build_facts.cmake). Only
@@ -47,12 +43,9 @@ std::span<const ShippedFile> shipped_files();
 /// nullptr: there is no such file.
 const ShippedFile* find_shipped_file(std::string_view name);
 
-// The process of a command: its descriptors, its environment, and how it is stopped.
-
-// What every command needs before it begins: standard descriptors that are open, and an error
-// message for each way to end early. Called by main, once; reads no flag and opens no file of the
-// user's.
-
+/// What every command needs before it begins, and an error message for each way to end early.
+/// Called by main, once; reads no flag and opens no file of the user's.
+///
 /// Opens standard descriptors that are closed (`>&-`): otherwise the next file that is opened gets
 /// the number, and text for the screen goes into it. Input and errors become /dev/null; output
 /// becomes /dev/full, so that what cannot be printed is an error of the command. A file at its
@@ -68,12 +61,10 @@ bool stdout_was_closed();
 /// Stack that is enough for every command: about four times the deepest use that was measured.
 inline constexpr unsigned long stack_bytes_min = 1 << 20;
 
-// Secrets in the environment: read once, then gone from the block that /proc/PID/environ and core
-// dumps show. Only for the beginning of a process, while it has one thread.
-
-/// Overwrites the value of every `name` in the environment, and takes the name away: whoever asks
-/// for it later, or starts a process, finds none. A copy that a caller made stays. The
-/// environment of the shell that started us is not changed.
+/// Overwrites the value of every `name` in the environment, which /proc/PID/environ and core dumps
+/// show, and takes the name away: neither we nor processes that we start find it later. A copy that
+/// a caller made stays, and so does the environment of the shell that started us. Only for the
+/// beginning of a process, while it has one thread.
 void wipe_variable(const std::string& name);
 
 // How often the user has asked to stop: SIGINT, SIGTERM and SIGHUP, counted. The one thing in the
@@ -100,7 +91,7 @@ class Quiet {
   public:
     /// Holds standard output back from here on, if `quiet`.
     explicit Quiet(bool quiet);
-    ~Quiet();
+    ~Quiet() { end(); }
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
 
@@ -131,6 +122,9 @@ void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 /// The last line that was printed so and is no warning, without its end; empty: none was.
 std::string last_complaint();
+
+/// Writes all of a text to a descriptor. False where that fails; errno says why.
+bool write_all(int fd, std::string_view text);
 
 /// Whether it is a terminal that can write over a line, and in colour.
 bool can_redraw(int fd);

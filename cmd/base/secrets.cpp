@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
-#include <iterator>
+#include <initializer_list>
+#include <ranges>
 #include <utility>
 
 #include "engine/prompt/tokenizer.hpp"
@@ -14,29 +16,30 @@ namespace driftless {
 
 namespace {
 
-/// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
-bool is_secret_parameter(std::string_view name) {
-    constexpr std::array<std::string_view, 6> more{"sig", "signature", "code",
-                                                   "pwd", "pass",      "credential"};
-    const std::string lowered = lower(name);
-    return is_secret_name(name) || std::find(more.begin(), more.end(), lowered) != more.end();
+bool is_any_of(std::string_view text, std::initializer_list<std::string_view> all) {
+    return std::ranges::find(all, text) != all.end();
 }
 
-int hex_digit(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+/// What a shell takes for the name of a variable.
+bool is_variable_name(std::string_view name) {
+    return name.find_first_not_of(
+               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
+
+/// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
+bool is_secret_parameter(std::string_view name) {
+    return is_secret_name(name) ||
+           is_any_of(lower(name), {"sig", "signature", "code", "pwd", "pass", "credential"});
 }
 
 std::string percent_decoded(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        const bool whole = text[at] == '%' && at + 2 < text.size();
-        const int high = whole ? hex_digit(text[at + 1]) : -1;
-        const int low = whole ? hex_digit(text[at + 2]) : -1;
-        if (high >= 0 && low >= 0) {
-            out += static_cast<char>(high * 16 + low);
+        const char* const digits = text.data() + at + 1;
+        unsigned char byte = 0;
+        if (text[at] == '%' && at + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+            out += static_cast<char>(byte);
             at += 2;
         } else {
             out += text[at];
@@ -69,9 +72,8 @@ std::vector<Parameter> find_secret_parameters(std::string_view url) {
 
 /// From the last to the first, so that no place moves before its turn.
 std::string mask_parameters(std::string text) {
-    const std::vector<Parameter> found = find_secret_parameters(text);
-    for (std::size_t i = found.size(); i > 0; --i) {
-        text.replace(found[i - 1].value_at, found[i - 1].value_bytes, mask_text);
+    for (const Parameter& one : std::views::reverse(find_secret_parameters(text))) {
+        text.replace(one.value_at, one.value_bytes, mask_text);
     }
     return text;
 }
@@ -80,8 +82,7 @@ std::string mask_parameters(std::string text) {
 std::vector<std::string_view> cookie_values(std::string_view pairs) {
     std::vector<std::string_view> values;
     while (!pairs.empty()) {
-        const std::string_view pair = pairs.substr(0, pairs.find(';'));
-        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::string_view pair = take_until(pairs, ";");
         const std::size_t equals = pair.find('=');
         std::string_view value = equals == pair.npos ? "" : trim_blanks(pair.substr(equals + 1));
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
@@ -95,9 +96,8 @@ std::vector<std::string_view> cookie_values(std::string_view pairs) {
 /// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
 /// tokens of a model.
 bool is_plain(std::string_view member) {
-    constexpr std::array<std::string_view, 6> plain{"prompt_cache_key", "cache_key",  "eos_token",
-                                                    "bos_token",        "stop_token", "pad_token"};
-    return std::find(plain.begin(), plain.end(), member) != plain.end();
+    return is_any_of(member, {"prompt_cache_key", "cache_key", "eos_token", "bos_token",
+                              "stop_token", "pad_token"});
 }
 
 /// Where user or host begin: behind "http://", also with a slash or the colon too few.
@@ -145,11 +145,7 @@ std::size_t posted_url_at(std::string_view event) {
 std::string_view environment_name(std::string_view value) {
     constexpr std::string_view prefix = "env:";
     const std::string_view name = value.starts_with(prefix) ? value.substr(prefix.size()) : "";
-    const bool legal = std::all_of(name.begin(), name.end(), [](char c) {
-        return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-               (c >= 'a' && c <= 'z');
-    });
-    return legal ? name : "";
+    return is_variable_name(name) ? name : "";
 }
 
 std::string mask_key(std::string_view key) {
@@ -184,18 +180,13 @@ std::string mask_json(std::string_view json) {
 std::string mask_backend(std::string_view list) {
     std::string out;
     while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        const std::size_t equals = part.find('=');
-        const std::string_view name = part.substr(0, equals);
-        if (equals == part.npos) {
-            out += mask_url(part);
-        } else {
-            out +=
-                std::string(name) + '=' +
-                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
-        }
-        out += part.size() < list.size() ? "," : "";
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        const bool is_last = list.find(',') == list.npos;
+        std::string_view value = take_until(list, ",");
+        const std::size_t equals = value.find('=');
+        const std::string_view name = equals == value.npos ? "" : take_until(value, "=");
+        out += equals == value.npos ? "" : std::string(name) + '=';
+        out += is_secret_name(name) ? std::string(mask_text) : mask_url(value);
+        out += is_last ? "" : ",";
     }
     return out;
 }
@@ -243,13 +234,9 @@ bool is_authorization(std::string_view header_name) {
 bool is_secret_name(std::string_view text) {
     constexpr std::array<std::string_view, 6> parts{"auth",  "cookie", "key",
                                                     "token", "secret", "password"};
-    const std::string name = lower(text);
-    for (const std::string_view part : parts) {
-        if (name.find(part) != name.npos) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(parts, [name = lower(text)](std::string_view part) {
+        return name.find(part) != name.npos;
+    });
 }
 
 std::vector<Header> secret_parameters(std::string_view url) {
@@ -323,8 +310,8 @@ std::string_view flag_secret(std::string_view command, std::size_t at) {
         return colon == value.npos ? std::string_view() : value.substr(colon + 1);
     }
     const std::string name = lower(flag);
-    const bool is_secret = std::any_of(
-        ends.begin(), ends.end(), [&name](std::string_view end) { return name.ends_with(end); });
+    const bool is_secret =
+        std::ranges::any_of(ends, [&name](std::string_view end) { return name.ends_with(end); });
     return is_secret ? value : std::string_view();
 }
 
@@ -417,11 +404,7 @@ std::size_t assigned_secret_at(std::string_view argument) {
         return 0;
     }
     const std::string_view name = argument.substr(0, equals);
-    const bool is_variable = std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    });
-    return is_variable && is_secret_name(name) ? equals + 1 : 0;
+    return is_variable_name(name) && is_secret_name(name) ? equals + 1 : 0;
 }
 
 std::vector<SecretMember> secret_members(std::string_view json) {

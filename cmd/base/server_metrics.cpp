@@ -52,19 +52,11 @@ std::string read_mapping(std::string_view text, EngineMapping& out) {
     if (out.prefixes.empty()) {
         reader.fail(whole, "prefixes is missing");
     }
-    const toml::node* node = whole.get("figure");
-    const toml::array* const figures = node != nullptr ? node->as_array() : nullptr;
-    if (figures == nullptr) {
-        reader.fail(node != nullptr ? *node : whole, "figure is not written as [[figure]]");
-        return reader.why();
+    if (!whole.contains("figure")) {
+        reader.fail(whole, "figure is not written as [[figure]]");
     }
-    for (const toml::node& one : *figures) {
-        if (const toml::table* const table = one.as_table(); table != nullptr) {
-            read_source(*table, reader, out);
-        } else {
-            reader.fail(one, "figure is not written as [[figure]]");
-        }
-    }
+    reader.tables(whole, "figure",
+                  [&](const toml::table& table) { read_source(table, reader, out); });
     return reader.why();
 }
 

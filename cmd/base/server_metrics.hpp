@@ -15,26 +15,20 @@
 
 namespace driftless {
 
-// A table of an engine's metrics in TOML (proto/metrics/metrics.md), read into values.
-
-/// Reads the text of a file. Returns what is wrong with it, as "line 3: gate is not known", or the
-/// empty text.
+/// Reads a table of an engine's metrics in TOML (proto/metrics/metrics.md). Returns what is wrong
+/// with the text, as "line 3: gate is not known", or the empty text.
 std::string read_mapping(std::string_view text, EngineMapping& out);
 
 /// Users' own first, then those that the program brings along, by the names of their files.
 std::vector<EngineMapping> known_mappings(std::vector<EngineMapping> own = {});
 
-// The tables of servers' metrics that the program brings along: proto/metrics/*.toml, put into the
-// program when it is built.
-
+/// A table that the program brings along: proto/metrics/*.toml, put into it when it is built.
 struct ShippedMapping {
     std::string_view name;  ///< of the file, without ".toml"
     std::string_view text;
 };
 /// By the names of their files.
 std::span<const ShippedMapping> shipped_mappings();
-
-// What the servers measured of themselves over a run, from its server.jsonl.
 
 /// Gives every line of server.jsonl to `take`. Errors: of reading it; `why` says it.
 template <typename Take>
@@ -56,8 +50,9 @@ Result<void> each_server_line(const std::string& path, std::string& why, Take ta
     return lines.value().error() ? Result<void>(*lines.value().error()) : Result<void>();
 }
 
-/// Empty if the run has no such file, or no page in it. Lines after one that cannot be read are
-/// left out, and `why` names file and line; otherwise `why` is empty.
+/// What the servers measured of themselves over a run; empty if it has no server.jsonl, or no page
+/// in it. Lines after one that cannot be read are left out, and `why` names file and line;
+/// otherwise `why` is empty.
 std::optional<ServerTotals> read_totals(const std::string& folder,
                                         std::span<const EngineMapping> mappings,
                                         std::vector<MeasuredSpan> spans, std::string& why);

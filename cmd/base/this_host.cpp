@@ -19,11 +19,13 @@
 #include <string_view>
 
 #include "cmd/base/files.hpp"
+#include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/machines/calibration_floor.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/run/client_sample.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -88,12 +90,8 @@ std::string ring_refusal(const Error& error, const RingBars& bars) {
 }
 
 std::string_view DriverProbe::feature(std::string_view name) const {
-    for (const auto& [key, value] : features) {
-        if (key == name) {
-            return value;
-        }
-    }
-    return "";
+    const auto found = std::ranges::find(features, name, [](const auto& one) { return one.first; });
+    return found == features.end() ? std::string_view() : found->second;
 }
 
 std::string DriverProbe::text() const {
@@ -235,15 +233,7 @@ SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
 }
 
 /// What one engine's thread finds.
-struct ThreadFloor {
-    SpinGaps gaps;
-    WaitFloors waits;
-    FireFloors fires;
-    double steal_share = 0;  ///< of the time, as the next one
-    double run_delay_share = 0;
-};
-
-Result<ThreadFloor> measure_thread(const FloorPlan& plan, const MeasuredHost& host) {
+Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& host, Calibration& out) {
     const Result<std::unique_ptr<Driver>> made = make_driver({.kind = host.driver});
     if (!made) {
         return made.error();
@@ -251,13 +241,12 @@ Result<ThreadFloor> measure_thread(const FloorPlan& plan, const MeasuredHost& ho
     Driver& driver = *made.value();
     ThreadProbe probe(this_thread_id());
     const Instant begin = driver.now();
-    ThreadFloor found;
-    found.gaps = spin_gaps(driver, plan.spin, host.realtime);
+    const SpinGaps gaps = spin_gaps(driver, plan.spin, host.realtime);
     constexpr Error stopped{ErrorCode::cancelled, 0, "measure the host"};
     if (host.stopped()) {
         return stopped;
     }
-    found.waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
+    const WaitFloors waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
     if (host.stopped()) {
         return stopped;
     }
@@ -267,26 +256,33 @@ Result<ThreadFloor> measure_thread(const FloorPlan& plan, const MeasuredHost& ho
     if (!fires) {
         return fires.error();
     }
-    found.fires = fires.value();
     const double length = static_cast<double>((driver.now() - begin).ns);
     const ThreadCost cost = probe.next();
-    found.steal_share = static_cast<double>(cost.steal_ns) / length;
-    found.run_delay_share = static_cast<double>(cost.run_delay_ns) / length;
-    return found;
+    out.spin_gaps_per_s = gaps.per_s;
+    out.spin_gap_max_ns = gaps.max_ns;
+    out.spin_lost_share = gaps.lost_share;
+    out.wake_spin = waits.spin;
+    out.wake_hybrid = waits.hybrid;
+    out.wake_sleep = waits.sleep;
+    out.fire_small = fires.value().small;
+    out.fire_large = fires.value().large;
+    out.steal_share = static_cast<double>(cost.steal_ns) / length;
+    out.run_delay_share = static_cast<double>(cost.run_delay_ns) / length;
+    return {};
 }
 
 /// Each figure by itself; of two spreads the one that is later at its p99.
-ThreadFloor worse_of(const ThreadFloor& a, const ThreadFloor& b) {
-    const auto later = [](const Spread& one, const Spread& other) {
-        return other.p99_ns > one.p99_ns ? other : one;
-    };
-    return {{std::max(a.gaps.per_s, b.gaps.per_s), std::max(a.gaps.max_ns, b.gaps.max_ns),
-             std::max(a.gaps.lost_share, b.gaps.lost_share)},
-            {later(a.waits.spin, b.waits.spin), later(a.waits.hybrid, b.waits.hybrid),
-             later(a.waits.sleep, b.waits.sleep)},
-            {later(a.fires.small, b.fires.small), later(a.fires.large, b.fires.large)},
-            std::max(a.steal_share, b.steal_share),
-            std::max(a.run_delay_share, b.run_delay_share)};
+void take_worse(Calibration& out, const Calibration& other) {
+    using C = Calibration;
+    out.spin_gap_max_ns = std::max(out.spin_gap_max_ns, other.spin_gap_max_ns);
+    for (double C::* const one :
+         {&C::spin_gaps_per_s, &C::spin_lost_share, &C::steal_share, &C::run_delay_share}) {
+        out.*one = std::max(out.*one, other.*one);
+    }
+    for (Spread C::* const one :
+         {&C::wake_spin, &C::wake_hybrid, &C::wake_sleep, &C::fire_small, &C::fire_large}) {
+        out.*one = (other.*one).p99_ns > (out.*one).p99_ns ? other.*one : out.*one;
+    }
 }
 
 /// The thread of an engine that is not the first: measures as that one does, at the same time.
@@ -303,25 +299,29 @@ class OtherEngine {
         const cpu_set_t cpus = cpu_set_of({cpu});
         return thread_.start<&OtherEngine::measure>("engine", &cpus, *this);
     }
-    /// Waits for its end.
-    const Result<ThreadFloor>& found() {
+    /// Waits for its end; what it found makes `out` worse where that was better.
+    Result<void> end(Calibration& out) {
         thread_.join();
-        return found_;
+        if (measured_) {
+            take_worse(out, found_);
+        }
+        return measured_;
     }
 
   private:
     void measure() {
         sharpen_timers();
         if (host_.realtime && !run_before_others()) {
-            found_ = Error{ErrorCode::denied, EPERM, "run before ordinary threads"};
+            measured_ = Error{ErrorCode::denied, EPERM, "run before ordinary threads"};
             return;
         }
-        found_ = measure_thread(plan_, host_);
+        measured_ = measure_thread(plan_, host_, found_);
     }
 
     const FloorPlan& plan_;
     const MeasuredHost& host_;
-    Result<ThreadFloor> found_{ThreadFloor{}};
+    Result<void> measured_;
+    Calibration found_;
     SideThread thread_;
 };
 
@@ -354,28 +354,12 @@ Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Cali
             return started.error();
         }
     }
-    Result<ThreadFloor> worst = measure_thread(plan, host);
+    Result<void> measured = measure_thread(plan, host, out);
     for (const std::unique_ptr<OtherEngine>& other : others) {
-        const Result<ThreadFloor>& found = other->found();
-        if (worst) {
-            worst = found ? worse_of(worst.value(), found.value()) : found;
-        }
+        const Result<void> found = other->end(out);
+        measured = measured ? found : measured;
     }
-    if (!worst) {
-        return worst.error();
-    }
-    const ThreadFloor& found = worst.value();
-    out.spin_gaps_per_s = found.gaps.per_s;
-    out.spin_gap_max_ns = found.gaps.max_ns;
-    out.spin_lost_share = found.gaps.lost_share;
-    out.wake_spin = found.waits.spin;
-    out.wake_hybrid = found.waits.hybrid;
-    out.wake_sleep = found.waits.sleep;
-    out.fire_small = found.fires.small;
-    out.fire_large = found.fires.large;
-    out.steal_share = found.steal_share;
-    out.run_delay_share = found.run_delay_share;
-    return {};
+    return measured;
 }
 
 Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
@@ -436,10 +420,6 @@ int wait_for(Child& process, const MeasuredHost& host) {
     return end->exit_code;
 }
 
-std::int64_t number(JsonValue sample, std::string_view key) {
-    return sample.find(key).as_i64().value_or(0);
-}
-
 /// What one engine did in a sample of its own, which is about a second.
 struct EngineSecond {
     std::int64_t chunks = 0;  ///< per second
@@ -448,13 +428,14 @@ struct EngineSecond {
 };
 
 /// Beside an engine, its own writer is what it waits for: only steal says that others were there.
-EngineSecond second_of(JsonValue s, std::int64_t span_ns, bool writer_is_beside) {
-    const std::int64_t waited_ns = writer_is_beside ? 0 : number(s, "run_delay_ns");
+EngineSecond second_of(const ClientSample& s, std::int64_t span_ns, bool writer_is_beside) {
+    const auto known = [](std::int64_t ns) { return std::max<std::int64_t>(ns, 0); };
+    const std::int64_t waited_ns = writer_is_beside ? 0 : known(s.run_delay_ns);
     const double span = static_cast<double>(span_ns);
-    const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
-                              number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
-    return {number(s, "chunks") * 1'000'000'000 / span_ns,
-            std::min(static_cast<double>(waited_ns + number(s, "steal_ns")) / span, 1.0),
+    const std::int64_t busy =
+        s.busy_fire_ns + s.busy_receive_ns + s.busy_prepare_ns + s.busy_stamps_ns;
+    return {s.chunks * 1'000'000'000 / span_ns,
+            std::min(static_cast<double>(waited_ns + known(s.steal_ns)) / span, 1.0),
             static_cast<double>(busy) / span};
 }
 
@@ -465,16 +446,15 @@ Result<void> read_client(const std::string& path, bool writer_is_beside, Rehears
     JsonDocument document;
     std::map<std::int64_t, std::vector<EngineSecond>> engines;
     for (std::string line; std::getline(file, line);) {
-        const Result<JsonValue> sample = document.parse(line);
+        const Result<ClientSample> sample = read_client_sample(document, line);
         if (!sample) {
             return sample.error();
         }
-        const JsonValue s = sample.value();
-        const std::int64_t span = number(s, "to_ns") - number(s, "from_ns");
-        rehearsal.lost =
-            rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
+        const ClientSample& s = sample.value();
+        const std::int64_t span = s.to_ns - s.from_ns;
+        rehearsal.lost = rehearsal.lost || s.ring_dropped_payloads > 0 || s.no_buffers > 0;
         if (span >= sample_ns_min) {
-            engines[number(s, "engine")].push_back(second_of(s, span, writer_is_beside));
+            engines[s.engine].push_back(second_of(s, span, writer_is_beside));
         }
     }
     std::vector<EngineSecond> all;
@@ -486,12 +466,11 @@ Result<void> read_client(const std::string& path, bool writer_is_beside, Rehears
             all[at].busy_share = std::max(all[at].busy_share, seconds[at].busy_share);
         }
     }
-    for (const EngineSecond& second : all) {
-        if (second.chunks > rehearsal.chunks) {
-            rehearsal.chunks = second.chunks;
-            rehearsal.taken_share = second.taken_share;
-            rehearsal.busy_share = second.busy_share;
-        }
+    const auto most = std::ranges::max_element(all, {}, &EngineSecond::chunks);
+    if (most != all.end() && most->chunks > 0) {
+        rehearsal.chunks = most->chunks;
+        rehearsal.taken_share = most->taken_share;
+        rehearsal.busy_share = most->busy_share;
     }
     return {};
 }

@@ -20,13 +20,8 @@
 
 namespace driftless {
 
-// What is said of a host that refuses something, and what was found of it: the cause and the
-// remedy, in one text for all commands.
-
 // What is printed if io_uring is not available: the cause, as far as the host shows it, and the
-// remedy.
-//
-// One text for all commands. Reads /proc once; prints nothing itself.
+// remedy, in one text for all commands. Reads /proc once; prints nothing itself.
 
 /// What forbids io_uring on this host, where that can be seen.
 struct RingBars {
@@ -63,22 +58,16 @@ struct DriverProbe {
 /// Makes a small one, and ends it.
 DriverProbe probe_driver(DriverKind asked = DriverKind::automatic);
 
-// What `--cpu` says where a thread cannot be pinned. Shared by `replay`, `mock` and `calibrate`.
-
-/// Where a filter forbids to choose the CPU of a thread.
+/// What `--cpu` says where a filter forbids to choose the CPU of a thread.
 inline constexpr const char* pinning_remedy =
     "allow sched_setaffinity (in seccomp; of systemd SystemCallFilter=@resources)";
 /// The message without the program's name; it names the CPUs that this process may use.
 std::string pinning_refusal(std::uint32_t cpu, const Error& error);
 
-// What `--realtime` says where it is not granted. Shared by `replay` and `calibrate`.
-
+/// What `--realtime` says where it is not granted.
 inline constexpr const char* realtime_refusal =
     "--realtime: this user is not allowed to raise priorities; allow it (ulimit -r 50, or the "
     "capability CAP_SYS_NICE), or remove the flag";
-
-// HostFinding: one thing that was looked at on this host, what was found, and what to do about it.
-// A plain value; `doctor` prints all of them, `calibrate` those that are not as they should be.
 
 enum class Grade : std::uint8_t {
     ok,
@@ -88,15 +77,14 @@ enum class Grade : std::uint8_t {
 template <>
 inline constexpr auto closed_list<Grade> = name_list("ok", "warning", "fault");
 
+/// One thing that was looked at on this host, what was found, and what to do about it. `doctor`
+/// prints all of them, `calibrate` those that are not as they should be.
 struct HostFinding {
     Grade grade = Grade::ok;
     const char* topic = "";  ///< "governor"; static storage
     std::string found;
     std::string remedy;  ///< one line; empty where all is well
 };
-
-// What is known of this host: how it is measured, by bare waits and fires and by rehearsals, and
-// where the figures lie. Shared by `calibrate` and `replay`.
 
 // Where the figures of `driftless calibrate` lie, and how they are fetched. Shared by `calibrate`,
 // which writes them, and `replay`, which compares with them.

@@ -192,6 +192,22 @@ const toml::table* TomlReader::table(const toml::table& above, const char* key) 
     return node != nullptr ? node->as_table() : nullptr;
 }
 
+void TomlReader::tables(const toml::table& above, const char* key,
+                        const std::function<void(const toml::table&)>& read) {
+    const toml::node* node = above.get(key);
+    const toml::array* const array = node != nullptr ? node->as_array() : nullptr;
+    const auto refuse = [&](const toml::node& place) {
+        fail(place, std::string(key) + " is not written as [[" + key + "]]");
+    };
+    if (node != nullptr && array == nullptr) {
+        refuse(*node);
+    }
+    for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+        const toml::table* const table = array->get_as<toml::table>(i);
+        table != nullptr ? read(*table) : refuse(*array->get(i));
+    }
+}
+
 void TomlReader::fail(const toml::node& node, const std::string& what) {
     if (why_.empty()) {
         std::ostringstream line;

@@ -5,6 +5,7 @@
 
 #include <toml++/toml.h>
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -42,6 +43,9 @@ class TomlReader {
                std::vector<std::string>& out);
     /// A table, or null.
     const toml::table* table(const toml::table& above, const char* key);
+    /// Each of an array of tables, [[key]]; none where the key is not there.
+    void tables(const toml::table& above, const char* key,
+                const std::function<void(const toml::table&)>& read);
     void fail(const toml::node& node, const std::string& what);
 
   private:

@@ -205,6 +205,17 @@ std::string without_blanks(std::string_view text) {
     return out;
 }
 
+bool TextLines::next(std::string_view& line) {
+    while (!rest.empty()) {
+        line = trim(take_until(rest, "\n"), " \t\r");
+        ++number;
+        if (!line.empty() && !line.starts_with('#')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Result<std::vector<std::string>> parse_list(std::string_view text) {
     std::vector<std::string> parts;
     while (true) {  // bounded by the text: each turn consumes at least one byte of it

@@ -71,6 +71,15 @@ Result<std::uint64_t> parse_positive_count(std::string_view text);
 /// The text without its blanks and tabs.
 std::string without_blanks(std::string_view text);
 
+/// The lines of a file that a flag names, without blanks around them.
+struct TextLines {
+    std::string_view rest;
+    std::uint64_t number = 0;  ///< of the line that was given last, from 1
+
+    /// The next one with anything on it that is no comment (#); false at the end.
+    bool next(std::string_view& line);
+};
+
 /// The parts of a comma-separated list, blanks trimmed. Errors: invalid, for an empty part.
 Result<std::vector<std::string>> parse_list(std::string_view text);
 

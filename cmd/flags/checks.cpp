@@ -1,6 +1,7 @@
 #include "cmd/flags/checks.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -87,8 +88,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
 std::string complete_key(const std::string& typed, const std::string& from_environment,
                          RequestFlags& request) {
     const bool has_authorization =
-        std::any_of(request.headers.begin(), request.headers.end(),
-                    [](const Header& header) { return is_authorization(header.name); });
+        std::ranges::any_of(request.headers, is_authorization, &Header::name);
     if (has_authorization && !typed.empty()) {
         return "--api-key and --header Authorization cannot be combined; remove one";
     }
@@ -133,9 +133,9 @@ std::string complete_headers(ReplayOptions& options) {
 std::string complete_record_headers(ReplayOptions& options) {
     std::vector<std::string>& names = options.request.record_headers;
     const auto is_named = [&names](std::size_t count, std::string_view name) {
-        return std::any_of(
-            names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count),
-            [name](const std::string& other) { return equal_ignoring_case(other, name); });
+        return std::ranges::any_of(std::span(names).first(count), [name](const auto& other) {
+            return equal_ignoring_case(other, name);
+        });
     };
     if (names.size() > record_headers_max) {
         return "--record-header is given " + std::to_string(names.size()) +
@@ -160,18 +160,6 @@ std::string complete_events(EventFlags& events) {
                ? "--event: there are " + std::to_string(events.typed.size()) +
                      " of them: " + std::to_string(events_max) + " at most"
                : why;
-}
-
-std::string complete_speed(ReplayOptions& options) {
-    const Result<Speed> speed = parse_speed(options.workload.speed_text);
-    if (!speed) {
-        return "--speed \"" + options.workload.speed_text +
-               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
-    }
-    options.workload.plan.speed = speed.value();
-    options.workload.files.output_free = options.request.output == OutputRule::free;
-    options.workload.load.seed = options.workload.plan.seed;
-    return "";
 }
 
 std::string dataset_contradiction(const ReplayOptions& options) {
@@ -305,43 +293,9 @@ std::string contradiction(const ReplayOptions& options) {
         {!options.server.preflight && options.server.wait_ready_ns.has_value(),
          "--wait-ready probes the server, but --no-preflight forbids it; remove one"},
         {true, host_contradiction(options)},
-        {workload.plan.start_ns && workload.plan.end_ns &&
-             *workload.plan.end_ns <= *workload.plan.start_ns,
-         "--end must be later than --start"},
+        {true, range_refusal(workload.plan)},
     });
 }
-
-}  // namespace
-
-std::string first_that_holds(std::initializer_list<Check> checks) {
-    const auto* const found = std::find_if(checks.begin(), checks.end(), [](const Check& check) {
-        return check.holds && !check.why.empty();
-    });
-    return found == checks.end() ? "" : found->why;
-}
-
-std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
-                     ReplayOptions& options) {
-    std::string why;
-    const auto is_well = [&why](std::string said) {
-        why = std::move(said);
-        return why.empty();
-    };
-    (void)(is_well(describe_api(options.request.dialect, options.request.template_file,
-                                options.request.described)) &&
-           is_well(complete_events(options.events)) && is_well(complete_metrics(options.metrics)) &&
-           is_well(complete_sessions(options.workload, options.request.output)) &&
-           is_well(complete_rates(options.workload)) && is_well(contradiction(options)) &&
-           is_well(complete_speed(options)) && is_well(complete_targets(server, options)) &&
-           is_well(dual_contradiction(server, options)) && is_well(tls_contradiction(options)) &&
-           is_well(sticky_contradiction(options)) && is_well(complete_model(options)) &&
-           is_well(complete_row_headers(options)) && is_well(complete_extra_body(options)) &&
-           is_well(complete_key(server.api_key, api_key_from_environment, options.request)) &&
-           is_well(complete_headers(options)) && is_well(complete_record_headers(options)));
-    return why;
-}
-
-namespace {
 
 /// A flag under which the answers of one server decide when rows leave; empty: there is none.
 std::string loop_flag(const ReplayOptions& options) {
@@ -382,8 +336,6 @@ std::string other_contradiction(const ReplayOptions& options) {
     });
 }
 
-}  // namespace
-
 std::string dual_contradiction(const TypedServer& server, const ReplayOptions& options) {
     if (!server.against) {
         return options.request.against_model.empty() ? ""
@@ -402,13 +354,10 @@ std::string dual_contradiction(const TypedServer& server, const ReplayOptions& o
     return other_contradiction(options);
 }
 
-namespace {
-
 /// Flags of TLS where nothing is asked over it. Pages of metrics and events may be.
 std::string tls_without_https(const ReplayOptions& options) {
     const TlsClientOptions& tls = options.server.tls;
-    const bool any = std::any_of(options.server.targets.begin(), options.server.targets.end(),
-                                 [](const ReplayTarget& one) { return one.url.tls; });
+    const bool any = std::ranges::any_of(options.server.targets, &Url::tls, &ReplayTarget::url);
     const char* const flag = !tls.ca_file.empty()     ? "--ca"
                              : !tls.verify            ? "--insecure"
                              : !tls.cert_file.empty() ? "--cert"
@@ -421,8 +370,6 @@ std::string tls_without_https(const ReplayOptions& options) {
                      flag + ", or use https:// in --url";
 }
 
-}  // namespace
-
 std::string tls_contradiction(const ReplayOptions& options) {
     const TlsClientOptions& tls = options.server.tls;
     return first_that_holds({
@@ -432,8 +379,6 @@ std::string tls_contradiction(const ReplayOptions& options) {
         {true, tls_without_https(options)},
     });
 }
-
-namespace {
 
 /// A cap of this process that its engines share.
 struct SharedCap {
@@ -452,32 +397,6 @@ std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
             {"--budget-input", sending.budget_input ? sending.budget_input->rate.tokens : 0},
             {"--budget-output", sending.budget_output ? sending.budget_output->rate.tokens : 0}};
 }
-
-}  // namespace
-
-std::string one_engine_flag(const ReplayOptions& options) {
-    const UserRules& users = options.workload.users;
-    if (options.request.assistant == Assistant::live) {
-        return "--assistant live";
-    }
-    if (options.workload.grow) {
-        return "--grow";
-    }
-    if (users.start.warms_up()) {
-        return users.start.is_inside() ? "--start-within" : "--warmup-requests";
-    }
-    return users.idle.system_ns ? "--system-idle-cap" : "";
-}
-
-std::uint32_t engines_most(const ReplayOptions& options) {
-    std::uint64_t most = engines_max;
-    for (const SharedCap& cap : shared_caps(options)) {
-        most = cap.value > 0 ? std::min(most, cap.value) : most;
-    }
-    return static_cast<std::uint32_t>(most);
-}
-
-namespace {
 
 /// What contradicts `--engines`.
 std::string engines_refusal(const ReplayOptions& options) {
@@ -499,25 +418,6 @@ std::string engines_refusal(const ReplayOptions& options) {
     }
     return "";
 }
-
-}  // namespace
-
-std::string host_contradiction(const ReplayOptions& options) {
-    const HostFlags& host = options.host;
-    return first_that_holds({
-        {options.calibration.require_certified && options.calibration.source == "none",
-         "--require-certified and --calibration none cannot be combined; remove one"},
-        {host.warm_sends && host.wait == WaitPolicy::sleep,
-         "--warm-send needs an engine that spins; use --wait hybrid, not sleep"},
-        {host.realtime && host.wait == WaitPolicy::spin,
-         "--realtime with --wait spin loses 5 % of the time; use --wait hybrid"},
-        {host.realtime && host.scheduling.has_value(),
-         "--realtime and --scheduling cannot be combined; remove one"},
-        {true, engines_refusal(options)},
-    });
-}
-
-namespace {
 
 /// The column is kept, so that its text is at hand when the models are named.
 std::string take_mapped_model(ReplayOptions& options) {
@@ -542,8 +442,6 @@ std::string take_mapped_model(ReplayOptions& options) {
     options.request.model = "{kept." + column + "}";
     return "";
 }
-
-}  // namespace
 
 std::string complete_model(ReplayOptions& options) {
     if (std::string why = take_mapped_model(options); !why.empty()) {
@@ -577,6 +475,76 @@ std::string complete_model(ReplayOptions& options) {
     }
     options.request.row_model = std::move(model);
     return "";
+}
+
+}  // namespace
+
+std::string first_that_holds(std::initializer_list<Check> checks) {
+    const auto* const found = std::find_if(checks.begin(), checks.end(), [](const Check& check) {
+        return check.holds && !check.why.empty();
+    });
+    return found == checks.end() ? "" : found->why;
+}
+
+std::string one_engine_flag(const ReplayOptions& options) {
+    const UserRules& users = options.workload.users;
+    if (options.request.assistant == Assistant::live) {
+        return "--assistant live";
+    }
+    if (options.workload.grow) {
+        return "--grow";
+    }
+    if (users.start.warms_up()) {
+        return users.start.is_inside() ? "--start-within" : "--warmup-requests";
+    }
+    return users.idle.system_ns ? "--system-idle-cap" : "";
+}
+
+std::uint32_t engines_most(const ReplayOptions& options) {
+    std::uint64_t most = engines_max;
+    for (const SharedCap& cap : shared_caps(options)) {
+        most = cap.value > 0 ? std::min(most, cap.value) : most;
+    }
+    return static_cast<std::uint32_t>(most);
+}
+
+std::string host_contradiction(const ReplayOptions& options) {
+    const HostFlags& host = options.host;
+    return first_that_holds({
+        {options.calibration.require_certified && options.calibration.source == "none",
+         "--require-certified and --calibration none cannot be combined; remove one"},
+        {host.warm_sends && host.wait == WaitPolicy::sleep,
+         "--warm-send needs an engine that spins; use --wait hybrid, not sleep"},
+        {host.realtime && host.wait == WaitPolicy::spin,
+         "--realtime with --wait spin loses 5 % of the time; use --wait hybrid"},
+        {host.realtime && host.scheduling.has_value(),
+         "--realtime and --scheduling cannot be combined; remove one"},
+        {true, engines_refusal(options)},
+    });
+}
+
+std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
+                     ReplayOptions& options) {
+    std::string why;
+    const auto is_well = [&why](std::string said) {
+        why = std::move(said);
+        return why.empty();
+    };
+    options.workload.files.output_free = options.request.output == OutputRule::free;
+    options.workload.load.seed = options.workload.plan.seed;
+    (void)(is_well(describe_api(options.request.dialect, options.request.template_file,
+                                options.request.described)) &&
+           is_well(complete_events(options.events)) && is_well(complete_metrics(options.metrics)) &&
+           is_well(complete_sessions(options.workload, options.request.output)) &&
+           is_well(complete_rates(options.workload)) && is_well(contradiction(options)) &&
+           is_well(complete_speed(options.workload.speed_text, options.workload.plan)) &&
+           is_well(complete_targets(server, options)) &&
+           is_well(dual_contradiction(server, options)) && is_well(tls_contradiction(options)) &&
+           is_well(sticky_contradiction(options)) && is_well(complete_model(options)) &&
+           is_well(complete_row_headers(options)) && is_well(complete_extra_body(options)) &&
+           is_well(complete_key(server.api_key, api_key_from_environment, options.request)) &&
+           is_well(complete_headers(options)) && is_well(complete_record_headers(options)));
+    return why;
 }
 
 }  // namespace driftless

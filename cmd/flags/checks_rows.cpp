@@ -27,26 +27,6 @@ struct Point {
     double rate = 0;
 };
 
-struct Lines {
-    std::string_view rest;
-    std::uint64_t number = 0;
-
-    /// The next one with anything on it; false at the end.
-    bool next(std::string_view& line) {
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            line = trim_blanks(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-            ++number;
-            line = line.ends_with('\r') ? trim_blanks(line.substr(0, line.size() - 1)) : line;
-            if (!line.empty() && !line.starts_with('#')) {
-                return true;
-            }
-        }
-        return false;
-    }
-};
-
 /// What is wrong with the line; empty: nothing.
 std::string read_point(std::string_view line, const std::vector<Point>& before, Point& point) {
     const std::size_t comma = line.find(',');
@@ -72,7 +52,7 @@ std::string read_point(std::string_view line, const std::vector<Point>& before, 
 
 std::string read_points(const std::string& where, std::string_view text,
                         std::vector<Point>& points) {
-    Lines lines{text};
+    TextLines lines{text};
     std::string_view line;
     while (lines.next(line)) {
         if (points.empty() && line == "seconds,rate") {
@@ -138,8 +118,6 @@ std::string rate_contradiction(const WorkloadFlags& workload, const std::string&
     });
 }
 
-}  // namespace
-
 std::string read_shape(const std::string& path, RateCurve& curve) {
     const std::string where = "--shape " + path;
     const Result<std::string> text = read_whole_file(path);
@@ -149,6 +127,8 @@ std::string read_shape(const std::string& path, RateCurve& curve) {
     }
     return parse_shape(where, text.value(), curve);
 }
+
+}  // namespace
 
 std::string parse_shape(const std::string& where, std::string_view text, RateCurve& curve) {
     std::vector<Point> points;
@@ -415,9 +395,28 @@ constexpr std::array agentx_headers{
 };
 
 bool has_piece(const FieldTemplate& field, Placeholder placeholder) {
-    return std::any_of(
-        field.pieces.begin(), field.pieces.end(),
-        [placeholder](const TemplatePiece& piece) { return piece.placeholder == placeholder; });
+    return std::ranges::find(field.pieces, placeholder, &TemplatePiece::placeholder) !=
+           field.pieces.end();
+}
+
+/// Why a template with an `unknown` placeholder is refused, in a flag of this text.
+std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
+    return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
+           " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
+           "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
+}
+
+/// Why a template cannot be filled in a run with these options, or the empty text.
+std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
+    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
+        return "{user} is the user that sends a row, but there are no users; add --users N, or "
+               "remove {user}";
+    }
+    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
+        return "{user} is not known when a request is prepared, because with --concurrency any "
+               "place can send it; remove {user}";
+    }
+    return unkept_column(field, options.workload.files.keep);
 }
 
 std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
@@ -452,24 +451,6 @@ void add_family(RequestFlags& request) {
 }
 
 }  // namespace
-
-std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
-    return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
-           " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
-           "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
-}
-
-std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
-    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
-        return "{user} is the user that sends a row, but there are no users; add --users N, or "
-               "remove {user}";
-    }
-    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
-        return "{user} is not known when a request is prepared, because with --concurrency any "
-               "place can send it; remove {user}";
-    }
-    return unkept_column(field, options.workload.files.keep);
-}
 
 bool has_header(const RequestFlags& request, std::string_view name) {
     const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };

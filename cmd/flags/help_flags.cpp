@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -15,31 +15,14 @@ bool is_lower_case(char letter) {
     return letter >= 'a' && letter <= 'z';
 }
 
-/// "auto" and "FILE" of "auto|FILE".
-std::vector<std::string> unit_parts(std::string_view unit) {
-    std::vector<std::string> parts;
-    while (!unit.empty()) {
-        const std::string_view part = unit.substr(0, unit.find('|'));
-        if (!part.empty()) {
-            parts.emplace_back(part);
-        }
-        unit.remove_prefix(std::min(part.size() + 1, unit.size()));
-    }
-    return parts;
-}
-
 }  // namespace
 
 std::vector<std::string> possible_values(std::string_view text) {
     constexpr std::string_view between = " \n,;:()[]|\"";
     std::vector<std::string> words;
-    while (!text.empty()) {
-        const std::size_t begin = std::min(text.find_first_not_of(between), text.size());
-        text.remove_prefix(begin);
-        const std::string_view word = text.substr(0, text.find_first_of(between));
-        text.remove_prefix(word.size());
-        const bool fits = !word.empty() && is_lower_case(word.front()) &&
-                          word.find_first_not_of(word_letters) == word.npos;
+    for (const std::string_view word : words_in(text, between)) {
+        const bool fits =
+            is_lower_case(word.front()) && word.find_first_not_of(word_letters) == word.npos;
         if (fits && std::find(words.begin(), words.end(), word) == words.end()) {
             words.emplace_back(word);
         }
@@ -49,17 +32,16 @@ std::vector<std::string> possible_values(std::string_view text) {
 
 std::vector<std::string> unit_words(std::string_view unit) {
     std::vector<std::string> words;
-    for (const std::string& part : unit_parts(unit)) {
+    for (const std::string_view part : words_in(unit, "|")) {
         if (is_lower_case(part.front())) {
-            words.push_back(part);
+            words.emplace_back(part);
         }
     }
     return words;
 }
 
 bool Flag::takes_file() const {
-    const std::vector<std::string> parts = unit_parts(unit);
-    return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return std::ranges::any_of(words_in(unit, "|"), [](std::string_view part) {
         return part == "FILE" || part == "DIR" || part == "RUN";
     });
 }
@@ -93,25 +75,6 @@ Flag make_flag(std::vector<std::string> names, std::string unit, std::string hel
         flag.help.resize(open);
     }
     return flag;
-}
-
-namespace {
-
-AskedTables* living = nullptr;
-
-}  // namespace
-
-AskedTables::AskedTables() {
-    CHECK(living == nullptr);
-    living = this;
-}
-
-AskedTables::~AskedTables() {
-    living = nullptr;
-}
-
-AskedTables* AskedTables::current() {
-    return living;
 }
 
 }  // namespace driftless

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cmd/base/secrets.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -110,18 +111,22 @@ std::vector<std::string> possible_values(std::string_view refusal);
 /// before anything else has begun.
 class AskedTables {
   public:
-    AskedTables();
-    ~AskedTables();
+    AskedTables() {
+        CHECK(living_ == nullptr);
+        living_ = this;
+    }
+    ~AskedTables() { living_ = nullptr; }
     AskedTables(const AskedTables&) = delete;
     AskedTables& operator=(const AskedTables&) = delete;
 
     const std::vector<FlagTable>& tables() const { return tables_; }
 
     /// The one that lives; nullptr: help is text.
-    static AskedTables* current();
+    static AskedTables* current() { return living_; }
     void add(FlagTable table) { tables_.push_back(std::move(table)); }
 
   private:
+    static inline AskedTables* living_ = nullptr;
     std::vector<FlagTable> tables_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/base/values.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 #include "proto/trace/formats.hpp"
@@ -33,26 +34,6 @@ Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
                       : all           ? std::max<std::int64_t>(limit.value() / default_part, 1)
                                       : within.error_ns;
     return {};
-}
-
-/// Calls `read` for each part between blanks and commas; there must be one.
-template <typename Limits>
-Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::string_view, Limits&),
-                          const char* remedy) {
-    Limits limits;
-    bool any = false;
-    while (!text.empty()) {
-        const std::size_t end = text.find_first_of(" ,");
-        const std::string_view part = text.substr(0, end);
-        if (!part.empty()) {
-            if (const Result<void> done = read(part, limits); !done) {
-                return done.error();
-            }
-            any = true;
-        }
-        text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    }
-    return any ? Result<Limits>(limits) : Result<Limits>(invalid(remedy));
 }
 
 }  // namespace
@@ -123,7 +104,14 @@ Result<Overhead> parse_overhead(std::string_view text) {
 }
 
 Result<CertifyWithin> parse_certify_within(std::string_view text) {
-    return read_parts<CertifyWithin>(text, read_certify_part, certify_remedy);
+    const std::vector<std::string_view> parts = words_in(text, " ,");
+    CertifyWithin within;
+    for (const std::string_view part : parts) {
+        if (const Result<void> read = read_certify_part(part, within); !read) {
+            return read.error();
+        }
+    }
+    return parts.empty() ? Result<CertifyWithin>(invalid(certify_remedy)) : within;
 }
 
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
@@ -234,10 +222,6 @@ Result<Header> parse_added_header(std::string_view text) {
     return header;
 }
 
-Result<Url> parse_connect_to(std::string_view text) {
-    return parse_place(text);
-}
-
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
         return invalid("is not a header name; use only the name, as in X-Pod");
@@ -295,8 +279,7 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const std::string key = part.substr(0, equals);
         const auto keys = map_keys();
-        const bool twice = std::any_of(map.begin(), map.end(),
-                                       [&](const MappedColumn& one) { return one.key == key; });
+        const bool twice = std::ranges::find(map, key, &MappedColumn::key) != map.end();
         if (equals + 1 >= part.size()) {
             return wrong;
         }
@@ -312,14 +295,29 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
 }
 
 std::string take_model_column(std::vector<MappedColumn>& map) {
-    const auto found = std::find_if(map.begin(), map.end(),
-                                    [](const MappedColumn& one) { return one.key == model_key; });
+    const auto found = std::ranges::find(map, model_key, &MappedColumn::key);
     if (found == map.end()) {
         return "";
     }
     std::string column = std::move(found->column);
     map.erase(found);
     return column;
+}
+
+std::string complete_speed(const std::string& text, PlanOptions& plan) {
+    const Result<Speed> speed = parse_speed(text);
+    if (!speed) {
+        return "--speed \"" + text +
+               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
+    }
+    plan.speed = speed.value();
+    return "";
+}
+
+std::string range_refusal(const PlanOptions& plan) {
+    return plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns
+               ? "--end must be later than --start"
+               : "";
 }
 
 std::string model_column_refusal(std::vector<MappedColumn> map) {

@@ -98,8 +98,6 @@ Result<std::string> parse_path_on_disk(std::string_view text);
 Result<std::string> parse_folder(std::string_view text);
 /// A header field; those that frame a request are refused.
 Result<Header> parse_added_header(std::string_view text);
-/// HOST:PORT or unix:PATH.
-Result<Url> parse_connect_to(std::string_view text);
 /// The name of a header field, alone.
 Result<std::string> parse_header_name(std::string_view text);
 
@@ -117,6 +115,10 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text);
 /// Takes the column of the key `model` out of a map; empty: it names none. Formats of traces know
 /// no models: that key is the replay's.
 std::string take_model_column(std::vector<MappedColumn>& map);
+/// Takes `--speed`. Returns why it cannot be, or the empty text.
+std::string complete_speed(const std::string& text, PlanOptions& plan);
+/// Why the range of rows is none; empty: it is one.
+std::string range_refusal(const PlanOptions& plan);
 /// Why that key is refused by a command that sends nothing; empty: it is not there.
 std::string model_column_refusal(std::vector<MappedColumn> map);
 inline constexpr Choices<FlatAgents> flat_agents_choices{{"chains", FlatAgents::chains},

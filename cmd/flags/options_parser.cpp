@@ -416,6 +416,15 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
                  files.lenient);
 }
 
+void add_range_flags(Flags& flags, PlanOptions& plan, FlagTraits traits) {
+    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
+                parse_duration_ns, plan.start_ns, traits);
+    flags.value("--end", "T", "rows before this trace time [the end]", parse_duration_ns,
+                plan.end_ns, traits);
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", parse_positive_count,
+                plan.limit, traits);
+}
+
 void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
                 "rows without block ids share a prefix within a session, or all do",

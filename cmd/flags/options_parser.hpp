@@ -235,6 +235,8 @@ void add_ci_flags(Flags& flags, CiFiles& files, Result<std::string> (&parse)(std
 void add_trace_argument(Flags& flags, TraceFiles& files);
 /// All but `--keep`, which means something else to each command.
 void add_trace_flags(Flags& flags, TraceFiles& files);
+/// Which rows of it are taken.
+void add_range_flags(Flags& flags, PlanOptions& plan, FlagTraits traits = {});
 /// Those that make more or less load of a trace, shared by replay and convert.
 void add_load_flags(Flags& flags, LoadOptions& load);
 

@@ -223,12 +223,7 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
     add_trace_flags(flags, options.workload.files);
     flags.value("--keep", "A,B", "trace columns to keep in every record [none]", parse_list,
                 options.workload.files.keep);
-    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                parse_duration_ns, plan.start_ns, not_setting);
-    flags.value("--end", "T", "rows before this trace time [the end]", parse_duration_ns,
-                plan.end_ns, not_setting);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", parse_positive_count,
-                plan.limit, not_setting);
+    add_range_flags(flags, plan, not_setting);
     flags.value("--duration", "T", "only rows that are due within the first T of the run [all]",
                 parse_positive_duration_ns, plan.duration_ns, not_setting);
     add_load_flags(flags, options.workload.load);
@@ -250,7 +245,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                 "model of --against [--model, else the first that it lists]",
                 request.against_model);
     flags.value("--connect-to", "PLACE",
-                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", parse_connect_to,
+                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", parse_place,
                 probed.connect_to, resumable | hides(mask_url));
     flags.value("--endpoint", "PATH", "path after the URL [the API's]", server.endpoint,
                 resumable | hides(mask_url));
@@ -504,8 +499,7 @@ void add_again_flags(Flags& flags, ReplayOptions& options) {
 
 /// An earlier run, or a file, has flags of its own, and rules are applied to all of them together.
 bool takes_up(const std::vector<std::string>& arguments) {
-    return std::any_of(arguments.begin(), arguments.end(),
-                       [](const std::string& one) { return takes_up_flags(one); });
+    return std::ranges::any_of(arguments, [](const auto& one) { return takes_up_flags(one); });
 }
 
 /// What is wrong, with the names that were typed for those of our flags that it begins with or has.

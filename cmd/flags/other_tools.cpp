@@ -23,8 +23,8 @@ bool names_trace_file(std::string_view typed) {
 }
 
 /// Words that start another program.
-constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
-constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
+constexpr std::string_view starters = "nohup|time|sudo|uvx|env";
+constexpr std::string_view runners = "uv|poetry|pixi";  // and "run"
 
 std::string_view base_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
@@ -36,11 +36,6 @@ bool is_assignment(std::string_view word) {
            std::all_of(
                word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
                [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
-}
-
-template <typename List>
-bool holds(const List& list, std::string_view word) {
-    return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
 /// Takes words off the front of the arguments.
@@ -75,9 +70,9 @@ class Words {
 
 void take_starters(Words& words) {
     while (true) {  // bounded by the arguments: each turn takes at least one
-        if (is_assignment(words.front()) || holds(starters, words.front())) {
+        if (is_assignment(words.front()) || is_one_of(starters, words.front())) {
             words.drop();
-        } else if (holds(runners, words.front())) {
+        } else if (is_one_of(runners, words.front())) {
             words.drop();
             (void)words.take("run");
         } else {

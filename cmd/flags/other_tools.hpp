@@ -139,16 +139,10 @@ bool is_config(std::string_view text);
 std::vector<std::pair<std::string, std::string>> config_parts(std::string_view text);
 /// The value of a member; empty: it is not there.
 std::string config_value(std::string_view text, std::string_view key);
-/// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
-std::uint64_t nano_of(std::string_view text);
-/// The speed that plays a trace `nano` / 10^9 times as long; empty where no decimal is exact.
-std::string inverse_text(std::uint64_t nano);
-/// Seconds as milliseconds; the text itself where it is no decimal.
-std::string milliseconds_text(std::string_view seconds);
-/// A share of 1 in percent, as "10 %"; the text itself where it is 0 or no decimal.
-std::string percent_of(std::string_view share);
-/// Milliseconds for each of so many a second, cut to nanoseconds; the text itself where it is no
-/// positive decimal.
-std::string interval_text(std::string_view per_second);
+/// "ms": seconds as milliseconds; "percent": a share of 1, as "10 %"; "interval": milliseconds for
+/// each of so many a second, cut to nanoseconds; of each the text itself where it is no decimal
+/// above 0. "inverse": the speed that plays a trace so many times as long; empty where no decimal
+/// is exact. Nothing for another word.
+std::optional<std::string> converted(std::string_view word, const std::string& text);
 
 }  // namespace driftless

@@ -46,8 +46,7 @@ Leaves leaves_of(const YAML::Node& root) {
 }
 
 std::string value_at(const Leaves& leaves, const std::string& path) {
-    const auto found = std::find_if(leaves.begin(), leaves.end(),
-                                    [&path](const Leaf& one) { return one.path == path; });
+    const auto found = std::ranges::find(leaves, path, &Leaf::path);
     return found == leaves.end() ? "" : found->value;
 }
 

@@ -8,6 +8,7 @@
 #include "cmd/flags/other_tools.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -15,11 +16,9 @@ namespace driftless {
 
 bool is_one_of(std::string_view list, std::string_view value) {
     while (!list.empty()) {
-        const std::string_view one = list.substr(0, list.find('|'));
-        if (one == value) {
+        if (take_until(list, "|") == value) {
             return true;
         }
-        list.remove_prefix(std::min(one.size() + 1, list.size()));
     }
     return false;
 }
@@ -175,6 +174,14 @@ namespace {
 
 constexpr std::uint64_t billion = 1'000'000'000;
 
+/// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
+std::uint64_t nano_of(std::string_view text) {
+    const std::optional<Decimal> decimal = scan_decimal(text);
+    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
+    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
+    return good ? nano.value().value : 0;
+}
+
 /// `value` / 10^`digits` as a decimal without trailing zeros.
 std::string decimal_text(std::uint64_t value, std::size_t digits) {
     const std::string all = std::to_string(value);
@@ -212,10 +219,9 @@ std::vector<std::pair<std::string, std::string>> config_parts(std::string_view t
         return parts;
     }
     while (!text.empty()) {  // each turn takes a part off
-        const std::string_view part = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(part.size() + 1, text.size()));
-        const std::size_t equals = std::min(part.find('='), part.size());
-        parts.emplace_back(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
+        std::string_view value = take_until(text, ",");
+        const std::string_view name = take_until(value, "=");
+        parts.emplace_back(name, value);
     }
     return parts;
 }
@@ -229,31 +235,19 @@ std::string config_value(std::string_view text, std::string_view key) {
     return "";
 }
 
-std::uint64_t nano_of(std::string_view text) {
-    const std::optional<Decimal> decimal = scan_decimal(text);
-    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
-    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
-    return good ? nano.value().value : 0;
-}
-
-std::string inverse_text(std::uint64_t nano) {
-    const bool exact = nano != 0 && billion * billion % nano == 0;
-    return exact ? decimal_text(billion * billion / nano, 9) : "";
-}
-
-std::string milliseconds_text(std::string_view seconds) {
-    const std::uint64_t nano = nano_of(seconds);
-    return nano == 0 ? std::string(seconds) : decimal_text(nano, 6);
-}
-
-std::string percent_of(std::string_view share) {
-    const std::uint64_t nano = nano_of(share);
-    return nano == 0 ? std::string(share) : decimal_text(nano, 7) + " %";
-}
-
-std::string interval_text(std::string_view per_second) {
-    const std::uint64_t nano = nano_of(per_second);
-    return nano == 0 ? std::string(per_second) : decimal_text(billion * billion / nano, 6);
+std::optional<std::string> converted(std::string_view word, const std::string& text) {
+    if (!is_one_of("ms|percent|interval|inverse", word)) {
+        return std::nullopt;
+    }
+    const std::uint64_t nano = nano_of(text);
+    if (word == "inverse") {
+        const bool exact = nano != 0 && billion * billion % nano == 0;
+        return exact ? decimal_text(billion * billion / nano, 9) : "";
+    }
+    return nano == 0           ? text
+           : word == "ms"      ? decimal_text(nano, 6)
+           : word == "percent" ? decimal_text(nano, 7) + " %"
+                               : decimal_text(billion * billion / nano, 6);
 }
 
 }  // namespace driftless

@@ -130,6 +130,26 @@ std::string normal_law(const std::string& mean, const std::string& deviation) {
                                                                : "normal:" + mean + ":" + deviation;
 }
 
+/// The value of --random-range-ratio. What is wrong with it refuses the line.
+RangeRatio range_ratio_of(const std::string& text, Line& line) {
+    const Result<RangeRatio> ratio = parse_range_ratio(text);
+    if (!ratio) {
+        refuse_line(line, "--random-range-ratio \"" + text + "\" " + ratio.error().doing);
+    }
+    return ratio ? ratio.value() : RangeRatio();
+}
+
+std::string random_rows(const std::string& rows, const std::string& in, const std::string& out) {
+    return "random --rows " + rows + " --in " + in + " --out-tokens " + out;
+}
+
+std::string prefix_rows(const std::string& rows, const std::string& groups,
+                        const std::string& prefix, const std::string& suffix,
+                        const std::string& out) {
+    return "prefix --rows " + rows + " --groups " + groups + " --prefix " + prefix + " --suffix " +
+           suffix + " --out-tokens " + out;
+}
+
 /// Source: vllm/benchmarks/datasets/random.py and prefix_repetition.py.
 std::string vllm_set(Line& line) {
     const std::string rows = made_rows(line, "1000");
@@ -142,27 +162,17 @@ std::string vllm_set(Line& line) {
                                   std::to_string(groups) +
                                   " prefixes (--prefix-repetition-num-prefixes); give more");
         }
-        return "prefix --rows " + std::to_string(each * groups) + " --groups " +
-               std::to_string(groups) + " --prefix " + line.get("repeated", "256") + " --suffix " +
-               line.get("suffix", "256") + " --out-tokens " +
-               line.get("any out", line.get("answer", "128")) + " --popularity " +
-               (line.has("ordered") ? "ordered" : "equal");
+        return prefix_rows(std::to_string(each * groups), std::to_string(groups),
+                           line.get("repeated", "256"), line.get("suffix", "256"),
+                           line.get("any out", line.get("answer", "128"))) +
+               " --popularity " + (line.has("ordered") ? "ordered" : "equal");
     }
-    const Result<RangeRatio> ratio = parse_range_ratio(line.get("ratio", "0"));
-    if (!ratio) {
-        refuse_line(
-            line, "--random-range-ratio \"" + line.get("ratio", "") + "\" " + ratio.error().doing);
-        return "";
-    }
-    const std::string in =
-        vllm_law(line.get("any in", line.get("in", "1024")), ratio.value().input);
-    const std::string answer =
-        " --out-tokens " +
-        vllm_law(line.get("any out", line.get("out", "128")), ratio.value().output);
+    const RangeRatio ratio = range_ratio_of(line.get("ratio", "0"), line);
+    const std::string in = vllm_law(line.get("any in", line.get("in", "1024")), ratio.input);
+    const std::string answer = vllm_law(line.get("any out", line.get("out", "128")), ratio.output);
     const std::string prefix = line.get("prefix", "0");
-    return prefix == "0" ? "random --rows " + rows + " --in " + in + answer
-                         : "prefix --rows " + rows + " --groups 1 --prefix " + prefix +
-                               " --suffix " + in + answer;
+    return prefix == "0" ? random_rows(rows, in, answer)
+                         : prefix_rows(rows, "1", prefix, in, answer);
 }
 
 /// Source: sglang/benchmark/datasets/generated_shared_prefix.py; the number of prompts is that of
@@ -182,11 +192,11 @@ std::string shared_prefix(Line& line) {
     }
     const std::string ratio = line.get("gsp ratio", "1");
     const bool zipf = line.get("distribution", "uniform") == "zipf";
-    return "prefix --rows " + std::to_string(groups * each) + " --groups " +
-           std::to_string(groups) + " --prefix " +
-           sglang_law(line.get("system", "2048"), ratio, line) + " --suffix " +
-           sglang_law(line.get("question", "128"), ratio, line) + " --out-tokens " +
-           sglang_law(line.get("answer", "256"), ratio, line) + " --popularity " +
+    return prefix_rows(std::to_string(groups * each), std::to_string(groups),
+                       sglang_law(line.get("system", "2048"), ratio, line),
+                       sglang_law(line.get("question", "128"), ratio, line),
+                       sglang_law(line.get("answer", "256"), ratio, line)) +
+           " --popularity " +
            (zipf                  ? "zipf:" + line.get("alpha", "1")
             : line.has("ordered") ? std::string("ordered")
                                   : std::string("equal"));
@@ -198,9 +208,9 @@ std::string sglang_set(Line& line) {
         return shared_prefix(line);
     }
     const std::string ratio = line.get("ratio", "0");
-    return "random --rows " + made_rows(line, "1000") + " --in " +
-           sglang_law(line.get("in", "1024"), ratio, line) + " --out-tokens " +
-           sglang_law(line.get("out", "1024"), ratio, line);
+    const std::string rows = made_rows(line, "1000");
+    const std::string in = sglang_law(line.get("in", "1024"), ratio, line);
+    return random_rows(rows, in, sglang_law(line.get("out", "1024"), ratio, line));
 }
 
 /// Without a number of requests and a time: twice the concurrency, 10 at least. Source:
@@ -233,22 +243,14 @@ std::string aiperf_set(Line& line) {
     std::string answer = normal_law(line.get("out", "128"), line.get("out deviation", "0"));
     if (line.has("ratio")) {
         const bool sglang = line.get("style", "vllm") == "sglang";
-        const Result<RangeRatio> ratio = parse_range_ratio(sglang ? "0" : line.get("ratio", ""));
-        if (!ratio) {
-            refuse_line(line, "--random-range-ratio \"" + line.get("ratio", "") + "\" " +
-                                  ratio.error().doing);
-            return "";
-        }
-        in = sglang ? sglang_law(in, line.get("ratio", ""), line)
-                    : vllm_law(in, ratio.value().input);
-        answer = sglang ? sglang_law(answer, line.get("ratio", ""), line)
-                        : vllm_law(answer, ratio.value().output);
+        const std::string typed = line.get("ratio", "");
+        const RangeRatio ratio = sglang ? RangeRatio() : range_ratio_of(typed, line);
+        in = sglang ? sglang_law(in, typed, line) : vllm_law(in, ratio.input);
+        answer = sglang ? sglang_law(answer, typed, line) : vllm_law(answer, ratio.output);
     }
-    answer = " --out-tokens " + answer;
     return line.has("prefix")
-               ? "prefix --rows " + rows + " --groups " + line.get("groups", "1") + " --prefix " +
-                     line.get("prefix", "") + " --suffix " + in + answer
-               : "random --rows " + rows + " --in " + in + answer;
+               ? prefix_rows(rows, line.get("groups", "1"), line.get("prefix", ""), in, answer)
+               : random_rows(rows, in, answer);
 }
 
 /// Gauss(mean, stdev) between given bounds, or five deviations around the mean; without a
@@ -306,9 +308,8 @@ std::string guidellm_set(Line& line) {
                     "GuideLLM generates prompts without end; end the run with --max-requests N or "
                     "--max-seconds T (--constraint kind=max_duration,..)");
     }
-    return prefix.empty() ? "random --rows " + rows + " --in " + in + " --out-tokens " + answer
-                          : "prefix --rows " + rows + " --groups " + groups + " --prefix " +
-                                prefix + " --suffix " + in + " --out-tokens " + answer;
+    return prefix.empty() ? random_rows(rows, in, answer)
+                          : prefix_rows(rows, groups, prefix, in, answer);
 }
 
 /// Flags of the tool's other data sets.
@@ -354,7 +355,7 @@ void finish_synthetic(Line& line) {
                             : line.tool == "guidellm" ? guidellm_set(line)
                             : line.tool == "vllm"     ? vllm_set(line)
                                                       : sglang_set(line);
-    if (set.empty() || !line.refused.empty()) {
+    if (!line.refused.empty()) {
         return;
     }
     note_unread(line);

@@ -7,6 +7,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/other_tools.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -125,8 +126,7 @@ Table read_table(std::string_view text) {
     while (!text.empty()) {  // each turn takes a line off
         std::string line;
         do {
-            const std::string_view part = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(part.size() + 1, text.size()));
+            const std::string_view part = take_until(text, "\n");
             line += line.empty() || line.ends_with('|') ? "" : " ";
             line += part.substr(std::min(part.find_first_not_of(' '), part.size()));
         } while (text.starts_with(' '));
@@ -251,12 +251,11 @@ std::string value_named(std::string text, Line& line) {
         std::replace(value.begin(), value.end(), '_', '-');
         return value;
     }
+    if (const std::optional<std::string> number = converted(word, value)) {
+        return *number;
+    }
     const std::string ours = our_name(word, value);
     return word == "ours"            ? argument_of(line, text)
-           : word == "ms"            ? milliseconds_text(value)
-           : word == "percent"       ? percent_of(value)
-           : word == "interval"      ? interval_text(value)
-           : word == "inverse"       ? inverse_text(nano_of(value))
            : word == "masked_header" ? mask_value(mask_header, value)
            : word == "masked_part"   ? mask_value(mask_backend, value)
            : ours.empty()            ? value

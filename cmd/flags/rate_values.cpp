@@ -223,14 +223,12 @@ std::optional<double> share_or_none(std::string_view text) {
 
 Result<UserCount> parse_user_count(std::string_view text) {
     const std::size_t dots = text.find("..");
-    const Result<std::uint32_t> first = parse_positive_u32(text.substr(0, dots));
-    if (dots == 0) {
-        const Result<std::uint32_t> bound = parse_positive_u32(text.substr(2));
-        return bound ? Result<UserCount>(UserCount{bound.value(), bound.value(), true})
-                     : bound.error();
-    }
-    if (dots == std::string_view::npos) {
-        return first ? Result<UserCount>(UserCount{first.value(), first.value()}) : first.error();
+    const bool is_bound = dots == 0;
+    const Result<std::uint32_t> first =
+        parse_positive_u32(is_bound ? text.substr(2) : text.substr(0, dots));
+    if (is_bound || dots == text.npos) {
+        return first ? Result<UserCount>(UserCount{first.value(), first.value(), is_bound})
+                     : first.error();
     }
     const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
     if (!first || !most || most.value() <= first.value()) {

@@ -7,6 +7,7 @@
 /// Durations are ns. A flag is here when it works.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -195,7 +196,9 @@ struct MetricsFlags {
     std::vector<EngineMapping> tables;     ///< the same, read
     std::optional<Url> listen;             ///< `--listen`: the run's own page; empty: none
     bool automatic() const { return places.empty() || has(MetricsPlace::Kind::automatic); }
-    bool has(MetricsPlace::Kind kind) const;
+    bool has(MetricsPlace::Kind kind) const {
+        return std::ranges::find(places, kind, &MetricsPlace::kind) != places.end();
+    }
 };
 
 /// Which part of the plan this process sends. Filled once the environment is known (shard.hpp).

@@ -193,27 +193,6 @@ void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     }
 }
 
-/// [[flag]] or [[rule]]: an array of tables.
-void read_tables(const toml::table& whole, const char* key, TomlReader& reader, RuleSet& out,
-                 void (*read)(const toml::table&, TomlReader&, RuleSet&)) {
-    const toml::node* node = whole.get(key);
-    if (node == nullptr) {
-        return;
-    }
-    const toml::array* const array = node->as_array();
-    if (array == nullptr) {
-        reader.fail(*node, std::string(key) + " is not written as [[" + key + "]]");
-        return;
-    }
-    for (const toml::node& one : *array) {
-        if (const toml::table* const table = one.as_table(); table != nullptr) {
-            read(*table, reader, out);
-        } else {
-            reader.fail(one, std::string(key) + " is not written as [[" + key + "]]");
-        }
-    }
-}
-
 }  // namespace
 
 std::string read_rule_set(std::string_view text, RuleSet& out) {
@@ -229,20 +208,12 @@ std::string read_rule_set(std::string_view text, RuleSet& out) {
     reader.text(whole, "source", out.source, true);
     reader.text(whole, "commit", commit, false);
     out.source += commit.empty() ? "" : " @" + commit;
-    read_tables(whole, "flag", reader, out, read_flag);
-    read_tables(whole, "rule", reader, out, read_rule);
+    reader.tables(whole, "flag", [&](const toml::table& one) { read_flag(one, reader, out); });
+    reader.tables(whole, "rule", [&](const toml::table& one) { read_rule(one, reader, out); });
     return reader.why();
 }
 
 namespace {
-
-std::string shipped_names() {
-    std::string names;
-    for (const ShippedRules& one : shipped_rules()) {
-        names += (names.empty() ? "" : ", ") + std::string(one.name);
-    }
-    return names;
-}
 
 /// A number or a time, in ns; a share may be in percent.
 std::optional<std::int64_t> number_of(std::string_view part) {
@@ -262,9 +233,7 @@ bool same_part(std::string_view a, std::string_view b) {
 std::vector<std::string> parts_of(std::string_view list) {
     std::vector<std::string> parts;
     while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        parts.emplace_back(part);
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
+        parts.emplace_back(take_until(list, ","));
     }
     return parts;
 }
@@ -298,8 +267,9 @@ std::string add_rule_set(const std::string& name, RuleSets& out) {
             return add_rule_text(std::string(one.text), "--rules " + name, out);
         }
     }
-    return "--rules \"" + name + "\" is not one of " + shipped_names() + ", or a file (FILE.toml)" +
-           did_you_mean(name, shipped_names());
+    const std::string shipped = joined(shipped_rules(), ", ", &ShippedRules::name);
+    return "--rules \"" + name + "\" is not one of " + shipped + ", or a file (FILE.toml)" +
+           did_you_mean(name, shipped);
 }
 
 bool same_value(std::string_view a, std::string_view b) {

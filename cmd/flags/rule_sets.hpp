@@ -10,9 +10,8 @@
 
 namespace driftless {
 
-// The rule sets of a run: found by name among the shipped ones, or in a file; with their texts,
-// which run.json keeps, so that a report judges by the same rules even if the file changes.
-
+/// The rule sets of a run: found by name among the shipped ones, or in a file; with their texts,
+/// which run.json keeps, so that a report judges by the same rules even if the file changes.
 struct RuleSets {
     std::vector<RuleSet> sets;
     std::vector<std::string> texts;  ///< [sets] TOML
@@ -35,24 +34,19 @@ std::string add_rule_text(const std::string& text, const std::string& place, Rul
 /// and "0.0:0.70").
 bool same_value(std::string_view a, std::string_view b);
 
-// What `--rules` makes of a command line: the flags that its sets fix are added, where the user
-// did not give them, and what contradicts a lock is refused. Reads the files of sets; prints
-// nothing.
-
-/// `arguments` in our spelling, before they are parsed. Adds a line to `notes` for each set, saying
-/// what it sets. Returns what is wrong in one line, or the empty text.
+/// What `--rules` makes of a command line: the flags that its sets fix are added, where the user
+/// did not give them, and what contradicts a lock is refused. Reads the files of sets. `arguments`
+/// in our spelling, before they are parsed. Adds a line to `notes` for each set, saying what it
+/// sets. Returns what is wrong in one line, or the empty text.
 std::string apply_rules(std::vector<std::string>& arguments, std::vector<std::string>& notes,
                         RuleSets& out);
 
-// A rule set in TOML (cmd/flags/rules/README.md), read into values.
-
-/// Reads the text of a file. Returns what is wrong with it, as "line 3: gate is not known", or the
-/// empty text.
+/// Reads a rule set in TOML (cmd/flags/rules/README.md). Returns what is wrong with the text, as
+/// "line 3: gate is not known", or the empty text.
 std::string read_rule_set(std::string_view text, RuleSet& out);
 
-// The rule sets that the program brings along: the files of cmd/flags/rules, put into the program
-// when it is built, so that it needs no path to them.
-
+/// A rule set that the program brings along: the files of cmd/flags/rules are put into it when it
+/// is built, so that it needs no path to them.
 struct ShippedRules {
     std::string_view name;  ///< of the file, without ".toml"
     std::string_view text;

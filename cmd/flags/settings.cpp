@@ -1,7 +1,6 @@
 #include "cmd/flags/settings.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "cmd/flags/other_tools.hpp"
@@ -325,10 +324,9 @@ std::pair<std::string, std::string> differing_sending(const std::vector<std::str
 
 std::vector<std::string> sending_settings(const std::vector<std::string>& arguments,
                                           const FlagTable& flags) {
-    std::vector<std::string> settings;
-    std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(settings),
-                 [&](const auto& one) { return counts(one, beside_sending, flags); });
-    std::sort(settings.begin(), settings.end());
+    std::vector<std::string> settings = arguments;
+    std::erase_if(settings, [&](const auto& one) { return !counts(one, beside_sending, flags); });
+    std::ranges::sort(settings);
     return settings;
 }
 

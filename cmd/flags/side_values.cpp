@@ -78,9 +78,8 @@ constexpr Choices<TimedEventKind> actions({{"post", TimedEventKind::post},
 
 /// The first word of a text, which loses it.
 std::string_view take_word(std::string_view& text) {
-    const std::size_t end = text.find_first_of(" \t");
-    const std::string_view word = text.substr(0, end);
-    text = trim_blanks(end == text.npos ? std::string_view() : text.substr(end));
+    const std::string_view word = take_until(text, " \t");
+    text = trim_blanks(text);
     return word;
 }
 
@@ -132,18 +131,13 @@ std::string read_events(const std::string& path, std::vector<TypedEvent>& out) {
 
 std::string parse_events(const std::string& where, std::string_view text,
                          std::vector<TypedEvent>& out) {
-    std::string_view rest = text;
-    for (std::size_t line = 1; !rest.empty(); ++line) {
-        const std::size_t end = rest.find('\n');
-        const std::string_view typed = trim(rest.substr(0, end), " \t\r");
-        rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-        if (typed.empty() || typed.starts_with('#')) {
-            continue;
-        }
+    TextLines lines{text};
+    std::string_view typed;
+    while (lines.next(typed)) {
         Result<TypedEvent> event = parse_event(typed);
         if (!event) {
-            return where + ":" + std::to_string(line) + ": \"" + mask_refused(mask_event, typed) +
-                   "\" " + event.error().doing;
+            return where + ":" + std::to_string(lines.number) + ": \"" +
+                   mask_refused(mask_event, typed) + "\" " + event.error().doing;
         }
         out.push_back(std::move(event).value());
     }
@@ -231,11 +225,6 @@ std::string complete_metrics(MetricsFlags& metrics) {
     return "";
 }
 
-bool MetricsFlags::has(MetricsPlace::Kind kind) const {
-    return std::any_of(places.begin(), places.end(),
-                       [kind](const MetricsPlace& one) { return one.kind == kind; });
-}
-
 Result<TypedShard> parse_shard(std::string_view text) {
     if (text == "none") {
         return TypedShard{true, {}};
@@ -290,32 +279,20 @@ namespace {
 constexpr const char* utc_remedy =
     "is not a date and time of RFC 3339 with its offset; use 2026-11-26T05:30:00Z";
 
-/// Digits alone, as many as `text` has.
-std::optional<int> digits_of(std::string_view text) {
-    int value = 0;
-    for (const char digit : text) {
-        if (digit < '0' || digit > '9') {
-            return {};
-        }
-        value = value * 10 + (digit - '0');
-    }
-    return text.empty() ? std::nullopt : std::optional(value);
-}
-
 /// "Z", "+02:00", "-07:30": minutes that local time is ahead.
-std::optional<int> offset_minutes(std::string_view text) {
+std::optional<std::int64_t> offset_minutes(std::string_view text) {
     if (text == "Z" || text == "z") {
         return 0;
     }
     if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') {
         return {};
     }
-    const std::optional<int> hours = digits_of(text.substr(1, 2));
-    const std::optional<int> minutes = digits_of(text.substr(4, 2));
+    const auto hours = read_number<std::uint32_t>(text.substr(1, 2));
+    const auto minutes = read_number<std::uint32_t>(text.substr(4, 2));
     if (!hours || !minutes || *hours > 23 || *minutes > 59) {
         return {};
     }
-    return (text[0] == '-' ? -1 : 1) * (*hours * 60 + *minutes);
+    return (text[0] == '-' ? -1 : 1) * std::int64_t{*hours * 60 + *minutes};
 }
 
 /// ".25": at most nine digits, and what follows them is left in `text`.
@@ -323,38 +300,34 @@ std::optional<std::int64_t> take_fraction_ns(std::string_view& text) {
     if (!text.starts_with('.')) {
         return 0;
     }
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());
-    const std::string_view digits = text.substr(1, end - 1);
-    const std::optional<int> value = digits.size() > 9 ? std::nullopt : digits_of(digits);
-    text.remove_prefix(end);
-    if (!value) {
+    text.remove_prefix(1);
+    std::string digits(take_digits(text));
+    if (digits.empty() || digits.size() > 9) {
         return {};
     }
-    std::int64_t ns = *value;
-    for (std::size_t i = digits.size(); i < 9; ++i) {
-        ns *= 10;
-    }
-    return ns;
+    digits.resize(9, '0');
+    return read_number<std::int64_t>(digits);
 }
 
 /// Seconds from 1970 on; nothing where there is no such date or time. `text`: 19 characters.
 std::optional<std::int64_t> seconds_of(std::string_view text) {
-    using std::chrono::year_month_day;
-    const std::optional<int> year = digits_of(text.substr(0, 4));
-    const std::optional<int> month = digits_of(text.substr(5, 2));
-    const std::optional<int> day = digits_of(text.substr(8, 2));
-    const std::optional<int> hour = digits_of(text.substr(11, 2));
-    const std::optional<int> minute = digits_of(text.substr(14, 2));
-    const std::optional<int> second = digits_of(text.substr(17, 2));
+    const auto number = [text](std::size_t at, std::size_t digits) {
+        return read_number<std::uint32_t>(text.substr(at, digits));
+    };
+    const auto year = number(0, 4);
+    const auto month = number(5, 2);
+    const auto day = number(8, 2);
+    const auto hour = number(11, 2);
+    const auto minute = number(14, 2);
+    const auto second = number(17, 2);
     const bool has_marks = text[4] == '-' && text[7] == '-' &&
                            (text[10] == 'T' || text[10] == 't') && text[13] == ':' &&
                            text[16] == ':';
     if (!has_marks || !year || !month || !day || !hour || !minute || !second) {
         return {};
     }
-    const year_month_day date{std::chrono::year(*year),
-                              std::chrono::month(static_cast<unsigned>(*month)),
-                              std::chrono::day(static_cast<unsigned>(*day))};
+    const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                           std::chrono::month(*month), std::chrono::day(*day)};
     if (!date.ok() || *hour > 23 || *minute > 59 || *second > 59) {
         return {};
     }
@@ -373,11 +346,11 @@ Result<std::int64_t> parse_utc_ns(std::string_view text) {
     const std::optional<std::int64_t> local = seconds_of(text.substr(0, seconds_end));
     text.remove_prefix(seconds_end);
     const std::optional<std::int64_t> fraction_ns = take_fraction_ns(text);
-    const std::optional<int> ahead = offset_minutes(text);
+    const std::optional<std::int64_t> ahead = offset_minutes(text);
     if (!local || !fraction_ns || !ahead) {
         return invalid(utc_remedy);
     }
-    const std::int64_t utc = *local - std::int64_t{*ahead} * 60;
+    const std::int64_t utc = *local - *ahead * 60;
     if (utc < 0 || utc > INT64_MAX / 2 / ns_per_second) {  // up to the year 2116
         return Error{ErrorCode::out_of_range, 0, "is not a time from 1970 to 2116"};
     }

@@ -345,22 +345,12 @@ Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     return {};
 }
 
-bool is_kept(const GroupKey& key, const std::vector<std::string>& keep) {
-    return std::find(keep.begin(), keep.end(), key.member) != keep.end();
-}
-
-}  // namespace
-
 Result<GoodputLimits> parse_goodput(std::string_view text) {
     GoodputLimits limits;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(between), text.size());
-        if (end > 0) {
-            if (const Result<void> read = read_limit(text.substr(0, end), limits); !read) {
-                return read.error();
-            }
+    for (const std::string_view part : words_in(text, between)) {
+        if (const Result<void> read = read_limit(part, limits); !read) {
+            return read.error();
         }
-        text.remove_prefix(std::min(end + 1, text.size()));
     }
     return limits.set() ? Result<GoodputLimits>(limits)
                         : Result<GoodputLimits>(invalid(limits_remedy));
@@ -385,6 +375,8 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     }
     return GoodputRule{std::move(key).value(), std::string(value), limits.value()};
 }
+
+}  // namespace
 
 Result<GoodputRule> parse_goodput_rule(std::string_view text) {
     if (text.find('=') != text.npos) {
@@ -441,7 +433,8 @@ std::string unkept(const char* flag, const std::optional<GroupKey>& key, const s
         return std::string(flag) + " \"" + key->text + "=" + value + " ..\" may mean the " +
                key->text + " of a request or the column; the column is kept." + key->text;
     }
-    return !key || key->kind != GroupKey::Kind::kept || is_kept(*key, keep)
+    return !key || key->kind != GroupKey::Kind::kept ||
+                   std::ranges::find(keep, key->member) != keep.end()
                ? ""
                : std::string(flag) + " \"" + key->member + "=" + value +
                      " ..\" uses a column that no record has; add --keep " + key->member + ", too";

@@ -14,8 +14,6 @@
 
 namespace driftless {
 
-// Thresholds as people type them (`--fail-if "ttft:p99 > 2s"`), shared by replay and report.
-
 /// Whether the one who asks takes a figure: an unknown name gets only such ones offered.
 using TakesFigure = bool (*)(const FigureName& figure);
 inline constexpr TakesFigure takes_all = [](const FigureName&) { return true; };
@@ -36,15 +34,9 @@ Result<Threshold> parse_figure(std::string_view text, std::string_view more = ""
 /// on, and how long it has to hold. Errors as above.
 Result<StopRule> parse_stop_rule(std::string_view text);
 
-// What `--goodput` takes, on every command that has it. Pure.
-
-/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Errors:
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Of some
+/// rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and its value. Errors:
 /// invalid.
-Result<GoodputLimits> parse_goodput(std::string_view text);
-/// Limits of some rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and
-/// its value. Errors: invalid.
-Result<GoodputRule> parse_group_goodput(std::string_view text);
-/// One or the other. Errors: invalid.
 Result<GoodputRule> parse_goodput_rule(std::string_view text);
 
 /// What is asked, and what `before` says of other rows.
@@ -63,8 +55,7 @@ std::string limits_missing(std::string_view figure, const std::string& rule,
 std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold>& fail_if,
                           const std::vector<std::string>& keep);
 
-// The value of `--table`, for the commands that print a summary.
-
+/// `--table`, of the commands that print a summary.
 enum class TableKind : std::uint8_t { compact, full };
 
 inline constexpr Choices<TableKind> table_choices{{"short", TableKind::compact},

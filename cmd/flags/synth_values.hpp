@@ -37,10 +37,6 @@ std::vector<std::string> synth_kinds();
 /// Parses everything after the command's name.
 SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments);
 
-// Values of the flags of `driftless synth`: laws of lengths and times, shares, rates.
-//
-// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
-
 /// "512", "uniform:100..900", "normal:512:100", "lognormal:512:0.8", "exponential:512",
 /// "file:PATH"; behind the middle three the bounds, too: "normal:512:100:1..4096". Tokens, at least
 /// 1, and at most `row_tokens_max`. The bins of a file are not read here.
@@ -103,69 +99,11 @@ Result<std::int64_t> parse_token_time(std::string_view text);
 /// vllm/benchmarks/datasets/random.py. Error: out_of_range, above `row_tokens_max`.
 Result<ValueLaw> range_law(const ValueLaw& fixed, double ratio);
 
-// The kinds of synthetic workloads: what their flags say, as typed values, and the spec that
-// follows from them.
-//
-// Pure. The options parser fills `KindValues`; `specify` checks what holds between several flags.
-
-enum class SynthKind : std::uint8_t {
-    random,
-    prefix,
-    chat,
-    agents,
-    stress_reuse,
-    stress_working_set,
-    stress_offload,
-    stress_compaction,
-    stress_reactivation,
-    stress_fan_out,
-};
-
-/// Values of all flags of all kinds. A kind reads its own.
-struct KindValues {
-    std::uint64_t count = 0;  ///< rows, sessions or trees
-    ValueLaw input;
-    ValueLaw output;
-    RangeRatio range_ratio;
-    std::uint32_t groups = 1;
-    ValueLaw prefix;
-    ValueLaw suffix;
-    Popularity popularity;
-    ValueLaw turns;
-    ValueLaw sub_turns;
-    std::uint32_t system = 0;
-    std::uint32_t sub_system = 0;
-    ValueLaw growth;
-    ValueLaw gap;
-    std::uint32_t context_max = 0;
-    std::uint32_t compact_at = 0;
-    ValueLaw summary;
-    std::uint32_t depth = 0;
-    ValueLaw fan_out;
-    std::uint32_t parallel = 1;
-    double spawn = 0;
-    std::uint32_t prompt = 1;  ///< tokens of every prompt of a pattern
-    std::uint64_t hit_ppm = 0;
-    std::uint64_t set_tokens = 0;
-    SetRange set_range;
-    std::uint32_t steps = 1;
-    std::uint32_t rounds = 1;
-    std::uint32_t fan = 1;
-    std::uint32_t fan_suffix = 0;
-};
-
-/// Fills `spec.kind`. Returns why the flags do not go together, or the empty text.
-std::string specify(SynthKind kind, const KindValues& values, SynthSpec& spec);
-
-// The histogram files that laws name.
-
-/// Reads the bins of all laws that name a file. Returns why one cannot be used, one line, or the
-/// empty text.
+/// Reads the bins of all laws that name a histogram's file. Returns why one cannot be used, one
+/// line, or the empty text.
 std::string read_histograms(SynthSpec& spec);
 
-// "synth:KIND FLAGS" in place of a trace: what `driftless synth KIND FLAGS` writes, without a
-// file.
-
+/// "synth:KIND FLAGS" in place of a trace is what `driftless synth KIND FLAGS` writes.
 inline constexpr std::string_view made_scheme = "synth:";
 
 /// Whether one of the paths is such a workload.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cmd/help/help.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -41,26 +42,6 @@ std::vector<Completed> completed_words(const std::vector<CommandPages>& commands
     return all;
 }
 
-std::string shell_quoted(std::string_view text) {
-    std::string out = "'";
-    for (const char letter : text) {
-        letter == '\'' ? out.append("'\\''") : out.append(1, letter);
-    }
-    return out + "'";
-}
-
-std::string line_of_help(const Flag& flag) {
-    return one_line(flag.help);
-}
-
-std::string with_blanks(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) {
-        text += (text.empty() ? "" : " ") + word;
-    }
-    return text;
-}
-
 std::vector<Completed> words_behind(const std::vector<Completed>& all, std::string_view typed) {
     const std::string begin = typed.empty() ? "" : std::string(typed) + " ";
     std::vector<Completed> next;
@@ -70,10 +51,7 @@ std::vector<Completed> words_behind(const std::vector<Completed>& all, std::stri
         }
         const std::string rest = one.words.substr(begin.size());
         const std::string word = rest.substr(0, rest.find(' '));
-        const bool known = std::any_of(next.begin(), next.end(), [&word](const Completed& other) {
-            return other.words == word;
-        });
-        if (!known) {
+        if (std::ranges::find(next, word, &Completed::words) == next.end()) {
             next.push_back({word, word == rest ? one.summary : "", nullptr});
         }
     }
@@ -99,9 +77,7 @@ namespace {
 constexpr const char* bash_head =
     R"(# Completions of driftless for bash; made by `driftless completion bash`.
 
-)";
-
-constexpr const char* words_head = R"(# Words that can follow those of $1; fails if there are none.
+# Words that can follow those of $1; fails if there are none.
 _driftless_words() {
     case $1 in
 )";
@@ -160,6 +136,24 @@ constexpr const char* bash_tail = R"(_driftless() {
 complete -F _driftless driftless
 )";
 
+/// Text between single quotes, as bash and zsh read it.
+std::string shell_quoted(std::string_view text) {
+    std::string out = "'";
+    for (const char letter : text) {
+        letter == '\'' ? out.append("'\\''") : out.append(1, letter);
+    }
+    return out + "'";
+}
+
+/// Text in which `special` letters have a backslash before them.
+std::string escaped(std::string_view text, std::string_view special) {
+    std::string out;
+    for (const char letter : text) {
+        out.append(special.find(letter) != special.npos ? 1 : 0, '\\').append(1, letter);
+    }
+    return out;
+}
+
 std::string case_of(const std::string& pattern, const std::string& reply) {
     return "    " + shell_quoted(pattern) + ") reply=" + shell_quoted(reply) + " ;;\n";
 }
@@ -168,7 +162,7 @@ std::string flag_lists(const std::vector<Completed>& all) {
     std::string text = flags_head + case_of("", "-h --help -V --version");
     for (const Completed& one : all) {
         if (one.table != nullptr) {
-            text += case_of(one.words, with_blanks(names_of(one.table->flags)));
+            text += case_of(one.words, joined(names_of(one.table->flags), " "));
         }
     }
     return text + list_end;
@@ -180,7 +174,7 @@ std::string value_lists(const std::vector<Completed>& all) {
         for (const Flag& flag : one.table != nullptr ? one.table->flags : std::vector<Flag>{}) {
             for (const std::string& name : flag.names) {
                 const char* const file = flag.takes_file() ? "/" : "";
-                const std::string reply = with_blanks(flag.choices) + file;
+                const std::string reply = joined(flag.choices, " ") + file;
                 text += flag.unit.empty() ? "" : case_of(one.words + " " + name, reply);
             }
         }
@@ -191,13 +185,9 @@ std::string value_lists(const std::vector<Completed>& all) {
 }  // namespace
 
 std::string bash_completion(const std::vector<Completed>& all) {
-    std::string text = std::string(bash_head) + words_head;
+    std::string text = bash_head;
     for (const std::string& begin : beginnings(all)) {
-        std::vector<std::string> words;
-        for (const Completed& next : words_behind(all, begin)) {
-            words.push_back(next.words);
-        }
-        text += case_of(begin, with_blanks(words));
+        text += case_of(begin, joined(words_behind(all, begin), " ", &Completed::words));
     }
     return text + list_end + flag_lists(all) + value_lists(all) + bash_tail;
 }
@@ -234,14 +224,7 @@ complete -c driftless -n __driftless_next -s V -l version -d 'print the version 
 )";
 
 std::string fish_quoted(std::string_view text) {
-    std::string out = "'";
-    for (const char letter : text) {
-        if (letter == '\'' || letter == '\\') {
-            out.push_back('\\');
-        }
-        out.push_back(letter);
-    }
-    return out + "'";
+    return "'" + escaped(text, "'\\") + "'";
 }
 
 std::string beginning(const char* function, const std::string& words) {
@@ -258,9 +241,9 @@ std::string completion_of(const Flag& flag, const std::string& words) {
         text += flag.takes_file() ? " -r -F" : " -x";
     }
     if (!flag.choices.empty()) {
-        text += " -a " + fish_quoted(with_blanks(flag.choices));
+        text += " -a " + fish_quoted(joined(flag.choices, " "));
     }
-    return text + " -d " + fish_quoted(line_of_help(flag)) + "\n";
+    return text + " -d " + fish_quoted(one_line(flag.help)) + "\n";
 }
 
 }  // namespace
@@ -335,34 +318,22 @@ else
 fi
 )";
 
-/// Text in which `special` letters mean something to _arguments or _describe.
-std::string escaped(std::string_view text, std::string_view special) {
-    std::string out;
-    for (const char letter : text) {
-        if (special.find(letter) != special.npos) {
-            out.push_back('\\');
-        }
-        out.push_back(letter);
-    }
-    return out;
-}
-
 /// What _arguments takes for a flag under one of its names.
 std::string specification(const Flag& flag, const std::string& name) {
     std::string text;
     if (flag.is_repeatable()) {
         text = "*";
     } else if (flag.names.size() > 1) {
-        text = "(" + with_blanks(flag.names) + ")";
+        text = "(" + joined(flag.names, " ") + ")";
     }
     text += name;
     if (!flag.unit.empty()) {
         text += name.starts_with("--") ? "=" : "+";
     }
-    text += "[" + escaped(line_of_help(flag), "[]\\") + "]";
+    text += "[" + escaped(one_line(flag.help), "[]\\") + "]";
     if (!flag.unit.empty()) {
         text += ":" + escaped(flag.unit, ":\\") + ":";
-        const std::string words = "(" + with_blanks(flag.choices) + ")";
+        const std::string words = "(" + joined(flag.choices, " ") + ")";
         text += flag.choices.empty() ? flag.takes_file() ? "_files" : " "
                 : !flag.takes_file()
                     ? words

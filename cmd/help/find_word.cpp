@@ -150,8 +150,7 @@ void add_keys_of(const ShippedFile& schema, Hits& hits) {
 void add_page(const ShippedFile& page, Hits& hits) {
     const std::string place = "driftless help " + std::string(page.name) + ": ";
     for (std::string_view rest = page.text; !rest.empty();) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        std::string_view line = take_until(rest, "\n");
         if (line.starts_with('#')) {
             line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
             hits.add(line, place + std::string(line), "");
@@ -237,8 +236,7 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
     }
     add_flags_of(commands, hits);
     for (std::string_view rest = exit_codes; !rest.empty();) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(line.size() + 1);
+        const std::string_view line = take_until(rest, "\n");
         const std::string code(line.substr(2, line.find(' ', 2) - 2));
         const std::string plain = plain_of(word);
         const bool is_all = plain == "exit" || plain == "exit_code" || plain == "exit_codes";

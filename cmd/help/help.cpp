@@ -19,16 +19,6 @@ namespace driftless {
 
 namespace {
 
-/// The words of "stress reuse".
-std::vector<std::string> words_of(std::string_view text) {
-    std::vector<std::string> words;
-    while (!text.empty()) {
-        words.emplace_back(text.substr(0, text.find(' ')));
-        text.remove_prefix(std::min(words.back().size() + 1, text.size()));
-    }
-    return words;
-}
-
 /// Runs a command with these words behind its name.
 int run_with(const Command& command, std::vector<std::string> words) {
     words.insert(words.begin(), command.name);
@@ -43,8 +33,7 @@ int run_with(const Command& command, std::vector<std::string> words) {
 }  // namespace
 
 const Command* find_command(std::span<const Command> commands, std::string_view name) {
-    const auto found = std::find_if(commands.begin(), commands.end(),
-                                    [name](const Command& one) { return one.name == name; });
+    const auto found = std::ranges::find(commands, name, &Command::name);
     return found == commands.end() ? nullptr : &*found;
 }
 
@@ -55,7 +44,8 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands) {
             command.kinds != nullptr ? command.kinds() : std::vector<std::string>{""};
         const AskedTables asked;
         for (const std::string& kind : kinds) {
-            std::vector<std::string> words = words_of(kind);
+            const std::vector<std::string_view> of_kind = words_in(kind, " ");  // "stress reuse"
+            std::vector<std::string> words(of_kind.begin(), of_kind.end());
             words.emplace_back("--help");
             (void)run_with(command, words);
         }
@@ -86,12 +76,7 @@ const std::vector<CommandPages>& built_in() {
 }
 
 bool is_built_in(std::string_view name) {
-    for (const CommandPages& one : built_in()) {
-        if (one.name == name) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::find(built_in(), name, &CommandPages::name) != built_in().end();
 }
 
 int print_man_page(std::span<const Command> commands, const Command* command,
@@ -110,14 +95,10 @@ bool is_file(const std::string& path) {
 }
 
 bool has_flag(const CommandPages& pages, const std::string& name) {
-    for (const FlagTable& table : pages.tables) {
-        for (const Flag& flag : table.flags) {
-            if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return std::ranges::any_of(pages.tables, [&name](const FlagTable& table) {
+        const std::vector<std::string> names = names_of(table.flags);
+        return std::ranges::find(names, name) != names.end();
+    });
 }
 
 /// A flag that is typed without a command is most often one of replay's, which is the first.
@@ -173,20 +154,6 @@ int print_word(std::span<const Command> commands, const std::string& typed) {
 int refuse_more(const char* command, const std::string& word) {
     complain("driftless %s: unexpected argument %s; remove it", command,
              mask_command({word}).front().c_str());
-    return exit_usage;
-}
-
-/// Byte by byte, so that redirecting it makes the file.
-int print_file(const ShippedFile& file) {
-    (void)std::fwrite(file.text.data(), 1, file.text.size(), stdout);  // main sees what failed
-    return exit_done;
-}
-
-int refuse_page_of_file(const std::string& name) {
-    complain(
-        "driftless help: --man: %s is a file, which has no man page; remove --man to print "
-        "it",
-        name.c_str());
     return exit_usage;
 }
 
@@ -293,8 +260,16 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
             return refuse_more("help", argument);
         }
     }
-    if (const ShippedFile* file = find_shipped_file(name); file != nullptr) {
-        return man ? refuse_page_of_file(name) : print_file(*file);
+    const ShippedFile* const file = find_shipped_file(name);
+    if (file != nullptr && man) {
+        complain(
+            "driftless help: --man: %s is a file, which has no man page; remove --man to print it",
+            name.c_str());
+        return exit_usage;
+    }
+    if (file != nullptr) {  // byte by byte, so that redirecting it makes the file
+        (void)std::fwrite(file->text.data(), 1, file->text.size(), stdout);  // main sees failures
+        return exit_done;
     }
     const Command* command = find_command(commands, name);
     if (command == nullptr && !name.empty() && !is_built_in(name)) {
@@ -383,35 +358,22 @@ constexpr std::size_t bytes_max = 80;
 /// A letter as roff shows it: what it would take for syntax, or draw as a typographic sign, by
 /// name.
 std::string_view escape_of(char letter) {
-    switch (letter) {
-        case '\\':
-            return "\\e";
-        case '-':
-            return "\\-";
-        case '\'':
-            return "\\(aq";
-        case '`':
-            return "\\(ga";
-        case '"':
-            return "\\(dq";
-        case '^':
-            return "\\(ha";
-        case '~':
-            return "\\(ti";
-        default:
-            return "";
-    }
-}
-
-/// Takes the first line off `text`, without its end.
-std::string_view take_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    return line;
+    constexpr std::string_view letters = "\\-'`\"^~";
+    constexpr std::string_view escapes[] = {"\\e",   "\\-",   "\\(aq", "\\(ga",
+                                            "\\(dq", "\\(ha", "\\(ti"};
+    const std::size_t at = letters.find(letter);
+    return at == letters.npos ? "" : escapes[at];
 }
 
 std::string macro(std::string_view name, std::string_view title) {
     return std::string(name) + " \"" + Roff::plain(title) + "\"\n";
+}
+
+std::string capitals(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    });
+    return text;
 }
 
 /// Where a line that is too long for one may be cut: never inside an escape.
@@ -427,11 +389,8 @@ std::size_t cut_of(std::string_view line) {
 }  // namespace
 
 Roff::Roff(std::string_view page, std::string_view date, std::string_view version) {
-    std::string name(page);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    page_ = ".TH " + plain(name) + " 1 " + std::string(date) + " \"driftless " +
-            std::string(version) + "\" \"User Commands\"\n";
+    page_ = ".TH " + plain(capitals(std::string(page))) + " 1 " + std::string(date) +
+            " \"driftless " + std::string(version) + "\" \"User Commands\"\n";
 }
 
 std::string Roff::plain(std::string_view text) {
@@ -454,10 +413,6 @@ void Roff::subsection(std::string_view title) {
     page_ += macro(".SS", title);
 }
 
-void Roff::line(std::string_view roff) {
-    page_ += std::string(roff) + "\n";
-}
-
 void Roff::definition(std::string_view term, std::string_view meaning) {
     line(".TP");
     line(term);
@@ -466,16 +421,13 @@ void Roff::definition(std::string_view term, std::string_view meaning) {
 
 void Roff::filled(std::string_view text) {
     std::string line;
-    while (!text.empty()) {
-        text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
-        const std::string_view word = text.substr(0, text.find_first_of(" \n"));
-        text.remove_prefix(word.size());
+    for (const std::string_view word : words_in(text, " \n")) {
         const std::string shown = plain(word);
         if (!line.empty() && line.size() + 1 + shown.size() > bytes_max) {
             page_ += line + "\n";
             line.clear();
         }
-        line += (line.empty() || shown.empty() ? "" : " ") + shown;
+        line += (line.empty() ? "" : " ") + shown;
     }
     page_ += line + (line.empty() ? "" : "\n");
 }
@@ -483,7 +435,7 @@ void Roff::filled(std::string_view text) {
 void Roff::verbatim(std::string_view lines) {
     page_ += ".nf\n";
     while (!lines.empty()) {
-        std::string shown = plain(take_line(lines).substr(2));
+        std::string shown = plain(take_until(lines, "\n").substr(2));
         while (shown.size() > bytes_max) {
             const std::size_t cut = cut_of(shown);
             page_ += shown.substr(0, cut) + "\\\n";
@@ -498,7 +450,7 @@ void Roff::text(std::string_view text) {
     bool begins = true;
     while (!text.empty()) {
         std::string_view rest = text;
-        const std::string_view first = take_line(rest);
+        const std::string_view first = take_until(rest, "\n");
         if (first.empty()) {
             text = rest;
             begins = true;
@@ -566,11 +518,8 @@ void add_footer(std::string_view text, Footer& footer) {
 }
 
 std::string tag_of(const Flag& flag) {
-    std::string tag;
-    for (const std::string& name : flag.names) {
-        tag += (tag.empty() ? "" : ", ") + Roff::bold(name);
-    }
-    return tag + (flag.unit.empty() ? "" : " " + Roff::italic(flag.unit));
+    return joined(flag.names, ", ", Roff::bold) +
+           (flag.unit.empty() ? "" : " " + Roff::italic(flag.unit));
 }
 
 std::string meaning_of(const Flag& flag) {
@@ -612,12 +561,6 @@ void add_terms(std::string_view title, std::span<const Term> terms, Roff& roff) 
     for (const Term& term : terms) {
         roff.definition(Roff::bold(term.name), term.meaning);
     }
-}
-
-std::string capitals(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    return text;
 }
 
 void begin_page(const std::string& page, const std::string& summary, Roff& roff) {

@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// The commands of the program, and what help, man pages and completions know of them.
-
 struct Command {
     const char* name;
     const char* help;  ///< one line
@@ -109,7 +107,7 @@ class Roff {
     void text(std::string_view text);
     /// A term, and what it means. `term` is roff already: made of `bold`, `italic` and `plain`.
     void definition(std::string_view term, std::string_view meaning);
-    void line(std::string_view roff);
+    void line(std::string_view roff) { page_ += std::string(roff) + "\n"; }
 
     const std::string& page() const { return page_; }
 
@@ -143,15 +141,6 @@ std::vector<Completed> completed_words(const std::vector<CommandPages>& commands
 std::string bash_completion(const std::vector<Completed>& all);
 std::string zsh_completion(const std::vector<Completed>& all);
 std::string fish_completion(const std::vector<Completed>& all);
-
-/// Text between single quotes, as bash and zsh read it.
-std::string shell_quoted(std::string_view text);
-
-/// The help of a flag as one line.
-std::string line_of_help(const Flag& flag);
-
-/// Words with a blank between them.
-std::string with_blanks(const std::vector<std::string>& words);
 
 /// The next words behind `typed` ("": the first ones), each with its summary, in order.
 std::vector<Completed> words_behind(const std::vector<Completed>& all, std::string_view typed);

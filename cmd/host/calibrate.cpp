@@ -25,11 +25,6 @@ constexpr std::uint32_t backlog_enough = 1024;
 constexpr std::int64_t idle_latency_noticed_us = 50;
 constexpr double share_noticed = 0.01;
 
-HostFinding judged(bool well, const char* topic, std::string found, std::string remedy) {
-    return {well ? Grade::ok : Grade::warning, topic, std::move(found),
-            well ? "" : std::move(remedy)};
-}
-
 HostFinding judge_cpus(const HostSettings& s) {
     return judged(
         s.cpus_allowed >= cpus_enough, "CPUs",
@@ -84,6 +79,11 @@ HostFinding judge_slow_start(const HostSettings& s) {
 }
 
 }  // namespace
+
+HostFinding judged(bool well, const char* topic, std::string found, std::string remedy) {
+    return {well ? Grade::ok : Grade::warning, topic, std::move(found),
+            well ? "" : std::move(remedy)};
+}
 
 HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed) {
     HostSettings settings;

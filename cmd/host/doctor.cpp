@@ -23,7 +23,7 @@
 #include "cmd/report/text_parts.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -41,16 +41,6 @@ void read_cpus(const DoctorOptions& options, HostReadings& host) {
             host.engine_cpu_busy = static_cast<double>(load.busy) / static_cast<double>(load.ticks);
         }
     }
-}
-
-/// All, for root: nobody counts what it locks.
-std::uint64_t lockable_bytes() {
-    rlimit limit{};
-    if (::geteuid() == 0 || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
-        limit.rlim_cur == RLIM_INFINITY) {
-        return UINT64_MAX;
-    }
-    return limit.rlim_cur;
 }
 
 /// `what` is RLIMIT_AS or the like.
@@ -85,13 +75,6 @@ std::uint32_t start_threads() {
         (void)::pthread_join(one, nullptr);
     }
     return static_cast<std::uint32_t>(threads.size());
-}
-
-SchedulingClass read_scheduling() {
-    SchedulingClass found;
-    found.policy = ::sched_getscheduler(0);
-    found.nice = ::getpriority(PRIO_PROCESS, 0);
-    return found;
 }
 
 Network read_network() {
@@ -142,12 +125,13 @@ HostReadings read_host(const DoctorOptions& options) {
     read_cpus(options, host);
     host.settings = read_host_settings(host.engine_cpu.cpu, host.facts.cpus_allowed.size());
     host.driver = probe_driver();
-    host.lockable_bytes = lockable_bytes();
+    // What root locks is not counted.
+    host.lockable_bytes = ::geteuid() == 0 ? UINT64_MAX : limit_of(RLIMIT_MEMLOCK);
     host.cgroup = read_cgroup_limits();
     host.threads_started = start_threads();
     host.address_space_bytes = std::min(limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA));
     host.file_bytes_max = limit_of(RLIMIT_FSIZE);
-    host.scheduling = read_scheduling();
+    host.scheduling = {::sched_getscheduler(0), ::getpriority(PRIO_PROCESS, 0)};
     host.network = read_network();
     host.clock = read_clock_source();
     host.interfaces = read_interfaces();
@@ -274,12 +258,10 @@ HostFinding judge_engine_cpu(const HostReadings& host) {
     }
     const std::string found =
         fmt::format("CPU {}: {}", host.engine_cpu.cpu, host.engine_cpu.reason);
-    if (host.engine_cpu_busy <= busy_noticed) {
-        return well("engine's CPU", found);
-    }
-    return warning(
-        "engine's CPU",
-        found.find("busy") != found.npos
+    const bool is_quiet = host.engine_cpu_busy <= busy_noticed;
+    return judged(
+        is_quiet, "engine's CPU",
+        is_quiet || found.find("busy") != found.npos
             ? found
             : fmt::format("{}, {:.0f} % busy", found, 100 * host.engine_cpu_busy),
         "stop the programs on it, or isolate a core (isolcpus=, nohz_full=) and give it to --cpu");
@@ -333,22 +315,18 @@ HostFinding judge_locked(std::uint64_t lockable_bytes) {
                        found + ", and io_uring needs 200 KiB: a replay uses epoll instead",
                        "ulimit -l 8192 (memlock in limits.conf, LimitMEMLOCK= of systemd)");
     }
-    return lockable_bytes >= lockable_enough
-               ? well("locked memory", found)
-               : warning("locked memory", found,
-                         "ulimit -l unlimited (memlock in limits.conf, LimitMEMLOCK= of systemd) "
-                         "keeps the run's pages in memory");
+    return judged(lockable_bytes >= lockable_enough, "locked memory", found,
+                  "ulimit -l unlimited (memlock in limits.conf, LimitMEMLOCK= of systemd) keeps "
+                  "the run's pages in memory");
 }
 
 HostFinding judge_clock(const ClockSource& clock) {
     const std::string found =
         fmt::format("{}, {} ns per reading", clock.name.empty() ? "unnamed source" : clock.name,
                     clock.reading_ns);
-    return clock.reading_ns <= clock_reading_ns_enough
-               ? well("clock", found)
-               : warning("clock", found,
-                         "use a clock that needs no system call: clocksource=tsc tsc=reliable on "
-                         "the kernel's command line");
+    return judged(clock.reading_ns <= clock_reading_ns_enough, "clock", found,
+                  "use a clock that needs no system call: clocksource=tsc tsc=reliable on the "
+                  "kernel's command line");
 }
 
 HostFinding judge_turbo(const std::optional<bool>& turbo) {
@@ -393,11 +371,9 @@ HostFinding judge_ports(const HostReadings& host) {
     const std::string found = fmt::format(
         "{} for connections to one server{}", ports,
         host.port_reuse == 1 ? "" : "; each stays in use for 60 s after its connection");
-    return ports >= ports_enough
-               ? well("ports", found)
-               : warning("ports", found,
-                         "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\" for more open "
-                         "connections");
+    return judged(ports >= ports_enough, "ports", found,
+                  "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\" for more open "
+                  "connections");
 }
 
 HostFinding judge_window(const char* topic, const char* setting, const char* what,
@@ -405,11 +381,8 @@ HostFinding judge_window(const char* topic, const char* setting, const char* wha
     if (bytes == 0) {
         return well(topic, "not known: the host does not report it");
     }
-    const std::string found = fmt::format("up to {} KiB {}", bytes / 1024, what);
-    return bytes >= window_enough
-               ? well(topic, found)
-               : warning(topic, found,
-                         fmt::format("sysctl -w net.ipv4.{}=\"4096 131072 6291456\"", setting));
+    return judged(bytes >= window_enough, topic, fmt::format("up to {} KiB {}", bytes / 1024, what),
+                  fmt::format("sysctl -w net.ipv4.{}=\"4096 131072 6291456\"", setting));
 }
 
 HostFinding judge_memory(std::uint64_t bytes, const std::optional<std::int64_t>& of_group) {
@@ -466,18 +439,15 @@ HostFinding judge_scheduling(const SchedulingClass& scheduling) {
 
 HostFinding judge_network(Network network) {
     constexpr const char* topic = "network";
-    switch (network) {
-        case Network::none:
-            return warning(topic, "no interface is up, not even the loopback",
-                           "ip link set lo up, or share the host's network (--network host): only "
-                           "servers on Unix sockets can be reached");
-        case Network::loopback:
-            return warning(topic, "only the loopback is up",
-                           "connect an interface: only servers on this host can be reached");
-        case Network::more:
-            break;
+    if (network == Network::none) {
+        return warning(topic, "no interface is up, not even the loopback",
+                       "ip link set lo up, or share the host's network (--network host): only "
+                       "servers on Unix sockets can be reached");
     }
-    return well(topic, "an interface is up");
+    return network == Network::loopback
+               ? warning(topic, "only the loopback is up",
+                         "connect an interface: only servers on this host can be reached")
+               : well(topic, "an interface is up");
 }
 
 /// What `calibrate` advises, and the least without which nothing is sent.
@@ -509,11 +479,9 @@ HostFinding judge_folder(const HostReadings& host) {
     }
     const std::string found =
         fmt::format("{} is writable, {} MiB free", host.folder, host.folder_bytes_free >> 20);
-    return host.folder_bytes_free >= disk_enough
-               ? well("folder of runs", found)
-               : warning("folder of runs", found,
-                         "a row needs about 1 KiB plus 50 bytes per token; name another folder "
-                         "with --out, or use --chunks none");
+    return judged(host.folder_bytes_free >= disk_enough, "folder of runs", found,
+                  "a row needs about 1 KiB plus 50 bytes per token; name another folder with "
+                  "--out, or use --chunks none");
 }
 
 HostFinding judge_calibration(const HostReadings& host) {
@@ -560,8 +528,7 @@ namespace {
 constexpr int doctor_schema = 1;
 
 std::ptrdiff_t count_of(const std::vector<HostFinding>& findings, Grade grade) {
-    return std::count_if(findings.begin(), findings.end(),
-                         [grade](const HostFinding& one) { return one.grade == grade; });
+    return std::ranges::count(findings, grade, &HostFinding::grade);
 }
 
 void print_text(const std::vector<HostFinding>& findings) {
@@ -579,21 +546,17 @@ void print_text(const std::vector<HostFinding>& findings) {
 }
 
 std::string to_json(const std::vector<HostFinding>& findings) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object().key("schema").integer(doctor_schema);
-    json.key("driftless").string(version());
-    json.key("can_replay").boolean(count_of(findings, Grade::fault) == 0);
-    json.key("findings").begin_array();
-    for (const HostFinding& one : findings) {
-        json.begin_object().key("grade").string(name_of(one.grade));
-        json.key("topic").string(one.topic);
-        json.key("found").string(one.found);
-        write_optional_text(json, "remedy", one.remedy);
-        json.end_object();
-    }
-    json.end_array().end_object();
-    return text + "\n";
+    const auto put_finding = [](JsonWriter& json, const HostFinding& one) {
+        put_object(json, {{"grade", one.grade},
+                          {"topic", one.topic},
+                          {"found", one.found},
+                          {"remedy", or_null(one.remedy)}});
+    };
+    return json_text(JsonPairs{{"schema", doctor_schema},
+                               {"driftless", version()},
+                               {"can_replay", count_of(findings, Grade::fault) == 0},
+                               {"findings", put_each(findings, put_finding)}}) +
+           "\n";
 }
 
 }  // namespace

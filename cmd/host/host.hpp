@@ -15,12 +15,8 @@
 
 namespace driftless {
 
-// `driftless calibrate`: what this host can promise, in about 20 s.
-
-/// Runs the command; `argv[0]` is its name. Returns the exit code (design, section 4).
+/// Runs `driftless calibrate`; `argv[0]` is its name. Returns the exit code (design, section 4).
 int run_calibrate(int argc, char** argv);
-
-// The command line of `driftless calibrate`, as plain values.
 
 struct CalibrateOptions {
     std::string out;  ///< file; empty: where `replay` looks
@@ -38,9 +34,6 @@ struct CalibrateCommandLine : CommandLine {
 
 CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arguments);
 
-// Advice: what a person can do about what `calibrate` found, one line each; and the settings of a
-// host that it judges, as `doctor` does.
-
 /// Settings of the host that matter for timing. Empty or 0: cannot be read here.
 struct HostSettings {
     std::uint32_t engine_cpu = 0;
@@ -55,18 +48,18 @@ struct HostSettings {
 /// `cpus_allowed`: as they were before anything was pinned.
 HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed);
 
+/// Well, or a warning with its remedy.
+HostFinding judged(bool well, const char* topic, std::string found, std::string remedy);
 /// A finding for each setting, most useful first.
 std::vector<HostFinding> judge_settings(const HostSettings& settings);
 
-/// What was measured, then those settings that are not as they should be.
+/// What a person can do, one line each: about what `calibrate` measured, then about those settings
+/// that are not as they should be.
 std::vector<std::string> advice_of(const Calibration& calibration, const HostSettings& settings);
 
-// `driftless doctor`: what a replay needs of this host, what is missing, and the remedy.
-
-/// Runs the command; `argv[0]` is its name. Returns the exit code: 7 where a replay cannot run.
+/// Runs `driftless doctor`; `argv[0]` is its name. Returns the exit code: 7 where a replay cannot
+/// run.
 int run_doctor(int argc, char** argv);
-
-// The command line of `driftless doctor`, as plain values.
 
 struct DoctorOptions {
     std::string folder = "runs";  ///< where runs will be written
@@ -79,8 +72,6 @@ struct DoctorCommandLine : CommandLine {
 };
 
 DoctorCommandLine parse_doctor_options(const std::vector<std::string>& arguments);
-
-// What `doctor` reads of this host: plain values, so that judging them needs no host.
 
 /// How the kernel ranks this process; a replay that is started here inherits it.
 struct SchedulingClass {
@@ -96,7 +87,8 @@ inline constexpr std::uint32_t threads_needed = 8;
 /// ... and without events so many beside its engine. Measured by a group's limit of tasks.
 inline constexpr std::uint32_t threads_least = 2;
 
-/// 0 or empty: cannot be read here.
+/// What `doctor` reads of this host, so that judging it needs no host. 0 or empty: cannot be read
+/// here.
 struct HostReadings {
     HostFacts facts;
     DriverProbe driver;
@@ -128,9 +120,8 @@ struct HostReadings {
 /// Takes 100 ms, in which it looks at how busy the CPUs are.
 HostReadings read_host(const DoctorOptions& options);
 
-// What `doctor` says of a host's readings. Pure.
-
-/// Every topic in a fixed order, also those that are well. A finding that is not has a remedy.
+/// What `doctor` says: every topic in a fixed order, also those that are well. A finding that is
+/// not has a remedy. Pure.
 std::vector<HostFinding> judge_host(const HostReadings& host);
 
 }  // namespace driftless

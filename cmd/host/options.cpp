@@ -30,11 +30,8 @@ Examples:
 Exit codes: 0 done, 2 usage, 7 the host lacks something, fails, or is busy.)";
 
 Result<std::uint32_t> parse_cpu(std::string_view text) {
-    const Result<std::uint64_t> number = parse_count(text);
-    if (!number || number.value() > UINT32_MAX) {
-        return invalid("is not a CPU number; use 0, 1, 2 ..");
-    }
-    return static_cast<std::uint32_t>(number.value());
+    const Result<std::uint32_t> number = parse_u32(text);
+    return number ? number : invalid("is not a CPU number; use 0, 1, 2 ..");
 }
 
 }  // namespace

@@ -3,52 +3,37 @@
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/voice.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless::mock {
 
-namespace {
-
-const char* name_of(Ending ending) {
-    switch (ending) {
-        case Ending::complete:
-            return "complete";
-        case Ending::faulted:
-            return "faulted";
-        case Ending::aborted:
-            break;
-    }
-    return "aborted";
-}
-
-}  // namespace
-
 void append_log_line(std::string& out, const RequestLog& entry) {
     JsonWriter json(out);
-    json.begin_object().key("request_id").string(entry.request_id);
-    json.key("row").optional(entry.row);
-    write_optional_text(json, "traceparent", entry.traceparent);
-    json.key("session").begin_object();
-    for (const SessionField& field : entry.session) {
-        json.key(field.name).string(field.value);
-    }
-    json.end_object();
-    json.key("api").string(entry.api);
-    json.key("stream").boolean(entry.stream).key("connection").unsigned_integer(entry.connection);
-    json.key("status").integer(entry.status).key("ending").string(name_of(entry.ending));
-    json.key("fault").string(name_of(entry.fault));
-    json.key("start_ns").integer(entry.start_ns).key("last_byte_ns").integer(entry.last_byte_ns);
-    json.key("begin_ns").integer(entry.begin_ns).key("first_due_ns").integer(entry.due_ns);
-    json.key("end_ns").integer(entry.end_ns);
-    json.key("prompt_tokens").unsigned_integer(entry.prompt_tokens);
-    json.key("cached_tokens").unsigned_integer(entry.cached_tokens);
-    json.key("asked_tokens").unsigned_integer(entry.asked_tokens);
-    json.key("output_tokens").unsigned_integer(entry.output_tokens);
-    json.key("tokens_per_chunk").unsigned_integer(entry.tokens_per_chunk);
-    if (entry.history) {
-        json.key("history").begin_object().key("known").unsigned_integer(entry.history->known);
-        json.key("elsewhere").unsigned_integer(entry.history->elsewhere);
-        json.key("unknown").unsigned_integer(entry.history->unknown).end_object();
+    json.begin_object();
+    put(json, {{"request_id", entry.request_id},
+               {"row", entry.row},
+               {"traceparent", or_null(entry.traceparent)},
+               {"session", put_named(entry.session)},
+               {"api", entry.api},
+               {"stream", entry.stream},
+               {"connection", entry.connection},
+               {"status", entry.status},
+               {"ending", entry.ending},
+               {"fault", name_of(entry.fault)},
+               {"start_ns", entry.start_ns},
+               {"last_byte_ns", entry.last_byte_ns},
+               {"begin_ns", entry.begin_ns},
+               {"first_due_ns", entry.due_ns},
+               {"end_ns", entry.end_ns},
+               {"prompt_tokens", entry.prompt_tokens},
+               {"cached_tokens", entry.cached_tokens},
+               {"asked_tokens", entry.asked_tokens},
+               {"output_tokens", entry.output_tokens},
+               {"tokens_per_chunk", entry.tokens_per_chunk}});
+    if (const auto& history = entry.history) {
+        put(json, {{"history", JsonPairs{{"known", history->known},
+                                         {"elsewhere", history->elsewhere},
+                                         {"unknown", history->unknown}}}});
     }
     json.key("token_ns");
     // By hand: nearly all bytes of a log are stamps.

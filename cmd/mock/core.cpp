@@ -7,19 +7,9 @@
 
 namespace driftless::mock {
 
-void KeepAlive::open(Instant now) {
-    answered_ = 0;
-    begin_idle(now);
-}
-
 void KeepAlive::begin_idle(Instant now) {
     const Duration limit = options_.keep_alive_timeout;
     idle_ends_ = limit.ns == 0 ? never : now + limit;
-}
-
-bool KeepAlive::is_last() const {
-    const std::uint32_t limit = options_.keep_alive_requests;
-    return limit != 0 && answered_ + 1 >= limit;
 }
 
 void KeepAlive::announce(Reply& reply) const {
@@ -28,12 +18,6 @@ void KeepAlive::announce(Reply& reply) const {
             static_cast<std::uint32_t>(options_.keep_alive_timeout.ns / seconds(1).ns);
         reply.answers_max = options_.keep_alive_requests;
     }
-}
-
-void Outgoing::clear() {
-    ready_.clear();
-    slow_.clear();
-    slow_left_ = 0;
 }
 
 std::string& Outgoing::begin(std::string& out) {
@@ -71,7 +55,7 @@ void MockConnection::open(std::uint64_t number, Instant now) {
     has_slot_ = bad_http_ = false;
     request_.reset();
     pipelined_.clear();
-    outgoing_.clear();
+    outgoing_ = Outgoing();
     keep_alive_.open(now);
     host = nullptr;
     if (refuses_connection(core_.options().faults, mix64(core_.options().seed ^ number))) {
@@ -343,17 +327,8 @@ void MockConnection::end_exchange(Instant now) {
     }
 }
 
-void MockConnection::end_connection(Action action) {
-    phase_ = Phase::over;
-    action_ = action;
-}
-
 bool MockConnection::idle_for_too_long(Instant now) const {
     return phase_ == Phase::reading && request_.head().idle() && now >= keep_alive_.idle_ends();
-}
-
-bool MockConnection::last_on_connection() const {
-    return !request_.head().keep_alive() || keep_alive_.is_last();
 }
 
 Reply MockConnection::reply() const {
@@ -450,10 +425,6 @@ bool MockCore::take_slot(MockConnection& connection) {
     return true;
 }
 
-void MockCore::leave_queue(MockConnection& connection) {
-    queue_.erase(std::find(queue_.begin(), queue_.end(), &connection));
-}
-
 void MockCore::give_slot(Instant now) {
     --metrics_.running;
     if (!queue_.empty()) {
@@ -477,10 +448,6 @@ std::uint32_t MockCore::look_up(const PromptCount& prompt) {
     metrics_.cache_queries += prompt.tokens();
     metrics_.cache_hits += cached;
     return cached;
-}
-
-void MockCore::reset_cache() {
-    cache_ = PrefixCache(options_.cache_blocks_max);
 }
 
 void MockCore::check_history(RequestLog& log, std::span<const std::uint64_t> replies) {
@@ -508,10 +475,6 @@ void MockCore::count_end(RequestLog& entry) {
         finished_.push_back(std::move(entry));
         entry = RequestLog();
     }
-}
-
-std::int64_t MockCore::utc_seconds(Instant now) const {
-    return (now.ns + options_.utc_offset_ns) / 1'000'000'000;
 }
 
 }  // namespace driftless::mock

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/mock/core_options.hpp"
 #include "cmd/mock/engine_model.hpp"
 #include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
@@ -24,6 +23,54 @@
 
 namespace driftless::mock {
 
+// CoreOptions: the pretended server. The values of the command line that the core needs.
+
+/// When answers tell their cached tokens: vLLM's only where there are any, and only if asked to at
+/// its start.
+enum class CachedReported : std::uint8_t { always, hits, never };
+
+/// Whose endpoint empties the cache: POST /reset_prefix_cache of vLLM, POST /flush_cache of SGLang.
+/// `pretended`: both answer 200, as vLLM's does while a request holds blocks, and keep the cache.
+enum class CacheReset : std::uint8_t { both, vllm, sglang, none, pretended };
+
+struct CoreOptions {
+    ModelLimits model;
+    Pace pace;
+    std::uint32_t slots = 0;                 ///< answers made at once; more wait, FIFO. 0: all
+    std::uint32_t cache_block_tokens = 512;  ///< 0: no prefix cache
+    std::size_t cache_blocks_max = 0;        ///< 0: without limit
+    TemplateTokens overhead;                 ///< around every text prompt
+    std::uint32_t overhead_varies = 0;       ///< up to so many more, by the order of requests
+    Tokenizer* tokenizer = nullptr;          ///< outlives the core; nullptr: words are tokens
+    WordRules words;                         ///< words that are not one token each
+    TokenizeForm tokenize = TokenizeForm::vllm;
+    std::optional<TemplateTokens> tokenize_overhead;  ///< what /tokenize counts; else what is true
+    std::uint32_t reasoning_tokens = 0;               ///< first tokens of a chat answer
+    bool incremental = false;                         ///< SGLang's --incremental-streaming-output
+    bool early_headers = true;  ///< the head leaves before the first token, as vLLM's
+    bool usage = true;          ///< false: include_usage is ignored
+    CachedReported cached_reported = CachedReported::always;
+    CacheReset cache_reset = CacheReset::both;
+    std::uint32_t keep_alive_requests = 0;  ///< answers per connection; 0: without limit
+    Duration keep_alive_timeout{0};         ///< a connection idle for so long is closed; 0: never
+    bool announce_keep_alive = true;        ///< both limits are sent in `Keep-Alive`
+    std::vector<FaultRule> faults;
+    MetricNames metric_names;
+    std::string pod;  ///< named in every answer; empty: none
+    std::uint64_t seed = 0;
+    std::int64_t utc_offset_ns = 0;  ///< Unix time minus the host's clock
+    bool keep_log = false;           ///< collect a RequestLog of every completion request
+    /// Header fields that say whose request it is; the log has those that came. The first of them
+    /// is the session for `check_history`.
+    std::vector<std::string> session_headers{
+        // Of MLPerf Endpoints, kv-cache-tester, AIPerf, Dynamo and SGLang's router.
+        "X-Session-ID",        "X-Correlation-ID",
+        "X-Dynamo-Session-ID", "X-Dynamo-Parent-Session-ID",
+        "X-Session-Affinity",  "X-SMG-Routing-Key",
+    };
+    std::uint32_t check_history = 0;  ///< replies that are remembered; 0: no check
+};
+
 // RequestLog: the truth about one completion request, as the server saw it.
 //
 // All instants are readings of the server's clock in ns; 0: it never happened.
@@ -34,6 +81,15 @@ enum class Ending : std::uint8_t {
     faulted,   ///< cut short on purpose
     aborted,   ///< the peer left before
 };
+
+}  // namespace driftless::mock
+
+namespace driftless {
+template <>
+inline constexpr auto closed_list<mock::Ending> = name_list("complete", "faulted", "aborted");
+}  // namespace driftless
+
+namespace driftless::mock {
 
 /// A header field that says whose request it is.
 struct SessionField {
@@ -159,7 +215,10 @@ class KeepAlive {
     explicit KeepAlive(const CoreOptions& options) : options_(options) {}
 
     /// A new connection.
-    void open(Instant now);
+    void open(Instant now) {
+        answered_ = 0;
+        begin_idle(now);
+    }
     /// From here on the connection is idle, for as long as the limit allows.
     void begin_idle(Instant now);
     /// The peer has begun to ask something.
@@ -171,7 +230,10 @@ class KeepAlive {
     /// Answers on this connection.
     std::uint32_t answered() const { return answered_; }
     /// Whether the next answer is the last one, if the peer does not end the connection.
-    bool is_last() const;
+    bool is_last() const {
+        const std::uint32_t limit = options_.keep_alive_requests;
+        return limit != 0 && answered_ + 1 >= limit;
+    }
     /// Writes the limits into a reply, where they are announced.
     void announce(Reply& reply) const;
 
@@ -192,9 +254,6 @@ inline constexpr std::uint32_t slow_bytes = 200;
 
 class Outgoing {
   public:
-    /// Forgets everything: a new connection.
-    void clear();
-
     /// What is appended here leaves at the next produce, before all else.
     std::string& ready() { return ready_; }
     /// An answer follows, whose first bytes leave one by one or do not.
@@ -222,8 +281,6 @@ class Outgoing {
 
 /// Bytes that a connection may send ahead of its turn (pipelining) before it is dropped.
 inline constexpr std::size_t pipelined_bytes_max = 64 * 1024;
-
-class MockCore;
 
 class MockConnection {
   public:
@@ -281,9 +338,14 @@ class MockConnection {
     void follow(MockAnswer::State state, Instant now);
     void end_answer(Instant now, Ending ending);
     void end_exchange(Instant now);
-    void end_connection(Action action);
+    void end_connection(Action action) {
+        phase_ = Phase::over;
+        action_ = action;
+    }
     bool idle_for_too_long(Instant now) const;
-    bool last_on_connection() const;
+    bool last_on_connection() const {
+        return !request_.head().keep_alive() || keep_alive_.is_last();
+    }
     Reply reply() const;
 
     MockCore& core_;
@@ -351,7 +413,7 @@ class MockCore {
 
     /// True where the connection may begin at once; else it stands in the queue.
     bool take_slot(MockConnection& connection);
-    void leave_queue(MockConnection& connection);
+    void leave_queue(MockConnection& connection) { std::erase(queue_, &connection); }
     /// An answer has ended: the oldest waiting one begins.
     void give_slot(Instant now);
 
@@ -367,7 +429,7 @@ class MockCore {
     std::uint32_t look_up(const PromptCount& prompt);
 
     /// Every block is forgotten.
-    void reset_cache();
+    void reset_cache() { cache_ = PrefixCache(options_.cache_blocks_max); }
 
     /// Where histories are checked: what of one was sent before goes into the log, and what is sent
     /// now is remembered.
@@ -379,7 +441,9 @@ class MockCore {
     /// A completion request has ended. Where `keep_log`, the entry is taken and left empty.
     void count_end(RequestLog& entry);
 
-    std::int64_t utc_seconds(Instant now) const;
+    std::int64_t utc_seconds(Instant now) const {
+        return (now.ns + options_.utc_offset_ns) / 1'000'000'000;
+    }
     /// What encodes texts; nullptr: words are tokens.
     TextTokens* texts() { return texts_ ? &*texts_ : nullptr; }
     JsonDocument& document() { return document_; }

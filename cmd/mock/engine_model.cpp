@@ -284,21 +284,6 @@ bool holds(const PrefixCache& names, std::uint64_t name) {
 
 }  // namespace
 
-void HistoryReader::begin_message() {
-    text_ = Digest();
-    is_assistant_ = false;
-}
-
-void HistoryReader::end_message() {
-    if (is_assistant_) {
-        replies_.push_back(text_.value());
-    }
-    is_assistant_ = false;
-}
-
-SentReplies::SentReplies(std::uint32_t replies_max)
-    : anywhere_(replies_max), in_session_(replies_max) {}
-
 void SentReplies::enter(std::string_view session, std::string_view text) {
     Digest digest;
     digest.add(text);

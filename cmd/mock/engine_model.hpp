@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/time.hpp"
@@ -184,11 +185,18 @@ class HistoryReader {
   public:
     void reset() { replies_.clear(); }
 
-    void begin_message();
+    void begin_message() {
+        text_ = Digest();
+        is_assistant_ = false;
+    }
     /// A piece of the message's text. Further texts of the same message are added to it.
     void add_text(std::string_view bytes) { text_.add(bytes); }
     void set_assistant(bool is_assistant) { is_assistant_ = is_assistant; }
-    void end_message();
+    void end_message() {
+        if (std::exchange(is_assistant_, false)) {
+            replies_.push_back(text_.value());
+        }
+    }
 
     std::span<const std::uint64_t> replies() const { return replies_; }
 
@@ -211,7 +219,8 @@ struct HistoryCount {
 class SentReplies {
   public:
     /// Remembers so many replies, at least 1: about 70 bytes each.
-    explicit SentReplies(std::uint32_t replies_max);
+    explicit SentReplies(std::uint32_t replies_max)
+        : anywhere_(replies_max), in_session_(replies_max) {}
 
     /// `text` has been sent as a reply. `session` may be empty.
     void enter(std::string_view session, std::string_view text);

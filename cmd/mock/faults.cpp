@@ -1,7 +1,5 @@
 #include "cmd/mock/faults.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "proto/core/hash.hpp"
@@ -11,26 +9,11 @@ namespace driftless::mock {
 
 namespace {
 
-/// [Fault]
-constexpr std::array fault_names{"none",      "refuse", "reset", "stall", "truncate",
-                                 "malformed", "error",  "429",   "500",   "slow"};
-
 // Each use of a seed draws from its own sequence.
 constexpr std::uint64_t fault_stream = 0x6661756C74000000ULL;
 constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
 
 }  // namespace
-
-const char* name_of(Fault fault) {
-    return fault_names.at(static_cast<std::size_t>(fault));
-}
-
-std::optional<Fault> find_fault(std::string_view name) {
-    const auto* const found = std::find(fault_names.begin() + 1, fault_names.end(), name);
-    return found == fault_names.end()
-               ? std::nullopt
-               : std::optional(static_cast<Fault>(found - fault_names.begin()));
-}
 
 Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
                        std::uint64_t seed) {

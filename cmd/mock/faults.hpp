@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/core/names.hpp"
+
 namespace driftless::mock {
 
 enum class Fault : std::uint8_t {
@@ -22,9 +24,18 @@ enum class Fault : std::uint8_t {
     slow,       ///< the first bytes of the answer leave one by one
 };
 
-/// As the command line spells it ("429" for http_429), and back.
-const char* name_of(Fault fault);
-std::optional<Fault> find_fault(std::string_view name);
+}  // namespace driftless::mock
+
+namespace driftless {
+/// As the command line spells them.
+template <>
+inline constexpr auto closed_list<mock::Fault> = name_list(
+    "none", "refuse", "reset", "stall", "truncate", "malformed", "error", "429", "500", "slow");
+template <>
+inline constexpr bool first_is_null<mock::Fault> = true;
+}  // namespace driftless
+
+namespace driftless::mock {
 
 struct FaultRule {
     Fault fault = Fault::none;

@@ -7,6 +7,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/mock/mock.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless::mock {
@@ -47,29 +48,23 @@ Result<T> parse_integer(std::string_view text) {
     return static_cast<T>(value.value());
 }
 
-Result<std::uint16_t> parse_port(std::string_view text) {
-    return parse_integer<std::uint16_t>(text);
-}
-
-Result<std::uint32_t> parse_number(std::string_view text) {
-    return parse_integer<std::uint32_t>(text);
-}
+constexpr auto& parse_port = parse_integer<std::uint16_t>;
+constexpr auto& parse_number = parse_integer<std::uint32_t>;
 
 Result<std::uint32_t> parse_positive_number(std::string_view text) {
     const Result<std::uint64_t> value = parse_positive_count(text);
     return value ? parse_number(text) : Result<std::uint32_t>(value.error());
 }
 
-/// The parts of "WORD,WORD,.."; none where one is empty.
-std::optional<std::vector<std::string>> split_at_commas(std::string_view text) {
+/// The parts of "WORD,WORD,..", none of which may be empty.
+Result<std::vector<std::string>> split_at_commas(std::string_view text, const char* remedy) {
     std::vector<std::string> words;
     while (!text.empty()) {
-        const std::string_view word = text.substr(0, text.find(','));
+        const std::string_view word = take_until(text, ",");
         if (word.empty()) {
-            return std::nullopt;
+            return invalid(remedy);
         }
         words.emplace_back(word);
-        text.remove_prefix(std::min(word.size() + 1, text.size()));
     }
     return words;
 }
@@ -81,7 +76,7 @@ struct FaultText {
 };
 Result<FaultText> split_fault(std::string_view text) {
     const std::size_t colon = text.find(':');
-    const std::optional<Fault> fault = find_fault(text.substr(0, colon));
+    const std::optional<Fault> fault = from_name<Fault>(text.substr(0, colon));
     if (colon == std::string_view::npos || !fault) {
         return invalid(
             "is not KIND:VALUE; kinds are refuse, reset, stall, truncate, malformed, error, 429, "
@@ -113,10 +108,7 @@ Result<ListenAt> parse_listen(std::string_view text) {
 
 Result<Duration> parse_delay(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
-    if (!ns) {
-        return ns.error();
-    }
-    return Duration{ns.value()};
+    return ns ? Result<Duration>(Duration{ns.value()}) : ns.error();
 }
 
 /// A share of one, 0 to 1: "0.25".
@@ -129,37 +121,26 @@ Result<double> parse_share(std::string_view text) {
 /// "reset:0.05"
 Result<FaultRule> parse_fault(std::string_view text) {
     const Result<FaultText> parts = split_fault(text);
-    if (!parts) {
-        return parts.error();
-    }
-    const Result<double> probability = parse_share(parts.value().value);
-    if (!probability) {
-        return probability.error();
-    }
-    return FaultRule{parts.value().fault, probability.value(), std::nullopt};
+    const Result<double> probability =
+        parts ? parse_share(parts.value().value) : Result<double>(parts.error());
+    return probability ? Result<FaultRule>({parts.value().fault, probability.value(), std::nullopt})
+                       : probability.error();
 }
 
 /// "reset:17"
 Result<FaultRule> parse_fault_row(std::string_view text) {
     const Result<FaultText> parts = split_fault(text);
-    if (!parts) {
-        return parts.error();
-    }
-    const Result<std::uint64_t> row = parse_count(parts.value().value);
-    if (!row) {
-        return row.error();
-    }
-    return FaultRule{parts.value().fault, 0, row.value()};
+    const Result<std::uint64_t> row =
+        parts ? parse_count(parts.value().value) : Result<std::uint64_t>(parts.error());
+    return row ? Result<FaultRule>({parts.value().fault, 0, row.value()}) : row.error();
 }
 
 /// "3,5": tokens before and behind every text.
 Result<TemplateTokens> parse_template(std::string_view text) {
-    const std::size_t comma = text.find(',');
-    if (comma == std::string_view::npos) {
-        return invalid("is not PRE,POST: two numbers of tokens");
-    }
+    const std::size_t comma = std::min(text.find(','), text.size());
     const Result<std::uint32_t> pre = parse_number(text.substr(0, comma));
-    const Result<std::uint32_t> post = parse_number(text.substr(comma + 1));
+    const Result<std::uint32_t> post =
+        parse_number(text.substr(std::min(comma + 1, text.size())));  // empty is no number
     if (!pre || !post) {
         return invalid("is not PRE,POST: two numbers of tokens");
     }
@@ -173,11 +154,12 @@ Result<WordRules> parse_split_words(std::string_view text) {
         rules.split_all();
         return rules;
     }
-    const std::optional<std::vector<std::string>> words = split_at_commas(text);
+    const Result<std::vector<std::string>> words =
+        split_at_commas(text, "is not WORD,WORD,..; * is all words");
     if (!words) {
-        return invalid("is not WORD,WORD,..; * is all words");
+        return words.error();
     }
-    for (const std::string& word : *words) {
+    for (const std::string& word : words.value()) {
         rules.split(word);
     }
     return rules;
@@ -185,11 +167,7 @@ Result<WordRules> parse_split_words(std::string_view text) {
 
 /// "the,cat": words that cost two tokens at the beginning of a prompt.
 Result<std::vector<std::string>> parse_split_first(std::string_view text) {
-    std::optional<std::vector<std::string>> words = split_at_commas(text);
-    if (!words) {
-        return invalid("is not WORD,WORD,..");
-    }
-    return std::move(*words);
+    return split_at_commas(text, "is not WORD,WORD,..");
 }
 
 using JoinedWords = std::vector<std::pair<std::string, std::string>>;
@@ -198,24 +176,21 @@ using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 Result<JoinedWords> parse_join_words(std::string_view text) {
     JoinedWords pairs;
     while (!text.empty()) {
-        const std::string_view pair = text.substr(0, text.find(','));
+        const std::string_view pair = take_until(text, ",");
         const std::size_t plus = pair.find('+');
         if (plus == 0 || plus == std::string_view::npos || plus + 1 == pair.size()) {
             return invalid("is not WORD+WORD,..");
         }
         pairs.emplace_back(pair.substr(0, plus), pair.substr(plus + 1));
-        text.remove_prefix(std::min(pair.size() + 1, text.size()));
     }
     return pairs;
 }
 
 /// "X-Session-ID,X-Tree": names of header fields.
 Result<std::vector<std::string>> parse_header_names(std::string_view text) {
-    std::optional<std::vector<std::string>> names = split_at_commas(text);
-    if (!names || !std::all_of(names->begin(), names->end(), is_header_name)) {
-        return invalid("is not NAME,NAME,.. of header fields");
-    }
-    return std::move(*names);
+    constexpr const char* remedy = "is not NAME,NAME,.. of header fields";
+    Result<std::vector<std::string>> names = split_at_commas(text, remedy);
+    return names && std::ranges::all_of(names.value(), is_header_name) ? names : invalid(remedy);
 }
 
 Result<std::string> parse_name(std::string_view text) {

@@ -1,10 +1,12 @@
 #include "cmd/mock/pages.hpp"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/voice.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless::mock {
 
@@ -12,26 +14,16 @@ namespace {
 
 constexpr std::string_view json_type = "application/json";
 
-const char* status_line(int status) {
-    switch (status) {
-        case 200:
-            return "HTTP/1.1 200 OK\r\n";
-        case 400:
-            return "HTTP/1.1 400 Bad Request\r\n";
-        case 404:
-            return "HTTP/1.1 404 Not Found\r\n";
-        case 405:
-            return "HTTP/1.1 405 Method Not Allowed\r\n";
-        case 413:
-            return "HTTP/1.1 413 Content Too Large\r\n";
-        case 429:
-            return "HTTP/1.1 429 Too Many Requests\r\n";
-        case 431:
-            return "HTTP/1.1 431 Request Header Fields Too Large\r\n";
-        default:
-            return "HTTP/1.1 500 Internal Server Error\r\n";
-    }
-}
+constexpr std::pair<int, std::string_view> statuses[] = {
+    {200, "OK"},
+    {400, "Bad Request"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {413, "Content Too Large"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+};
 
 void append_keep_alive(std::string& out, const Reply& reply) {
     if (reply.timeout_s == 0 && reply.answers_max == 0) {
@@ -39,26 +31,24 @@ void append_keep_alive(std::string& out, const Reply& reply) {
     }
     out += "keep-alive: ";
     if (reply.timeout_s != 0) {
-        out += "timeout=" + std::to_string(reply.timeout_s);
-        out += reply.answers_max != 0 ? ", " : "";
+        append(out, "timeout=", reply.timeout_s, reply.answers_max != 0 ? ", " : "");
     }
     if (reply.answers_max != 0) {
-        out += "max=" + std::to_string(reply.answers_max);
+        append(out, "max=", reply.answers_max);
     }
     out += "\r\n";
 }
 
-void append_common_fields(std::string& out, const Reply& reply) {
-    out += "server: driftless-mock\r\n";
+/// The line of a status of the table, and the fields that all responses have.
+void append_head(std::string& out, int status, const Reply& reply) {
+    const auto* const row =
+        std::ranges::find(statuses, status, &std::pair<int, std::string_view>::first);
+    append(out, "HTTP/1.1 ", row->first, " ", row->second, "\r\nserver: driftless-mock\r\n");
     if (!reply.request_id.empty()) {
-        out += "x-request-id: ";
-        out += reply.request_id;
-        out += "\r\n";
+        append(out, "x-request-id: ", reply.request_id, "\r\n");
     }
     if (!reply.pod.empty()) {
-        out += "target-pod: ";
-        out += reply.pod;
-        out += "\r\n";
+        append(out, "target-pod: ", reply.pod, "\r\n");
     }
     if (reply.close) {
         out += "connection: close\r\n";
@@ -70,36 +60,28 @@ void append_common_fields(std::string& out, const Reply& reply) {
 }  // namespace
 
 void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type) {
-    out += status_line(200);
-    append_common_fields(out, reply);
-    out += "content-type: ";
-    out += content_type;
-    out += "\r\ntransfer-encoding: chunked\r\n\r\n";
+    append_head(out, 200, reply);
+    append(out, "content-type: ", content_type, "\r\ntransfer-encoding: chunked\r\n\r\n");
 }
 
 void append_page(std::string& out, const Reply& reply, int status, std::string_view content_type,
                  std::string_view body, std::string_view extra_fields) {
-    out += status_line(status);
-    append_common_fields(out, reply);
-    out += extra_fields;
-    out += "content-length: ";
-    out += std::to_string(body.size());
+    append_head(out, status, reply);
+    append(out, extra_fields, "content-length: ", body.size());
     if (!body.empty()) {
-        out += "\r\ncontent-type: ";
-        out += content_type;
+        append(out, "\r\ncontent-type: ", content_type);
     }
-    out += "\r\n\r\n";
-    out += body;
+    append(out, "\r\n\r\n", body);
 }
 
 namespace {
 
 void write_vllm_refusal(std::string& out, const Refusal& refusal) {
     JsonWriter json(out);
-    json.begin_object().key("error").begin_object();
-    json.key("message").string(refusal.message).key("type").string(refusal.type);
-    json.key("param").null().key("code").integer(refusal.status);
-    json.end_object().end_object();
+    put_object(json, {{"error", JsonPairs{{"message", refusal.message},
+                                          {"type", refusal.type},
+                                          {"param", nullptr},
+                                          {"code", refusal.status}}}});
 }
 
 }  // namespace
@@ -122,8 +104,7 @@ namespace {
 void write_tgi_tokens(JsonWriter& json, std::span<const std::uint32_t> tokens) {
     json.begin_array();
     for (const std::uint32_t token : tokens) {
-        json.begin_object().key("id").unsigned_integer(token).key("text").string("");
-        json.key("start").integer(0).key("stop").integer(0).end_object();
+        put_object(json, {{"id", token}, {"text", ""}, {"start", 0}, {"stop", 0}});
     }
     json.end_array();
 }
@@ -158,9 +139,8 @@ void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& m
 }
 
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped) {
-    std::string body = R"({"prompt":")";
-    body += escaped;
-    body += "\"}";
+    std::string body;
+    append(body, R"({"prompt":")", escaped, "\"}");
     append_page(out, reply, 200, json_type, body);
 }
 
@@ -253,27 +233,32 @@ bool has_reset(std::string_view path, CacheReset whose) {
 
 void write_models(JsonWriter& json, MockCore& core, Instant now) {
     const ModelLimits& model = core.options().model;
-    json.key("object").string("list").key("data").begin_array().begin_object();
-    json.key("id").string(model.name).key("object").string("model");
-    json.key("created").integer(core.utc_seconds(now)).key("owned_by").string(model.owned_by);
-    json.key("root").string(model.name).key("parent").null();
-    json.key("max_model_len").unsigned_integer(model.context_tokens);
-    json.key("permission").begin_array().end_array().end_object().end_array();
+    json.key("object").string("list").key("data").begin_array();
+    put_object(json, {{"id", model.name},
+                      {"object", "model"},
+                      {"created", core.utc_seconds(now)},
+                      {"owned_by", model.owned_by},
+                      {"root", model.name},
+                      {"parent", nullptr},
+                      {"max_model_len", model.context_tokens},
+                      {"permission", std::vector<int>{}}});
+    json.end_array();
 }
 
 /// llama.cpp's, with the one member that clients read: the context of a slot.
 void write_props(JsonWriter& json, MockCore& core, Instant) {
-    json.key("default_generation_settings").begin_object().key("n_ctx");
-    json.unsigned_integer(core.options().model.context_tokens).end_object();
-    json.key("total_slots").integer(1).key("build_info").string("driftless-mock");
+    put(json,
+        {{"default_generation_settings", JsonPairs{{"n_ctx", core.options().model.context_tokens}}},
+         {"total_slots", 1},
+         {"build_info", "driftless-mock"}});
 }
 
 /// TGI's, likewise.
 void write_info(JsonWriter& json, MockCore& core, Instant) {
     const ModelLimits& model = core.options().model;
-    json.key("model_id").string(model.name);
-    json.key("max_input_tokens").unsigned_integer(model.context_tokens - 1);
-    json.key("max_total_tokens").unsigned_integer(model.context_tokens);
+    put(json, {{"model_id", model.name},
+               {"max_input_tokens", model.context_tokens - 1},
+               {"max_total_tokens", model.context_tokens}});
 }
 
 void write_version(JsonWriter& json, MockCore&, Instant) {
@@ -306,8 +291,7 @@ void answer_page(std::string& out, const Reply& reply, const RequestParser& head
     const bool resets = has_reset(path, options.cache_reset);
     const bool absent = (path == "/tokenize" && options.tokenize == TokenizeForm::none) ||
                         ((path == vllm_reset || path == sglang_reset) && !resets);
-    const Page* const page = std::find_if(std::begin(pages), std::end(pages),
-                                          [path](const Page& one) { return one.path == path; });
+    const Page* const page = std::ranges::find(pages, path, &Page::path);
     const bool known = page != std::end(pages) && !absent;
     const bool is_voice = head.method() != "POST" && find_voice(path, false) != nullptr;
     if (is_voice || (known && page->method != head.method())) {

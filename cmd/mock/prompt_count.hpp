@@ -17,6 +17,9 @@
 
 namespace driftless::mock {
 
+/// The number that stands for a word. Equal words have equal numbers.
+std::uint64_t word_number(std::string_view word);
+
 /// WordRules: what a pretended tokenizer does with words besides counting each as one token.
 ///
 /// Filled before serving, from the command line or a test; then only asked. Words are known by
@@ -24,20 +27,24 @@ namespace driftless::mock {
 class WordRules {
   public:
     /// The word costs two tokens, wherever it stands.
-    void split(std::string_view word);
+    void split(std::string_view word) { split_.insert(word_number(word)); }
     /// The word costs two tokens as the first of a prompt, without a blank in front.
-    void split_first(std::string_view word);
+    void split_first(std::string_view word) { split_first_.insert(word_number(word)); }
     /// Every word does, wherever it stands.
     void split_all() { all_ = true; }
     /// Side by side, the two words are one token.
-    void join(std::string_view first, std::string_view second);
+    void join(std::string_view first, std::string_view second) {
+        joined_.emplace(word_number(first), word_number(second));
+    }
 
     bool empty() const {
         return !all_ && split_.empty() && split_first_.empty() && joined_.empty();
     }
-    bool splits(std::uint64_t word) const;
+    bool splits(std::uint64_t word) const { return all_ || split_.contains(word); }
     bool splits_first(std::uint64_t word) const { return split_first_.contains(word); }
-    bool joins(std::uint64_t first, std::uint64_t second) const;
+    bool joins(std::uint64_t first, std::uint64_t second) const {
+        return joined_.contains({first, second});
+    }
 
   private:
     bool all_ = false;
@@ -66,11 +73,6 @@ struct TemplateTokens {
     std::uint32_t pre = 0;
     std::uint32_t post = 0;
 };
-
-class WordRules;
-
-/// The number that stands for a word. Equal words have equal numbers.
-std::uint64_t word_number(std::string_view word);
 
 class PromptCount {
   public:

@@ -214,11 +214,9 @@ std::optional<Refusal> bad_request(std::string message) {
 
 /// As FastAPI's validation errors look once vLLM has turned them into a 400.
 std::optional<Refusal> field_error(std::string_view field, std::string_view problem) {
-    std::string message = "1 validation error:\n  {'type': 'value_error', 'loc': ('body', '";
-    message += field;
-    message += "'), 'msg': '";
-    message += problem;
-    message += "'}";
+    std::string message;
+    append(message, "1 validation error:\n  {'type': 'value_error', 'loc': ('body', '", field,
+           "'), 'msg': '", problem, "'}");
     return bad_request(std::move(message));
 }
 

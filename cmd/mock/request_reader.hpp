@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/mock/core_options.hpp"
 #include "cmd/mock/engine_model.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"

@@ -18,14 +18,19 @@ namespace driftless::mock {
 /// ones, answers to records. Owned by the connection; it has no socket.
 class SecureWire {
   public:
-    explicit SecureWire(const TlsContext& context);
+    explicit SecureWire(const TlsContext& context) : plain_(record_bytes_max, '\0') {
+        stream_.accept(context);
+    }
 
     /// Received bytes; valid until `next_plain` gives nothing.
     void receive(std::string_view records);
     /// Plain bytes of the next record; empty: no more are here.
-    std::string_view next_plain();
+    std::string_view next_plain() { return stream_.read(plain_.data(), plain_.size()); }
     /// The client has said that it is done, or cannot be understood.
-    bool over() const;
+    bool over() const {
+        return stream_.state() == TlsStream::State::ended ||
+               stream_.state() == TlsStream::State::failed;
+    }
 
     /// Turns an answer into records, in place; empty where the connection is over.
     void seal(std::string& answer);
@@ -108,10 +113,6 @@ void LogWriter::write(const std::vector<RequestLog>& entries) {
     }
 }
 
-SecureWire::SecureWire(const TlsContext& context) : plain_(record_bytes_max, '\0') {
-    stream_.accept(context);
-}
-
 void SecureWire::receive(std::string_view records) {
     if (stream_.state() == TlsStream::State::handshake) {
         stream_.take(records);
@@ -119,15 +120,6 @@ void SecureWire::receive(std::string_view records) {
     } else {
         stream_.feed(records);
     }
-}
-
-std::string_view SecureWire::next_plain() {
-    return stream_.read(plain_.data(), plain_.size());
-}
-
-bool SecureWire::over() const {
-    return stream_.state() == TlsStream::State::ended ||
-           stream_.state() == TlsStream::State::failed;
 }
 
 void SecureWire::seal(std::string& answer) {

@@ -14,7 +14,7 @@
 namespace driftless::mock {
 
 // Voice: how the mock speaks one API: where it listens, what it reads from a body, and the events
-// that it writes. A table of plain functions, one file per API beside this one. The framing of
+// that it writes. A table of plain functions (voices.cpp). The framing of
 // HTTP and the pace are the same for all and not known here.
 
 /// What an answer says about itself. Views live as long as the answer.
@@ -66,18 +66,6 @@ struct Voice {
     /// The body of an error answer; nullptr: vLLM's.
     void (*refusal)(std::string& out, const Refusal& refusal) = nullptr;
 };
-
-extern const Voice chat_voice;
-extern const Voice completions_voice;
-extern const Voice responses_voice;
-extern const Voice anthropic_voice;
-extern const Voice llamacpp_voice;
-extern const Voice sglang_voice;
-extern const Voice tgi_voice;
-extern const Voice tgi_whole_voice;
-extern const Voice ollama_voice;
-extern const Voice triton_voice;
-extern const Voice triton_whole_voice;
 
 /// Who answers POSTs of this path; nullptr: nobody. TGI and SGLang both have a /generate: `is_tgi`
 /// says whose it is.

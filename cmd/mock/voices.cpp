@@ -1,5 +1,8 @@
-/// The voices of all APIs but OpenAI's chat and completions, one section each: Anthropic,
-/// Responses, llama.cpp, Ollama, SGLang, TGI, Triton.
+/// The voices of all APIs, one section each: Anthropic, Responses, llama.cpp, Ollama, SGLang, TGI,
+/// Triton, OpenAI's chat and completions.
+
+#include <algorithm>
+#include <array>
 
 #include "cmd/mock/voice.hpp"
 
@@ -66,8 +69,6 @@ void append_anthropic_refusal(std::string& out, const Refusal& refusal) {
            Escaped{refusal.message}, "\"}}");
 }
 
-}  // namespace
-
 const Voice anthropic_voice{
     .api = Api::anthropic,
     .path = "/v1/messages",
@@ -83,8 +84,6 @@ const Voice anthropic_voice{
     .refusal = append_anthropic_refusal};
 
 // OpenAI's Responses: events before the first token, deltas, and the whole response at the end.
-
-namespace {
 
 /// An event up to the members behind its type.
 void begin_event(std::string& out, std::string_view type) {
@@ -143,8 +142,6 @@ void append_responses_body(std::string& out, const AnswerFacts& facts, std::stri
     append(out, "}");
 }
 
-}  // namespace
-
 const Voice responses_voice{.api = Api::openai_responses,
                             .path = "/v1/responses",
                             .asked = {.text = "input", .length = "max_output_tokens"},
@@ -159,8 +156,6 @@ const Voice responses_voice{.api = Api::openai_responses,
 
 // llama.cpp's /completion. Field order as its server has it; the last event is far shorter than the
 // real one, which repeats prompt and settings.
-
-namespace {
 
 void append_counts(std::string& out, const AnswerFacts& facts, std::uint32_t made) {
     append(out, R"(,"id_slot":0,"tokens_predicted":)", made, R"(,"tokens_evaluated":)",
@@ -199,8 +194,6 @@ void append_llamacpp_refusal(std::string& out, const Refusal& refusal) {
            R"(","type":"invalid_request_error"}})");
 }
 
-}  // namespace
-
 const Voice llamacpp_voice{
     .api = Api::llamacpp,
     .path = "/completion",
@@ -217,8 +210,6 @@ const Voice llamacpp_voice{
 
 // Ollama's /api/generate: a line of JSON each, streamed unless that is refused. It reports no
 // cache.
-
-namespace {
 
 void append_ollama_event(std::string& out, const AnswerFacts& facts, std::string_view words,
                          bool last) {
@@ -246,8 +237,6 @@ void append_ollama_body(std::string& out, const AnswerFacts& facts, std::string_
     append_ollama_event(out, facts, words, true);
 }
 
-}  // namespace
-
 const Voice ollama_voice{.api = Api::ollama,
                          .path = "/api/generate",
                          .asked = {.text = "prompt",
@@ -263,8 +252,6 @@ const Voice ollama_voice{.api = Api::ollama,
                          .refusal = append_plain_refusal};
 
 // SGLang's /generate: every event repeats text and ids so far, unless it is incremental.
-
-namespace {
 
 void append_sglang_event(std::string& out, const AnswerFacts& facts, std::string_view text,
                          std::uint32_t first, std::uint32_t end, bool last) {
@@ -304,8 +291,6 @@ void append_sglang_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":{"message":")", Escaped{refusal.message}, "\"}}");
 }
 
-}  // namespace
-
 const Voice sglang_voice{
     .api = Api::sglang,
     .path = "/generate",
@@ -322,8 +307,6 @@ const Voice sglang_voice{
     .refusal = append_sglang_refusal};
 
 // TGI's /generate_stream, without a blank behind "data:", and its /generate.
-
-namespace {
 
 void append_tgi_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append(out, R"(data:{"index":)", piece.made(), R"(,"token":{"id":)", 1000 + piece.made(),
@@ -347,8 +330,6 @@ void append_tgi_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":")", Escaped{refusal.message}, R"(","error_type":")",
            refusal.status == 429 ? "overloaded" : "validation", "\"}");
 }
-
-}  // namespace
 
 const Voice tgi_voice{
     .api = Api::tgi,
@@ -377,8 +358,6 @@ const Voice tgi_whole_voice{.api = Api::tgi,
 
 // Triton's generate extension. It counts nothing.
 
-namespace {
-
 void append_triton_body(std::string& out, const AnswerFacts&, std::string_view words) {
     append(out, R"({"model_name":"ensemble","model_version":"1","text_output":")", words, "\"}");
 }
@@ -388,8 +367,6 @@ void append_triton_tokens(std::string& out, const AnswerFacts& facts, const Piec
     append_triton_body(out, facts, piece.words);
     append(out, "\n\n");
 }
-
-}  // namespace
 
 const Voice triton_voice{
     .api = Api::triton,
@@ -409,5 +386,31 @@ const Voice triton_whole_voice{
     .tokens = append_triton_tokens,
     .body = append_triton_body,
     .refusal = append_plain_refusal};
+
+// vLLM's events are the mock's first language: AnswerText writes them itself.
+const Voice chat_voice{.api = Api::openai_chat,
+                       .is_chat = true,
+                       .path = "/v1/chat/completions",
+                       .asked = {.messages = true,
+                                 .length = "max_completion_tokens",
+                                 .length_too = "max_tokens",
+                                 .has_options = true}};
+const Voice completions_voice{
+    .api = Api::openai_completions,
+    .path = "/v1/completions",
+    .asked = {.text = "prompt", .ids = "prompt", .length = "max_tokens", .has_options = true}};
+
+}  // namespace
+
+const Voice* find_voice(std::string_view path, bool is_tgi) {
+    static constexpr std::array voices{&chat_voice,      &completions_voice, &responses_voice,
+                                       &anthropic_voice, &llamacpp_voice,    &tgi_voice,
+                                       &ollama_voice,    &triton_voice,      &triton_whole_voice};
+    if (path == sglang_voice.path) {
+        return is_tgi ? &tgi_whole_voice : &sglang_voice;
+    }
+    const auto found = std::ranges::find(voices, path, &Voice::path);
+    return found == voices.end() ? nullptr : *found;
+}
 
 }  // namespace driftless::mock

@@ -25,33 +25,6 @@
 
 namespace driftless {
 
-ExportFile::ExportFile(const char* flag, std::string path) : flag_(flag), path_(std::move(path)) {
-    Result<OutputSink> sink = OutputSink::create(path_);
-    code_ = sink ? exit_done : fail_new_file(flag_, path_, sink.error());
-    if (sink) {
-        sink_.emplace(std::move(sink).value());
-    }
-}
-
-int ExportFile::finish() {
-    flush();
-    if (code_ == exit_done) {
-        keep(sink_->finish());
-    }
-    return code_;
-}
-
-void ExportFile::flush() {
-    if (code_ == exit_done) {
-        keep(sink_->write(text));
-    }
-    text.clear();
-}
-
-void ExportFile::keep(const Result<void>& done) {
-    code_ = done ? code_ : fail_new_file(flag_, path_, done.error());
-}
-
 Result<JsonlRows> rows_of(const ReportedRun& run, RunTable table, std::string& why) {
     const std::string path = table == RunTable::requests
                                  ? run.records_path()

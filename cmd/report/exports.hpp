@@ -36,31 +36,6 @@ struct ReportExports {
 /// errors are printed.
 int write_exports(const ReportExports& exports, const ReportedRun& run);
 
-/// A new file that a flag names, written in pieces. It remembers its first error and writes nothing
-/// more then.
-class ExportFile {
-  public:
-    /// Makes the file.
-    ExportFile(const char* flag, std::string path);
-    /// Writes `text`, once it is long enough.
-    void drain() { text.size() >= write_bytes ? flush() : void(); }
-    /// Writes the rest. The exit code; what failed has been printed.
-    int finish();
-    int code() const { return code_; }
-
-    std::string text;  ///< that is not in the file yet; the caller appends to it
-
-  private:
-    static constexpr std::size_t write_bytes = std::size_t{256} << 10;
-    void flush();
-    void keep(const Result<void>& done);
-
-    const char* flag_;
-    std::string path_;
-    std::optional<OutputSink> sink_;
-    int code_;
-};
-
 /// The lines of a file of the run. Errors: of opening it; `why` says it.
 Result<JsonlRows> rows_of(const ReportedRun& run, RunTable table, std::string& why);
 

@@ -191,6 +191,18 @@ std::string read_sent(const std::string& path, std::vector<SentRow>& out, std::u
     return lines.value().why();
 }
 
+using SessionNumbers = std::unordered_map<std::string, std::uint32_t>;
+
+/// The number of a session by its name; a new one is added to the trace.
+std::uint32_t number_of(const std::string& name, SessionNumbers& known, Trace& trace) {
+    const auto [found, fresh] =
+        known.try_emplace(name, static_cast<std::uint32_t>(trace.sessions.size()));
+    if (fresh) {
+        trace.sessions.push_back(name);
+    }
+    return found->second;
+}
+
 /// Lengths and sessions alone, as the records have them.
 Trace bare_trace(const std::vector<SentRow>& sent, const std::string& name) {
     Trace trace;
@@ -198,29 +210,19 @@ Trace bare_trace(const std::vector<SentRow>& sent, const std::string& name) {
     trace.format = "canonical";
     trace.time_unit = "ns";
     trace.name_spaces = 1;
-    std::unordered_map<std::string, std::uint32_t> sessions;
-    std::uint32_t rows = 0;
+    SessionNumbers sessions;
+    std::set<std::uint32_t> seen;
     for (const SentRow& one : sent) {
-        rows = std::max(rows, one.row + 1);
-    }
-    std::vector<char> seen(rows, 0);
-    for (const SentRow& one : sent) {
-        if (seen[one.row] != 0) {
+        if (!seen.insert(one.row).second) {
             continue;
         }
-        seen[one.row] = 1;
         TraceRow row;
         row.index = one.row;
         row.input_length = std::max<std::uint32_t>(one.input, 1);
         row.output_length = std::max<std::uint32_t>(one.output, 1);
         row.turn = one.turn;
         if (!one.session.empty()) {
-            const auto [found, fresh] = sessions.try_emplace(
-                one.session, static_cast<std::uint32_t>(trace.sessions.size()));
-            if (fresh) {
-                trace.sessions.push_back(one.session);
-            }
-            row.session = found->second;
+            row.session = number_of(one.session, sessions, trace);
         }
         trace.rows.push_back(row);
     }
@@ -296,19 +298,14 @@ class SentTrace {
     std::uint32_t session_again(std::uint32_t session, const SentRow& one) {
         const std::string name = trace_.sessions[session] + "#" + std::to_string(one.pass) +
                                  (one.user ? "." + std::to_string(*one.user) : "");
-        const auto [found, fresh] =
-            sessions_.try_emplace(name, static_cast<std::uint32_t>(trace_.sessions.size()));
-        if (fresh) {
-            trace_.sessions.push_back(name);
-        }
-        return found->second;
+        return number_of(name, sessions_, trace_);
     }
 
     Trace& trace_;
     std::vector<std::string>& notes_;
     std::uint32_t indices_ = 0;
     std::set<std::uint32_t> used_;
-    std::unordered_map<std::string, std::uint32_t> sessions_;
+    SessionNumbers sessions_;
     std::uint64_t left_out_ = 0;
 };
 
@@ -388,13 +385,14 @@ class Conversion {
         int code = refuse_existing_file("--out", options_.out);
         code = code == exit_done ? read() : code;
         code = code == exit_done ? select() : code;
-        return code == exit_done ? write() : code;
+        return code == exit_done
+                   ? write_trace(trace_, *options_.target, std::move(rows_), options_.out, say_)
+                   : code;
     }
 
   private:
     int read();
     int select();
-    int write();
     void say(const char* topic, const std::vector<std::string>& lines) const;
 
     const ConvertOptions& options_;
@@ -448,10 +446,6 @@ int Conversion::select() {
         one.delay_ns = due_of(one.delay_ns, options_.plan.speed);
     }
     return exit_done;
-}
-
-int Conversion::write() {
-    return write_trace(trace_, *options_.target, std::move(rows_), options_.out, say_);
 }
 
 }  // namespace

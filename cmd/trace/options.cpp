@@ -53,21 +53,6 @@ void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.value("--salt-env", "NAME", "environment variable with the salt", logs.salt_env);
 }
 
-void add_range_flags(Flags& flags, PlanOptions& plan) {
-    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
-                parse_duration_ns, plan.start_ns);
-    flags.value("--end", "T", "rows before this trace time [the end]", parse_duration_ns,
-                plan.end_ns);
-    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", parse_positive_count,
-                plan.limit);
-}
-
-std::string range_refusal(const PlanOptions& plan) {
-    return plan.start_ns && plan.end_ns && *plan.end_ns <= *plan.start_ns
-               ? "--end must be later than --start"
-               : "";
-}
-
 std::string files_refusal(const TraceFiles& files) {
     const std::string why = flat_agents_refusal(files.flat_agents, files.sessions);
     return why.empty() ? model_column_refusal(files.map) : why;
@@ -133,14 +118,8 @@ std::string complete(ConvertOptions& options) {
     if (const std::string why = range_refusal(options.plan); !why.empty()) {
         return why;
     }
-    const Result<Speed> speed = parse_speed(options.speed_text);
-    if (!speed) {
-        return "--speed \"" + options.speed_text +
-               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
-    }
-    options.plan.speed = speed.value();
     options.load.seed = options.plan.seed;
-    return "";
+    return complete_speed(options.speed_text, options.plan);
 }
 
 }  // namespace
@@ -271,29 +250,15 @@ Examples:
   driftless synth like weka/ --sessions open --users 32 --trees 400 -o users.jsonl.zst
   driftless synth like trace.jsonl --rows 500 --seed 7 | driftless replay - --url ..)";
 
-Result<std::optional<std::uint64_t>> parse_size(std::string_view text) {
-    const Result<std::uint64_t> rows = parse_rows(text);
-    if (!rows || rows.value() > like_rows_max) {
-        return invalid("is not from 1 to 100000000");
-    }
-    return std::optional(rows.value());
+Result<std::uint64_t> parse_size(std::string_view text) {
+    return within(parse_rows(text), 1, like_rows_max, "is not from 1 to 100000000");
 }
 
-Result<std::optional<std::int64_t>> parse_length(std::string_view text) {
-    const Result<std::int64_t> length = parse_duration_ns(text);
-    if (!length) {
-        return length.error();
-    }
-    return length.value() > 0 ? Result<std::optional<std::int64_t>>(std::optional(length.value()))
-                              : invalid("must be longer than 0");
-}
-
-Result<std::optional<double>> parse_like_rate(std::string_view text) {
+Result<double> parse_like_rate(std::string_view text) {
     const Result<double> rate = parse_synth_rate(text);
-    if (!rate || rate.value() == 0) {
-        return invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
-    }
-    return std::optional(rate.value());
+    return rate && rate.value() > 0
+               ? rate
+               : invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
 }
 
 Result<std::uint32_t> parse_users(std::string_view text) {
@@ -330,7 +295,7 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     flags.value("--rows", "N", "about this many rows; trees stay whole", parse_size,
                 command.like.rows);
     flags.value("--length", "T", "trees that begin within T; the last ones may end later",
-                parse_length, command.like.length_ns);
+                parse_positive_duration_ns, command.like.length_ns);
     flags.value("--rate", "R", "rows per second: trees begin closer or further apart [recorded]",
                 parse_like_rate, command.like.per_second);
     flags.value("--users", "N", "this many users, each with one tree after another [recorded]",

@@ -159,8 +159,7 @@ class LogRows {
     /// After the last call: gives rows, ids, sessions, dependencies and counts to `trace`.
     void finish(Trace& trace) {
         count_retries();
-        std::sort(rows_.begin(), rows_.end(),
-                  [](const Row& a, const Row& b) { return comes_before(a.row, b.row); });
+        std::ranges::sort(rows_, comes_before, &Row::row);
         const std::int64_t first_ns = rows_.empty() ? 0 : rows_.front().row.at_ns;
         for (const Row& one : rows_) {
             ends_unknown_ += one.end_ns == unknown_ns ? 1 : 0;
@@ -171,7 +170,7 @@ class LogRows {
             row.index = static_cast<std::uint32_t>(trace.rows.size() - 1);
             row.at_ns -= first_ns;
         }
-        number_sessions(trace, rows_);
+        number_sessions(trace);
         trace.ids.append(ids_);
         trace.ids.settle();
         trace.name_spaces = 1;
@@ -301,7 +300,7 @@ class LogRows {
 
     /// Sessions by their first rows; a row waits for the one before it: for its answer, or, where
     /// it came before that had ended, for its sending.
-    void number_sessions(Trace& trace, const std::vector<Row>& rows) const {
+    void number_sessions(Trace& trace) const {
         struct Last {
             std::uint32_t session = no_session;
             std::uint32_t row = 0;
@@ -317,13 +316,12 @@ class LogRows {
                 last.session = static_cast<std::uint32_t>(trace.sessions.size());
                 trace.sessions.push_back(std::to_string(last.session));
             } else {
-                const Row& before = rows[last.row];
-                const std::int64_t began_ns = before.row.at_ns;
-                const std::int64_t start_ns = rows[row.index].row.at_ns;
+                const Row& before = rows_[last.row];
+                const std::int64_t start_ns = rows_[row.index].row.at_ns;
                 const bool ended = before.end_ns != unknown_ns && before.end_ns <= start_ns;
-                trace.dependencies.push_back({row.index, last.row,
-                                              ended ? Trigger::completion : Trigger::dispatch,
-                                              start_ns - (ended ? before.end_ns : began_ns)});
+                trace.dependencies.push_back(
+                    {row.index, last.row, ended ? Trigger::completion : Trigger::dispatch,
+                     start_ns - (ended ? before.end_ns : before.row.at_ns)});
             }
             row.session = last.session;
             row.turn = ++last.turns;
@@ -423,10 +421,9 @@ struct Reading {
     }
 };
 
-void describe_logs(Trace& trace, const Reading& reading, std::size_t files,
-                   std::vector<std::string>& notes) {
+void describe_logs(Trace& trace, const Reading& reading, std::vector<std::string>& notes) {
     trace.remarks = reading.reader.remarks();
-    describe(trace, files, {}, notes);
+    describe(trace, 1, {}, notes);
     const std::vector<std::string> own = reading.rows.notes();
     notes.insert(notes.end(), own.begin(), own.end());
     if (!trace.ids.empty()) {
@@ -468,7 +465,7 @@ bool read_logs(const TraceFiles& files, Tokenizer& tokenizer, KeyedHash& hash, T
                     "has no answered request", "a trace needs at least one"});
     }
     if (errors.empty()) {
-        describe_logs(out, reading, 1, notes);
+        describe_logs(out, reading, notes);
     }
     return errors.empty();
 }

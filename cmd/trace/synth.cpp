@@ -6,7 +6,6 @@
 #include "cmd/flags/synth_values.hpp"
 #include "cmd/reading/trace_figures.hpp"
 #include "cmd/trace/trace.hpp"
-#include "engine/plan/files.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "engine/plan/trees.hpp"
 
@@ -105,8 +104,6 @@ int run_like(const std::vector<std::string>& arguments) {
     return code == exit_done ? make(line.command) : code;
 }
 
-constexpr std::size_t write_bytes = std::size_t{256} << 10;
-
 /// What a person should know of a pattern; empty: nothing.
 std::string pattern_line(const SynthSpec& spec) {
     const auto* stress = std::get_if<StressSpec>(&spec.kind);
@@ -129,20 +126,9 @@ std::string pattern_line(const SynthSpec& spec) {
 int write_rows(const SynthOptions& options) {
     std::FILE* const say = options.out == "-" ? stderr : stdout;
     SynthText lines(options.spec, options.name, *options.target);
-    Result<OutputSink> sink = OutputSink::create(options.out);
-    if (!sink) {
-        return fail_new_file("--out", options.out, sink.error());
-    }
-    std::string text;
-    for (bool more = true; more;) {
-        more = lines.next(text);
-        if (!more || text.size() >= write_bytes) {
-            const Result<void> written = sink.value().write(text);
-            if (!written) {
-                return fail_new_file("--out", options.out, written.error());
-            }
-            text.clear();
-        }
+    ExportFile file("--out", options.out);
+    while (file.code() == exit_done && lines.next(file.text)) {
+        file.drain();
     }
     if (lines.too_many()) {
         complain(
@@ -150,9 +136,8 @@ int write_rows(const SynthOptions& options) {
             "use fewer");
         return exit_usage;
     }
-    const Result<void> finished = sink.value().finish();
-    if (!finished) {
-        return fail_new_file("--out", options.out, finished.error());
+    if (const int code = file.finish(); code != exit_done) {
+        return code;
     }
     if (const std::string line = pattern_line(options.spec); !line.empty()) {
         std::fprintf(say, "pattern: %s\n", line.c_str());

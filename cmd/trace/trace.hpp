@@ -17,14 +17,9 @@
 
 namespace driftless {
 
-// `driftless convert`: a trace in, the same or another format out; crop, sample, scale, overlay.
-
+/// `driftless convert`: a trace in, the same or another format out; crop, sample, scale, overlay.
 /// Returns the exit code. `argv[0]` is the command's name.
 int run_convert(int argc, char** argv);
-
-// ConvertOptions: what the user asked of `driftless convert`, as plain values.
-//
-// Made once by `parse_convert_options`. Parsing touches no file.
 
 /// `--from-logs`: what is read are logs of requests, not a trace.
 struct LogOptions {
@@ -35,6 +30,7 @@ struct LogOptions {
     std::string salt_env;
 };
 
+/// What the user asked of `driftless convert`, as plain values. Parsing touches no file.
 struct ConvertOptions {
     TraceFiles files;
     LogOptions logs;
@@ -52,26 +48,21 @@ struct ConvertCommandLine : CommandLine {
 /// Parses everything after the command's name.
 ConvertCommandLine parse_convert_options(const std::vector<std::string>& arguments);
 
-// The secret salt of `--from-logs`: read from a file or the environment, never from the command
-// line, where others could see it.
-
-/// Fewest bytes of a salt: a guess among 2^64 or more, with room for letters and digits.
+/// Fewest bytes of the secret salt of `--from-logs`: a guess among 2^64 or more, with room for
+/// letters and digits.
 inline constexpr std::size_t salt_bytes_min = 16;
 inline constexpr std::size_t salt_bytes_max = 4096;
 
-/// Reads the salt from `file`, or, if that is empty, from the environment variable `variable`;
-/// blanks and newlines at its end do not count. Returns the empty text, or one line that says why
-/// there is no salt and what to do.
+/// Reads the salt from `file`, or, if that is empty, from the environment variable `variable`,
+/// never from the command line, where others could see it; blanks and newlines at its end do not
+/// count. Returns the empty text, or one line that says why there is no salt and what to do.
 std::string read_salt(const std::string& file, const std::string& variable, std::string& salt);
 
-// `driftless inspect`: what is in a trace, what is wrong with it, what a cache of it could hit.
-
+/// `driftless inspect`: what is in a trace, what is wrong with it, what a cache of it could hit.
 /// Returns the exit code. `argv[0]` is the command's name.
 int run_inspect(int argc, char** argv);
 
-/// InspectCommand: what the user asked of `driftless inspect`, as plain values.
-///
-/// Made once by `parse_inspect_options`. Parsing touches no file.
+/// What the user asked of `driftless inspect`, as plain values. Parsing touches no file.
 struct InspectCommand {
     TraceFiles files;
     InspectOptions inspect;
@@ -94,14 +85,12 @@ std::string refused_line(const std::string& name, const InputErrors& errors);
 /// Parses everything after the command's name.
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments);
 
-// `driftless synth`: a workload without a recording, as a trace.
-
-/// `argv[0]` is the command's name. Returns the exit code.
+/// `driftless synth`: a workload without a recording, as a trace. `argv[0]` is the command's name.
+/// Returns the exit code.
 int run_synth(int argc, char** argv);
 
-// `driftless synth like TRACE`: whole trees of a real trace, and how well they keep what it is.
-
-/// LikeCommand: what the user asked of `driftless synth like TRACE`, as plain values.
+/// What the user asked of `driftless synth like TRACE`: whole trees of a real trace, and how well
+/// they keep what it is.
 struct LikeCommand {
     TraceFiles files;
     LikeOptions like;

@@ -8,6 +8,16 @@
 
 namespace driftless {
 
+std::vector<std::string_view> words_in(std::string_view text, std::string_view between) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        if (const std::string_view word = take_until(text, between); !word.empty()) {
+            words.push_back(word);
+        }
+    }
+    return words;
+}
+
 char lower(char byte) {
     return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
 }
@@ -104,12 +114,10 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
 std::string did_you_mean(std::string_view typed, std::string_view list) {
     list = list.substr(0, list.find_first_of(";("));
     std::vector<std::string> names;
-    while (!list.empty()) {
-        const std::size_t end = std::min(list.find_first_of(", "), list.size());
-        if (const std::string_view name = list.substr(0, end); !name.empty() && name != "or") {
+    for (const std::string_view name : words_in(list, ", ")) {
+        if (name != "or") {
             names.emplace_back(name);
         }
-        list.remove_prefix(std::min(end + 1, list.size()));
     }
     const std::string nearest = nearest_name(typed, names);
     return nearest.empty() ? "" : "; did you mean " + nearest + "?";

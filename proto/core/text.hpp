@@ -36,6 +36,17 @@ constexpr std::string_view take_digits(std::string_view& text) {
     return digits;
 }
 
+/// Cuts off `text` what stands before the first of the bytes `ends`, and that byte, which is not
+/// returned; all of it where none of them is there.
+constexpr std::string_view take_until(std::string_view& text, std::string_view ends) {
+    const std::string_view part = text.substr(0, text.find_first_of(ends));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+}
+
+/// What stands between any of the bytes `between`; nothing that is empty.
+std::vector<std::string_view> words_in(std::string_view text, std::string_view between);
+
 /// White space of JSON (RFC 8259, section 2).
 inline constexpr std::string_view white_space = " \t\r\n";
 

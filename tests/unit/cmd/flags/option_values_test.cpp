@@ -305,22 +305,22 @@ TEST(ShardValues, PartsPlacesAndInstants) {
 // Limits of --goodput for some rows: what is read, and what is refused.
 
 TEST(GoodputValues, ReadRowsAndLimits) {
-    const Result<GoodputRule> rule = parse_group_goodput("tier=gold ttft:200 tpot:50");
+    const Result<GoodputRule> rule = parse_goodput_rule("tier=gold ttft:200 tpot:50");
     ASSERT_TRUE(rule);
     EXPECT_EQ(rule.value().key->text, "kept.tier");
     EXPECT_EQ(rule.value().value, "gold");
     EXPECT_EQ(rule.value().limits.ttft_ns, 200'000'000);
     EXPECT_EQ(rule.value().limits.tpot_ns, 50'000'000);
-    EXPECT_EQ(parse_group_goodput("turn=1 ttft:200").value().key->text, "turn");
-    for (const char* text : {"ttft:200", "tier=gold", "=gold ttft:200", "tier=gold foo:1", "",
-                             "tier=gold ", "input:4=1 ttft:2"}) {
-        EXPECT_FALSE(parse_group_goodput(text)) << text;
+    EXPECT_EQ(parse_goodput_rule("turn=1 ttft:200").value().key->text, "turn");
+    for (const char* text :
+         {"tier=gold", "=gold ttft:200", "tier=gold foo:1", "tier=gold ", "input:4=1 ttft:2"}) {
+        EXPECT_FALSE(parse_goodput_rule(text)) << text;
     }
     const Result<GoodputRule> other_rule = parse_goodput_rule("ttft:200, tpot:50");
     ASSERT_TRUE(other_rule);
     EXPECT_FALSE(other_rule.value().key);
     EXPECT_EQ(other_rule.value().limits.tpot_ns, 50'000'000);
-    EXPECT_EQ(parse_goodput("ttft_due:600").value().ttft_due_ns, 600'000'000);
+    EXPECT_EQ(parse_goodput_rule("ttft_due:600").value().limits.ttft_due_ns, 600'000'000);
     for (const char* text : {"", " ", "ttft", "ttft:0", "itl:5", "ttft:-1"}) {
         EXPECT_FALSE(parse_goodput_rule(text)) << text;
     }

@@ -20,10 +20,10 @@ TEST(MockFaults, AreNamedAndChosenByRowOrProbability) {
                 gives("", std::nullopt), gives("r-99999999999999999999", std::nullopt));
     for (const char* const name :
          {"refuse", "reset", "stall", "truncate", "malformed", "error", "429", "500", "slow"}) {
-        ASSERT_TRUE(find_fault(name)) << name;
-        EXPECT_STREQ(name, name_of(*find_fault(name)));
+        ASSERT_TRUE(from_name<Fault>(name)) << name;
+        EXPECT_STREQ(name, name_of(*from_name<Fault>(name)));
     }
-    EXPECT_FALSE(find_fault("none"));
+    EXPECT_FALSE(from_name<Fault>("none"));
     // A row's rule wins over probabilities; probabilities are met over many requests.
     const std::vector<FaultRule> rules = {{Fault::stall, 0, 5},
                                           {Fault::reset, 0.25, std::nullopt},

@@ -14,6 +14,20 @@ TEST(LetterCase, FoldsAsciiOnly) {
     EXPECT_EQ(lower("TTFT \xC3\x84"), "ttft \xC3\x84");
 }
 
+TEST(TakeUntil, TakesThePartAndItsEnd) {
+    std::string_view text = "a,;b";
+    EXPECT_EQ(take_until(text, ",;"), "a");
+    EXPECT_EQ(text, ";b");
+    EXPECT_EQ(take_until(text, ",;"), "");
+    EXPECT_EQ(take_until(text, ",;"), "b");
+    EXPECT_EQ(take_until(text, ",;"), "") << "nothing is left";
+}
+
+TEST(WordsIn, LeavesOutWhatIsEmpty) {
+    EXPECT_EQ(words_in(" a, b,,c ", " ,"), (std::vector<std::string_view>{"a", "b", "c"}));
+    EXPECT_TRUE(words_in(" ,", " ,").empty() && words_in("", " ").empty());
+}
+
 // A mistyped name leads to the one that was meant, and to none where nothing is near.
 
 TEST(Joined, KeepsEmptyTexts) {
