@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -335,10 +336,8 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<std::string> names;
     for (CellValue& one : set) {
         std::string variable = "DRIFTLESS_";
-        for (const char c : one.name) {
-            const bool is_word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-            const bool is_small = c >= 'a' && c <= 'z';
-            variable += is_small ? static_cast<char>(c - 'a' + 'A') : is_word ? c : '_';
+        for (const unsigned char c : one.name) {
+            variable += std::isalnum(c) != 0 ? static_cast<char>(std::toupper(c)) : '_';
         }
         names.push_back(variable);
         one.name = std::move(variable);
@@ -587,7 +586,7 @@ static constexpr const char* cut_suffix = ".cut-";
 static constexpr int cuts_max = 1000;
 static constexpr const char* aside = "rename the folder of an interrupted cell";
 
-static bool is_there(const std::string& path) {
+bool is_there(const std::string& path) {
     struct stat facts{};
     return ::lstat(path.c_str(), &facts) == 0;
 }
@@ -631,7 +630,7 @@ OrExit<FolderLock> lock_folder(const std::string& command, const std::string& fo
 OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what,
                                     const std::string& folder) {
     const std::string path = folder + "/" + command + ".json";
-    if (struct stat facts{}; ::stat(path.c_str(), &facts) != 0) {
+    if (!is_there(path)) {
         return refuse_cells(command,
                             "--resume " + folder + ": not the folder of " + what + ": it has no " +
                                 command + ".json; name one that has",

@@ -177,6 +177,9 @@ std::string changed_trace(const std::vector<KeptTrace>& kept);
 // What `sweep` and `find` both do before they resume after a kill: return to the folder where they
 // began, set aside what an unfinished try left, and wait for a replay that still writes.
 
+/// Anything is at that path, a link that leads nowhere too.
+bool is_there(const std::string& path);
+
 /// The path unchanged if it cannot be resolved.
 std::string absolute_path(const std::string& path);
 

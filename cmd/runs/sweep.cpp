@@ -184,10 +184,6 @@ constexpr int idle_polls = 3;
 constexpr std::int64_t quiet_ns = 2'000'000'000;
 constexpr Duration page_timeout = seconds(10);
 
-std::int64_t now_ns() {
-    return HostClocks::now().ns;
-}
-
 /// Requests of all targets.
 struct Polled {
     std::optional<double> busy;  ///< nothing: a target does not say
@@ -245,7 +241,7 @@ IdleEnd quiet_time(const std::string& why, int stops) {
 }  // namespace
 
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops) {
-    const std::int64_t end = now_ns() + limit_ns;
+    const std::int64_t end = monotonic_ns() + limit_ns;
     Result<std::unique_ptr<Driver>> driver = make_driver(DriverOptions::small());
     if (!driver) {
         return quiet_time(
@@ -264,7 +260,7 @@ IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int
             return quiet_time(polled.why, stops);
         }
         idle = *polled.busy > 0 ? 0 : idle + 1;
-        if (idle < idle_polls && now_ns() >= end) {
+        if (idle < idle_polls && monotonic_ns() >= end) {
             return {IdleOutcome::busy, "the server still has " +
                                            std::to_string(static_cast<long long>(*polled.busy)) +
                                            " requests after " + duration_to_text(limit_ns)};

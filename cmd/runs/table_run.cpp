@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,8 @@
 #include "cmd/flags/settings.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
-#include "proto/figures/verdict.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 
@@ -71,21 +71,10 @@ std::string key_text(JsonValue value) {
     return empty ? "" : std::string(value.raw());
 }
 
-/// All values of a flag of replay, as `run.arguments` has them.
-std::string flag_text(JsonValue arguments, std::string_view name) {
-    const std::string flag = "--" + std::string(name);
-    std::string all;
-    for (JsonValue one = arguments.first(); one.present(); one = one.next()) {
-        const std::string_view text = one.as_string().value_or("");
-        const bool is_it =
-            text.starts_with(flag) && (text.size() == flag.size() || text[flag.size()] == '=');
-        if (is_it) {
-            const std::string_view value =
-                text.size() == flag.size() ? "true" : text.substr(flag.size() + 1);
-            all += (all.empty() ? "" : " ") + std::string(value);
-        }
-    }
-    return all;
+/// All values of a flag of replay; of a switch "true".
+std::string flag_text(const std::vector<std::string>& arguments, const std::string& flag) {
+    return joined(values_given(arguments, flag), " ",
+                  [](const std::string& value) { return value.empty() ? "true" : value; });
 }
 
 /// What a summary says under these keys. Of a value that is not set the text is empty.
@@ -115,11 +104,6 @@ std::string_view value_in(const std::vector<CellValue>& values, std::string_view
 }
 
 namespace {
-
-bool is_there(const std::string& path) {
-    struct stat status;
-    return ::stat(path.c_str(), &status) == 0;
-}
 
 std::string last_part(const std::string& path) {
     const std::size_t at = path.rfind('/');
@@ -326,12 +310,13 @@ void describe_run(TableRun& run) {
     if (says_work) {
         run.corpus = values_of(root, {window, contents});
     }
+    const std::vector<std::string> arguments = texts_of(of_run.find("arguments"));
     for (const Flag& flag : replay_flags().flags) {
         const bool is_load = flag.traits.has(of_load);
         if (is_load || (says_work && flag.traits.has(of_corpus))) {
-            const std::string name = flag.names.back().substr(2);
+            const std::string& name = flag.names.back();
             (is_load ? run.load : run.corpus)
-                .push_back({name, flag_text(of_run.find("arguments"), name)});
+                .push_back({name.substr(2), flag_text(arguments, name)});
         }
     }
     const JsonValue labels = root.find("labels");
