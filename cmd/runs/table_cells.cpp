@@ -1,7 +1,6 @@
 /// Frontiers of two figures, then the cells of a table and the figures of its charts.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -101,28 +100,12 @@ static constexpr std::string_view gpu_suffix = "/gpu";
 // 1000 / E2E by token: of records, which no summary has.
 static constexpr std::string_view e2e_prefix = "e2e_interactivity:";
 
-static Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
-
 static TableUnit unit_of(const FigureName& figure) {
-    switch (figure.rate) {
-        case RateOf::requests:
-            return TableUnit::per_second;
-        case RateOf::tokens:
-            return TableUnit::tokens_per_second;
-        case RateOf::nothing:
-            break;
-    }
-    switch (figure.unit) {
-        case FigureUnit::time:
-            return TableUnit::ms;
-        case FigureUnit::share:
-            return TableUnit::share;
-        case FigureUnit::number:
-            break;
-    }
-    return TableUnit::count;
+    return figure.rate == RateOf::requests    ? TableUnit::per_second
+           : figure.rate == RateOf::tokens    ? TableUnit::tokens_per_second
+           : figure.unit == FigureUnit::time  ? TableUnit::ms
+           : figure.unit == FigureUnit::share ? TableUnit::share
+                                              : TableUnit::count;
 }
 
 static std::string statistic_text(const Threshold& which) {
@@ -130,36 +113,20 @@ static std::string statistic_text(const Threshold& which) {
     return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
 }
 
-static void take(const Threshold& which, TableFigure& out) {
-    out.which = which;
-    out.title = std::string(which.figure->title) + statistic_text(which);
-    out.unit = unit_of(*which.figure);
-    out.better = which.figure->better;
-}
-
 static bool is_rate(TableUnit unit) {
     return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
-}
-
-/// 1000 / E2E by token.
-static std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
-    if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
-        return {};
-    }
-    const double ms = statistic_of(e2e, *run.e2e_per_token).value_or(0);
-    return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
 }
 
 static std::optional<double> read(const TableRun& run, const TableFigure& figure) {
     const JsonValue root = run.summary->root();
     switch (figure.source) {
-        case TableFigure::Source::threshold: {
-            const std::optional<double> value = run.summary->figure(figure.which);
-            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
-                                                         : value;
-        }
+        case TableFigure::Source::threshold:
+            return quotient(run.summary->figure(figure.which),
+                            figure.unit == TableUnit::ms ? ns_per_ms : 1);
         case TableFigure::Source::e2e_interactivity:
-            return read_e2e_interactivity(run, figure.which);
+            return run.e2e_per_token && run.e2e_per_token->count > 0
+                       ? quotient(ms_per_s, statistic_of(figure.which, *run.e2e_per_token))
+                       : std::nullopt;
         case TableFigure::Source::joules:
             return root.find("server").find("energy").find("joules_per_token").as_double();
     }
@@ -225,7 +192,10 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         if (!which) {
             return which.error();
         }
-        take(which.value(), figure);
+        figure.which = which.value();
+        figure.title = std::string(figure.which.figure->title) + statistic_text(figure.which);
+        figure.unit = unit_of(*figure.which.figure);
+        figure.better = figure.which.figure->better;
     }
     if (is_e2e) {
         figure.source = TableFigure::Source::e2e_interactivity;
@@ -236,7 +206,7 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
     const bool is_of_requests =
         figure.which.figure != nullptr && figure.which.figure->has_statistics();
     if (figure.per_gpu && (is_of_requests || !is_rate(figure.unit))) {
-        return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
+        return invalid("is not a rate: only rates can be divided by GPUs; remove /gpu");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";
     return figure;
