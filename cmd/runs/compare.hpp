@@ -55,7 +55,6 @@ struct PlayedCounts {
     std::uint64_t unplayed = 0;      ///< no record, or the user ended the run before their end
     std::uint64_t interrupted = 0;   ///< in flight when an earlier segment died
     std::uint64_t again = 0;         ///< sent again: the last try counts
-    std::uint64_t tries_left_out = 0;
     std::uint64_t tainted = 0;
 };
 
@@ -370,7 +369,5 @@ Result<double> parse_margin(std::string_view text);
 Result<double> parse_difference(std::string_view text);
 /// "ttft:p99", "errors". Errors: invalid.
 Result<ComparedMetric> parse_metric(std::string_view text);
-/// "pass" or "fail": whether what is unsure fails. Errors: invalid.
-Result<bool> parse_unsure(std::string_view text);
 
 }  // namespace driftless
