@@ -38,15 +38,7 @@ function addDrift(part) {
     wide: true,
     x: timeAxis,
     y: durationAxis("log", "drift"),
-    layers: () =>
-      kinds.map((kind) => ({
-        kind: "dots",
-        name: kind.name,
-        color: kind.color,
-        x: column(moment, kind.rows),
-        y: shownDrift(kind.rows),
-        rows: kind.rows,
-      })),
+    layers: () => kinds.map(({ name, color, rows }) => dotsOver(rows, shownDrift(rows), { name, color })),
   });
   addPlaces(part, known, shownDrift);
 }
@@ -131,13 +123,7 @@ function addBusy(part) {
     title: "The engine's thread",
     note: "share of each second in which it worked, and in which others used its CPU" + ofSources(),
     x: timeAxis,
-    y: axis(
-      "linear",
-      "share of a second",
-      (value) => `${Math.round(100 * value)} %`,
-      (value) => `${(100 * value).toFixed(1)} %`,
-      { from: 0 },
-    ),
+    y: percentAxis("share of a second", { tick: (value) => `${Math.round(100 * value)} %` }),
     layers: () => [
       {
         kind: "steps",

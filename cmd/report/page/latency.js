@@ -18,15 +18,7 @@ const metrics = [
 ];
 let metric = metrics[0];
 
-const latencyAxis = (more) => ({
-  kind: "log",
-  tick: roundDuration,
-  text: duration,
-  ...more,
-  get label() {
-    return metric.name;
-  },
-});
+const latencyAxis = () => chosenTimeAxis(() => metric.name);
 
 function addLatency() {
   const part = addPart("latency", "Latency");
@@ -56,23 +48,11 @@ function latencyTable() {
   return table(["ms", ...columns, "values"], rows, { class: "figures" });
 }
 
-function metricChoice() {
-  const box = make("div", { class: "choice", role: "group", "aria-label": "the metric of the charts below" });
-  const said = make("span", {}, metric.said);
-  for (const one of metrics) {
-    const button = make("button", { type: "button", "aria-pressed": String(one === metric) }, one.name);
-    button.addEventListener("click", () => {
-      metric = one;
-      for (const other of box.querySelectorAll("button"))
-        other.setAttribute("aria-pressed", String(other === button));
-      said.textContent = one.said;
-      for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
-    });
-    box.append(button);
-  }
-  box.append(said);
-  return box;
-}
+const metricChoice = () =>
+  timeChoice("the metric of the charts below", metrics, metric, (one) => {
+    metric = one;
+    for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
+  });
 
 const shownRows = () => measuredRows.filter((row) => inWindow(moment[row]));
 
@@ -102,30 +82,13 @@ function addOverTime(part) {
     layers(from, to) {
       const values = requests.numbers(metric.key);
       const layers = [];
-      for (const kind of kinds) {
-        const known = kind.rows.filter((row) => values[row] > 0);
-        if (known.length > 0)
-          layers.push({
-            kind: "dots",
-            name: kind.name,
-            color: kind.color,
-            x: column(moment, known),
-            y: column(values, known),
-            rows: known,
-          });
+      for (const { name, color, rows } of kinds) {
+        const known = rows.filter((row) => values[row] > 0);
+        if (known.length > 0) layers.push(dotsOver(known, column(values, known), { name, color }));
       }
       const without = allRows.filter((row) => !(values[row] > 0));
-      if (without.length > 0) {
-        layers.push({
-          kind: "dots",
-          foot: true,
-          name: "no value",
-          color: "red",
-          x: column(moment, without),
-          y: without.map(() => NaN),
-          rows: without,
-        });
-      }
+      const none = without.map(() => NaN);
+      if (without.length > 0) layers.push(dotsOver(without, none, { foot: true, name: "no value", color: "red" }));
       const bins = timeBins(from, to, Math.min(60, Math.max(4, shownRows().length / 25)));
       const x = binMiddles(bins);
       const [half, most, tail] = percentilesOver(bins, moment, values, measuredRows, [0.5, 0.9, 0.99]);
@@ -160,13 +123,7 @@ function addDistributions(part) {
     note: "the share of rows at or below a value",
     isLatency: true,
     x: latencyAxis(),
-    y: axis(
-      "linear",
-      "share of rows",
-      (value) => `${Math.round(value * 100)} %`,
-      (value) => `${(100 * value).toFixed(2)} %`,
-      { from: 0, to: 1 },
-    ),
+    y: percentAxis("share of rows", { to: 1, text: (value) => `${(100 * value).toFixed(2)} %` }),
     layers() {
       const values = sorted();
       const places = thinned(values.length, 2000);
@@ -186,13 +143,7 @@ function addDistributions(part) {
     title: "Percentiles",
     note: "the axis of HDR plots: each step to the right leaves one tenth of the remaining rows",
     isLatency: true,
-    x: axis(
-      "tail",
-      "percentile",
-      (value) => `p${+(100 * value).toFixed(4)}`,
-      (value) => `p${+(100 * value).toFixed(3)}`,
-      { from: 0 },
-    ),
+    x: tailAxis(),
     y: latencyAxis(),
     layers() {
       const values = sorted();

@@ -1,6 +1,5 @@
 // The run: its tables, and the columns that several parts draw. Instants are seconds from time 0.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const summary = data.summary;
 const requests = new Table(data.tables.requests);
 const periods = new Table(data.tables.periods);
@@ -44,6 +43,8 @@ const failedRows = indexes(
 );
 
 const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
+// A layer of dots over time, one for each of these rows.
+const dotsOver = (rows, y, more) => ({ kind: "dots", x: column(moment, rows), y, rows, ...more });
 
 // What a row is called under the pointer.
 pointed.describe = (row) => [recordName(row), ...(outcomes[row] === "ok" ? [] : [outcomes[row]])];

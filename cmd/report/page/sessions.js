@@ -120,17 +120,10 @@ function addLanes(part, trees) {
     Object.keys(orders).map((name) => make("option", {}, name)),
   );
   const turn = (by) =>
-    make(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          page = (page + by + pages.length) % pages.length;
-          show();
-        },
-      },
-      by > 0 ? "next" : "before",
-    );
+    pushButton(by > 0 ? "next" : "before", () => {
+      page = (page + by + pages.length) % pages.length;
+      show();
+    });
   part.insertBefore(
     make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said),
     part.grid,

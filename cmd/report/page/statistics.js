@@ -92,15 +92,8 @@ function firedAndLate(due, fired, rows, slack) {
 
 // A curve of steps from sums by bin, per second of the bin.
 function rateSteps(bins, sums) {
-  const x = [];
-  const y = [];
-  for (let i = 0; i < bins.count; i++) {
-    x.push(bins.first + i * bins.width);
-    y.push(sums[i] / bins.width);
-  }
-  x.push(bins.first + bins.count * bins.width);
-  y.push(y[y.length - 1]);
-  return { x, y };
+  const x = Array.from({ length: bins.count + 1 }, (_, i) => bins.first + i * bins.width);
+  return { x, y: x.map((_, i) => sums[Math.min(i, bins.count - 1)] / bins.width) };
 }
 
 // How many stretches are open over time: one step at each beginning and end.

@@ -34,11 +34,7 @@ function addSteady() {
       { class: `verdict ${steady.steady ? "certified" : ""}` },
       make("strong", {}, steady.steady ? "reached" : "not reached"),
       make("ul", {}, steadyReasons(from, to, length, all)),
-      make(
-        "div",
-        { class: "choice" },
-        make("button", { type: "button", onclick: () => showTime(from, to) }, "zoom into this part"),
-      ),
+      make("div", { class: "choice" }, pushButton("zoom into this part", () => showTime(from, to))),
     ),
     part.grid,
   );

@@ -1,6 +1,5 @@
 // The page of a comparison: A and B on one axis, where requests changed, the table. Runs last.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const found = data.comparison;
 const requests = new Table(data.requests);
 const due = Float64Array.from(requests.numbers("due_ns"), (ns) => ns / 1e9);
@@ -25,14 +24,7 @@ const knownRows = () => {
   return allRows.filter((row) => a[row] > 0 && b[row] > 0 && inWindow(due[row]));
 };
 const column = (numbers, rows) => Float64Array.from(rows, (row) => numbers[row]);
-const valueAxis = () => ({
-  kind: "log",
-  tick: roundDuration,
-  text: duration,
-  get label() {
-    return value.name;
-  },
-});
+const valueAxis = () => chosenTimeAxis(() => value.name);
 const ratioText = (ratio) => `${ratio.toFixed(ratio < 10 ? 3 : 1)} x`;
 const ratioAxis = (more) => axis("log", "B / A", (ratio) => `${+ratio.toPrecision(3)}`, ratioText, more);
 
@@ -104,23 +96,11 @@ function addMetrics() {
   part.append(table(["metric", ...data.titles.slice(1)], rows));
 }
 
-function valueChoice() {
-  const box = make("div", { class: "choice", role: "group", "aria-label": "the time of the charts below" });
-  const said = make("span", {}, value.said);
-  for (const one of values) {
-    const button = make("button", { type: "button", "aria-pressed": String(one === value) }, one.name);
-    button.addEventListener("click", () => {
-      value = one;
-      for (const other of box.querySelectorAll("button"))
-        other.setAttribute("aria-pressed", String(other === button));
-      said.textContent = one.said;
-      for (const chart of charts) chart.refreshSoon();
-    });
-    box.append(button);
-  }
-  box.append(said);
-  return box;
-}
+const valueChoice = () =>
+  timeChoice("the time of the charts below", values, value, (one) => {
+    value = one;
+    for (const chart of charts) chart.refreshSoon();
+  });
 
 function medianLine(rows, numbers, name, color, bins) {
   const [y] = percentilesOver(bins, due, numbers, rows, [0.5]);
@@ -194,13 +174,7 @@ function addDistributions(part) {
   new Chart(part.grid, {
     title: "Percentiles",
     note: "each step to the right leaves one tenth of the remaining requests",
-    x: axis(
-      "tail",
-      "percentile",
-      (at) => `p${+(100 * at).toFixed(4)}`,
-      (at) => `p${+(100 * at).toFixed(3)}`,
-      { from: 0 },
-    ),
+    x: tailAxis(),
     y: valueAxis(),
     layers() {
       return curves((sorted) => {
@@ -292,7 +266,7 @@ function addWords() {
 }
 
 function addBar() {
-  const all = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
+  const all = pushButton("whole run", () => showTime(...clock.full));
   document.getElementById("bar").append(partLinks(), make("div", { class: "zoom" }, all));
 }
 

@@ -71,11 +71,11 @@ function sharePair(said, part, kind) {
 
 // A button that is pressed while its rows stand out.
 function markButton(name, packed, said = `mark ${name}`) {
-  const button = make("button", { type: "button", "aria-pressed": "false" }, said);
-  button.addEventListener("click", () => {
+  const press = () => {
     const isOn = marked.name !== name;
     markRows(isOn ? name : "", isOn ? flagged(packed) : null);
-  });
+  };
+  const button = pushButton(said, press, { "aria-pressed": "false" });
   document.addEventListener("mark", () => button.setAttribute("aria-pressed", String(marked.name === name)));
   return button;
 }

@@ -18,6 +18,8 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const pushButton = (text, onclick, more) => make("button", { type: "button", onclick, ...more }, text);
+
 const groups = d3.format(",");
 const whole = (value) => groups(Math.round(value));
 
