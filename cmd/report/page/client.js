@@ -117,27 +117,18 @@ const ofSources = () => (clientSources() > 1 ? `; of each second the worst of ${
 
 function addBusy(part) {
   const span = clientSeconds.numbers("to_ns").map((to, i) => to - clientSeconds.numbers("from_ns")[i]);
-  const shareOf = (...names) =>
+  const shareOf = (names) =>
     span.map((ns, i) => names.reduce((sum, name) => sum + (clientSeconds.numbers(name)[i] || 0), 0) / ns);
+  const steps = (name, color, ...parts) => ({ kind: "steps", name, color, ...secondSteps(shareOf(parts)) });
   new Chart(part.grid, {
     title: "The engine's thread",
     note: "share of each second in which it worked, and in which others used its CPU" + ofSources(),
     x: timeAxis,
     y: percentAxis("share of a second", { tick: (value) => `${Math.round(100 * value)} %` }),
     layers: () => [
-      {
-        kind: "steps",
-        name: "busy",
-        color: "blue",
-        ...secondSteps(shareOf("busy_fire_ns", "busy_receive_ns", "busy_prepare_ns", "busy_stamps_ns")),
-      },
-      { kind: "steps", name: "receiving", color: "green", ...secondSteps(shareOf("busy_receive_ns")) },
-      {
-        kind: "steps",
-        name: "taken by others",
-        color: "red",
-        ...secondSteps(shareOf("run_delay_ns", "steal_ns")),
-      },
+      steps("busy", "blue", "busy_fire_ns", "busy_receive_ns", "busy_prepare_ns", "busy_stamps_ns"),
+      steps("receiving", "green", "busy_receive_ns"),
+      steps("taken by others", "red", "run_delay_ns", "steal_ns"),
     ],
   });
 }

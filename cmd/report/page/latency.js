@@ -26,8 +26,7 @@ function addLatency() {
     addLine(part, "No request got a complete answer: there is nothing to measure.");
     return;
   }
-  part.insertBefore(latencyTable(), part.grid);
-  part.insertBefore(metricChoice(), part.grid);
+  part.grid.before(latencyTable(), metricChoice());
   addOverTime(part);
   addDistributions(part);
   addAgainst(part);
@@ -171,41 +170,26 @@ function addAgainst(part) {
   );
   const reports = summary.cache && summary.cache.rows_reported > 0;
   const against = [
-    { title: "Against the length of the input", label: "prompt tokens", values: inputTokens, kind: "log" },
-    {
-      title: "Against uncached tokens",
-      label: `prompt tokens not cached${reports ? "" : " (by forecast)"}`,
-      values: uncached,
-      kind: "log",
-    },
-    {
-      title: "Against requests in flight",
-      label: "open when it was fired",
-      values: requests.numbers("inflight"),
-      kind: "linear",
-    },
-    {
-      title: "Against the place in the session",
-      label: "turn",
-      values: requests.numbers("turn"),
-      kind: "linear",
-    },
+    ["the length of the input", "prompt tokens", inputTokens, "log"],
+    ["uncached tokens", `prompt tokens not cached${reports ? "" : " (by forecast)"}`, uncached, "log"],
+    ["requests in flight", "open when it was fired", requests.numbers("inflight"), "linear"],
+    ["the place in the session", "turn", requests.numbers("turn"), "linear"],
   ];
-  for (const one of against) {
-    const known = measuredRows.filter((row) => !Number.isNaN(one.values[row]));
-    if (new Set(column(one.values, known)).size < 2) continue;
+  for (const [what, label, causes, kind] of against) {
+    const known = measuredRows.filter((row) => !Number.isNaN(causes[row]));
+    if (new Set(column(causes, known)).size < 2) continue;
     new Chart(part.grid, {
-      title: one.title,
+      title: `Against ${what}`,
       note: "ok rows in the time shown",
       isLatency: true,
-      x: countAxis(one.kind, one.label, { isWhole: true }),
+      x: countAxis(kind, label, { isWhole: true }),
       y: latencyAxis(),
       layers() {
         const values = requests.numbers(metric.key);
         const rows = known.filter(
-          (row) => inWindow(moment[row]) && values[row] > 0 && (one.kind !== "log" || one.values[row] > 0),
+          (row) => inWindow(moment[row]) && values[row] > 0 && (kind !== "log" || causes[row] > 0),
         );
-        return [{ kind: "dots", color: "blue", x: column(one.values, rows), y: column(values, rows), rows }];
+        return [{ kind: "dots", color: "blue", x: column(causes, rows), y: column(values, rows), rows }];
       },
     });
   }

@@ -7,13 +7,8 @@ function addOutcomes() {
   const part = addPart("outcomes", "Outcomes");
   const counts = Object.entries(summary.outcomes || {}).filter(([, count]) => count > 0);
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
-  part.insertBefore(
-    table(
-      ["outcome", "requests", "share"],
-      counts.map(([name, count]) => [name, whole(count), share(count, all)]),
-    ),
-    part.grid,
-  );
+  const lines = counts.map(([name, count]) => [name, whole(count), share(count, all)]);
+  part.grid.before(table(["outcome", "requests", "share"], lines));
   if (failedRows.length > 0) addFailures(part);
   else
     addLine(

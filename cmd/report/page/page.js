@@ -166,7 +166,7 @@ function addRunsFoot() {
 function addGroups() {
   if (data.groups.length === 0) return;
   const part = addPart("groups", "By group", data.group_units);
-  for (const [heads, ...lines] of data.groups) part.insertBefore(table(heads, lines), part.grid);
+  for (const [heads, ...lines] of data.groups) part.grid.before(table(heads, lines));
 }
 
 // A link to a record: page.html#row-17.

@@ -28,7 +28,7 @@ function addSteady() {
   const [from, to] = steadySpan();
   const length = to - from;
   const all = length + (steady.ramp_ns + steady.drain_ns) / 1e9;
-  part.insertBefore(
+  part.grid.before(
     make(
       "div",
       { class: `verdict ${steady.steady ? "certified" : ""}` },
@@ -36,10 +36,8 @@ function addSteady() {
       make("ul", {}, steadyReasons(from, to, length, all)),
       make("div", { class: "choice" }, pushButton("zoom into this part", () => showTime(from, to))),
     ),
-    part.grid,
+    make("div", { class: "beside" }, steadyTable(), littleTable()),
   );
-  const beside = make("div", { class: "beside" }, steadyTable(), littleTable());
-  part.insertBefore(beside, part.grid);
   addLittle(part, from, to);
 }
 

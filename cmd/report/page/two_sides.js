@@ -113,7 +113,7 @@ function addLatency() {
     "Both on one axis",
     "Requests that are ok in every run of both sides; the mean if there are several runs. Drag to zoom.",
   );
-  part.insertBefore(valueChoice(), part.grid);
+  part.grid.before(valueChoice());
   const binsOf = (rows, from, to) => timeBins(from, to, Math.min(60, Math.max(4, rows.length / 25)));
   new Chart(part.grid, {
     title: "Over time",

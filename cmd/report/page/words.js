@@ -80,15 +80,12 @@ function table(heads, rows, attributes = {}) {
     make(
       "tr",
       {},
-      cells.map((cell, i) =>
-        cell instanceof Node
-          ? make("td", {}, cell)
-          : make(
-              i === 0 ? "th" : "td",
-              i === 0 ? { scope: "row" } : { class: sides[i] },
-              String(cell),
-            ),
-      ),
+      cells.map((cell, i) => {
+        if (cell instanceof Node) return make("td", {}, cell);
+        return i === 0
+          ? make("th", { scope: "row" }, String(cell))
+          : make("td", { class: sides[i] }, String(cell));
+      }),
     ),
   );
   return make(
