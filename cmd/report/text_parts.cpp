@@ -143,6 +143,9 @@ static void add_uncounted(std::vector<std::string>& texts, const UncountedRows& 
 
 std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
     std::vector<std::string> texts;
+    if (figures.ttft.count == 0) {
+        return texts;
+    }
     if (figures.tpot_unknown > 0) {
         texts.push_back(rows_text(figures.tpot_unknown) + ": all tokens came at one instant");
     }
@@ -152,7 +155,7 @@ std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
 
 std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info) {
     std::vector<std::string> texts;
-    const std::uint64_t left_out = figures.itl_rows_left_out;
+    const std::uint64_t left_out = figures.ttft.count > 0 ? figures.itl_rows_left_out : 0;
     if (left_out > 0 && figures.timeline.rows_without_chunks > 0) {
         texts.push_back(rows_text(left_out) + ": the chunks were not kept (--chunks none)");
         return texts;
@@ -225,15 +228,14 @@ std::string failure_text(Outcome outcome, const std::string& said) {
 
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
                          Outcome without) {
-    std::string text;
+    std::vector<std::string> kinds;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         const auto outcome = static_cast<Outcome>(i);
         if (outcomes[i] > 0 && is_failure(outcome) && outcome != without) {
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
-                                grouped(outcomes[i]));
+            kinds.push_back(fmt::format("{} {}", name_of(outcome), grouped(outcomes[i])));
         }
     }
-    return text;
+    return joined(kinds, ", ");
 }
 
 std::optional<std::uint64_t> shown_peak(const SummaryFigures& f) {
