@@ -28,15 +28,12 @@ struct Grouping {
     std::map<std::string, std::unique_ptr<Summary>> groups;
 
     Summary& of(const std::string& value, const GoodputRules& rules, Overhead overhead) {
-        auto found = groups.find(value);
-        if (found == groups.end()) {
-            const std::string name = groups.size() >= groups_max ? others : value;
-            found = groups.try_emplace(name, nullptr).first;
+        const bool has_place = groups.contains(value) || groups.size() < groups_max;
+        std::unique_ptr<Summary>& group = groups[has_place ? value : others];
+        if (!group) {
+            group = std::make_unique<Summary>(rules, overhead);
         }
-        if (!found->second) {
-            found->second = std::make_unique<Summary>(rules, overhead);
-        }
-        return *found->second;
+        return *group;
     }
     /// "1..512", of the range that holds the length.
     std::string range_of(std::uint32_t length) const {

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -199,18 +200,16 @@ static ChildEnd wait_for(Child& child, int seen) {
 /// The last line that is an error of ours; else the last one that is not empty.
 static std::string last_error(const std::string& path) {
     const Result<std::string> text = read_whole_file(path);
+    std::istringstream lines(text ? text.value() : "");
     std::string last;
     bool ours = false;
-    for (std::size_t at = 0; text && at < text.value().size();) {
-        const std::size_t end = std::min(text.value().find('\n', at), text.value().size());
-        const std::string line = text.value().substr(at, end - at);
+    for (std::string line; std::getline(lines, line);) {
         const bool is_ours =
             line.starts_with("driftless") && !line.starts_with("driftless: warning");
         if (!line.empty() && (is_ours || !ours)) {
             last = line;
             ours = ours || is_ours;
         }
-        at = end + 1;
     }
     last.resize(std::min(last.size(), why_bytes_max));
     return last;

@@ -92,8 +92,6 @@ struct CellEnd {
     int exit_code = -1;  ///< of the replay; -1: it was not started, or a signal ended it
     int signal = 0;      ///< ... this one; 0: none
     std::optional<CellSummary> summary = {};  ///< none where the run wrote none
-
-    bool killed() const { return signal != 0; }
 };
 
 /// Runs a cell to its end. The first two requests to stop (SIGINT, SIGTERM, SIGHUP) that come while

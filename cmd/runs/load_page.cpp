@@ -46,8 +46,6 @@ struct LoadPage {
     std::vector<LoadPoint> points;
 };
 
-constexpr double ns_per_ms = 1e6;
-
 double unit_of(const Threshold& threshold) {
     return threshold.figure->unit == FigureUnit::time ? ns_per_ms : 1;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -105,11 +106,6 @@ std::string_view value_in(const std::vector<CellValue>& values, std::string_view
 
 namespace {
 
-std::string last_part(const std::string& path) {
-    const std::size_t at = path.rfind('/');
-    return at == path.npos || at + 1 == path.size() ? path : path.substr(at + 1);
-}
-
 /// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
 std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
     const std::string path = folder + "/summary.json";
@@ -176,7 +172,7 @@ void judge_by_summary(TableRun& run) {
 std::string read_run_folder(const std::string& folder, std::vector<TableRun>& out) {
     TableRun run;
     run.folder = folder;
-    run.name = last_part(folder);
+    run.name = folder.substr(folder.rfind('/') + 1);
     std::string why;
     run.summary = summary_in(folder, why);
     if (!run.summary && !is_there(folder + "/run.json")) {
@@ -270,10 +266,8 @@ void tell_names_apart(std::vector<TableRun>& runs) {
     }
     for (TableRun& run : runs) {
         if (uses[run.name] > 1) {
-            const std::size_t last = run.folder.rfind('/');
-            const std::size_t above =
-                last == run.folder.npos || last == 0 ? last : run.folder.rfind('/', last - 1);
-            run.name = above == run.folder.npos ? run.folder : run.folder.substr(above + 1);
+            const std::filesystem::path folder = run.folder;
+            run.name = folder.parent_path().filename() / folder.filename();
         }
     }
 }
