@@ -323,9 +323,8 @@ std::string ratio_text(double ratio);
 /// The names of these cells.
 std::vector<std::string> metric_titles(const GroupComparison& groups);
 
-// The files that `compare` writes beside its screen: which were asked for, and writing them.
-
-/// Paths as typed; empty: not asked for. "-" is standard output.
+/// The files that `compare` writes beside its screen. Paths as typed; empty: not asked for. "-" is
+/// standard output.
 struct CompareExports {
     std::string json;
     CiFiles ci;
@@ -340,8 +339,7 @@ std::vector<NewText> export_files(const CompareExports& exports, const Compariso
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_compare(int argc, char** argv);
 
-// What the user asked of `driftless compare`. Parsing touches no file.
-
+/// What the user asked of `driftless compare`. Parsing touches no file.
 struct CompareCommand {
     std::vector<std::string> a;  ///< folders as typed: one run, or repeats of it
     std::vector<std::string> b;  ///< empty: the one run of `a` was sent to two servers
