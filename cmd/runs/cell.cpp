@@ -179,21 +179,16 @@ static constexpr std::int64_t wait_ns = 1'000'000'000;
 static constexpr std::size_t why_bytes_max = 500;
 static constexpr const char* certified_flag = "--require-certified";
 
-/// Passes on each request to stop that has come since the last time.
-static void pass_on(const Child& child, int& seen) {
-    for (const int asked = stop_requests().load(); seen < asked; ++seen) {
-        child.signal(SIGTERM);
-    }
-}
-
-/// A replay that drains, or hangs at its disk, is ended by the user: the third request ends us, and
-/// the kernel it.
+/// Passes on each request to stop that has come since the last time. A replay that drains, or hangs
+/// at its disk, is ended by the user: the third request ends us, and the kernel it.
 static ChildEnd wait_for(Child& child, int seen) {
     while (true) {
         if (const std::optional<ChildEnd> end = child.wait(wait_ns); end) {
             return *end;
         }
-        pass_on(child, seen);
+        for (const int asked = stop_requests().load(); seen < asked; ++seen) {
+            child.signal(SIGTERM);
+        }
     }
 }
 
@@ -437,29 +432,18 @@ HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environmen
                          "killed at its time limit of " + duration_to_text(hook.limit_ns), output);
 }
 
-/// Calls `tell` once, so long after it was made.
-class Late {
-  public:
-    Late(const Hook& hook, const std::string& output,
-         const std::function<void(const HookEnd&)>& tell)
-        : hook_(hook), output_(output), tell_(tell) {}
-
-    void look(const HookEnd& last = {}) {
-        if (!told_ && monotonic_ns() - begin_ >= tell_ns) {
-            told_ = true;
-            tell_(last.outcome != HookOutcome::done
-                      ? last
-                      : explain(hook_, HookOutcome::failed, "still running", output_));
+/// Once called `tell_ns` from now or later, it calls `tell`, and never again. Refers to all of
+/// them.
+auto late_teller(const Hook& hook, const std::string& output, const TellHook& tell) {
+    return [&, begin = monotonic_ns(), told = false](const HookEnd& last) mutable {
+        if (!told && monotonic_ns() - begin >= tell_ns) {
+            told = true;
+            tell(last.outcome != HookOutcome::done
+                     ? last
+                     : explain(hook, HookOutcome::failed, "still running", output));
         }
-    }
-
-  private:
-    const Hook& hook_;
-    const std::string& output_;
-    const std::function<void(const HookEnd&)>& tell_;
-    std::int64_t begin_ = monotonic_ns();
-    bool told_ = false;
-};
+    };
+}
 
 }  // namespace
 
@@ -468,19 +452,17 @@ std::string HookEnd::why() const {
 }
 
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
-                 const std::string& output, int stops,
-                 const std::function<void(const HookEnd&)>& tell) {
-    Late late(hook, output, tell);
-    return run_looking(hook, environment, output, stops, [&late] { late.look(); });
+                 const std::string& output, int stops, const TellHook& tell) {
+    auto late = late_teller(hook, output, tell);
+    return run_looking(hook, environment, output, stops, [&late] { late({}); });
 }
 
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
-                        const std::string& output, int stops,
-                        const std::function<void(const HookEnd&)>& tell) {
+                        const std::string& output, int stops, const TellHook& tell) {
     const std::int64_t end = monotonic_ns() + hook.limit_ns;
     HookEnd last;
-    Late late(hook, output, tell);
-    const auto look = [&] { late.look(last); };
+    auto late = late_teller(hook, output, tell);
+    const auto look = [&] { late(last); };
     do {
         look();
         Hook one = hook;

@@ -133,20 +133,23 @@ struct HookEnd {
     std::string why() const;
 };
 
+/// Gets what a hook has said so far.
+using TellHook = std::function<void(const HookEnd&)>;
+
 /// Runs the hook to its end. Its stdout and stderr go to the file `output`, which is made anew; a
 /// process in the background may write there later. `stops` is how often the user has asked to stop
 /// so far (`stop_requests`): one more ends the hook. Where it runs for 4 s, `tell` is called once,
 /// with what it has said.
 HookEnd run_hook(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
-    int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
+    int stops, const TellHook& tell = [](const HookEnd&) {});
 
 /// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
 /// passed. One try takes at most 30 s. `output` has what the last try printed. Where it is not
 /// ready after 4 s, `tell` is called once, with the last try that has ended, or the first one.
 HookEnd run_until_ready(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
-    int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
+    int stops, const TellHook& tell = [](const HookEnd&) {});
 
 /// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);

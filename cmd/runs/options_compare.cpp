@@ -1,7 +1,6 @@
 /// The command lines of `compare` and `merge`.
 
 #include <algorithm>
-#include <utility>
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"

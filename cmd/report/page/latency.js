@@ -58,15 +58,11 @@ const shownRows = () => measuredRows.filter((row) => inWindow(moment[row]));
 // Every record has its dot here.
 function addOverTime(part) {
   const kinds = [
-    { name: "ok", color: "blue", has: (row) => outcomes[row] === "ok" && phases[row] === "profile" },
-    { name: "warm-up", color: "grey", has: (row) => phases[row] !== "profile" },
-    { name: "not ok", color: "orange", has: () => true },
+    { name: "ok", color: "blue", rows: [], has: (row) => outcomes[row] === "ok" && phases[row] === "profile" },
+    { name: "warm-up", color: "grey", rows: [], has: (row) => phases[row] !== "profile" },
+    { name: "not ok", color: "orange", rows: [], has: () => true },
   ];
-  const taken = new Set();
-  for (const kind of kinds) {
-    kind.rows = allRows.filter((row) => !taken.has(row) && kind.has(row));
-    for (const row of kind.rows) taken.add(row);
-  }
+  for (const row of allRows) kinds.find((kind) => kind.has(row)).rows.push(row);
   new Chart(part.grid, {
     title: "Over time",
     wide: true,
