@@ -77,13 +77,10 @@ function clientSources() {
 // Of one engine, each line is a step that ends with it. Of several, each second has the largest
 // value of all of them: one line through what took turns would only go up and down.
 function secondSteps(values) {
-  const from = clientSeconds.numbers("from_ns");
-  const to = clientSeconds.numbers("to_ns");
-  if (clientSources() === 1) {
-    const x = [...secondsOf(clientSeconds, "from_ns"), to[clientSeconds.rows - 1] / 1e9];
-    return { x, y: [...values, values[values.length - 1]] };
-  }
-  return worstSteps([...from].map((ns) => ns / 1e9), [...to].map((ns) => ns / 1e9), values);
+  const from = clientSeconds.seconds("from_ns");
+  const to = clientSeconds.seconds("to_ns");
+  if (clientSources() > 1) return worstSteps(from, to, values);
+  return { x: [...from, to[to.length - 1]], y: [...values, values[values.length - 1]] };
 }
 
 // A line counts for the second that holds most of it, and where it is longer, for all of them.

@@ -56,6 +56,11 @@ class Table {
     return this.read.get(name);
   }
 
+  // Of a column in ns.
+  seconds(name) {
+    return Float64Array.from(this.numbers(name), (ns) => ns / 1e9);
+  }
+
   unpack(column) {
     if (column === undefined) return new Float64Array(this.rows).fill(NaN);
     if (column.doubles !== undefined) return new Float64Array(bytesOf(column.doubles).buffer);

@@ -6,11 +6,10 @@ const periods = new Table(data.tables.periods);
 const clientSeconds = new Table(data.tables.client);
 const events = new Table(data.tables.events);
 
-const secondsOf = (table, name) => Float64Array.from(table.numbers(name), (ns) => ns / 1e9);
 const stamps = Object.fromEntries(
   ["due", "fired", "first_token", "last_token", "ended"].map((name) => [
     name,
-    secondsOf(requests, `${name}_ns`),
+    requests.seconds(`${name}_ns`),
   ]),
 );
 const outcomes = requests.texts("outcome");
@@ -42,7 +41,6 @@ const failedRows = indexes(
     !(outcomes[row] === "cancelled" && requests.value("censored", row) === "true"),
 );
 
-const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
 // A layer of dots over time, one for each of these rows.
 const dotsOver = (rows, y, more) => ({ kind: "dots", x: column(moment, rows), y, rows, ...more });
 

@@ -6,10 +6,8 @@ function quantile(sorted, share) {
   return sorted[Math.max(0, Math.ceil(sorted.length * share - 1e-9) - 1)];
 }
 
-function sortedValues(values, rows) {
-  const picked = Float64Array.from(rows, (row) => values[row]).filter((value) => !Number.isNaN(value));
-  return picked.sort();
-}
+const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
+const sortedValues = (values, rows) => column(values, rows).filter((value) => !Number.isNaN(value)).sort();
 
 function indexes(count, keeps) {
   const rows = [];

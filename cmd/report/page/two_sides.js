@@ -2,7 +2,7 @@
 
 const found = data.comparison;
 const requests = new Table(data.requests);
-const due = Float64Array.from(requests.numbers("due_ns"), (ns) => ns / 1e9);
+const due = requests.seconds("due_ns");
 const allRows = indexes(requests.rows, () => true);
 
 const values = [
@@ -23,7 +23,6 @@ const knownRows = () => {
   const [a, b] = sides.map(ofSide);
   return allRows.filter((row) => a[row] > 0 && b[row] > 0 && inWindow(due[row]));
 };
-const column = (numbers, rows) => Float64Array.from(rows, (row) => numbers[row]);
 const valueAxis = () => chosenTimeAxis(() => value.name);
 const ratioText = (ratio) => `${ratio.toFixed(ratio < 10 ? 3 : 1)} x`;
 const ratioAxis = (more) => axis("log", "B / A", (ratio) => `${+ratio.toPrecision(3)}`, ratioText, more);
