@@ -444,11 +444,6 @@ std::string take_trees(const ReportedRun& run, ReadingTexts& out) {
     return why;
 }
 
-/// A record of a version that kept no stamps of events, though tokens came.
-static bool lacks_events(const Record& record) {
-    return record.first_token_ns && !record.first_event_ns;
-}
-
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
     const SummaryFigures& figures = run.figures;
     out.duration_ns = figures.duration_ns;
@@ -477,7 +472,8 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
             ++out.unsent;
             return;
         }
-        out.has_events = out.has_events && !lacks_events(record);
+        // Versions without stamps of events have those of tokens.
+        out.has_events = out.has_events && (record.first_event_ns || !record.first_token_ns);
         out.requests.push_back(std::move(*request));
     });
     out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;

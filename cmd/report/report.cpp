@@ -65,14 +65,6 @@ static std::string with_members(const std::string& summary, const std::string& m
                : summary.substr(0, end) + members + summary.substr(end);
 }
 
-Result<const View*> parse_view(std::string_view text) {
-    if (const View* view = find_view(text); view != nullptr) {
-        return view;
-    }
-    static const std::string remedy = "is not one of " + joined(all_views(), ", ", &View::name);
-    return Error{ErrorCode::invalid, 0, remedy.c_str()};
-}
-
 int write_exports(const ReportExports& exports, const ReportedRun& run) {
     const bool force = exports.ci.force;
     int code = write_ci_files(exports.ci, run);

@@ -118,9 +118,6 @@ std::string take_certificate(const ReportedRun& run, ReadingTexts& out);
 /// as recorded beside those that were replayed.
 std::string take_fidelity(const ReportedRun& run, const std::string& trace, ReadingTexts& out);
 
-/// By the name of a `--view`. Errors: invalid.
-Result<const View*> parse_view(std::string_view text);
-
 /// For `--view`: the requests of the measurement as other tools would have seen them, by row.
 /// Memory: 16 bytes a chunk and about 250 a request. Returns why its records cannot be read, or the
 /// empty text.

@@ -247,13 +247,6 @@ void add_times(Table& table, std::string_view title, std::string_view name, std:
     }
 }
 
-void add_unfinished(Table& table, const Unfinished& unfinished) {
-    table.title("Unfinished");
-    table.count("Rows without a record:", unfinished.rows);
-    table.count(unfinished.all_known ? "Of these sent:" : "Of these sent, at least:",
-                unfinished.rows_left);
-}
-
 }  // namespace
 
 std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
@@ -276,8 +269,11 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     table.list("Servers' metrics:", server_lines(f, info));
     add_outcomes(table, f);
     add_errors(table, f);
-    if (info.unfinished) {
-        add_unfinished(table, *info.unfinished);
+    if (const std::optional<Unfinished>& unfinished = info.unfinished) {
+        table.title("Unfinished");
+        table.count("Rows without a record:", unfinished->rows);
+        table.count(unfinished->all_known ? "Of these sent:" : "Of these sent, at least:",
+                    unfinished->rows_left);
     }
     table.title("", '=');
     table.line("Verdict:", info.verdict);

@@ -122,13 +122,6 @@ std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
            kept_up_text(f, info);
 }
 
-/// Whether `--continuous-usage`, a wish of OpenAI's APIs, can count the tokens of each chunk there.
-/// `backend` is the name of the dialect.
-static bool can_count_chunk_tokens(std::string_view backend) {
-    const Dialect* dialect = find_dialect(backend);
-    return dialect != nullptr && dialect->has_stream_options;
-}
-
 /// Of so many rows at most.
 static void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
     if (uncounted.outputs > uncounted.lost) {
@@ -164,11 +157,14 @@ std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const Summa
         add_uncounted(texts, figures.uncounted);
     }
     if (left_out > figures.uncounted.outputs) {
+        // --continuous-usage is a wish of OpenAI's APIs.
+        const Dialect* const dialect = find_dialect(info.backend);
+        const bool may_wish = dialect != nullptr && dialect->has_stream_options;
         const char* remedy =
             info.continuous_usage
                 ? ", which the server counts only at the end, despite --continuous-usage"
-            : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
-                                                   : "";
+            : may_wish ? ": --continuous-usage may count them"
+                       : "";
         texts.push_back(rows_text(left_out - figures.uncounted.outputs) +
                         ": several tokens per chunk" + remedy);
     }

@@ -283,14 +283,6 @@ class Unsaid {
     std::FILE* nowhere_;
 };
 
-/// Writes the file, and frees the workbook.
-Result<void> close_workbook(lxw_workbook* workbook) {
-    errno = 0;
-    return workbook_close(workbook) == LXW_NO_ERROR
-               ? Result<void>()
-               : Result<void>(Error{ErrorCode::io_failed, errno, "write the workbook"});
-}
-
 }  // namespace
 
 int write_workbook(const ReportedRun& run, const std::string& path) {
@@ -319,11 +311,12 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     {
         const Unsaid unsaid;
         why = fill(workbook, run, requests.value(), periods.value(), made);
-        if (made) {
-            closed = close_workbook(workbook);
-        } else {  // the library would fall over a sheet that it could not make
+        errno = 0;
+        if (!made) {  // the library would fall over a sheet that it could not make
             lxw_workbook_free(workbook);
             closed = Error{ErrorCode::exhausted, 0, "make temporary files next to it"};
+        } else if (workbook_close(workbook) != LXW_NO_ERROR) {  // it is freed in any case
+            closed = Error{ErrorCode::io_failed, errno, "write the workbook"};
         }
     }
     if (!closed || !why.empty()) {

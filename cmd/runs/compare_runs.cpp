@@ -33,10 +33,6 @@ std::string time_or(const OptionalNs& ns, const char* nothing) {
     return ns ? duration_to_text(*ns) : nothing;
 }
 
-std::string trace_of(const PlayedRun& run) {
-    return run.facts.info.trace + " (" + hex_text(run.facts.trace_digest) + ")";
-}
-
 std::string window_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
     const OptionalNs start = how.start_ns == OptionalNs(0) ? OptionalNs() : how.start_ns;
@@ -80,14 +76,6 @@ std::string rate_of(const PlayedRun& run) {
     return arrival ? arrival->rate : "";
 }
 
-std::string load_of(const PlayedRun& run) {
-    return load_with(run, rate_of(run));
-}
-
-std::string meant_load_of(const PlayedRun& run) {
-    return load_with(run, meant_rate(rate_of(run)));
-}
-
 std::string speed_of(const PlayedRun& run) {
     return run.facts.info.run.speed;
 }
@@ -95,10 +83,6 @@ std::string speed_of(const PlayedRun& run) {
 std::string meant_speed_of(const PlayedRun& run) {
     const std::optional<double> speed = read_number<double>(speed_of(run));
     return speed ? fmt::format("{}", *speed) : speed_of(run);
-}
-
-std::string prompt_kind_of(const PlayedRun& run) {
-    return run.facts.info.run.prompt + (run.facts.is_live ? ", with live answers" : "");
 }
 
 std::string words_of(const PlayedRun& run) {
@@ -149,14 +133,24 @@ constexpr std::array work_parts{
         "trace", Weight::no_pairs,
         [](const PlayedRun& run) { return hex_text(run.facts.trace_digest); },
         "give both the same TRACE; rows of different traces cannot be paired, even with --anyway",
-        true, true, trace_of},
-    WorkPart{"load", Weight::refused, meant_load_of, repeat, true, true, load_of},
+        true, true,
+        [](const PlayedRun& run) {
+            return run.facts.info.trace + " (" + hex_text(run.facts.trace_digest) + ")";
+        }},
+    WorkPart{"load", Weight::refused,
+             [](const PlayedRun& run) { return load_with(run, meant_rate(rate_of(run))); }, repeat,
+             true, true, [](const PlayedRun& run) { return load_with(run, rate_of(run)); }},
     WorkPart{"speed", Weight::refused, meant_speed_of, repeat, true, false, speed_of},
     WorkPart{"window", Weight::refused, window_of, repeat, true, true},
     WorkPart{"seed", Weight::refused,
              [](const PlayedRun& run) { return std::to_string(run.facts.info.run.seed); }, repeat,
              true, true},
-    WorkPart{"prompts", Weight::refused, prompt_kind_of, repeat, false, true},
+    WorkPart{"prompts", Weight::refused,
+             [](const PlayedRun& run) {
+                 return run.facts.info.run.prompt +
+                        (run.facts.is_live ? ", with live answers" : "");
+             },
+             repeat, false, true},
     WorkPart{"words", Weight::refused, words_of,
              "give both the same --tokenizer, --dataset and --template", false, true},
     WorkPart{"tokens around prompts", Weight::refused, overhead_of,

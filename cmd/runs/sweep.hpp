@@ -104,9 +104,11 @@ inline constexpr int sweep_schema = 2;  ///< 1 had means of the repeats, too
 
 enum class CellState : std::uint8_t {
     pending,  ///< not begun
-    running,  ///< begun; in a file that nobody writes any more: cut off
+    running,  ///< begun; in a file that no process writes any more: cut off
     ended,
 };
+template <>
+inline constexpr auto closed_list<CellState> = name_list("pending", "running", "ended");
 
 struct LedgerCell {
     PlannedCell planned;

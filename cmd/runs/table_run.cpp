@@ -126,14 +126,6 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
     return std::move(summary).value();
 }
 
-/// What only run.json has: the digest of all prompts that were sent, and whose run it is.
-void add_run_json(TableRun& run) {
-    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
-        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
-        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
-    }
-}
-
 std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
     return summary.find("outcomes").find(outcome).as_u64().value_or(0);
 }
@@ -296,7 +288,11 @@ void describe_run(TableRun& run) {
     if (!run.summary) {
         return;
     }
-    add_run_json(run);
+    // Only run.json has the digest of all prompts that were sent, and whose run it is.
+    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
+        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
+        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
+    }
     const JsonValue root = run.summary->root();
     run.load = values_of(root, {load});
     const JsonValue of_run = root.find("run");
