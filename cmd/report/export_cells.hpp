@@ -129,17 +129,13 @@ class CsvLines {
     bool at_begin_ = true;
 };
 
-// Text inside XML 1.0 documents.
-
-/// Appends `text` as it may stand in an attribute's value or between tags. What people cannot see,
-/// and what is not UTF-8, stands as `printable` has it: XML 1.0 allows no control characters, not
-/// even escaped (section 2.2).
+/// Appends `text` as it may stand in an attribute's value of XML or between tags. What people
+/// cannot see, and what is not UTF-8, stands as `printable` has it: XML 1.0 allows no control
+/// characters, not even escaped (section 2.2).
 void append_xml_text(std::string& out, std::string_view text);
 
 /// Whether it begins with U+FFFE or U+FFFF: valid UTF-8, but not characters of XML.
 bool begins_noncharacter(std::string_view text);
-
-// Data inside HTML pages. Text stands there as `append_xml_text` has it.
 
 /// Appends JSON as it may stand in a <script> of type application/json: the same values, with every
 /// "<" as \u003c, so that no word in it ends the script or begins a comment (HTML, section
@@ -149,15 +145,11 @@ void append_script_json(std::string& out, std::string_view json);
 /// The base64 of bytes (RFC 4648, section 4), with padding.
 std::string base64_of(std::span<const std::uint8_t> bytes);
 
-// Text inside GitHub Flavored Markdown, also in a cell of a table.
-
-/// `text` so that it is shown as it is: what has a meaning in Markdown or HTML has a backslash
-/// before it (GFM 0.29, section 6.1), and nothing begins a new line.
+/// `text` so that it is shown as it is, also in a cell of a table: what has a meaning in Markdown
+/// or HTML has a backslash before it (GFM 0.29, section 6.1), and nothing begins a new line.
 std::string markdown_text(std::string_view text);
 /// A line of a table, with its end: such texts, one a cell.
 std::string markdown_row(const std::vector<std::string>& cells);
-
-// Test cases as CI jobs read them: JUnit's XML. Pure.
 
 enum class CaseEnd : std::uint8_t { passed, failed, skipped, error };
 
@@ -169,7 +161,8 @@ struct TestCase {
     std::string details;  ///< what was found, whatever became of it
 };
 
-/// One suite of these cases. `date`: "20261121-034512", UTC; empty: not known.
+/// JUnit's XML, as CI jobs read it: one suite of these cases. `date`: "20261121-034512", UTC;
+/// empty: not known.
 std::string junit_text(std::string_view suite, const std::vector<TestCase>& cases,
                        std::int64_t duration_ns, const std::string& date);
 

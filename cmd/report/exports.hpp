@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,8 +38,7 @@ int write_exports(const ReportExports& exports, const ReportedRun& run);
 /// The lines of a file of the run. Errors: of opening it; `why` says it.
 Result<JsonlRows> rows_of(const ReportedRun& run, RunTable table, std::string& why);
 
-// `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
-
+/// `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
 /// Makes the folder if it does not exist; `force` overwrites files. Returns the exit code; errors
 /// are printed.
 int write_csv_folder(const ReportedRun& run, const std::string& folder, bool force);
@@ -80,8 +78,8 @@ struct RunOfTracks {
 class PerfettoTrace {
   public:
     /// The columns of records and of events are the names of arguments, which packets refer to by
-    /// number, in this order. Makes the first tracks. The caller owns `out` and may empty it
-    /// between the calls.
+    /// number, in this order. Makes the first tracks. The caller owns all of them, and may empty
+    /// `out` between the calls.
     PerfettoTrace(std::string& out, const std::vector<Figure>& columns,
                   const std::vector<Figure>& event_columns, const RunOfTracks& run);
 
@@ -92,14 +90,6 @@ class PerfettoTrace {
     void add_event(const TableRow& row);
 
   private:
-    /// Places of the columns that slices are made of.
-    struct Columns {
-        std::size_t row, segment, connection, reused, due, fired, connect, wire, sent, first_token,
-            last_token, done, ended, shard;
-    };
-    struct EventColumns {
-        std::size_t first_name, what, at, begin;
-    };
     /// Stamps of a record, ns from time 0. Each is at or behind the one before it, as slices must
     /// be; what the record says itself is among the arguments.
     struct Stages {
@@ -121,10 +111,13 @@ class PerfettoTrace {
         std::size_t first_name = 0;  ///< number of the name of its first column
     };
 
-    static Columns columns_of(const std::vector<Figure>& columns);
-    static std::optional<Stages> stages_of(const TableRow& row, const Columns& at);
+    const TableCell& cell(const TableRow& row, std::string_view column) const {
+        return row[place_of(columns_, column)];
+    }
+    std::optional<std::int64_t> integer(const TableRow& row, std::string_view column) const;
+    std::optional<Stages> stages_of(const TableRow& row) const;
     /// The first packet.
-    void begin(std::initializer_list<const std::vector<Figure>*> columns);
+    void begin();
     std::uint64_t track_for(const TableRow& row, const Stages& stages);
     /// Tells of a track before anything is on it; `parent` 0: none. Tracks of one name and parent
     /// are shown as one.
@@ -136,8 +129,8 @@ class PerfettoTrace {
     void slice(std::uint64_t track, std::string_view name, std::int64_t from, std::int64_t to);
 
     std::string& out_;
-    Columns at_;
-    EventColumns event_at_;
+    const std::vector<Figure>& columns_;
+    const std::vector<Figure>& event_columns_;
     std::int64_t zero_ns_;
     std::uint64_t identity_;
     std::uint64_t tracks_ = 0;
@@ -149,13 +142,9 @@ class PerfettoTrace {
     std::map<std::array<std::uint64_t, 3>, std::vector<Track>> lanes_;
 };
 
-// `--perfetto FILE`: a run as a trace for ui.perfetto.dev: a track per lane with its requests and
-// their stages, how late each row left, and the events of the run.
-//
-// Instants are UTC in ns, so that the traces of several runs lie beside each other. A record
-// becomes one slice, with all that the record says; what is not known of it is left out.
-
-/// Never writes over a file. Returns the exit code; what failed is printed.
+/// `--perfetto FILE`: a track per lane with its requests and their stages, how late each row left,
+/// and the events of the run. Instants are UTC in ns, so that the traces of several runs lie beside
+/// each other. Never writes over a file. Returns the exit code; what failed is printed.
 int write_perfetto(const ReportedRun& run, const std::string& path);
 
 }  // namespace driftless

@@ -26,17 +26,8 @@ std::string digest_text(std::optional<std::uint64_t> digest) {
     return digest ? fmt::format("{:016x}", *digest) : "unknown";
 }
 
+/// What a certificate has of the records.
 struct WorkCertificate {
-    std::uint64_t digest = 0;  ///< of all that follows, down to `clamped`
-    std::uint64_t trace_digest = 0;
-    std::uint64_t schedule_digest = 0;
-    std::optional<std::uint64_t> prompts_digest;
-    std::uint64_t selected = 0;  ///< rows of the plan
-    std::uint64_t sent = 0;
-    std::uint64_t dropped = 0;  ///< not sent: a row that they waited for failed
-    std::uint64_t clamped = 0;  ///< not longer than the template: sent with one word
-
-    std::uint64_t unsent = 0;             ///< for any reason
     std::optional<double> ceiling;        ///< share of prompt tokens that an endless cache holds
     std::optional<double> observed;       ///< share that the servers reported
     std::uint64_t first_turns = 0;        ///< first of their session, or without one
@@ -47,16 +38,23 @@ struct WorkCertificate {
     HitLossTokens loss;
 };
 
-std::uint64_t digest_of(const WorkCertificate& certificate) {
+/// Of the work: what was selected, what was sent of it, what was dropped because a row that it
+/// waited for failed, and what was sent with one word because it was not longer than the template.
+std::uint64_t digest_of(const ReportedRun& run) {
+    const RunFacts& facts = run.facts;
     Digest digest;
     for (const std::uint64_t part :
-         {certificate.trace_digest, certificate.schedule_digest,
-          certificate.prompts_digest.value_or(0),
-          std::uint64_t{certificate.prompts_digest ? 1U : 0U}, certificate.selected,
-          certificate.sent, certificate.dropped, certificate.clamped}) {
+         {facts.trace_digest, facts.schedule_digest, facts.prompts_digest.value_or(0),
+          std::uint64_t{facts.prompts_digest ? 1U : 0U}, facts.rows, run.figures.fired,
+          run.figures.dropped, run.info.clamped_rows}) {
         digest.add_u64(part);
     }
     return digest.value();
+}
+
+/// Rows that were not sent, for any reason.
+std::uint64_t unsent_rows(const ReportedRun& run) {
+    return run.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
 }
 
 std::optional<double> share_of(std::uint64_t part, std::uint64_t whole) {
@@ -88,14 +86,6 @@ void add_first_turn(const Record& record, WorkCertificate& out) {
 
 std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
     const SummaryFigures& f = run.figures;
-    out.trace_digest = run.facts.trace_digest;
-    out.schedule_digest = run.facts.schedule_digest;
-    out.prompts_digest = run.facts.prompts_digest;
-    out.selected = run.facts.rows;
-    out.sent = f.fired;
-    out.dropped = f.dropped;
-    out.clamped = run.info.clamped_rows;
-    out.unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
     HitLoss loss;
     std::uint64_t prompts = 0;
     std::uint64_t expected = 0;
@@ -114,26 +104,25 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
     out.ceiling = f.shard_role.forecast_apart ? std::nullopt : share_of(expected, prompts);
     out.observed = f.cache_rows_reported == 0 ? std::nullopt : share_of(f.cached_tokens, reported);
     out.loss = loss.tokens();
-    out.digest = digest_of(out);
     return why;
 }
 
 std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate) {
+    const RunFacts& facts = run.facts;
     Lines lines;
     lines.blank();
     for (const std::string& reason : run.info.verdict_reasons) {
         lines.add(&reason == &run.info.verdict_reasons.front() ? run.info.verdict : "", reason);
     }
-    lines.add("Certificate", digest_text(certificate.digest) +
+    lines.add("Certificate", digest_text(digest_of(run)) +
                                  ": runs with the same certificate played the same work");
-    lines.add(
-        "", fmt::format("trace {}, schedule {}, prompts {}", digest_text(certificate.trace_digest),
-                        digest_text(certificate.schedule_digest),
-                        digest_text(certificate.prompts_digest)));
+    lines.add("",
+              fmt::format("trace {}, schedule {}, prompts {}", digest_text(facts.trace_digest),
+                          digest_text(facts.schedule_digest), digest_text(facts.prompts_digest)));
     lines.add("", fmt::format("{} rows selected, {} sent, {} dropped after a failure, {} clamped "
                               "to one word, {} not sent",
-                              certificate.selected, certificate.sent, certificate.dropped,
-                              certificate.clamped, certificate.unsent));
+                              facts.rows, run.figures.fired, run.figures.dropped,
+                              run.info.clamped_rows, unsent_rows(run)));
     if (!run.info.rules.empty()) {
         lines.add(
             "", fmt::format("rules: {} met, {} violated, {} unknown", rules_in(run, RuleState::met),
@@ -154,19 +143,18 @@ std::string certificate_screen(const ReportedRun& run, const WorkCertificate& ce
 }
 
 void write_certificate(JsonWriter& json, const ReportedRun& run, const WorkCertificate& c) {
-    const auto digest = [](std::optional<std::uint64_t> value) {
-        return value ? std::optional(digest_text(value)) : std::nullopt;
-    };
+    const RunFacts& facts = run.facts;
     json.begin_object();
-    put(json, {{"digest", digest(c.digest)},
-               {"trace_digest", digest(c.trace_digest)},
-               {"schedule_digest", digest(c.schedule_digest)},
-               {"prompts_digest", digest(c.prompts_digest)},
-               {"selected", c.selected},
-               {"sent", c.sent},
-               {"dropped", c.dropped},
-               {"clamped", c.clamped},
-               {"not_sent", c.unsent},
+    put(json, {{"digest", digest_text(digest_of(run))},
+               {"trace_digest", digest_text(facts.trace_digest)},
+               {"schedule_digest", digest_text(facts.schedule_digest)},
+               {"prompts_digest",
+                known_if(facts.prompts_digest.has_value(), digest_text(facts.prompts_digest))},
+               {"selected", facts.rows},
+               {"sent", run.figures.fired},
+               {"dropped", run.figures.dropped},
+               {"clamped", run.info.clamped_rows},
+               {"not_sent", unsent_rows(run)},
                {"rules_met", rules_in(run, RuleState::met)},
                {"rules_violated", rules_in(run, RuleState::violated)},
                {"rules_unknown", rules_in(run, RuleState::unknown)},
@@ -305,7 +293,7 @@ void add_distributions(std::vector<FidelityLine>& lines, const std::string& name
 
 std::optional<double> variation(const std::vector<double>& gaps) {
     const Distribution of = distribution_of(gaps);
-    return of.count == 0 || of.mean == 0 ? std::nullopt : std::optional(of.std / of.mean);
+    return known_if(of.count > 0 && of.mean != 0, ratio(of.std, of.mean));
 }
 
 std::string read_side(const ReportedRun& run, Half& side) {
@@ -336,8 +324,8 @@ std::string read_side(const ReportedRun& run, Half& side) {
         }
     });
     side.sort();
-    side.ceiling = prompts > 0 ? std::optional(expected / prompts) : std::nullopt;
-    side.observed = reported > 0 ? std::optional(cached / reported) : std::nullopt;
+    side.ceiling = known_if(prompts > 0, ratio(expected, prompts));
+    side.observed = known_if(reported > 0, ratio(cached, reported));
     return why;
 }
 
@@ -350,10 +338,9 @@ Half side_of(const Trace& trace) {
     }
     side.sort();
     const Result<Plan> plan = make_plan(trace, {});
-    if (plan && trace.block_size > 0 && plan.value().foretold.input_tokens > 0) {
+    if (plan && trace.block_size > 0) {
         const ForetoldHits& hits = plan.value().foretold;
-        side.ceiling =
-            static_cast<double>(hits.cached_tokens) / static_cast<double>(hits.input_tokens);
+        side.ceiling = share_of(hits.cached_tokens, hits.input_tokens);
     }
     return side;
 }
@@ -381,10 +368,7 @@ void compare_rows(const std::vector<Half::Request>& recorded, const Half& replay
     Sample off;
     std::uint64_t exact = 0;
     std::uint64_t outputs = 0;
-    std::int64_t first = INT64_MAX;
-    for (const Half::Request& one : recorded) {
-        first = std::min(first, one.at_ns);
-    }
+    const std::int64_t first = std::ranges::min_element(recorded, {}, &Half::Request::at_ns)->at_ns;
     for (std::size_t i = 0; i < recorded.size(); ++i) {
         const Half::Request& sent = replayed.requests[i];
         const double wanted = in_ms(recorded[i].at_ns - first) / speed;
@@ -419,13 +403,6 @@ double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
     const double spans = ratio(recorded.span_s(), replayed.span_s());
     constexpr double near_enough = 0.002;
     return spans <= 0 || std::fabs(spans - 1) < near_enough ? 1 : spans;
-}
-
-/// Nothing where one is empty.
-std::optional<double> distance_of(std::vector<double> a, std::vector<double> b) {
-    return a.empty() || b.empty()
-               ? std::nullopt
-               : std::optional<double>(greatest_distance(std::move(a), std::move(b)));
 }
 
 /// Reads the trace and the records. Returns why one of them cannot be read, or the empty text.
@@ -466,7 +443,7 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
     add_distributions(out.lines, "input", "tokens", a.input, b.input, 1, 1);
     add_distributions(out.lines, "output", "tokens", a.output, b.output, 1, 1);
     const auto percent = [](const std::optional<double>& share) {
-        return share ? std::optional(100 * *share) : std::nullopt;
+        return known_if(share.has_value(), 100 * share.value_or(0));
     };
     out.lines.push_back(
         {"hit rate, endless cache", "%", percent(recorded.ceiling), percent(replayed.ceiling), 2});
@@ -476,7 +453,9 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
     }
     const auto distance = [&out](const char* name, const std::vector<double>& left,
                                  const std::vector<double>& right) {
-        out.distances.push_back({name, "", {}, distance_of(left, right), 4});
+        const bool is_known = !left.empty() && !right.empty();
+        out.distances.push_back(
+            {name, "", {}, known_if(is_known, is_known ? greatest_distance(left, right) : 0), 4});
     };
     distance("gaps between requests, to 1 ms", to_ms(a.gaps), to_ms(b.gaps));
     distance("gaps between turns, to 1 ms", to_ms(a.turn_gaps), to_ms(b.turn_gaps));

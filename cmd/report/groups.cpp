@@ -28,15 +28,12 @@ struct Grouping {
     std::map<std::string, std::unique_ptr<Summary>> groups;
 
     Summary& of(const std::string& value, const GoodputRules& rules, Overhead overhead) {
-        auto found = groups.find(value);
-        if (found == groups.end()) {
-            const std::string name = groups.size() >= groups_max ? others : value;
-            found = groups.try_emplace(name, nullptr).first;
+        const bool has_place = groups.contains(value) || groups.size() < groups_max;
+        std::unique_ptr<Summary>& group = groups[has_place ? value : others];
+        if (!group) {
+            group = std::make_unique<Summary>(rules, overhead);
         }
-        if (!found->second) {
-            found->second = std::make_unique<Summary>(rules, overhead);
-        }
-        return *found->second;
+        return *group;
     }
     /// "1..512", of the range that holds the length.
     std::string range_of(std::uint32_t length) const {
@@ -447,11 +444,6 @@ std::string take_trees(const ReportedRun& run, ReadingTexts& out) {
     return why;
 }
 
-/// A record of a version that kept no stamps of events, though tokens came.
-static bool lacks_events(const Record& record) {
-    return record.first_token_ns && !record.first_event_ns;
-}
-
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
     const SummaryFigures& figures = run.figures;
     out.duration_ns = figures.duration_ns;
@@ -480,7 +472,8 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
             ++out.unsent;
             return;
         }
-        out.has_events = out.has_events && !lacks_events(record);
+        // Versions without stamps of events have those of tokens.
+        out.has_events = out.has_events && (record.first_event_ns || !record.first_token_ns);
         out.requests.push_back(std::move(*request));
     });
     out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;

@@ -8,6 +8,7 @@
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/report/report.hpp"
+#include "proto/core/text.hpp"
 #include "proto/figures/criteria.hpp"
 
 namespace driftless {
@@ -21,6 +22,14 @@ Result<std::string> parse_trace_path(std::string_view text) {
         return invalid("is empty; name a trace");
     }
     return std::string(text);
+}
+
+Result<const View*> parse_view(std::string_view text) {
+    if (const View* view = find_view(text); view != nullptr) {
+        return view;
+    }
+    static const std::string remedy = "is not one of " + joined(all_views(), ", ", &View::name);
+    return invalid(remedy.c_str());
 }
 
 void add_reading_flags(Flags& flags, ReportReadings& readings) {

@@ -87,19 +87,16 @@ class PageColumn {
 /// All columns of a table, each after its bases.
 void put_value(JsonWriter& json, const std::vector<PageColumn>& columns);
 
-// The page of a run: one HTML file that needs nothing else, with its charts, its tables and the
-// records behind them. Its scripts and styles lie in page/.
-
 /// So many records are on a page at most; of more it has every second one, or every third, and
 /// says so. 50,000 are about 8 MB, which browsers draw without a pause that people notice.
 inline constexpr std::uint64_t page_records_max = 50'000;
 
-/// The text of the page, from the files of a run. Errors: those of reading them; `why` says it.
+/// The page of a run, with its charts, its tables and the records behind them, from its files.
+/// Errors: those of reading them; `why` says it.
 Result<std::string> page_of(const ReportedRun& run, std::string& why,
                             std::uint64_t records_max = page_records_max);
 
-// The servers' own figures over time, from the lines of server.jsonl: what the page draws them
-// from. Reads the file, prints nothing.
+// The servers' own figures over time, from the lines of server.jsonl.
 
 /// So many instants are kept at most; of more every second one, or every third. A chart is not
 /// wider.
@@ -115,7 +112,7 @@ Result<std::vector<ServerInstant>> read_server_instants(const std::string& path,
 Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::string& why);
 
 // How many tokens the servers' KV caches hold, by what their own pages of metrics say: from the
-// lines of server.jsonl. Reads the file, prints nothing.
+// lines of server.jsonl.
 //
 // | engine | from |
 // |---|---|
@@ -141,8 +138,7 @@ Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::str
 void put_value(JsonWriter& json, const ServerCacheSize& size);
 
 // What the prompts of a run share, from its trace, which is read again: the hit rate of a prefix
-// cache by its size, and the tree of shared prefixes with what the server has hit of each. For the
-// page; prints nothing.
+// cache by its size, and the tree of shared prefixes with what the server has hit of each.
 
 /// A request that was sent, as far as the forecast needs it.
 struct SentPrompt {

@@ -129,11 +129,12 @@ std::vector<const Known*> named(const std::vector<Known>& known, std::string_vie
     return found;
 }
 
-ServerCacheSize sized(double tokens, std::size_t caches, std::string_view metric) {
+/// As the first of these series says it; none where the number cannot be right.
+ServerCacheSize sized(double tokens, std::size_t caches, const std::vector<const Known*>& series) {
     if (!(tokens >= 1 && tokens <= tokens_max)) {
         return {};
     }
-    return {static_cast<std::uint64_t>(tokens), caches, std::string(metric)};
+    return {static_cast<std::uint64_t>(tokens), caches, series.front()->line.name};
 }
 
 ServerCacheSize vllm_size(const std::vector<Known>& known) {
@@ -156,8 +157,7 @@ ServerCacheSize vllm_size(const std::vector<Known>& known) {
             tokens += blocks;
         }
     }
-    return engines.empty() ? ServerCacheSize{}
-                           : sized(tokens, engines.size(), engines.front()->line.name);
+    return sized(tokens, engines.size(), engines);
 }
 
 ServerCacheSize sglang_size(const std::vector<Known>& known) {
@@ -177,8 +177,7 @@ ServerCacheSize sglang_size(const std::vector<Known>& known) {
     for (const auto& [key, one] : replicas) {
         tokens += one;
     }
-    return series.empty() ? ServerCacheSize{}
-                          : sized(tokens, replicas.size(), series.front()->line.name);
+    return sized(tokens, replicas.size(), series);
 }
 
 /// Blocks times the tokens of a block, joined by the label `by` of one page.
@@ -193,7 +192,7 @@ ServerCacheSize product(const std::vector<Known>& known, std::string_view blocks
             tokens += same ? count->value * size->value : 0;
         }
     }
-    return counts.empty() ? ServerCacheSize{} : sized(tokens, 0, counts.front()->line.name);
+    return sized(tokens, 0, counts);
 }
 
 /// Engines' own pages before a gateway's, which may tell of one worker alone.
@@ -365,9 +364,7 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
             order.push_back(node);
         }
     }
-    std::ranges::stable_sort(order, [&blocks](std::uint32_t a, std::uint32_t b) {
-        return blocks[a].depth < blocks[b].depth;
-    });
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t node) { return blocks[node].depth; });
     forecast.prefixes = joined(blocks, order, forecast.shown_from, trace.block_size);
     while (forecast.prefixes.size() > shared_prefixes_max) {
         forecast.shown_from *= 2;

@@ -64,7 +64,7 @@ std::uint32_t sequence_of(std::uint64_t identity) {
     return static_cast<std::uint32_t>(identity) | 1;
 }
 
-std::optional<std::int64_t> integer(const TableCell& cell) {
+std::optional<std::int64_t> whole_number(const TableCell& cell) {
     return cell.kind == CellKind::number ? read_number<std::int64_t>(cell.text) : std::nullopt;
 }
 
@@ -75,7 +75,7 @@ void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::si
         annotation.add_string(AnnotationField::string_value, cell.text);
     } else if (cell.kind == CellKind::boolean) {
         annotation.add_bool(AnnotationField::bool_value, cell.text == "true");
-    } else if (const auto whole = integer(cell)) {
+    } else if (const auto whole = whole_number(cell)) {
         annotation.add_int64(AnnotationField::int_value, *whole);
     } else {
         annotation.add_double(AnnotationField::double_value,
@@ -88,26 +88,22 @@ void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::si
 PerfettoTrace::PerfettoTrace(std::string& out, const std::vector<Figure>& columns,
                              const std::vector<Figure>& event_columns, const RunOfTracks& run)
     : out_(out),
-      at_(columns_of(columns)),
-      event_at_{columns.size(), place_of(event_columns, "what"), place_of(event_columns, "at_ns"),
-                place_of(event_columns, "begin_ns")},
+      columns_(columns),
+      event_columns_(event_columns),
       zero_ns_(run.zero_ns),
       identity_(run.identity) {
-    begin({&columns, &event_columns});
+    begin();
     run_track_ = new_track(0, run.name);
     events_track_ = new_track(run_track_, "events");
     unsent_track_ = new_track(run_track_, "not sent");
 }
 
-PerfettoTrace::Columns PerfettoTrace::columns_of(const std::vector<Figure>& columns) {
-    const auto at = [&columns](std::string_view name) { return place_of(columns, name); };
-    return {at("row"),      at("segment"),        at("connection"),    at("reused"),
-            at("due_ns"),   at("fired_ns"),       at("connect_ns"),    at("wire_ns"),
-            at("sent_ns"),  at("first_token_ns"), at("last_token_ns"), at("done_ns"),
-            at("ended_ns"), at("shard")};
+std::optional<std::int64_t> PerfettoTrace::integer(const TableRow& row,
+                                                   std::string_view column) const {
+    return whole_number(cell(row, column));
 }
 
-void PerfettoTrace::begin(std::initializer_list<const std::vector<Figure>*> columns) {
+void PerfettoTrace::begin() {
     pbf_builder<TraceField> all(out_);
     pbf_builder<PacketField> packet(all, TraceField::packet);
     packet.add_uint32(PacketField::trusted_packet_sequence_id, sequence_of(identity_));
@@ -115,7 +111,7 @@ void PerfettoTrace::begin(std::initializer_list<const std::vector<Figure>*> colu
                       incremental_state_cleared | needs_incremental_state);
     pbf_builder<InternedField> interned(packet, PacketField::interned_data);
     std::size_t number = 0;
-    for (const std::vector<Figure>* some : columns) {
+    for (const std::vector<Figure>* some : {&columns_, &event_columns_}) {
         for (const Figure& column : *some) {
             pbf_builder<AnnotationNameField> name(interned, InternedField::debug_annotation_names);
             name.add_uint64(AnnotationNameField::iid, iid_of(number++));
@@ -158,10 +154,9 @@ void PerfettoTrace::event(std::uint32_t type, std::uint64_t track, std::int64_t 
     }
 }
 
-std::optional<PerfettoTrace::Stages> PerfettoTrace::stages_of(const TableRow& row,
-                                                              const Columns& at) {
-    const auto fired = integer(row[at.fired]);
-    const auto due = integer(row[at.due]);
+std::optional<PerfettoTrace::Stages> PerfettoTrace::stages_of(const TableRow& row) const {
+    const auto fired = integer(row, "fired_ns");
+    const auto due = integer(row, "due_ns");
     if (!fired || !due) {
         return std::nullopt;
     }
@@ -170,33 +165,36 @@ std::optional<PerfettoTrace::Stages> PerfettoTrace::stages_of(const TableRow& ro
     stages.fired = *fired;
     // An interrupted row has no end: its last sign of life stands in for it.
     stages.end = *fired;
-    for (const std::size_t stamp : {at.sent, at.first_token, at.last_token, at.done, at.ended}) {
-        stages.end = std::max(stages.end, integer(row[stamp]).value_or(*fired));
+    for (const char* stamp : {"sent_ns", "first_token_ns", "last_token_ns", "done_ns"}) {
+        stages.end = std::max(stages.end, integer(row, stamp).value_or(*fired));
     }
-    stages.end = std::max(*fired, integer(row[at.ended]).value_or(stages.end));
+    stages.end = std::max(*fired, integer(row, "ended_ns").value_or(stages.end));
     const auto within = [&stages](std::int64_t from, std::int64_t stamp) {
         return std::clamp(stamp, from, stages.end);
     };
-    stages.sent = within(stages.fired, integer(row[at.sent]).value_or(stages.fired));
-    if (const auto first = integer(row[at.first_token])) {
+    stages.sent = within(stages.fired, integer(row, "sent_ns").value_or(stages.fired));
+    if (const auto first = integer(row, "first_token_ns")) {
         // A server may begin to answer before it has the whole request.
         stages.sent = std::min(stages.sent, within(stages.fired, *first));
         stages.first_token = within(stages.sent, *first);
         stages.last_token =
-            within(*stages.first_token, integer(row[at.last_token]).value_or(*first));
+            within(*stages.first_token, integer(row, "last_token_ns").value_or(*first));
     }
     return stages;
 }
 
 std::uint64_t PerfettoTrace::track_for(const TableRow& row, const Stages& stages) {
-    const auto lane = static_cast<std::uint64_t>(integer(row[at_.connection]).value_or(0));
-    const auto segment = static_cast<std::uint64_t>(integer(row[at_.segment]).value_or(0));
-    const auto shard = static_cast<std::uint64_t>(integer(row[at_.shard]).value_or(0));
+    const auto number = [&](std::string_view column) {
+        return static_cast<std::uint64_t>(integer(row, column).value_or(0));
+    };
+    const std::uint64_t lane = number("connection");
+    const std::uint64_t segment = number("segment");
+    const std::uint64_t shard = number("shard");
     std::vector<Track>& tracks = lanes_[{shard, segment, lane}];
     auto free = std::ranges::find_if(
         tracks, [&stages](const Track& one) { return one.end_ns <= stages.due; });
     if (free == tracks.end()) {
-        const bool is_merged = row[at_.shard].kind != CellKind::empty;
+        const bool is_merged = cell(row, "shard").kind != CellKind::empty;
         const std::string name = (is_merged ? "shard " + std::to_string(shard) + " " : "") +
                                  "lane " + std::to_string(lane);
         free = tracks.insert(tracks.end(), {new_track(run_track_, name), 0});
@@ -212,21 +210,21 @@ void PerfettoTrace::slice(std::uint64_t track, std::string_view name, std::int64
 }
 
 void PerfettoTrace::add(const TableRow& row) {
-    const std::string name = "row " + row[at_.row].text;
-    const std::optional<Stages> stages = stages_of(row, at_);
+    const std::string name = "row " + cell(row, "row").text;
+    const std::optional<Stages> stages = stages_of(row);
     if (!stages) {
-        event(type_instant, unsent_track_, integer(row[at_.due]).value_or(0), name, {&row});
+        event(type_instant, unsent_track_, integer(row, "due_ns").value_or(0), name, {&row});
         return;
     }
     const std::uint64_t track = track_for(row, *stages);
-    const auto connected = integer(row[at_.connect]);
-    if (connected && row[at_.reused].text == "false") {
+    const auto connected = integer(row, "connect_ns");
+    if (connected && cell(row, "reused").text == "false") {
         event(type_instant, track, *connected, "connected", {});
     }
     event(type_slice_begin, track, stages->due, name, {&row});
     slice(track, "drift", stages->due, stages->fired);
     slice(track, "send", stages->fired, stages->sent);
-    if (const auto wire = integer(row[at_.wire])) {
+    if (const auto wire = integer(row, "wire_ns")) {
         event(type_instant, track, *wire, "on the wire", {});
     }
     slice(track, "wait", stages->sent, stages->first_token.value_or(stages->end));
@@ -237,9 +235,12 @@ void PerfettoTrace::add(const TableRow& row) {
 }
 
 void PerfettoTrace::add_event(const TableRow& row) {
-    const std::int64_t at = integer(row[event_at_.at]).value_or(0);
-    event(type_instant, events_track_, integer(row[event_at_.begin]).value_or(at),
-          row[event_at_.what].text, {&row, event_at_.first_name});
+    const auto of = [&](std::string_view column) -> const TableCell& {
+        return row[place_of(event_columns_, column)];
+    };
+    const std::int64_t at = whole_number(of("at_ns")).value_or(0);
+    event(type_instant, events_track_, whole_number(of("begin_ns")).value_or(at), of("what").text,
+          {&row, columns_.size()});
 }
 
 int write_perfetto(const ReportedRun& run, const std::string& path) {

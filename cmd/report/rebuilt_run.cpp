@@ -160,14 +160,6 @@ static Judgement verdict_of(const RebuiltRun& run) {
     return judged;
 }
 
-static void judge_verdict(RebuiltRun& run) {
-    const RunFacts& facts = run.facts;
-    run.judged = verdict_of(run);
-    run.info.verdict = name_of(run.judged.verdict);
-    run.info.verdict_reasons = run.judged.reasons;
-    run.info.limits = facts.calibration.limits;
-}
-
 static void count_unfinished(RebuiltRun& run) {
     const auto& [facts, past, files, live, lost, figures, judged, info] = run;
     if (past.records() < facts.rows && !facts.has_users) {
@@ -264,7 +256,10 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
         info.finished_trees = count_finished_trees(facts.records_in(folder));
     }
     figures.warnings = warnings_of(figures, info);
-    judge_verdict(run);
+    run.judged = verdict_of(run);
+    info.verdict = name_of(run.judged.verdict);
+    info.verdict_reasons = run.judged.reasons;
+    info.limits = facts.calibration.limits;
     info.client = &run.past.client();
     if (why = judge(facts, figures, info.rules); !why.empty()) {
         return exit_input;

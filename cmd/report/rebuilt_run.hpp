@@ -21,11 +21,8 @@
 
 namespace driftless {
 
-// A run rebuilt from its files: for `report`, which prints it, and for `merge`, which writes what
-// it has put together. Only reads; prints on standard error what it had to leave out of the
-// servers' metrics.
-
-/// `info` refers to `past`: it stays where it is.
+/// For `report`, which prints it, and for `merge`, which writes what it has put together. `info`
+/// refers to `past`: it stays where it is.
 struct RebuiltRun {
     explicit RebuiltRun(RunFacts of) : facts(std::move(of)), past(facts) {}
     RebuiltRun(const RebuiltRun&) = delete;
@@ -42,7 +39,8 @@ struct RebuiltRun {
 };
 
 /// Reads the files in `folder`, whose run.json gave the facts. `fail_if` replaces the run's own
-/// thresholds unless it is empty. Returns the exit code, and in `why` what cannot be read.
+/// thresholds unless it is empty. Returns the exit code, and in `why` what cannot be read; prints
+/// on standard error what it had to leave out of the servers' metrics.
 int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
             std::string& why);
 
@@ -66,8 +64,7 @@ struct GroupTable {
     bool has_bars = false;  ///< the run has: an error that is missing is not known
 };
 
-// A run as `report` has read it: what every export is made of. Values and references to them.
-
+/// A run as `report` has read it: what every export is made of. Values and references to them.
 struct ReportedRun {
     const std::string& folder;
     const RunFacts& facts;

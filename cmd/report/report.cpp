@@ -65,21 +65,6 @@ static std::string with_members(const std::string& summary, const std::string& m
                : summary.substr(0, end) + members + summary.substr(end);
 }
 
-Result<const View*> parse_view(std::string_view text) {
-    if (const View* view = find_view(text); view != nullptr) {
-        return view;
-    }
-    static const std::string remedy = "is not one of " + joined(all_views(), ", ", &View::name);
-    return Error{ErrorCode::invalid, 0, remedy.c_str()};
-}
-
-static int write_page(const ReportExports& exports, const ReportedRun& run) {
-    std::string why;
-    const Result<std::string> page = page_of(run, why);
-    return page ? write_new_file("--html", exports.html, page.value(), exports.ci.force)
-                : refuse_report(why);
-}
-
 int write_exports(const ReportExports& exports, const ReportedRun& run) {
     const bool force = exports.ci.force;
     int code = write_ci_files(exports.ci, run);
@@ -99,7 +84,10 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
     write("--perfetto", exports.perfetto, write_perfetto);
     write("--xlsx", exports.xlsx, write_workbook);
     if (code == exit_done && !exports.html.empty()) {
-        code = write_page(exports, run);
+        std::string why;
+        const Result<std::string> page = page_of(run, why);
+        code =
+            page ? write_new_file("--html", exports.html, page.value(), force) : refuse_report(why);
     }
     return code;
 }

@@ -101,7 +101,7 @@ struct ReadingTexts {
 // Each adds its texts. They return why a file cannot be read, a line for standard error, or the
 // empty text.
 
-/// `report --by`: a table for each key, and where none is given for each key of the limits (`slos`;
+/// `--by`: a table for each key, and where none is given for each key of the limits (`slos`;
 /// those of `run` are judged by). An array of objects: key, groups; they are in `run`, too.
 std::string take_groups(const ReportReadings& readings, ReportedRun& run, ReadingTexts& out);
 /// `report --trees`: figures of the sessions that wait for each other, as jobs.
@@ -118,17 +118,10 @@ std::string take_certificate(const ReportedRun& run, ReadingTexts& out);
 /// as recorded beside those that were replayed.
 std::string take_fidelity(const ReportedRun& run, const std::string& trace, ReadingTexts& out);
 
-/// By the name of a `--view`. Errors: invalid.
-Result<const View*> parse_view(std::string_view text);
-
-// The requests of a run as other tools would have seen them, for `report --view`.
-
-/// Of the measurement, by row. Memory: 16 bytes a chunk and about 250 a request. Returns why its
-/// records cannot be read, or the empty text.
+/// For `--view`: the requests of the measurement as other tools would have seen them, by row.
+/// Memory: 16 bytes a chunk and about 250 a request. Returns why its records cannot be read, or the
+/// empty text.
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out);
-
-// SteadyRun: finds the steady part of a run from its records, and the figures of that part and of
-// the whole. Owns about 100 bytes a request; reads no file.
 
 /// What both sides of the table say.
 struct SteadySide {
@@ -151,6 +144,8 @@ struct SteadyReading {
     SteadySide window;
 };
 
+/// Finds the steady part of a run from its records, and the figures of that part and of the whole.
+/// Owns about 100 bytes a request; reads no file.
 class SteadyRun {
   public:
     /// Every record, in the order of the file; its chunks do not matter.

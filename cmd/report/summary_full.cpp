@@ -10,6 +10,7 @@
 #include "cmd/reading/view.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -60,12 +61,8 @@ class Table {
     std::string text_;
 };
 
-std::string two_digits(const std::optional<double>& value) {
-    return value ? fmt::format("{:.2f}", *value) : "-";
-}
-
-std::string rate_text(const std::optional<double>& rate) {
-    return rate ? fmt::format("{:.3f}", *rate) : "-";
+std::string fixed_or_dash(const std::optional<double>& value, int decimals) {
+    return value ? fixed(*value, decimals) : "-";
 }
 
 void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
@@ -100,28 +97,28 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     table.line("Outputs exact / short / long / unknown:",
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
                            f.outputs_unknown));
-    table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
+    table.number("Benchmark duration (s):", in_s(f.duration_ns));
     const auto sum = [](std::uint64_t tokens, bool is_whole) {
-        return is_whole ? fmt::format("{}", tokens) : grouped_sum(tokens, false);
+        return is_whole ? std::to_string(tokens) : grouped_sum(tokens, false);
     };
     table.line("Total input tokens:", sum(f.input_tokens, f.uncounted.inputs == 0));
     table.line("Total generated tokens:", sum(f.output_tokens, f.uncounted.outputs == 0));
-    table.line("Requests sent (req/s):", rate_text(f.timeline.sent_rate));
+    const std::string sent_rate = fixed_or_dash(f.timeline.sent_rate, 3);
+    table.line("Requests sent (req/s):", sent_rate);
     if (const auto& arrival = info.run.arrival) {
         table.line("Rate asked:", fmt::format("{} ({})", arrival->rate, arrival->law));
         table.line("Rate planned / sent (1/s):",
-                   fmt::format("{} / {}", rate_text(arrival->planned_rate),
-                               rate_text(f.timeline.sent_rate)));
+                   fixed_or_dash(arrival->planned_rate, 3) + " / " + sent_rate);
     }
     table.number("Request throughput (req/s):", f.request_throughput);
     if (f.request_goodput.has_value()) {
         table.number("Request goodput (req/s):", *f.request_goodput);
     }
-    table.line("Output token throughput (tok/s):", two_digits(f.output_throughput));
+    table.line("Output token throughput (tok/s):", fixed_or_dash(f.output_throughput, 2));
     const std::optional<std::uint64_t> best = shown_peak(f);
     table.line("Peak output token throughput (tok/s):", best ? fmt::format("{}", *best) : "-");
     table.count("Peak concurrent requests:", f.timeline.max_concurrent_requests);
-    table.line("Total token throughput (tok/s):", two_digits(f.total_token_throughput));
+    table.line("Total token throughput (tok/s):", fixed_or_dash(f.total_token_throughput, 2));
 }
 
 /// "-" where nothing was measured.
@@ -150,14 +147,14 @@ void add_drift(Table& table, const SummaryFigures& f) {
              f.sending.held_by_user.drift);
     add_held(table, "Held by token budgets, left out:", held, f.sending.held_by_budget.held);
     add_held(table, "Held by a limit of this host:", held, f.sending.held_by_host.held);
-    std::string causes;
+    std::vector<std::string> causes;
     for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
         if (f.late_causes[i] > 0) {
-            causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ",
-                                  name_of(static_cast<LateCause>(i)), f.late_causes[i]);
+            causes.push_back(
+                fmt::format("{} {}", name_of(static_cast<LateCause>(i)), f.late_causes[i]));
         }
     }
-    table.line("Late rows by cause:", causes.empty() ? "none" : causes);
+    table.line("Late rows by cause:", causes.empty() ? "none" : joined(causes, ", "));
 }
 
 /// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
@@ -240,15 +237,6 @@ void add_errors(Table& table, const SummaryFigures& f) {
     table.some("Others (summary.json):", f.failed - std::min(shown, f.failed));
 }
 
-/// What has no figure, and why.
-void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
-    if (f.ttft.count == 0) {
-        return;
-    }
-    table.list("No TPOT:", no_tpot_texts(f));
-    table.list("No ITL:", no_itl_texts(f, info));
-}
-
 void add_times(Table& table, std::string_view title, std::string_view name, std::string_view key,
                const SummaryFigures& f) {
     const FigureName& figure = *find_figure(key);
@@ -257,13 +245,6 @@ void add_times(Table& table, std::string_view title, std::string_view name, std:
     if (figure.bounds != nullptr) {
         table.line("Client moved P99 by (ms):", p99_error_text(figure, f));
     }
-}
-
-void add_unfinished(Table& table, const Unfinished& unfinished) {
-    table.title("Unfinished");
-    table.count("Rows without a record:", unfinished.rows);
-    table.count(unfinished.all_known ? "Of these sent:" : "Of these sent, at least:",
-                unfinished.rows_left);
 }
 
 }  // namespace
@@ -275,7 +256,8 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_times(table, "Time to First Token", "TTFT", "ttft", f);
     add_times(table, "Time per Output Token (excl. 1st token)", "TPOT", "tpot", f);
     add_times(table, "Inter-token Latency", "ITL", "itl", f);
-    add_unknown(table, f, info);
+    table.list("No TPOT:", no_tpot_texts(f));
+    table.list("No ITL:", no_itl_texts(f, info));
     add_times(table, "End-to-end Latency", "E2EL", "e2e", f);
     add_times(table, "First Token from the Due Instant", "TTFT-due", "ttft_due", f);
     add_drift(table, f);
@@ -287,8 +269,11 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     table.list("Servers' metrics:", server_lines(f, info));
     add_outcomes(table, f);
     add_errors(table, f);
-    if (info.unfinished) {
-        add_unfinished(table, *info.unfinished);
+    if (const std::optional<Unfinished>& unfinished = info.unfinished) {
+        table.title("Unfinished");
+        table.count("Rows without a record:", unfinished->rows);
+        table.count(unfinished->all_known ? "Of these sent:" : "Of these sent, at least:",
+                    unfinished->rows_left);
     }
     table.title("", '=');
     table.line("Verdict:", info.verdict);

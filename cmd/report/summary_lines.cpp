@@ -488,9 +488,11 @@ std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings) {
     return all;
 }
 
-static std::string rules_table(const std::vector<RuleFinding>& findings) {
+std::string judged_table(const std::vector<RuleFinding>& rules,
+                         const std::vector<ThresholdFinding>& thresholds,
+                         const std::optional<StoppedWhen>& stopped) {
     Lines lines;
-    for (const RuleLines& set : rule_lines(findings)) {
+    for (const RuleLines& set : rule_lines(rules)) {
         lines.add("Rules", set.set);
         for (const std::string& text : set.violated) {
             lines.add("Violated", text);
@@ -499,31 +501,14 @@ static std::string rules_table(const std::vector<RuleFinding>& findings) {
             lines.add("", set.passed);
         }
     }
-    return lines.take();
-}
-
-/// Those of `--fail-if`; nothing without it.
-static std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
-    Lines lines;
-    for (const ThresholdFinding& one : findings) {
+    for (const ThresholdFinding& one : thresholds) {
         lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
     }
-    return lines.take();
-}
-
-static std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
-    Lines lines;
     if (stopped) {
         lines.add("Stopped", fmt::format("after {:.1f} s, --stop-when {}: {}", stopped->at_s,
                                          stopped->condition, value_text(*stopped)));
     }
     return lines.take();
-}
-
-std::string judged_table(const std::vector<RuleFinding>& rules,
-                         const std::vector<ThresholdFinding>& thresholds,
-                         const std::optional<StoppedWhen>& stopped) {
-    return rules_table(rules) + thresholds_table(thresholds) + stopped_table(stopped);
 }
 
 }  // namespace driftless

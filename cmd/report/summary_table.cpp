@@ -158,12 +158,9 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 /// ", peak 1,234/s", the best whole second; empty where the run is shorter than one. In a short run
 /// it can lie below the mean.
 std::string peak_text(const SummaryFigures& f) {
-    if (f.duration_ns < 1'000'000'000) {
-        return "";
-    }
     const std::optional<std::uint64_t> best = shown_peak(f);
     if (!best) {
-        return ", peak not known";
+        return f.duration_ns < 1'000'000'000 ? "" : ", peak not known";
     }
     const bool is_below = static_cast<double>(*best) < f.output_throughput.value_or(0);
     return ", peak " + grouped(*best) + "/s" +
@@ -227,15 +224,6 @@ void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f
     lines.raw(line + fmt::format("{:>10}", p99_error_text(figure, f)));
 }
 
-/// What has no figure, and why.
-void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    if (f.ttft.count == 0) {
-        return;
-    }
-    lines.list("No TPOT", no_tpot_texts(f));
-    lines.list("No ITL", no_itl_texts(f, info));
-}
-
 void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.blank();
     std::string head = fmt::format("{:<{}}", "ms", label_columns);
@@ -248,7 +236,8 @@ void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& inf
             add_latency(lines, figure, f);
         }
     }
-    add_unknown(lines, f, info);
+    lines.list("No TPOT", no_tpot_texts(f));
+    lines.list("No ITL", no_itl_texts(f, info));
     lines.blank();
 }
 

@@ -122,13 +122,6 @@ std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
            kept_up_text(f, info);
 }
 
-/// Whether `--continuous-usage`, a wish of OpenAI's APIs, can count the tokens of each chunk there.
-/// `backend` is the name of the dialect.
-static bool can_count_chunk_tokens(std::string_view backend) {
-    const Dialect* dialect = find_dialect(backend);
-    return dialect != nullptr && dialect->has_stream_options;
-}
-
 /// Of so many rows at most.
 static void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
     if (uncounted.outputs > uncounted.lost) {
@@ -143,6 +136,9 @@ static void add_uncounted(std::vector<std::string>& texts, const UncountedRows& 
 
 std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
     std::vector<std::string> texts;
+    if (figures.ttft.count == 0) {
+        return texts;
+    }
     if (figures.tpot_unknown > 0) {
         texts.push_back(rows_text(figures.tpot_unknown) + ": all tokens came at one instant");
     }
@@ -152,7 +148,7 @@ std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
 
 std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info) {
     std::vector<std::string> texts;
-    const std::uint64_t left_out = figures.itl_rows_left_out;
+    const std::uint64_t left_out = figures.ttft.count > 0 ? figures.itl_rows_left_out : 0;
     if (left_out > 0 && figures.timeline.rows_without_chunks > 0) {
         texts.push_back(rows_text(left_out) + ": the chunks were not kept (--chunks none)");
         return texts;
@@ -161,11 +157,14 @@ std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const Summa
         add_uncounted(texts, figures.uncounted);
     }
     if (left_out > figures.uncounted.outputs) {
+        // --continuous-usage is a wish of OpenAI's APIs.
+        const Dialect* const dialect = find_dialect(info.backend);
+        const bool may_wish = dialect != nullptr && dialect->has_stream_options;
         const char* remedy =
             info.continuous_usage
                 ? ", which the server counts only at the end, despite --continuous-usage"
-            : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
-                                                   : "";
+            : may_wish ? ": --continuous-usage may count them"
+                       : "";
         texts.push_back(rows_text(left_out - figures.uncounted.outputs) +
                         ": several tokens per chunk" + remedy);
     }
@@ -225,15 +224,14 @@ std::string failure_text(Outcome outcome, const std::string& said) {
 
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
                          Outcome without) {
-    std::string text;
+    std::vector<std::string> kinds;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         const auto outcome = static_cast<Outcome>(i);
         if (outcomes[i] > 0 && is_failure(outcome) && outcome != without) {
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
-                                grouped(outcomes[i]));
+            kinds.push_back(fmt::format("{} {}", name_of(outcome), grouped(outcomes[i])));
         }
     }
-    return text;
+    return joined(kinds, ", ");
 }
 
 std::optional<std::uint64_t> shown_peak(const SummaryFigures& f) {

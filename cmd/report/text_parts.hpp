@@ -107,7 +107,7 @@ std::string share(std::uint64_t part, std::uint64_t whole);
 std::string rows_text(std::uint64_t rows);
 
 /// Rows that are ok and have no TPOT, by the reason: all tokens at one instant, a server that
-/// counts none, or a loss in this client.
+/// counts none, or a loss in this client. Nothing where no row has a first token.
 std::vector<std::string> no_tpot_texts(const SummaryFigures& figures);
 /// The same of those that have no ITL: also where several tokens come a chunk and are counted at
 /// the end only, or chunks were not kept.
@@ -140,8 +140,6 @@ std::string failure_text(Outcome outcome, const std::string& said);
 /// "http_5xx 12, truncated 3": the failures among these outcomes, but for `without`.
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
                          Outcome without = Outcome::ok);
-
-// Words of the summary for what a run sent and got. Pure; for the screen alone.
 
 /// The best whole second; nothing where it is not known, or the run is shorter than one.
 std::optional<std::uint64_t> shown_peak(const SummaryFigures& f);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -188,10 +189,8 @@ class ChartSheet {
         chart_axis_set_num_format(chart->x_axis, spec.across.format);
         chart_axis_set_name(chart->y_axis, spec.up.title);
         chart_axis_set_num_format(chart->y_axis, spec.up.format);
-        for (std::string_view left = spec.columns; !left.empty();) {
-            const std::string_view column = left.substr(0, left.find(' '));
-            left.remove_prefix(std::min(column.size() + 1, left.size()));
-            add_series(chart, table, spec, column);
+        for (const auto column : std::views::split(spec.columns, ' ')) {
+            add_series(chart, table, spec, std::string_view(column.begin(), column.end()));
         }
         lxw_chart_options options{};
         options.x_scale = 2;
@@ -284,19 +283,6 @@ class Unsaid {
     std::FILE* nowhere_;
 };
 
-/// Writes the file, and frees the workbook.
-Result<void> close_workbook(lxw_workbook* workbook) {
-    errno = 0;
-    return workbook_close(workbook) == LXW_NO_ERROR
-               ? Result<void>()
-               : Result<void>(Error{ErrorCode::io_failed, errno, "write the workbook"});
-}
-
-std::string folder_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == path.npos ? "." : path.substr(0, slash + 1);
-}
-
 }  // namespace
 
 int write_workbook(const ReportedRun& run, const std::string& path) {
@@ -312,7 +298,7 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
         return fail_new_file("--xlsx", path, error_from_errno(errno, "create the file"));
     }
     (void)::close(file);
-    std::string temporary = folder_of(path);
+    std::string temporary = path.substr(0, path.rfind('/') + 1) + ".";
     lxw_workbook_options options{};
     options.constant_memory = LXW_TRUE;
     options.tmpdir = temporary.data();
@@ -325,11 +311,12 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     {
         const Unsaid unsaid;
         why = fill(workbook, run, requests.value(), periods.value(), made);
-        if (made) {
-            closed = close_workbook(workbook);
-        } else {  // the library would fall over a sheet that it could not make
+        errno = 0;
+        if (!made) {  // the library would fall over a sheet that it could not make
             lxw_workbook_free(workbook);
             closed = Error{ErrorCode::exhausted, 0, "make temporary files next to it"};
+        } else if (workbook_close(workbook) != LXW_NO_ERROR) {  // it is freed in any case
+            closed = Error{ErrorCode::io_failed, errno, "write the workbook"};
         }
     }
     if (!closed || !why.empty()) {

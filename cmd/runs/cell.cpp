@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -76,39 +77,32 @@ static constexpr std::int64_t wait_ns = 1'000'000'000;
 static constexpr std::size_t why_bytes_max = 500;
 static constexpr const char* certified_flag = "--require-certified";
 
-/// Passes on each request to stop that has come since the last time.
-static void pass_on(const Child& child, int& seen) {
-    for (const int asked = stop_requests().load(); seen < asked; ++seen) {
-        child.signal(SIGTERM);
-    }
-}
-
-/// A replay that drains, or hangs at its disk, is ended by the user: the third request ends us, and
-/// the kernel it.
+/// Passes on each request to stop that has come since the last time. A replay that drains, or hangs
+/// at its disk, is ended by the user: the third request ends us, and the kernel it.
 static ChildEnd wait_for(Child& child, int seen) {
     while (true) {
         if (const std::optional<ChildEnd> end = child.wait(wait_ns); end) {
             return *end;
         }
-        pass_on(child, seen);
+        for (const int asked = stop_requests().load(); seen < asked; ++seen) {
+            child.signal(SIGTERM);
+        }
     }
 }
 
 /// The last line that is an error of ours; else the last one that is not empty.
 static std::string last_error(const std::string& path) {
     const Result<std::string> text = read_whole_file(path);
+    std::istringstream lines(text ? text.value() : "");
     std::string last;
     bool ours = false;
-    for (std::size_t at = 0; text && at < text.value().size();) {
-        const std::size_t end = std::min(text.value().find('\n', at), text.value().size());
-        const std::string line = text.value().substr(at, end - at);
+    for (std::string line; std::getline(lines, line);) {
         const bool is_ours =
             line.starts_with("driftless") && !line.starts_with("driftless: warning");
         if (!line.empty() && (is_ours || !ours)) {
             last = line;
             ours = ours || is_ours;
         }
-        at = end + 1;
     }
     last.resize(std::min(last.size(), why_bytes_max));
     return last;
@@ -234,10 +228,8 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<std::string> names;
     for (CellValue& one : set) {
         std::string variable = "DRIFTLESS_";
-        for (const char c : one.name) {
-            const bool is_word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-            const bool is_small = c >= 'a' && c <= 'z';
-            variable += is_small ? static_cast<char>(c - 'a' + 'A') : is_word ? c : '_';
+        for (const unsigned char c : one.name) {
+            variable += std::isalnum(c) != 0 ? static_cast<char>(std::toupper(c)) : '_';
         }
         names.push_back(variable);
         one.name = std::move(variable);
@@ -338,29 +330,18 @@ HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environmen
                          "killed at its time limit of " + duration_to_text(hook.limit_ns), output);
 }
 
-/// Calls `tell` once, so long after it was made.
-class Late {
-  public:
-    Late(const Hook& hook, const std::string& output,
-         const std::function<void(const HookEnd&)>& tell)
-        : hook_(hook), output_(output), tell_(tell) {}
-
-    void look(const HookEnd& last = {}) {
-        if (!told_ && monotonic_ns() - begin_ >= tell_ns) {
-            told_ = true;
-            tell_(last.outcome != HookOutcome::done
-                      ? last
-                      : explain(hook_, HookOutcome::failed, "still running", output_));
+/// Once called `tell_ns` from now or later, it calls `tell`, and never again. Refers to all of
+/// them.
+auto late_teller(const Hook& hook, const std::string& output, const TellHook& tell) {
+    return [&, begin = monotonic_ns(), told = false](const HookEnd& last) mutable {
+        if (!told && monotonic_ns() - begin >= tell_ns) {
+            told = true;
+            tell(last.outcome != HookOutcome::done
+                     ? last
+                     : explain(hook, HookOutcome::failed, "still running", output));
         }
-    }
-
-  private:
-    const Hook& hook_;
-    const std::string& output_;
-    const std::function<void(const HookEnd&)>& tell_;
-    std::int64_t begin_ = monotonic_ns();
-    bool told_ = false;
-};
+    };
+}
 
 }  // namespace
 
@@ -369,19 +350,17 @@ std::string HookEnd::why() const {
 }
 
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
-                 const std::string& output, int stops,
-                 const std::function<void(const HookEnd&)>& tell) {
-    Late late(hook, output, tell);
-    return run_looking(hook, environment, output, stops, [&late] { late.look(); });
+                 const std::string& output, int stops, const TellHook& tell) {
+    auto late = late_teller(hook, output, tell);
+    return run_looking(hook, environment, output, stops, [&late] { late({}); });
 }
 
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
-                        const std::string& output, int stops,
-                        const std::function<void(const HookEnd&)>& tell) {
+                        const std::string& output, int stops, const TellHook& tell) {
     const std::int64_t end = monotonic_ns() + hook.limit_ns;
     HookEnd last;
-    Late late(hook, output, tell);
-    const auto look = [&] { late.look(last); };
+    auto late = late_teller(hook, output, tell);
+    const auto look = [&] { late(last); };
     do {
         look();
         Hook one = hook;
@@ -486,7 +465,7 @@ static constexpr const char* cut_suffix = ".cut-";
 static constexpr int cuts_max = 1000;
 static constexpr const char* aside = "rename the folder of an interrupted cell";
 
-static bool is_there(const std::string& path) {
+bool is_there(const std::string& path) {
     struct stat facts{};
     return ::lstat(path.c_str(), &facts) == 0;
 }
@@ -530,7 +509,7 @@ OrExit<FolderLock> lock_folder(const std::string& command, const std::string& fo
 OrExit<KeptFolder> take_kept_folder(const std::string& command, const char* what,
                                     const std::string& folder) {
     const std::string path = folder + "/" + command + ".json";
-    if (struct stat facts{}; ::stat(path.c_str(), &facts) != 0) {
+    if (!is_there(path)) {
         return refuse_cells(command,
                             "--resume " + folder + ": not the folder of " + what + ": it has no " +
                                 command + ".json; name one that has",

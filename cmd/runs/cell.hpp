@@ -87,8 +87,6 @@ struct CellEnd {
     int exit_code = -1;  ///< of the replay; -1: it was not started, or a signal ended it
     int signal = 0;      ///< ... this one; 0: none
     std::optional<CellSummary> summary = {};  ///< none where the run wrote none
-
-    bool killed() const { return signal != 0; }
 };
 
 /// Runs a cell to its end. The first two requests to stop (SIGINT, SIGTERM, SIGHUP) that come while
@@ -130,20 +128,23 @@ struct HookEnd {
     std::string why() const;
 };
 
+/// Gets what a hook has said so far.
+using TellHook = std::function<void(const HookEnd&)>;
+
 /// Runs the hook to its end. Its stdout and stderr go to the file `output`, which is made anew; a
 /// process in the background may write there later. `stops` is how often the user has asked to stop
 /// so far (`stop_requests`): one more ends the hook. Where it runs for 4 s, `tell` is called once,
 /// with what it has said.
 HookEnd run_hook(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
-    int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
+    int stops, const TellHook& tell = [](const HookEnd&) {});
 
 /// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
 /// passed. One try takes at most 30 s. `output` has what the last try printed. Where it is not
 /// ready after 4 s, `tell` is called once, with the last try that has ended, or the first one.
 HookEnd run_until_ready(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
-    int stops, const std::function<void(const HookEnd&)>& tell = [](const HookEnd&) {});
+    int stops, const TellHook& tell = [](const HookEnd&) {});
 
 /// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);
@@ -171,6 +172,9 @@ std::string changed_trace(const std::vector<KeptTrace>& kept);
 
 // What `sweep` and `find` both do before they resume after a kill: return to the folder where they
 // began, set aside what an unfinished try left, and wait for a replay that still writes.
+
+/// Anything is at that path, a link that leads nowhere too.
+bool is_there(const std::string& path);
 
 /// The path unchanged if it cannot be resolved.
 std::string absolute_path(const std::string& path);

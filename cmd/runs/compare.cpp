@@ -28,8 +28,8 @@ namespace driftless {
 Result<double> parse_margin(std::string_view text) {
     constexpr double percent_max = 50;
     constexpr double share_max = 0.05;
-    const Error wrong{ErrorCode::invalid, 0,
-                      "is not a margin from 0 to 50 %; use \"1 %\", or 0.01 (up to 0.05)"};
+    const Error wrong =
+        invalid("is not a margin from 0 to 50 %; use \"1 %\", or 0.01 (up to 0.05)");
     const bool in_percent = text.ends_with('%');
     text.remove_suffix(in_percent ? 1 : 0);
     text = text.substr(0, text.find_last_not_of(' ') + 1);
@@ -46,20 +46,13 @@ Result<double> parse_difference(std::string_view text) {
     const Result<double> share = parse_margin(text);
     return share && share.value() > 0
                ? share
-               : Error{ErrorCode::invalid, 0,
-                       "is not a change above 0, at most 50 %; use \"3 %\", or 0.03 (up to 0.05)"};
+               : invalid(
+                     "is not a change above 0, at most 50 %; use \"3 %\", or 0.03 (up to 0.05)");
 }
 
 Result<ComparedMetric> parse_metric(std::string_view text) {
     const std::optional<ComparedMetric> metric = read_metric(text);
     return metric ? Result<ComparedMetric>(*metric) : invalid(why_not_compared(text));
-}
-
-Result<bool> parse_unsure(std::string_view text) {
-    if (text == "pass" || text == "fail") {
-        return text == "fail";
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of pass, fail"};
 }
 
 static constexpr std::size_t cells = 9;
@@ -442,17 +435,6 @@ std::string refusal_text(const Comparison& comparison) {
     return text;
 }
 
-static int read_group(const std::vector<std::string>& folders, const CompareCommand& command,
-                      std::vector<PlayedRun>& out) {
-    for (const std::string& folder : folders) {
-        std::string why;
-        if (const int code = read_played(folder, command.slo, out, why); code != exit_done) {
-            return refuse_cells("compare", why, code);
-        }
-    }
-    return exit_done;
-}
-
 /// Runs with sides are compared by themselves, runs without with others.
 static std::string why_not_sides(const CompareCommand& command, const Comparison& comparison) {
     const bool alone = command.b.empty();
@@ -498,12 +480,13 @@ static std::string why_not_good(const CompareCommand& command, const Comparison&
 }
 
 static int read_runs(const CompareCommand& command, Comparison& out) {
-    int code = read_group(command.a, command, out.a);
-    if (code == exit_done) {
-        code = read_group(command.b, command, out.b);
-    }
-    if (code != exit_done) {
-        return code;
+    for (const auto& [folders, runs] : {std::pair(&command.a, &out.a), {&command.b, &out.b}}) {
+        for (const std::string& folder : *folders) {
+            std::string why;
+            if (const int code = read_played(folder, command.slo, *runs, why); code != exit_done) {
+                return refuse_cells("compare", why, code);
+            }
+        }
     }
     for (const std::string& why :
          {why_not_sides(command, out), why_not_twice(out), why_not_good(command, out)}) {

@@ -55,7 +55,6 @@ struct PlayedCounts {
     std::uint64_t unplayed = 0;      ///< no record, or the user ended the run before their end
     std::uint64_t interrupted = 0;   ///< in flight when an earlier segment died
     std::uint64_t again = 0;         ///< sent again: the last try counts
-    std::uint64_t tries_left_out = 0;
     std::uint64_t tainted = 0;
 };
 
@@ -324,9 +323,8 @@ std::string ratio_text(double ratio);
 /// The names of these cells.
 std::vector<std::string> metric_titles(const GroupComparison& groups);
 
-// The files that `compare` writes beside its screen: which were asked for, and writing them.
-
-/// Paths as typed; empty: not asked for. "-" is standard output.
+/// The files that `compare` writes beside its screen. Paths as typed; empty: not asked for. "-" is
+/// standard output.
 struct CompareExports {
     std::string json;
     CiFiles ci;
@@ -341,8 +339,7 @@ std::vector<NewText> export_files(const CompareExports& exports, const Compariso
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_compare(int argc, char** argv);
 
-// What the user asked of `driftless compare`. Parsing touches no file.
-
+/// What the user asked of `driftless compare`. Parsing touches no file.
 struct CompareCommand {
     std::vector<std::string> a;  ///< folders as typed: one run, or repeats of it
     std::vector<std::string> b;  ///< empty: the one run of `a` was sent to two servers
@@ -370,7 +367,5 @@ Result<double> parse_margin(std::string_view text);
 Result<double> parse_difference(std::string_view text);
 /// "ttft:p99", "errors". Errors: invalid.
 Result<ComparedMetric> parse_metric(std::string_view text);
-/// "pass" or "fail": whether what is unsure fails. Errors: invalid.
-Result<bool> parse_unsure(std::string_view text);
 
 }  // namespace driftless

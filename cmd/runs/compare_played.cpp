@@ -160,7 +160,6 @@ void settle(SideRead& read, PlayedRun& run) {
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
         const ReadRow& one = read.rows[i];
         if (i + 1 < read.rows.size() && read.rows[i + 1].request.key == one.request.key) {
-            ++run.counts.tries_left_out;
             continue;
         }
         count(one, run.counts);

@@ -33,10 +33,6 @@ std::string time_or(const OptionalNs& ns, const char* nothing) {
     return ns ? duration_to_text(*ns) : nothing;
 }
 
-std::string trace_of(const PlayedRun& run) {
-    return run.facts.info.trace + " (" + hex_text(run.facts.trace_digest) + ")";
-}
-
 std::string window_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
     const OptionalNs start = how.start_ns == OptionalNs(0) ? OptionalNs() : how.start_ns;
@@ -80,14 +76,6 @@ std::string rate_of(const PlayedRun& run) {
     return arrival ? arrival->rate : "";
 }
 
-std::string load_of(const PlayedRun& run) {
-    return load_with(run, rate_of(run));
-}
-
-std::string meant_load_of(const PlayedRun& run) {
-    return load_with(run, meant_rate(rate_of(run)));
-}
-
 std::string speed_of(const PlayedRun& run) {
     return run.facts.info.run.speed;
 }
@@ -95,10 +83,6 @@ std::string speed_of(const PlayedRun& run) {
 std::string meant_speed_of(const PlayedRun& run) {
     const std::optional<double> speed = read_number<double>(speed_of(run));
     return speed ? fmt::format("{}", *speed) : speed_of(run);
-}
-
-std::string prompt_kind_of(const PlayedRun& run) {
-    return run.facts.info.run.prompt + (run.facts.is_live ? ", with live answers" : "");
 }
 
 std::string words_of(const PlayedRun& run) {
@@ -149,14 +133,24 @@ constexpr std::array work_parts{
         "trace", Weight::no_pairs,
         [](const PlayedRun& run) { return hex_text(run.facts.trace_digest); },
         "give both the same TRACE; rows of different traces cannot be paired, even with --anyway",
-        true, true, trace_of},
-    WorkPart{"load", Weight::refused, meant_load_of, repeat, true, true, load_of},
+        true, true,
+        [](const PlayedRun& run) {
+            return run.facts.info.trace + " (" + hex_text(run.facts.trace_digest) + ")";
+        }},
+    WorkPart{"load", Weight::refused,
+             [](const PlayedRun& run) { return load_with(run, meant_rate(rate_of(run))); }, repeat,
+             true, true, [](const PlayedRun& run) { return load_with(run, rate_of(run)); }},
     WorkPart{"speed", Weight::refused, meant_speed_of, repeat, true, false, speed_of},
     WorkPart{"window", Weight::refused, window_of, repeat, true, true},
     WorkPart{"seed", Weight::refused,
              [](const PlayedRun& run) { return std::to_string(run.facts.info.run.seed); }, repeat,
              true, true},
-    WorkPart{"prompts", Weight::refused, prompt_kind_of, repeat, false, true},
+    WorkPart{"prompts", Weight::refused,
+             [](const PlayedRun& run) {
+                 return run.facts.info.run.prompt +
+                        (run.facts.is_live ? ", with live answers" : "");
+             },
+             repeat, false, true},
     WorkPart{"words", Weight::refused, words_of,
              "give both the same --tokenizer, --dataset and --template", false, true},
     WorkPart{"tokens around prompts", Weight::refused, overhead_of,
@@ -238,6 +232,7 @@ class Differences {
     void add_unplayed() {
         for (const PlayedRun* run : runs_) {
             const std::string name = run->name();
+            const std::string rows = counted(run->facts.rows, "row", "rows");
             const std::string anew = "driftless replay --from " + run->folder + " runs it again";
             const std::string resume =
                 run->facts.is_live || run->facts.has_users
@@ -246,23 +241,20 @@ class Differences {
             if (const auto& merged = run->facts.info.merged; merged && merged->not_reported() > 0) {
                 add_state(name,
                           fmt::format("{} of {} not reported by its shards", merged->not_reported(),
-                                      counted(run->facts.rows, "row", "rows")),
+                                      rows),
                           "resume the shards that were killed, and merge all of them again");
             } else if (run->goes_on) {
                 add_state(name, "is still running", "wait for its end");
             } else if (run->counts.unplayed > 0) {
-                add_state(name,
-                          fmt::format("{} of {} not completed", run->counts.unplayed,
-                                      counted(run->facts.rows, "row", "rows")),
+                add_state(name, fmt::format("{} of {} not completed", run->counts.unplayed, rows),
                           resume);
             } else if (run->facts.has_users && run->killed) {
                 add_state(name, "was killed while its users were active", resume);
             } else if (run->counts.interrupted > 0) {
-                add_state(
-                    name,
-                    fmt::format("{} of {} lost when it was killed, before it was resumed",
-                                run->counts.interrupted, counted(run->facts.rows, "row", "rows")),
-                    anew);
+                add_state(name,
+                          fmt::format("{} of {} lost when it was killed, before it was resumed",
+                                      run->counts.interrupted, rows),
+                          anew);
             }
         }
     }
@@ -361,19 +353,31 @@ static Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
                      "as in \"ttft:p99 > 2s\"");
 }
 
-/// B's own value with its interval: A is made of requests that have the bound everywhere, so that
-/// B / A - 1 and B - A say how far B lies from it.
-static std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
-                                             std::span<const ComparedRun> b) {
-    std::vector<ComparedRun> out(b.begin(), b.end());
+/// The same requests, all of them ok, with exact values; `is_good`: as good as can be, else none
+/// is.
+static std::vector<ComparedRun> all_ok(std::span<const ComparedRun> runs, bool is_good) {
+    std::vector<ComparedRun> out(runs.begin(), runs.end());
     for (ComparedRun& run : out) {
         for (ComparedRequest& one : run.requests) {
             one.ok = true;
             one.failed = false;
-            one.meets_slo = one.meets_slo ? std::optional(false) : std::nullopt;
-            one.surely_meets_slo = one.may_meet_slo = false;
-            one.values[static_cast<std::size_t>(threshold.metric.value)] = threshold.bound;
+            one.tainted = one.tainted && !is_good;
+            one.meets_slo = one.meets_slo ? std::optional(is_good) : std::nullopt;
+            one.surely_meets_slo = one.may_meet_slo = is_good;
             one.errors = {};
+        }
+    }
+    return out;
+}
+
+/// B's own value with its interval: A is made of requests that have the bound everywhere, so that
+/// B / A - 1 and B - A say how far B lies from it.
+static std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
+                                             std::span<const ComparedRun> b) {
+    std::vector<ComparedRun> out = all_ok(b, false);
+    for (ComparedRun& run : out) {
+        for (ComparedRequest& one : run.requests) {
+            one.values[static_cast<std::size_t>(threshold.metric.value)] = threshold.bound;
         }
     }
     return out;
@@ -427,30 +431,14 @@ static JudgedThreshold judge_one(const ChangeThreshold& threshold, const Compare
     return out;
 }
 
-/// The same requests, all of them as good as can be.
-static std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
-    std::vector<ComparedRun> out(runs.begin(), runs.end());
-    for (ComparedRun& run : out) {
-        for (ComparedRequest& one : run.requests) {
-            one.ok = true;
-            one.failed = false;
-            one.tainted = false;
-            one.errors = {};
-            one.meets_slo = one.meets_slo ? std::optional(true) : std::nullopt;
-            one.surely_meets_slo = one.may_meet_slo = true;
-        }
-    }
-    return out;
-}
-
 /// Requests that a share of runs without a failure needs; 0: it passes, or has no interval.
 /// Nothing: no number shows that a share is exactly at its end.
 static std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
                                                 const ComparedSides& sides,
                                                 const ComparisonOptions& options,
                                                 std::uint64_t rows) {
-    const std::vector<ComparedRun> a = without_failure(sides.a);
-    const std::vector<ComparedRun> b = without_failure(sides.b);
+    const std::vector<ComparedRun> a = all_ok(sides.a, true);
+    const std::vector<ComparedRun> b = all_ok(sides.b, true);
     const JudgedThreshold best = judge_one(threshold, {a, b}, options, true);
     const double perfect = std::abs(best.value);
     const double allowed = std::abs(threshold.bound - perfect);

@@ -2,8 +2,8 @@
 
 #include "cmd/runs/find.hpp"
 
+#include <fmt/format.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -107,9 +107,7 @@ constexpr std::int64_t idle_limit_ns = 60 * ns_per_second;
 std::string draw_name() {
     std::uint32_t drawn = 0;
     (void)::getrandom(&drawn, sizeof drawn, 0);
-    char text[16];
-    (void)std::snprintf(text, sizeof text, "%08x", drawn);
-    return text;
+    return fmt::format("{:08x}", drawn);
 }
 
 ReplayCommandLine replay_line(const std::vector<std::string>& arguments) {
@@ -155,14 +153,12 @@ class Finder {
     /// The search that has left `kept` in the folder. Its probes count as they were; the one that
     /// was cut off is played anew.
     int resume(SearchReport kept) {
-        report_.home = std::move(kept.home);
-        report_.traces = std::move(kept.traces);
-        report_.probes = std::move(kept.probes);
-        report_.saturated = kept.saturated;
-        if (kept.saturated) {
-            begin_near(options_, *kept.saturated);
+        report_ = std::move(kept);
+        report_.options = &options_;
+        if (report_.saturated) {
+            begin_near(options_, *report_.saturated);
         }
-        seconds_before_ = kept.seconds;
+        seconds_before_ = report_.seconds;
         if (const std::string why = recall(); !why.empty()) {
             return refuse_find(folder_ + "/find.json " + why, exit_input);
         }
@@ -210,6 +206,15 @@ class Finder {
         return written ? exit_done : fail_host(path.c_str(), written.error());
     }
 
+    /// The replay was interrupted, or the user asks to stop.
+    static bool was_stopped(const CellEnd& end) {
+        return end.outcome == CellOutcome::interrupted || stop_requests().load() > 0;
+    }
+
+    int interrupted(const std::string& where) {
+        return end_with("interrupted", "interrupted " + where, exit_interrupted);
+    }
+
     int end_with(const char* state, const std::string& why, int code) {
         report_.state = state;
         report_.why = why;
@@ -255,8 +260,8 @@ class Finder {
     OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder) {
         const Cell cell{arguments_of_dry_run(arguments(first_probe(options_))), folder};
         const CellEnd end = run_cell(cell);
-        if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
-            return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
+        if (was_stopped(end)) {
+            return interrupted("before the first probe");
         }
         if (end.exit_code != exit_done) {
             return stop("the first probe cannot run: " + end.why, code_of(end));
@@ -269,8 +274,7 @@ class Finder {
     /// A search that is resumed counts again: the folder behind those that are there.
     std::string free_dry_run_folder() const {
         std::string folder = folder_ + "/" + dry_run_folder;
-        struct stat facts{};
-        for (int number = 2; ::lstat(folder.c_str(), &facts) == 0; ++number) {
+        for (int number = 2; is_there(folder); ++number) {
             folder = folder_ + "/" + dry_run_folder + "-" + std::to_string(number);
         }
         return folder;
@@ -338,8 +342,8 @@ class Finder {
         say("closed loop of " + std::to_string(loop_open) +
             " requests, for a first load: up to a minute");
         const CellEnd end = run_cell({arguments, folder});
-        if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
-            return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
+        if (was_stopped(end)) {
+            return interrupted("before the first probe");
         }
         return end.exit_code == exit_preflight ? stop_after(loop_folder, end)
                : can_be_judged(end)            ? take_estimate(folder, line.options)
@@ -391,10 +395,8 @@ class Finder {
     int play(const KneeProbe& probe) {
         JudgedProbe judged;
         judged.probe = probe;
-        char number[16];
-        (void)std::snprintf(number, sizeof number, "%02zu", report_.probes.size() + 1);
-        judged.run = std::string(number) + "-" + std::string(options_.over->name) + "-" +
-                     load_text(probe.value);
+        judged.run = fmt::format("{:02}-{}-{}", report_.probes.size() + 1, options_.over->name,
+                                 load_text(probe.value));
         const std::string folder = folder_ + "/" + judged.run;
         if (const int code = clear_place(judged); code != exit_done) {
             return code;
@@ -402,9 +404,8 @@ class Finder {
         const double before = seconds();
         const CellEnd end = run_cell({arguments(probe), folder});
         judged.seconds = seconds() - before;
-        if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
-            return end_with("interrupted", "interrupted in the probe of " + judged.run,
-                            exit_interrupted);
+        if (was_stopped(end)) {
+            return interrupted("in the probe of " + judged.run);
         }
         if (!can_be_judged(end)) {
             return stop_after(judged.run, end);
@@ -434,7 +435,7 @@ class Finder {
             const SearchStep step = next_step(options_.rules, report_.probes);
             report_.knee = step.knee;
             if (step.next && stop_requests().load() > 0) {
-                return end_with("interrupted", "interrupted between two probes", exit_interrupted);
+                return interrupted("between two probes");
             }
             if (step.next) {
                 code = play(*step.next);
@@ -480,9 +481,7 @@ class Finder {
     int clear_place(JudgedProbe& probe) {
         if (const int code = wait_for_orphan("find", "search", folder_ + "/" + probe.run);
             code != exit_done) {
-            return code == exit_interrupted
-                       ? end_with("interrupted", "interrupted between two probes", code)
-                       : code;
+            return code == exit_interrupted ? interrupted("between two probes") : code;
         }
         const Result<std::string> cut = set_aside(folder_, probe.run);
         if (!cut) {
@@ -528,8 +527,7 @@ int go_on(const std::string& shown, const std::string& folder, SearchReport kept
         return refuse_find("--resume " + shown + ": " + why, exit_input);
     }
     count_stop_requests();
-    const std::vector<std::string> command = kept.command;
-    return Finder(line.options, command, folder).resume(std::move(kept));
+    return Finder(line.options, {}, folder).resume(std::move(kept));
 }
 
 int resume(const std::string& folder) {

@@ -123,11 +123,6 @@ inline constexpr std::string_view errors_slo = "errors<1%";
 /// remedy.
 Result<Slos> parse_slos(std::string_view text);
 
-// FindOptions: what the user asked of `driftless find`, as plain values.
-//
-// Made once by `parse_find_options`. Parsing touches no file and no server: flags behind `--` are
-// replay's to check.
-
 /// Loads that can be typed. A search that is given no --low goes 1,024 times as far down.
 inline constexpr double load_min = 1e-9;
 inline constexpr double load_max = 1e6;
@@ -146,6 +141,7 @@ struct TypedLoads {
     std::optional<double> start;
 };
 
+/// What the user asked of `driftless find`, as plain values.
 struct FindOptions {
     const LoadAxis* over = nullptr;  ///< never nullptr after parsing
     Slos slos;
@@ -172,7 +168,8 @@ struct FindCommandLine : CommandLine {
     FindOptions options;
 };
 
-/// Parses everything after the command's name.
+/// Parses everything after the command's name. Touches no file and no server: flags behind `--` are
+/// replay's to check.
 FindCommandLine parse_find_options(const std::vector<std::string>& arguments);
 
 /// Whether `--name` or `--name=value` is among the words of a command line.
@@ -181,9 +178,8 @@ bool has_flag(const std::vector<std::string>& flags, std::string_view name);
 /// A load as it stands in a flag, in a file and on the screen: "12", "3.25".
 std::string load_text(double value);
 
-// The window of a search: the flag of its replays that says how long one lasts, and by how much it
-// is lengthened. Pure.
-
+/// The window of a search: the flag of its replays that says how long one lasts, and by how much it
+/// is lengthened. Pure.
 class Window {
   public:
     /// Looks for `--for` or `--duration` among the flags of a replay; the last one counts.

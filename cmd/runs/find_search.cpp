@@ -117,12 +117,6 @@ Result<Slos> parse_slos(std::string_view text) {
 
 namespace {
 
-std::optional<ErrorBar> read_bar(const JsonValue& below, const JsonValue& above) {
-    const auto low = below.as_double();
-    const auto high = above.as_double();
-    return low && high ? std::optional(ErrorBar{*low, *high}) : std::nullopt;
-}
-
 /// What became of each `--fail-if`, which are the SLOs in their order.
 Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
     JsonValue one = root.find("thresholds").first();
@@ -226,12 +220,10 @@ std::string figures_text(const JudgedProbe& probe) {
 }
 
 std::string stability_text(const StabilityFinding& found) {
-    char text[128];
-    (void)std::snprintf(text, sizeof text,
-                        "the server does not keep up: waiting requests rise %.1f-fold and TTFT "
-                        "%.1f-fold during the run",
-                        found.waiting_ratio, found.ttft_ratio);
-    return text;
+    return fmt::format(
+        "the server does not keep up: waiting requests rise {:.1f}-fold and TTFT {:.1f}-fold "
+        "during the run",
+        found.waiting_ratio, found.ttft_ratio);
 }
 
 /// The least time against which a late row counts in an SLO: its bound, or of good rows those of
@@ -465,12 +457,10 @@ std::vector<std::pair<std::string, std::string>> result_facts(const SearchReport
                                         ? "stability: waiting requests and TTFT rise during the run"
                                         : binds);
     }
-    std::size_t thrown = 0;
-    for (const JudgedProbe& one : report.probes) {
-        thrown += one.is_judged() ? 0 : 1;
-    }
-    facts.emplace_back("Probes", fmt::format("{} in {:.1f} s, {} of them discarded",
-                                             report.probes.size(), report.seconds, thrown));
+    facts.emplace_back(
+        "Probes",
+        fmt::format("{} in {:.1f} s, {} of them discarded", report.probes.size(), report.seconds,
+                    std::ranges::count(report.probes, false, &JudgedProbe::is_judged)));
     if (!report.knee.monotone) {
         facts.emplace_back(
             "Warning",
@@ -551,7 +541,9 @@ std::vector<ThresholdFinding> read_findings(JsonValue slos) {
         finding.condition = kept_text(one.find("slo"));
         finding.value = one.find("value").as_double();
         finding.fails = !one.find("meets").as_bool().value_or(false);
-        finding.error = read_bar(one.find("client_below"), one.find("client_above"));
+        const auto below = one.find("client_below").as_double();
+        const auto above = one.find("client_above").as_double();
+        finding.error = below && above ? std::optional(ErrorBar{*below, *above}) : std::nullopt;
         findings.push_back(std::move(finding));
     }
     return findings;
@@ -574,8 +566,6 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
 std::string find_json(const SearchReport& report) {
     const FindOptions& options = *report.options;
     const auto put_slo = [](JsonWriter& to, const Slo& slo) { to.string(slo.text); };
-    const auto put_load = [](JsonWriter& to, double load) { to.raw(load_text(load)); };
-    const std::array allowed{options.rules.low, options.rules.high};
     std::string text;
     JsonWriter json(text);
     MemberWriter fields(json);
@@ -591,7 +581,7 @@ std::string find_json(const SearchReport& report) {
                {"state", report.state},
                {"why", or_null(report.why)},
                {"slo", put_each(options.slos.list, put_slo)},
-               {"allowed", put_each(allowed, put_load)},
+               {"allowed", std::vector<Load>{{options.rules.low}, {options.rules.high}}},
                {"saturated", report.saturated},
                {"tolerance", options.rules.tolerance},
                {"replicates", options.rules.replicates},

@@ -2,8 +2,6 @@
 // link to the page of each run.
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
@@ -12,9 +10,8 @@
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/core/errors.hpp"
-#include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
+#include "proto/json/put.hpp"
 
 namespace driftless {
 
@@ -48,8 +45,6 @@ struct LoadPage {
     Knee knee;
     std::vector<LoadPoint> points;
 };
-
-constexpr double ns_per_ms = 1e6;
 
 double unit_of(const Threshold& threshold) {
     return threshold.figure->unit == FigureUnit::time ? ns_per_ms : 1;
@@ -225,61 +220,53 @@ LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs, 
 
 constexpr std::array<std::string_view, 2> scripts{"frontier", "loads"};
 
-void write_limit(JsonWriter& json, const LoadLimit& limit) {
+void put_limit(JsonWriter& json, const LoadLimit& limit) {
     const std::string name(
         trim_blanks(limit.condition.substr(0, limit.condition.find_first_of("<>"))));
     const Result<TableFigure> figure = parse_table_figure(name);
-    json.begin_object().key("condition").string(limit.condition);
-    json.key("title").string(figure ? figure.value().title : name);
-    json.key("unit").string(figure ? name_of(figure.value().unit) : "");
-    json.key("better").string(figure && figure.value().better == Better::high ? "high" : "low");
-    json.key("bound").optional(limit.bound);
-    json.end_object();
+    put_object(json, {{"condition", limit.condition},
+                      {"title", figure ? figure.value().title : name},
+                      {"unit", figure ? name_of(figure.value().unit) : ""},
+                      {"better", figure ? figure.value().better : Better::low},
+                      {"bound", limit.bound}});
 }
 
-void write_point(JsonWriter& json, const LoadPoint& point, const std::string& folder) {
-    json.begin_object().key("load").number(point.load).key("name").string(point.name);
-    json.key("group").string(point.group).key("outcome").string(point.outcome);
-    json.key("why").string(point.why).key("run").string(point.run);
-    write_texts(json, "cells", point.cells);
-    const std::string link = link_to_run(folder + "/" + point.run, folder);
-    write_optional_text(json, "link", link);
-    json.key("figures").begin_array();
-    for (const GroupFigure& one : point.figures) {
-        json.begin_object();
-        json.key("value").optional(one.value);
-        json.key("below").optional(one.error ? std::optional(one.error->below) : std::nullopt);
-        json.key("above").optional(one.error ? std::optional(one.error->above) : std::nullopt);
-        json.end_object();
-    }
-    json.end_array().end_object();
+void put_figure(JsonWriter& json, const GroupFigure& one) {
+    const ErrorBar error = one.error.value_or(ErrorBar());
+    put_object(json, {{"value", one.value},
+                      {"below", known_if(one.error.has_value(), error.below)},
+                      {"above", known_if(one.error.has_value(), error.above)}});
 }
 
 std::string load_page_text(const LoadPage& page, const std::string& folder) {
-    std::string data;
-    JsonWriter json(data);
-    json.begin_object().key("program").string(std::string("driftless ") + version());
-    json.key("command").string(page.command).key("title").string(page.title);
-    json.key("over").string(page.over).key("unit").string(page.unit).key("facts").begin_array();
-    for (const auto& [label, text] : page.facts) {
-        json.begin_array().string(label).string(text).end_array();
-    }
-    json.end_array();
-    write_texts(json, "columns", page.columns);
-    json.key("limits").begin_array();
-    for (const LoadLimit& limit : page.limits) {
-        write_limit(json, limit);
-    }
-    json.end_array().key("knee").begin_object();
-    json.key("low").optional(page.knee.low);
-    json.key("pass").optional(page.knee.pass);
-    json.key("fail").optional(page.knee.fail);
-    json.key("high").optional(page.knee.high);
-    json.end_object().key("points").begin_array();
-    for (const LoadPoint& point : page.points) {
-        write_point(json, point, folder);
-    }
-    json.end_array().end_object();
+    const auto put_fact = [](JsonWriter& to, const auto& fact) {
+        put_value(to, std::vector{fact.first, fact.second});
+    };
+    const auto put_point = [&folder](JsonWriter& to, const LoadPoint& point) {
+        put_object(to, {{"load", point.load},
+                        {"name", point.name},
+                        {"group", point.group},
+                        {"outcome", point.outcome},
+                        {"why", point.why},
+                        {"run", point.run},
+                        {"cells", point.cells},
+                        {"link", or_null(link_to_run(folder + "/" + point.run, folder))},
+                        {"figures", put_each(point.figures, put_figure)}});
+    };
+    const Knee& knee = page.knee;
+    const std::string data = json_text(JsonPairs{
+        {"program", std::string("driftless ") + version()},
+        {"command", page.command},
+        {"title", page.title},
+        {"over", page.over},
+        {"unit", page.unit},
+        {"facts", put_each(page.facts, put_fact)},
+        {"columns", page.columns},
+        {"limits", put_each(page.limits, put_limit)},
+        {"knee",
+         JsonPairs{
+             {"low", knee.low}, {"pass", knee.pass}, {"fail", knee.fail}, {"high", knee.high}}},
+        {"points", put_each(page.points, put_point)}});
     return page_text(page.title, scripts, data);
 }
 

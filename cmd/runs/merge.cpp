@@ -7,10 +7,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <map>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -86,41 +87,33 @@ static std::string why_not_one_replay(const std::vector<ShardRun>& shards) {
     return text.empty() ? "" : "these are not shards of one replay:" + text;
 }
 
+/// Both are there, under whatever path.
+static bool is_same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
+    std::error_code unread;
+    return std::filesystem::equivalent(a, b, unread);
+}
+
 static std::string why_given_twice(const std::vector<std::string>& folders) {
-    std::map<std::pair<dev_t, ino_t>, std::string> seen;
-    for (const std::string& folder : folders) {
-        struct stat facts{};
-        if (::stat(folder.c_str(), &facts) != 0) {
-            continue;  // said when it is read
-        }
-        const auto [first, is_new] = seen.try_emplace({facts.st_dev, facts.st_ino}, folder);
-        if (!is_new) {
-            return folder + ": is the same folder as " + first->second + "; give each shard once";
+    for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
+        const auto first = std::find_if(folders.begin(), folder, [&](const std::string& before) {
+            return is_same_folder(before, *folder);
+        });
+        if (first != folder) {
+            return *folder + ": is the same folder as " + *first + "; give each shard once";
         }
     }
     return "";
 }
 
 /// Why the merged run cannot be made at `out`: it would lie in one of these folders. Empty: it can.
-static std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out) {
-    while (!out.empty()) {  // ends: each turn takes a component away
-        const std::size_t slash = out.find_last_not_of('/', out.rfind('/'));
-        out = out.rfind('/') == std::string::npos ? "."
-              : slash == out.npos                 ? "/"
-                                                  : out.substr(0, slash + 1);
-        struct stat parent{};
-        if (::stat(out.c_str(), &parent) != 0) {
-            continue;
-        }
+static std::string why_inside_a_shard(const std::vector<std::string>& folders,
+                                      std::filesystem::path out) {
+    while (out.has_relative_path()) {  // ends: each turn takes a component away
+        out = out.parent_path();
         for (const std::string& folder : folders) {
-            struct stat facts{};
-            if (::stat(folder.c_str(), &facts) == 0 && facts.st_dev == parent.st_dev &&
-                facts.st_ino == parent.st_ino) {
+            if (is_same_folder(out.empty() ? "." : out, folder)) {
                 return "--out lies inside of shard folder " + folder + "; name a folder elsewhere";
             }
-        }
-        if (out == "/" || out == ".") {
-            break;
         }
     }
     return "";

@@ -23,8 +23,7 @@ namespace driftless {
 /// Exit codes: 0 done, 2 usage, 3 the runs cannot be merged, 7 the host fails.
 int run_merge(int argc, char** argv);
 
-// What the user asked of `driftless merge`. Parsing touches no file.
-
+/// What the user asked of `driftless merge`. Parsing touches no file.
 struct MergeCommand {
     std::vector<std::string> folders;
     std::string out;

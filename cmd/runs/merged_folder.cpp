@@ -197,8 +197,8 @@ MergeRefusal why_unwritten(const std::string& path, const Error& error) {
 /// The next line of a shard's file, and what orders it.
 struct Head {
     RunLines lines;
+    const ShardRun* shard;
     std::string path;
-    std::uint32_t shard = 0;
     std::string_view line;  ///< empty: there is none
     std::int64_t instant_ns = 0;
 
@@ -238,7 +238,7 @@ std::string merge_heads(std::vector<Head>& heads, const char* key, LineSink& sin
         if (first == nullptr) {
             break;
         }
-        append_line(sink.buffer(), first->line, first->shard);
+        append_line(sink.buffer(), first->line, first->shard->index());
         sink.commit();
         if (std::string why = first->advance(key, document); !why.empty()) {
             return why;
@@ -247,10 +247,22 @@ std::string merge_heads(std::vector<Head>& heads, const char* key, LineSink& sin
     return "";
 }
 
-bool has_lines(const std::string& path) {
-    std::string why;
-    Result<RunLines> lines = RunLines::open(path, why);
-    return lines && lines.value().next().has_value();
+/// The shards' files of that name, but for those without a line.
+MergeRefusal open_files(const std::vector<ShardRun>& shards, const char* name,
+                        std::vector<Head>& out) {
+    for (const ShardRun& shard : shards) {
+        const std::string path = shard.path(name);
+        MergeRefusal refusal{exit_input, ""};
+        Result<RunLines> first = RunLines::open(path, refusal.why);
+        Result<RunLines> lines = RunLines::open(path, refusal.why);
+        if (!first || !lines) {
+            return refusal;
+        }
+        if (first.value().next()) {
+            out.push_back({std::move(lines).value(), &shard, path, {}, 0});
+        }
+    }
+    return {};
 }
 
 /// Keeps the lines of rows that are not among those that ended.
@@ -368,18 +380,8 @@ MergeRefusal MergedFolder::write_others(const std::vector<ShardRun>& shards) {
         {"client.jsonl", "from_ns"}, {"events.jsonl", "at_ns"}, {"responses.jsonl", nullptr}};
     for (const auto& [name, key] : by_instant) {
         std::vector<Head> heads;
-        for (const ShardRun& shard : shards) {
-            MergeRefusal refusal{exit_input, ""};
-            Result<RunLines> lines = RunLines::open(shard.path(name), refusal.why);
-            if (!lines) {
-                return refusal;
-            }
-            if (has_lines(shard.path(name))) {
-                heads.push_back({std::move(lines).value(), shard.path(name), shard.index(), {}, 0});
-            }
-        }
-        MergeRefusal refusal;
-        if (!heads.empty()) {
+        MergeRefusal refusal = open_files(shards, name, heads);
+        if (!refusal && !heads.empty()) {
             refusal = write_lines(
                 name, [&, key](LineSink& sink) { return merge_heads(heads, key, sink); });
         }
@@ -391,36 +393,28 @@ MergeRefusal MergedFolder::write_others(const std::vector<ShardRun>& shards) {
 }
 
 MergeRefusal MergedFolder::write_server(const std::vector<ShardRun>& shards) {
-    MergeRefusal unread{exit_input, ""};
-    for (const ShardRun& shard : shards) {
-        if (!RunLines::open(shard.path("server.jsonl"), unread.why)) {
-            return unread;
-        }
+    std::vector<Head> files;
+    const MergeRefusal refusal = open_files(shards, "server.jsonl", files);
+    if (refusal || files.empty()) {
+        return refusal;
     }
-    const auto found = std::ranges::find_if(
-        shards, [](const ShardRun& shard) { return has_lines(shard.path("server.jsonl")); });
-    if (found == shards.end()) {
-        return {};
-    }
-    if (!saw_all_end(shards, *found)) {
-        const bool met = found->facts.shard->clock.has_value();
+    const ShardRun& reader = *files.front().shard;
+    if (!saw_all_end(shards, reader)) {
+        const bool met = reader.facts.shard->clock.has_value();
         complain(
-            "merge: %s is left out, because %s", printable(found->path("server.jsonl")).c_str(),
+            "merge: %s is left out, because %s", printable(files.front().path).c_str(),
             met ? "shards that are missing or were killed did not tell this one when they ended"
                 : "this shard read the servers only until its own end, and other shards may "
                   "have sent longer (with --meet it waits for them)");
         return {};
     }
-    Result<RunLines> lines = RunLines::open(found->path("server.jsonl"), unread.why);
-    if (!lines) {
-        return unread;
-    }
-    return write_lines("server.jsonl", [&](LineSink& sink) {
-        while (const auto line = lines.value().next()) {
+    RunLines& lines = files.front().lines;
+    return write_lines("server.jsonl", [&lines](LineSink& sink) {
+        while (const auto line = lines.next()) {
             sink.buffer().append(*line).push_back('\n');
             sink.commit();
         }
-        return lines.value().why();
+        return lines.why();
     });
 }
 

@@ -1,7 +1,6 @@
 /// The command lines of `compare` and `merge`.
 
 #include <algorithm>
-#include <utility>
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
@@ -115,6 +114,9 @@ Result<std::string> parse_path(std::string_view text) {
     return std::string(text);
 }
 
+/// Whether what is unsure fails.
+constexpr Choices<bool> unsure_choices{{"pass", false}, {"fail", true}};
+
 void add_flags(Flags& flags, CompareCommand& command) {
     ComparisonWish& wish = command.wish;
     flags.group("Comparison");
@@ -133,7 +135,7 @@ void add_flags(Flags& flags, CompareCommand& command) {
                  "exit 8 where it holds: \"ttft:p99 > +5 %\", \"errors > 0.1 %\"",
                  parse_change_threshold, wish.thresholds);
     flags.value("--unsure", "pass|fail", "result of a --fail-if whose bound is inside the interval",
-                "pass", parse_unsure, wish.unsure_fails);
+                "pass", unsure_choices, wish.unsure_fails);
     flags.on_off("--within-runs",
                  "let --fail-if judge a change by one run a side, of these runs alone",
                  wish.within_runs);

@@ -1,5 +1,7 @@
 /// The command lines of `sweep` and `find`.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -108,11 +110,6 @@ void add_flags(Flags& flags, TypedSweep& typed) {
     flags.value("--resume", "DIR", "continue an interrupted sweep", typed.command.resume);
 }
 
-/// --resume takes nothing else: all is in sweep.json.
-bool is_more_than_resume(const TypedSweep& typed, std::size_t arguments) {
-    return !typed.command.resume.empty() && arguments > 2;
-}
-
 /// With a file, what it has may not be typed as well.
 std::string read_file(TypedSweep& typed) {
     SweepPlan& plan = typed.command.plan;
@@ -177,10 +174,11 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     parser.flags.argument("PLAN", "FILE.toml, or trace files as in replay", typed.places);
     add_flags(parser.flags, typed);
     parser.read(own, line, [&] {
-        if (is_more_than_resume(typed, arguments.size())) {
-            return std::string("--resume continues the original plan; remove everything else");
-        }
-        return typed.command.resume.empty() ? complete(typed, of_replay) : "";
+        // --resume takes nothing else: all is in sweep.json.
+        return typed.command.resume.empty() ? complete(typed, of_replay)
+               : arguments.size() > 2
+                   ? "--resume continues the original plan; remove everything else"
+                   : "";
     });
     line.command = std::move(typed.command);
     return line;
@@ -255,25 +253,11 @@ Result<double> parse_tolerance(std::string_view text) {
 }
 
 Result<std::uint32_t> parse_up_to_20(std::string_view text) {
-    const Result<std::uint64_t> count = parse_count(text);
-    if (!count || count.value() > 20) {
-        return invalid("is not a whole number from 0 to 20");
-    }
-    return static_cast<std::uint32_t>(count.value());
+    return within(parse_u32(text), 0, 20, "is not a whole number from 0 to 20");
 }
 
 Result<std::uint32_t> parse_tries(std::string_view text) {
-    const Result<std::uint32_t> count = parse_up_to_20(text);
-    return count && count.value() > 0 ? count : invalid("is not a number from 1 to 20");
-}
-
-std::string check_replay_flags(const FindOptions& options) {
-    const std::string own = "--" + std::string(options.over->name);
-    if (has_flag(options.replay_flags, own)) {
-        return own +
-               " after -- is the load that the search varies; remove it, or use --low and --high";
-    }
-    return why_not_in_probe(options.replay_flags);
+    return within(parse_u32(text), 1, 20, "is not a number from 1 to 20");
 }
 
 std::string check_whole(const LoadAxis& axis, const char* flag,
@@ -286,9 +270,7 @@ std::string check_whole(const LoadAxis& axis, const char* flag,
 }
 
 double three_digits(double value) {
-    char few[32];
-    (void)std::snprintf(few, sizeof few, "%.3g", value);
-    return std::stod(few);
+    return std::stod(fmt::format("{:.3g}", value));
 }
 
 /// Bounds and the first probe, where they were not given.
@@ -341,7 +323,12 @@ std::string complete(FindOptions& options) {
                    "file";
         }
     }
-    if (std::string why = check_replay_flags(options); !why.empty()) {
+    const std::string own = "--" + std::string(options.over->name);
+    if (has_flag(options.replay_flags, own)) {
+        return own +
+               " after -- is the load that the search varies; remove it, or use --low and --high";
+    }
+    if (std::string why = why_not_in_probe(options.replay_flags); !why.empty()) {
         return why;
     }
     options.salted = has_flag(options.replay_flags, "--cache-salt");
@@ -393,9 +380,7 @@ std::string load_text(double value) {
     constexpr int digits = 6;
     const int before = value >= 1 ? static_cast<int>(std::floor(std::log10(value))) + 1 : 1;
     const int zeros = value < 1 ? static_cast<int>(std::floor(-std::log10(value))) : 0;
-    char text[64];
-    (void)std::snprintf(text, sizeof text, "%.*f", std::max(0, digits - before + zeros), value);
-    std::string out = text;
+    std::string out = fmt::format("{:.{}f}", value, std::max(0, digits - before + zeros));
     if (out.find('.') != out.npos) {
         out.erase(out.find_last_not_of('0') + 1);
         out.erase(out.find_last_not_of('.') + 1);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +42,6 @@
 namespace driftless {
 
 namespace {
-
-constexpr double ns_per_second = 1e9;
 
 /// A folder of ours that is gone afterwards.
 class Scratch {
@@ -83,8 +82,7 @@ std::optional<Estimate> read_estimate(const std::string& folder) {
     const std::int64_t lasts_ns =
         profile_ns.value_or(facts->least_ns.value_or(facts->info.run.last_due_ns));
     const bool closed = facts->has_users || facts->least_ns;
-    return Estimate{facts->rows, static_cast<double>(lasts_ns) / ns_per_second,
-                    closed && !profile_ns};
+    return Estimate{facts->rows, in_s(lasts_ns), closed && !profile_ns};
 }
 
 void print_cell(const PlannedCell& cell, const CellEnd& end,
@@ -166,12 +164,10 @@ std::optional<double> value_of(std::string_view line) {
 
 std::optional<double> busy_requests(std::string_view page) {
     std::optional<double> sum;
-    while (!page.empty()) {
-        const std::size_t end = std::min(page.find('\n'), page.size());
-        if (const std::optional<double> value = value_of(page.substr(0, end)); value) {
+    for (const auto line : std::views::split(page, '\n')) {
+        if (const auto value = value_of(std::string_view(line.begin(), line.end()))) {
             sum = sum.value_or(0) + *value;
         }
-        page.remove_prefix(std::min(end + 1, page.size()));
     }
     return sum;
 }
@@ -183,10 +179,6 @@ constexpr std::int64_t poll_ns = 500'000'000;
 constexpr int idle_polls = 3;
 constexpr std::int64_t quiet_ns = 2'000'000'000;
 constexpr Duration page_timeout = seconds(10);
-
-std::int64_t now_ns() {
-    return HostClocks::now().ns;
-}
 
 /// Requests of all targets.
 struct Polled {
@@ -245,7 +237,7 @@ IdleEnd quiet_time(const std::string& why, int stops) {
 }  // namespace
 
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops) {
-    const std::int64_t end = now_ns() + limit_ns;
+    const std::int64_t end = monotonic_ns() + limit_ns;
     Result<std::unique_ptr<Driver>> driver = make_driver(DriverOptions::small());
     if (!driver) {
         return quiet_time(
@@ -264,7 +256,7 @@ IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int
             return quiet_time(polled.why, stops);
         }
         idle = *polled.busy > 0 ? 0 : idle + 1;
-        if (idle < idle_polls && now_ns() >= end) {
+        if (idle < idle_polls && monotonic_ns() >= end) {
             return {IdleOutcome::busy, "the server still has " +
                                            std::to_string(static_cast<long long>(*polled.busy)) +
                                            " requests after " + duration_to_text(limit_ns)};

@@ -76,8 +76,7 @@ std::vector<PlannedCell> plan_cells(const SweepPlan& plan);
 /// Arguments of a cell's replay, but for --out.
 std::vector<std::string> arguments_of(const SweepPlan& plan, const PlannedCell& cell);
 
-// What the user asked of `driftless sweep`. Parsing reads the plan's file and no other.
-
+/// What the user asked of `driftless sweep`.
 struct SweepCommand {
     SweepPlan plan;      ///< complete and checked; empty with `resume`
     std::string out;     ///< folder of the sweep; empty: the default
@@ -89,13 +88,12 @@ struct SweepCommandLine : CommandLine {
     SweepCommand command;
 };
 
-/// Parses everything after the command's name; flags of replay stand behind "--".
+/// Parses everything after the command's name; flags of replay stand behind "--". Reads the plan's
+/// file and no other.
 SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments);
 
-// A sweep plan in TOML (README.md here), read into values.
-
-/// Reads the text of a file over the defaults in `out`. Returns what is wrong with it, as "line 3:
-/// gate is not known", or the empty text.
+/// Reads the text of a plan in TOML (sweep.md) over the defaults in `out`. Returns what is wrong
+/// with it, as "line 3: gate is not known", or the empty text.
 std::string read_plan_file(std::string_view text, SweepPlan& out);
 
 // Ledger: what is known of every cell of a sweep, and the files that keep it: `sweep.json`,
@@ -106,9 +104,11 @@ inline constexpr int sweep_schema = 2;  ///< 1 had means of the repeats, too
 
 enum class CellState : std::uint8_t {
     pending,  ///< not begun
-    running,  ///< begun; in a file that nobody writes any more: cut off
+    running,  ///< begun; in a file that no process writes any more: cut off
     ended,
 };
+template <>
+inline constexpr auto closed_list<CellState> = name_list("pending", "running", "ended");
 
 struct LedgerCell {
     PlannedCell planned;
@@ -147,17 +147,14 @@ Result<void> write_ledger(const Ledger& ledger, const std::string& folder);
 /// too, with the reason.
 std::vector<TableRun> sweep_runs(const Ledger& ledger, const std::string& folder);
 
-// What people see of a sweep: a line per cell. Pure.
-
 /// "cell 3 of 6  speed=4 users=8  ", without the end of the line.
 std::string cell_begins(const Ledger& ledger, std::size_t index);
 /// The rest of it: what came of the cell.
 std::string cell_ends(const LedgerCell& cell);
 
-// Requests that a server works on, from the text of its /metrics page. Pure.
-
-/// The sum of all running and waiting requests that the page has, over all engines and models; by
-/// the names of vLLM, SGLang, TGI, llama.cpp and Dynamo. Nothing where it has none of them.
+/// The sum of all running and waiting requests that a /metrics page has, over all engines and
+/// models; by the names of vLLM, SGLang, TGI, llama.cpp and Dynamo. Nothing where it has none of
+/// them.
 std::optional<double> busy_requests(std::string_view page);
 
 // The idle barrier: between two cells, wait until no server has a request left. Prints nothing,

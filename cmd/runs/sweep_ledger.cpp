@@ -73,12 +73,6 @@ static void walk(auto& fields, Plan& plan) {
     }
 }
 
-static const char* state_text(const LedgerCell& cell) {
-    return cell.state == CellState::pending   ? "pending"
-           : cell.state == CellState::running ? "running"
-                                              : name_of(cell.outcome);
-}
-
 /// What became of a cell, behind its outcome.
 static void walk_fate(auto& fields, auto& cell) {
     fields.text("why", 2, cell.why);
@@ -99,7 +93,8 @@ static void put_cell(JsonWriter& json, const LedgerCell& cell) {
                {"values", put_named(cell.planned.values)},
                {"repeat", cell.planned.repeat},
                {"run", cell.planned.folder},
-               {"outcome", state_text(cell)}});
+               {"outcome",
+                cell.state == CellState::ended ? name_of(cell.outcome) : name_of(cell.state)}});
     walk_fate(fields, cell);
     json.end_object();
 }
@@ -107,9 +102,7 @@ static void put_cell(JsonWriter& json, const LedgerCell& cell) {
 /// False: an outcome of another version.
 static bool read_cell(JsonValue json, LedgerCell& cell) {
     const std::string state = kept_text(json.find("outcome"));
-    cell.state = state == "pending"   ? CellState::pending
-                 : state == "running" ? CellState::running
-                                      : CellState::ended;
+    cell.state = from_name<CellState>(state).value_or(CellState::ended);
     const std::optional<CellOutcome> outcome = from_name<CellOutcome>(state);
     cell.outcome = outcome.value_or(cell.outcome);
     JsonMembers fields(json);

@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <string_view>
 
 #include "cmd/base/secrets.hpp"
@@ -18,11 +22,13 @@ static std::string_view flag_name(std::string_view argument) {
                                       : std::string_view();
 }
 
+/// For all cells.
+static bool is_given(const SweepPlan& plan, std::string_view name) {
+    return std::ranges::find(plan.arguments, name, flag_name) != plan.arguments.end();
+}
+
 static bool has_flag(const SweepPlan& plan, std::string_view name) {
-    const bool typed = std::ranges::any_of(plan.arguments, [name](const std::string& argument) {
-        return flag_name(argument) == name;
-    });
-    return typed || std::ranges::any_of(plan.axes, [name](const SweepAxis& axis) {
+    return is_given(plan, name) || std::ranges::any_of(plan.axes, [name](const SweepAxis& axis) {
                return !axis.of_server && axis.name == name;
            });
 }
@@ -45,10 +51,6 @@ static std::string check_arguments(const std::vector<std::string>& arguments) {
 }
 
 /// TOML has texts that no command line has.
-static bool has_nul(const std::string& text) {
-    return text.find('\0') != text.npos;
-}
-
 static bool has_nul(const SweepPlan& plan) {
     std::vector<std::string> texts = plan.arguments;
     for (const SweepAxis& axis : plan.axes) {
@@ -58,7 +60,8 @@ static bool has_nul(const SweepPlan& plan) {
         texts.insert(texts.end(), {key, value});
     }
     texts.insert(texts.end(), {plan.before.command, plan.ready.command, plan.after.command});
-    return std::ranges::any_of(texts, [](const std::string& text) { return has_nul(text); });
+    return std::ranges::any_of(
+        texts, [](const std::string& text) { return text.find('\0') != text.npos; });
 }
 
 /// Of a flag, of a label and, with DRIFTLESS_ before it, of a variable.
@@ -73,8 +76,7 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
     if (!is_axis_name(axis.name)) {
         return flag + ("\"" + axis.name) + "\" is not a name; use letters, digits, - and _";
     }
-    const auto same_name = [&axis](const auto& one) { return one.name == axis.name; };
-    if (std::ranges::count_if(plan.axes, same_name) > 1) {
+    if (std::ranges::count(plan.axes, axis.name, &SweepAxis::name) > 1) {
         return flag + axis.name + ": the name is given twice; put all values into one list";
     }
     for (const auto& [key, value] : plan.labels) {
@@ -83,10 +85,10 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                    " as a label; remove this one";
         }
     }
-    for (std::size_t i = 0; i < axis.values.size(); ++i) {
-        if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i),
-                      axis.values[i]) != axis.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-            return flag + axis.name + ": " + axis.values[i] +
+    std::set<std::string> seen;
+    for (const std::string& value : axis.values) {
+        if (!seen.insert(value).second) {
+            return flag + axis.name + ": " + value +
                    " appears twice; to repeat cells use --repeat N";
         }
     }
@@ -96,9 +98,7 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                            ": hooks already get another value of this name; choose another name"
                      : "";
     }
-    const bool has_url = std::ranges::any_of(
-        plan.arguments, [](const std::string& one) { return flag_name(one) == "url"; });
-    if (axis.name == "url" && has_url) {
+    if (axis.name == "url" && is_given(plan, "url")) {
         return "--over url: --url is also given and would get half of the rows of each cell; "
                "remove it";
     }
@@ -109,9 +109,7 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                     : ": this flag cannot be varied: where a cell is written, what is shown of it, "
                       "and that it is a new run, is for the sweep to say; remove it");
     }
-    const auto is_given = [&axis](const auto& one) { return flag_name(one) == axis.name; };
-    if (!replay_flags().named("--" + axis.name).is_repeatable() &&
-        std::ranges::any_of(plan.arguments, is_given)) {
+    if (!replay_flags().named("--" + axis.name).is_repeatable() && is_given(plan, axis.name)) {
         return flag + axis.name + ": --" + axis.name +
                " is given 2 times, here and for all cells; remove one";
     }
@@ -128,17 +126,11 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
 static std::string slug(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                           (c >= 'A' && c <= 'Z') || c == '.' || c == '=' || c == '_';
+        const bool plain =
+            std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '=' || c == '_';
         out += plain ? c : '-';
     }
     return out.substr(0, folder_bytes_max);
-}
-
-static std::string numbered(std::size_t number, std::size_t count) {
-    const std::string text = std::to_string(number);
-    const std::size_t digits = std::max<std::size_t>(std::to_string(count).size(), 2);
-    return std::string(digits - std::min(digits, text.size()), '0') + text;
 }
 
 /// The combination of that number, as digits of the axes.
@@ -224,12 +216,14 @@ bool needs_salt(const SweepPlan& plan) {
 
 std::vector<PlannedCell> plan_cells(const SweepPlan& plan) {
     const std::size_t each = combinations_of(plan);
+    const std::size_t digits = std::to_string(each * plan.repeat).size();
     std::vector<PlannedCell> cells;
     for (std::uint64_t repeat = 1; repeat <= plan.repeat; ++repeat) {
         for (std::size_t i = 0; i < each; ++i) {
             PlannedCell cell = combination(plan, repeat % 2 == 1 ? i : each - 1 - i);
             cell.repeat = repeat;
-            cell.folder = numbered(cells.size() + 1, each * plan.repeat) + "-" + slug(cell.name);
+            cell.folder = fmt::format("{:0{}}-{}", cells.size() + 1,
+                                      std::max<std::size_t>(digits, 2), slug(cell.name));
             cells.push_back(std::move(cell));
         }
     }

@@ -289,11 +289,10 @@ static bool accept_corpus(const std::vector<std::string>& differences, bool anyw
 }
 
 static bool needs_records(const TableCommand& command) {
-    bool needs = command.sort && command.sort->needs_records();
-    for (const ChartAxes& axes : command.charts) {
-        needs = needs || axes.x.needs_records() || axes.y.needs_records();
-    }
-    return needs;
+    return (command.sort && command.sort->needs_records()) ||
+           std::ranges::any_of(command.charts, [](const ChartAxes& axes) {
+               return axes.x.needs_records() || axes.y.needs_records();
+           });
 }
 
 static std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {

@@ -285,23 +285,14 @@ struct TableCommand {
 /// Prints the table. Returns the exit code; what failed is printed.
 int compare_table(const TableCommand& command);
 
-// What is made of the records of a run: its requests as another tool sees them, for --inferencex
-// and --llm-d, and the one figure that no summary has. Nothing else here reads records.
-
-/// Reads the values that e2e_interactivity is made of, for every run that counts. Returns why a run
-/// cannot be read, or the empty text.
+/// Reads the values that e2e_interactivity is made of, the one figure that no summary has, for
+/// every run that counts. Returns why a run cannot be read, or the empty text.
 std::string read_e2e_per_token(std::vector<TableRun>& runs);
 
-// What people see of many runs: a line per cell, what is left out and why, and the frontiers.
-// Pure.
-
+/// What people see of many runs: a line per cell, and what is left out and why.
 std::string table_screen(const ManyRuns& table);
-
 /// One line per chart and group: the cells of the frontier, and the hypervolume.
 std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts);
-
-// The table and its charts as JSON (table.schema.json): what `--json` prints, and what the page is
-// made of. Pure.
 
 inline constexpr int table_schema = 1;
 
@@ -312,13 +303,12 @@ struct TableDocument {
     const std::vector<std::string>& differences;  ///< with --anyway: what is not the same work
 };
 
-/// One object, without a line feed at the end; what is unprintable is escaped.
+/// What `--json` prints, and what the page is made of (table.schema.json): one object, without a
+/// line feed at the end; what is unprintable is escaped.
 std::string table_json(const TableDocument& document);
 
-// The page of many runs: one HTML file with their frontiers and the table, in the shell and with
-// the charts of a run's own page. Its scripts lie in page/.
-
-/// `page_path`: where the page will be. Links to the runs, to their report.html where that is
+/// One HTML file with the frontiers and the table, in the shell and with the charts of a run's own
+/// page. `page_path`: where it will be. Links to the runs, to their report.html where that is
 /// there, are relative to it.
 std::string table_page(const TableDocument& document, const std::string& page_path);
 
@@ -326,11 +316,9 @@ std::string table_page(const TableDocument& document, const std::string& page_pa
 /// empty where the folder is not there any more.
 std::string link_to_run(const std::string& folder, const std::string& page_folder);
 
-// The table as CSV: a line per cell, with the columns of InferenceX's sweeps
-// (collect_sweep_results.py) and ours behind them. Pure.
-
-/// Columns: what differs among the runs; those of InferenceX, where the labels (or axes) `tp`,
-/// `users` and `offload` fill what a client cannot know; then ours. What is unknown is empty.
+/// The table as CSV, a line per cell: what differs among the runs; the columns of InferenceX's
+/// sweeps (collect_sweep_results.py), where the labels (or axes) `tp`, `users` and `offload` fill
+/// what a client cannot know; then ours. What is unknown is empty.
 /// Figures are means over the runs of a cell; `low_` and `high_` columns have the ends of the
 /// repeats.
 std::string table_csv(const ManyRuns& table);
@@ -348,11 +336,9 @@ std::string inferencex_rows(const ManyRuns& table, std::string& why);
 /// One row, of the JSON that the view `inferencex` makes of the run. Pure.
 std::string inferencex_row(const TableRun& run, const std::string& view);
 
-// Benchmark reports 0.2.1 of llm-d: one for each run that counts, as the view `llm-d` makes it,
-// with the sweep and the labels in `run`. Each is a report by itself.
-
-/// One report where one run counts, else a JSON array of them; a line feed at the end. Where a run
-/// cannot be read, the reason is in `why`.
+/// Benchmark reports 0.2.1 of llm-d: one for each run that counts, as the view `llm-d` makes it,
+/// with the sweep and the labels in `run`. One report where one run counts, else a JSON array of
+/// them; a line feed at the end. Where a run cannot be read, the reason is in `why`.
 std::string llmd_reports(const ManyRuns& table, std::string& why);
 
 /// One report, of the JSON of the view. Pure.

@@ -1,7 +1,6 @@
 /// Frontiers of two figures, then the cells of a table and the figures of its charts.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -97,10 +96,6 @@ double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
 
 static constexpr double ms_per_s = 1000;
 static constexpr std::string_view gpu_suffix = "/gpu";
-
-static Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
 
 static TableUnit unit_of(const FigureName& figure) {
     switch (figure.number) {
@@ -202,7 +197,7 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
     figure.unit = unit_of(read);
     figure.better = read.better;
     if (figure.per_gpu && (read.has_statistics() || !is_rate(figure.unit))) {
-        return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
+        return invalid("is not a rate: only rates can be divided by GPUs; remove /gpu");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";
     return figure;

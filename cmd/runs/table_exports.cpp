@@ -53,13 +53,6 @@ std::string read_one(TableRun& run) {
     return why;
 }
 
-/// Returns why the run cannot be read, or the empty text. Memory: as read_viewed_run
-/// (cmd/report/report.hpp), of one run at a time.
-std::string view_run(const TableRun& run, ViewedRun& out) {
-    return with_reported(
-        run, [&out](const ReportedRun& reported) { return read_viewed_run(reported, out); });
-}
-
 }  // namespace
 
 std::string read_e2e_per_token(std::vector<TableRun>& runs) {
@@ -364,6 +357,7 @@ std::string inferencex_row(const TableRun& run, const std::string& view) {
 }
 
 /// What a tool has of each run that counts, of its own view; nothing where one cannot be read.
+/// Memory: as read_viewed_run (cmd/report/report.hpp), of one run at a time.
 static std::vector<std::string> rows_of(
     const ManyRuns& table, ViewResult (*view)(const ViewedRun& run),
     std::string (*row)(const TableRun& run, const std::string& view), std::string& why) {
@@ -373,7 +367,10 @@ static std::vector<std::string> rows_of(
             continue;
         }
         ViewedRun viewed;
-        if (why = view_run(run, viewed); !why.empty()) {
+        why = with_reported(run, [&viewed](const ReportedRun& reported) {
+            return read_viewed_run(reported, viewed);
+        });
+        if (!why.empty()) {
             return {};
         }
         rows.push_back(row(run, view(viewed).json));

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -13,7 +13,8 @@
 #include "cmd/flags/settings.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
-#include "proto/figures/verdict.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 
@@ -71,21 +72,10 @@ std::string key_text(JsonValue value) {
     return empty ? "" : std::string(value.raw());
 }
 
-/// All values of a flag of replay, as `run.arguments` has them.
-std::string flag_text(JsonValue arguments, std::string_view name) {
-    const std::string flag = "--" + std::string(name);
-    std::string all;
-    for (JsonValue one = arguments.first(); one.present(); one = one.next()) {
-        const std::string_view text = one.as_string().value_or("");
-        const bool is_it =
-            text.starts_with(flag) && (text.size() == flag.size() || text[flag.size()] == '=');
-        if (is_it) {
-            const std::string_view value =
-                text.size() == flag.size() ? "true" : text.substr(flag.size() + 1);
-            all += (all.empty() ? "" : " ") + std::string(value);
-        }
-    }
-    return all;
+/// All values of a flag of replay; of a switch "true".
+std::string flag_text(const std::vector<std::string>& arguments, const std::string& flag) {
+    return joined(values_given(arguments, flag), " ",
+                  [](const std::string& value) { return value.empty() ? "true" : value; });
 }
 
 /// What a summary says under these keys. Of a value that is not set the text is empty.
@@ -116,16 +106,6 @@ std::string_view value_in(const std::vector<CellValue>& values, std::string_view
 
 namespace {
 
-bool is_there(const std::string& path) {
-    struct stat status;
-    return ::stat(path.c_str(), &status) == 0;
-}
-
-std::string last_part(const std::string& path) {
-    const std::size_t at = path.rfind('/');
-    return at == path.npos || at + 1 == path.size() ? path : path.substr(at + 1);
-}
-
 /// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
 std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
     const std::string path = folder + "/summary.json";
@@ -144,14 +124,6 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
         return {};
     }
     return std::move(summary).value();
-}
-
-/// What only run.json has: the digest of all prompts that were sent, and whose run it is.
-void add_run_json(TableRun& run) {
-    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
-        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
-        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
-    }
 }
 
 std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
@@ -192,7 +164,7 @@ void judge_by_summary(TableRun& run) {
 std::string read_run_folder(const std::string& folder, std::vector<TableRun>& out) {
     TableRun run;
     run.folder = folder;
-    run.name = last_part(folder);
+    run.name = folder.substr(folder.rfind('/') + 1);
     std::string why;
     run.summary = summary_in(folder, why);
     if (!run.summary && !is_there(folder + "/run.json")) {
@@ -286,10 +258,8 @@ void tell_names_apart(std::vector<TableRun>& runs) {
     }
     for (TableRun& run : runs) {
         if (uses[run.name] > 1) {
-            const std::size_t last = run.folder.rfind('/');
-            const std::size_t above =
-                last == run.folder.npos || last == 0 ? last : run.folder.rfind('/', last - 1);
-            run.name = above == run.folder.npos ? run.folder : run.folder.substr(above + 1);
+            const std::filesystem::path folder = run.folder;
+            run.name = folder.parent_path().filename() / folder.filename();
         }
     }
 }
@@ -318,7 +288,11 @@ void describe_run(TableRun& run) {
     if (!run.summary) {
         return;
     }
-    add_run_json(run);
+    // Only run.json has the digest of all prompts that were sent, and whose run it is.
+    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
+        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
+        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
+    }
     const JsonValue root = run.summary->root();
     run.load = values_of(root, {load});
     const JsonValue of_run = root.find("run");
@@ -326,12 +300,13 @@ void describe_run(TableRun& run) {
     if (says_work) {
         run.corpus = values_of(root, {window, contents});
     }
+    const std::vector<std::string> arguments = texts_of(of_run.find("arguments"));
     for (const Flag& flag : replay_flags().flags) {
         const bool is_load = flag.traits.has(of_load);
         if (is_load || (says_work && flag.traits.has(of_corpus))) {
-            const std::string name = flag.names.back().substr(2);
+            const std::string& name = flag.names.back();
             (is_load ? run.load : run.corpus)
-                .push_back({name, flag_text(of_run.find("arguments"), name)});
+                .push_back({name.substr(2), flag_text(arguments, name)});
         }
     }
     const JsonValue labels = root.find("labels");

@@ -36,13 +36,7 @@ function addHitShare(part, forecastRows, reported) {
     title: "Hit rate over time",
     note: "prompt tokens, by the time when requests were fired",
     x: timeAxis,
-    y: axis(
-      "linear",
-      "share of prompt tokens",
-      (value) => `${Math.round(100 * value)} %`,
-      (value) => `${(100 * value).toFixed(1)} %`,
-      { from: 0, to: 1 },
-    ),
+    y: percentAxis("share of prompt tokens", { to: 1 }),
     layers(from, to) {
       const bins = timeBins(from, to, 60);
       const all = binned(bins, at, column(inputTokens, forecastRows));
@@ -92,14 +86,7 @@ function addLosses(part) {
     x: timeAxis,
     y: countAxis("log", "tokens lost"),
     layers: () =>
-      kinds.map((cause) => ({
-        kind: "dots",
-        name: cause.words,
-        color: cause.color,
-        x: column(moment, cause.at),
-        y: Array.from(cause.at, lost),
-        rows: Array.from(cause.at),
-      })),
+      kinds.map(({ words: name, color, at }) => dotsOver(Array.from(at), Array.from(at, lost), { name, color })),
   });
   part.append(
     table(

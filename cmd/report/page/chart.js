@@ -250,8 +250,7 @@ class Chart {
     pen.beginPath();
     for (const value of yTicks) {
       const y = Math.round(this.toY(value)) + 0.5;
-      pen.moveTo(left, y);
-      pen.lineTo(right, y);
+      segment(pen, left, y, right, y);
       pen.fillText(this.y.tick(value), left - 8, y);
     }
     pen.stroke();
@@ -261,8 +260,7 @@ class Chart {
     let end = -Infinity; // of the last text
     for (const value of this.ticks("x", this.toX, right - left)) {
       const x = Math.round(this.toX(value)) + 0.5;
-      pen.moveTo(x, top);
-      pen.lineTo(x, bottom + 4);
+      segment(pen, x, top, x, bottom + 4);
       const text = this.x.tick(value);
       const half = pen.measureText(text).width / 2;
       const middle = Math.min(Math.max(x, half + 2), right + margin.right - half - 1);
@@ -324,8 +322,7 @@ class Chart {
       pen.setLineDash([3, 3]);
       pen.beginPath();
       const x = Math.round(this.toX(at)) + 0.5;
-      pen.moveTo(x, this.area.top);
-      pen.lineTo(x, this.area.bottom);
+      segment(pen, x, this.area.top, x, this.area.bottom);
       pen.stroke();
       pen.setLineDash([]);
     }

@@ -38,15 +38,7 @@ function addDrift(part) {
     wide: true,
     x: timeAxis,
     y: durationAxis("log", "drift"),
-    layers: () =>
-      kinds.map((kind) => ({
-        kind: "dots",
-        name: kind.name,
-        color: kind.color,
-        x: column(moment, kind.rows),
-        y: shownDrift(kind.rows),
-        rows: kind.rows,
-      })),
+    layers: () => kinds.map(({ name, color, rows }) => dotsOver(rows, shownDrift(rows), { name, color })),
   });
   addPlaces(part, known, shownDrift);
 }
@@ -85,13 +77,10 @@ function clientSources() {
 // Of one engine, each line is a step that ends with it. Of several, each second has the largest
 // value of all of them: one line through what took turns would only go up and down.
 function secondSteps(values) {
-  const from = clientSeconds.numbers("from_ns");
-  const to = clientSeconds.numbers("to_ns");
-  if (clientSources() === 1) {
-    const x = [...secondsOf(clientSeconds, "from_ns"), to[clientSeconds.rows - 1] / 1e9];
-    return { x, y: [...values, values[values.length - 1]] };
-  }
-  return worstSteps([...from].map((ns) => ns / 1e9), [...to].map((ns) => ns / 1e9), values);
+  const from = clientSeconds.seconds("from_ns");
+  const to = clientSeconds.seconds("to_ns");
+  if (clientSources() > 1) return worstSteps(from, to, values);
+  return { x: [...from, to[to.length - 1]], y: [...values, values[values.length - 1]] };
 }
 
 // A line counts for the second that holds most of it, and where it is longer, for all of them.
@@ -125,33 +114,18 @@ const ofSources = () => (clientSources() > 1 ? `; of each second the worst of ${
 
 function addBusy(part) {
   const span = clientSeconds.numbers("to_ns").map((to, i) => to - clientSeconds.numbers("from_ns")[i]);
-  const shareOf = (...names) =>
+  const shareOf = (names) =>
     span.map((ns, i) => names.reduce((sum, name) => sum + (clientSeconds.numbers(name)[i] || 0), 0) / ns);
+  const steps = (name, color, ...parts) => ({ kind: "steps", name, color, ...secondSteps(shareOf(parts)) });
   new Chart(part.grid, {
     title: "The engine's thread",
     note: "share of each second in which it worked, and in which others used its CPU" + ofSources(),
     x: timeAxis,
-    y: axis(
-      "linear",
-      "share of a second",
-      (value) => `${Math.round(100 * value)} %`,
-      (value) => `${(100 * value).toFixed(1)} %`,
-      { from: 0 },
-    ),
+    y: percentAxis("share of a second", { tick: (value) => `${Math.round(100 * value)} %` }),
     layers: () => [
-      {
-        kind: "steps",
-        name: "busy",
-        color: "blue",
-        ...secondSteps(shareOf("busy_fire_ns", "busy_receive_ns", "busy_prepare_ns", "busy_stamps_ns")),
-      },
-      { kind: "steps", name: "receiving", color: "green", ...secondSteps(shareOf("busy_receive_ns")) },
-      {
-        kind: "steps",
-        name: "taken by others",
-        color: "red",
-        ...secondSteps(shareOf("run_delay_ns", "steal_ns")),
-      },
+      steps("busy", "blue", "busy_fire_ns", "busy_receive_ns", "busy_prepare_ns", "busy_stamps_ns"),
+      steps("receiving", "green", "busy_receive_ns"),
+      steps("taken by others", "red", "run_delay_ns", "steal_ns"),
     ],
   });
 }

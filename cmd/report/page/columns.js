@@ -1,6 +1,8 @@
 // The tables of the run, read back from the data block. page_column.hpp says how columns are kept:
 // codes in base64, each a number plus one, 0 for null, against the value before or other columns.
 
+const data = JSON.parse(document.getElementById("data").textContent);
+
 function bytesOf(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
@@ -52,6 +54,11 @@ class Table {
   numbers(name) {
     if (!this.read.has(name)) this.read.set(name, this.unpack(this.packed.get(name)));
     return this.read.get(name);
+  }
+
+  // Of a column in ns.
+  seconds(name) {
+    return Float64Array.from(this.numbers(name), (ns) => ns / 1e9);
   }
 
   unpack(column) {

@@ -82,14 +82,8 @@ function addDefinitions() {
       { class: "words" },
     ),
   );
-  const files = {
-    summary: "summary.json",
-    requests: "requests.jsonl",
-    periods: "periods.jsonl",
-    client: "client.jsonl",
-    events: "events.jsonl",
-  };
-  for (const [name, file] of Object.entries(files)) {
+  for (const name of ["summary", "requests", "periods", "client", "events"]) {
+    const file = name === "summary" ? "summary.json" : `${name}.jsonl`;
     const rows = data.definitions
       .filter(([of]) => of === name)
       .map(([, key, unit, said]) => [key, unit || "-", said]);

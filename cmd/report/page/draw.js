@@ -12,6 +12,20 @@ function markRows(name, has) {
   document.dispatchEvent(new Event("mark"));
 }
 
+// The place of row i of a layer, which a click there opens.
+function addHit(chart, layer, i, x, y) {
+  chart.hits.x.push(x);
+  chart.hits.y.push(y);
+  chart.hits.rows.push(layer.rows[i]);
+  chart.hits.layers.push(layer);
+}
+
+// A straight line of the path that is open.
+function segment(pen, x0, y0, x1, y1) {
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
+}
+
 const drawers = {
   dots(chart, pen, layer) {
     pen.fillStyle = colour(layer.color);
@@ -30,10 +44,7 @@ const drawers = {
       if (Number.isNaN(x) || Number.isNaN(y)) continue;
       if (marked.has && marked.has[layer.rows[i]]) above.push([x, y]);
       else dot(x, y, size);
-      chart.hits.x.push(x);
-      chart.hits.y.push(y);
-      chart.hits.rows.push(layer.rows[i]);
-      chart.hits.layers.push(layer);
+      addHit(chart, layer, i, x, y);
     }
     pen.globalAlpha = 1;
     pen.fillStyle = colour("mark");
@@ -115,10 +126,7 @@ const drawers = {
       pen.globalAlpha = !marked.has || marked.has[layer.rows[i]] ? 1 : 2 * paleShare;
       pen.fillRect(x0, y - height / 2, Math.max(1.5, x1 - x0), height);
       const middle = (Math.max(x0, chart.area.left) + Math.min(x1, chart.area.right)) / 2;
-      chart.hits.x.push(middle);
-      chart.hits.y.push(y);
-      chart.hits.rows.push(layer.rows[i]);
-      chart.hits.layers.push(layer);
+      addHit(chart, layer, i, middle, y);
     }
     pen.globalAlpha = 1;
   },
@@ -162,20 +170,15 @@ const drawers = {
     pen.beginPath();
     if (layer.at !== undefined) {
       const x = chart.toX(layer.at);
-      pen.moveTo(x, chart.area.top);
-      pen.lineTo(x, chart.area.bottom);
+      segment(pen, x, chart.area.top, x, chart.area.bottom);
     } else if (layer.level !== undefined) {
       const y = chart.toY(layer.level);
-      pen.moveTo(chart.area.left, y);
-      pen.lineTo(chart.area.right, y);
+      segment(pen, chart.area.left, y, chart.area.right, y);
     } else {
       // equal values on both axes
-      const [low, high] = [
-        Math.max(chart.xDomain[0], chart.yDomain[0]),
-        Math.min(chart.xDomain[1], chart.yDomain[1]),
-      ];
-      pen.moveTo(chart.toX(low), chart.toY(low));
-      pen.lineTo(chart.toX(high), chart.toY(high));
+      const low = Math.max(chart.xDomain[0], chart.yDomain[0]);
+      const high = Math.min(chart.xDomain[1], chart.yDomain[1]);
+      segment(pen, chart.toX(low), chart.toY(low), chart.toX(high), chart.toY(high));
     }
     pen.stroke();
     pen.setLineDash([]);
@@ -204,8 +207,7 @@ function drawMarks(chart, pen) {
     } else {
       pen.strokeStyle = colour("purple");
       pen.beginPath();
-      pen.moveTo(Math.round(x) + 0.5, top);
-      pen.lineTo(Math.round(x) + 0.5, bottom);
+      segment(pen, Math.round(x) + 0.5, top, Math.round(x) + 0.5, bottom);
       pen.stroke();
     }
     const from = Math.max(x, left) + 3;

@@ -34,7 +34,7 @@ function addCapacityCurve(part) {
   const observed = forecast.reported_tokens > 0 ? forecast.cached_tokens / forecast.reported_tokens : null;
   const curve = { x: [...tokens], y: [...rates] };
   if (cacheSize) {
-    part.insertBefore(make("p", { class: "lead" }, sizeSentence(tokens, rates, observed)), part.grid);
+    part.grid.before(make("p", { class: "lead" }, sizeSentence(tokens, rates, observed)));
     if (cacheSize.tokens > tokens[tokens.length - 1]) {
       // Beyond the size that hits all that can be hit.
       curve.x.push(cacheSize.tokens);

@@ -38,20 +38,12 @@ function drawErrorBar(chart, pen, layer, i) {
   const [bottom, top] = [chart.toY(layer.yLow[i]), chart.toY(layer.yHigh[i])];
   pen.beginPath();
   if (right - left > 1) {
-    pen.moveTo(left, y);
-    pen.lineTo(right, y);
-    for (const end of [left, right]) {
-      pen.moveTo(end, y - 3);
-      pen.lineTo(end, y + 3);
-    }
+    segment(pen, left, y, right, y);
+    for (const end of [left, right]) segment(pen, end, y - 3, end, y + 3);
   }
   if (bottom - top > 1) {
-    pen.moveTo(x, bottom);
-    pen.lineTo(x, top);
-    for (const end of [bottom, top]) {
-      pen.moveTo(x - 3, end);
-      pen.lineTo(x + 3, end);
-    }
+    segment(pen, x, bottom, x, top);
+    for (const end of [bottom, top]) segment(pen, x - 3, end, x + 3, end);
   }
   pen.stroke();
 }
@@ -87,26 +79,15 @@ drawers.points = (chart, pen, layer) => {
     pen.fill();
     pen.stroke();
     if (layer.labels) drawLabel(chart, pen, shortened(pen, layer.labels[i], 90), x + 7, y - 4);
-    chart.hits.x.push(x);
-    chart.hits.y.push(y);
-    chart.hits.rows.push(layer.rows[i]);
-    chart.hits.layers.push(layer);
+    addHit(chart, layer, i, x, y);
   }
   pen.globalAlpha = pen.lineWidth = 1;
 };
 
 // The stairs of a frontier, whose points come from the best x on.
 function stairs(points) {
-  const [x, y] = [[], []];
-  points.forEach((point, i) => {
-    if (i > 0) {
-      x.push(point.x);
-      y.push(points[i - 1].y);
-    }
-    x.push(point.x);
-    y.push(point.y);
-  });
-  return { x, y };
+  const corners = points.flatMap((point, i) => (i > 0 ? [{ x: point.x, y: points[i - 1].y }, point] : [point]));
+  return { x: corners.map(({ x }) => x), y: corners.map(({ y }) => y) };
 }
 
 // The layers of one chart; `rowOf(i)` is what a click on its point i opens, `labelOf(i)` its name.
@@ -143,6 +124,9 @@ function frontierLayers(one, rowOf, labelOf) {
   });
   return layers;
 }
+
+// A name, as a link where there is one.
+const linkOr = (link, name) => (link ? make("a", { href: link }, name) : make("span", {}, name));
 
 // Times stand in ms in the data, and axes of times count in ns.
 const scaleOf = (figure) => (figure.unit === "ms" ? 1e6 : 1);

@@ -11,8 +11,7 @@ function followKeys(chart) {
     End: () => step(chart, Infinity),
     Enter: () => chart.near != null && pointed.open(chart.hits.rows[chart.near]),
     Escape: () => pointNowhere(chart),
-    ...(isTime && { "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2) }),
-    ...(isTime && { 0: () => showTime(...clock.full) }),
+    ...(isTime && { "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2), 0: () => showTime(...clock.full) }),
   };
   canvas.addEventListener("keydown", (event) => {
     const act = acts[event.key];

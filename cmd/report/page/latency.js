@@ -18,15 +18,7 @@ const metrics = [
 ];
 let metric = metrics[0];
 
-const latencyAxis = (more) => ({
-  kind: "log",
-  tick: roundDuration,
-  text: duration,
-  ...more,
-  get label() {
-    return metric.name;
-  },
-});
+const latencyAxis = () => chosenTimeAxis(() => metric.name);
 
 function addLatency() {
   const part = addPart("latency", "Latency");
@@ -34,8 +26,7 @@ function addLatency() {
     addLine(part, "No request got a complete answer: there is nothing to measure.");
     return;
   }
-  part.insertBefore(latencyTable(), part.grid);
-  part.insertBefore(metricChoice(), part.grid);
+  part.grid.before(latencyTable(), metricChoice());
   addOverTime(part);
   addDistributions(part);
   addAgainst(part);
@@ -56,38 +47,22 @@ function latencyTable() {
   return table(["ms", ...columns, "values"], rows, { class: "figures" });
 }
 
-function metricChoice() {
-  const box = make("div", { class: "choice", role: "group", "aria-label": "the metric of the charts below" });
-  const said = make("span", {}, metric.said);
-  for (const one of metrics) {
-    const button = make("button", { type: "button", "aria-pressed": String(one === metric) }, one.name);
-    button.addEventListener("click", () => {
-      metric = one;
-      for (const other of box.querySelectorAll("button"))
-        other.setAttribute("aria-pressed", String(other === button));
-      said.textContent = one.said;
-      for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
-    });
-    box.append(button);
-  }
-  box.append(said);
-  return box;
-}
+const metricChoice = () =>
+  timeChoice("the metric of the charts below", metrics, metric, (one) => {
+    metric = one;
+    for (const chart of charts) if (chart.isLatency) chart.refreshSoon();
+  });
 
 const shownRows = () => measuredRows.filter((row) => inWindow(moment[row]));
 
 // Every record has its dot here.
 function addOverTime(part) {
   const kinds = [
-    { name: "ok", color: "blue", has: (row) => outcomes[row] === "ok" && phases[row] === "profile" },
-    { name: "warm-up", color: "grey", has: (row) => phases[row] !== "profile" },
-    { name: "not ok", color: "orange", has: () => true },
+    { name: "ok", color: "blue", rows: [], has: (row) => outcomes[row] === "ok" && phases[row] === "profile" },
+    { name: "warm-up", color: "grey", rows: [], has: (row) => phases[row] !== "profile" },
+    { name: "not ok", color: "orange", rows: [], has: () => true },
   ];
-  const taken = new Set();
-  for (const kind of kinds) {
-    kind.rows = allRows.filter((row) => !taken.has(row) && kind.has(row));
-    for (const row of kind.rows) taken.add(row);
-  }
+  for (const row of allRows) kinds.find((kind) => kind.has(row)).rows.push(row);
   new Chart(part.grid, {
     title: "Over time",
     wide: true,
@@ -102,30 +77,13 @@ function addOverTime(part) {
     layers(from, to) {
       const values = requests.numbers(metric.key);
       const layers = [];
-      for (const kind of kinds) {
-        const known = kind.rows.filter((row) => values[row] > 0);
-        if (known.length > 0)
-          layers.push({
-            kind: "dots",
-            name: kind.name,
-            color: kind.color,
-            x: column(moment, known),
-            y: column(values, known),
-            rows: known,
-          });
+      for (const { name, color, rows } of kinds) {
+        const known = rows.filter((row) => values[row] > 0);
+        if (known.length > 0) layers.push(dotsOver(known, column(values, known), { name, color }));
       }
       const without = allRows.filter((row) => !(values[row] > 0));
-      if (without.length > 0) {
-        layers.push({
-          kind: "dots",
-          foot: true,
-          name: "no value",
-          color: "red",
-          x: column(moment, without),
-          y: without.map(() => NaN),
-          rows: without,
-        });
-      }
+      const none = without.map(() => NaN);
+      if (without.length > 0) layers.push(dotsOver(without, none, { foot: true, name: "no value", color: "red" }));
       const bins = timeBins(from, to, Math.min(60, Math.max(4, shownRows().length / 25)));
       const x = binMiddles(bins);
       const [half, most, tail] = percentilesOver(bins, moment, values, measuredRows, [0.5, 0.9, 0.99]);
@@ -160,13 +118,7 @@ function addDistributions(part) {
     note: "the share of rows at or below a value",
     isLatency: true,
     x: latencyAxis(),
-    y: axis(
-      "linear",
-      "share of rows",
-      (value) => `${Math.round(value * 100)} %`,
-      (value) => `${(100 * value).toFixed(2)} %`,
-      { from: 0, to: 1 },
-    ),
+    y: percentAxis("share of rows", { to: 1, text: (value) => `${(100 * value).toFixed(2)} %` }),
     layers() {
       const values = sorted();
       const places = thinned(values.length, 2000);
@@ -186,13 +138,7 @@ function addDistributions(part) {
     title: "Percentiles",
     note: "the axis of HDR plots: each step to the right leaves one tenth of the remaining rows",
     isLatency: true,
-    x: axis(
-      "tail",
-      "percentile",
-      (value) => `p${+(100 * value).toFixed(4)}`,
-      (value) => `p${+(100 * value).toFixed(3)}`,
-      { from: 0 },
-    ),
+    x: tailAxis(),
     y: latencyAxis(),
     layers() {
       const values = sorted();
@@ -220,41 +166,26 @@ function addAgainst(part) {
   );
   const reports = summary.cache && summary.cache.rows_reported > 0;
   const against = [
-    { title: "Against the length of the input", label: "prompt tokens", values: inputTokens, kind: "log" },
-    {
-      title: "Against uncached tokens",
-      label: `prompt tokens not cached${reports ? "" : " (by forecast)"}`,
-      values: uncached,
-      kind: "log",
-    },
-    {
-      title: "Against requests in flight",
-      label: "open when it was fired",
-      values: requests.numbers("inflight"),
-      kind: "linear",
-    },
-    {
-      title: "Against the place in the session",
-      label: "turn",
-      values: requests.numbers("turn"),
-      kind: "linear",
-    },
+    ["the length of the input", "prompt tokens", inputTokens, "log"],
+    ["uncached tokens", `prompt tokens not cached${reports ? "" : " (by forecast)"}`, uncached, "log"],
+    ["requests in flight", "open when it was fired", requests.numbers("inflight"), "linear"],
+    ["the place in the session", "turn", requests.numbers("turn"), "linear"],
   ];
-  for (const one of against) {
-    const known = measuredRows.filter((row) => !Number.isNaN(one.values[row]));
-    if (new Set(column(one.values, known)).size < 2) continue;
+  for (const [what, label, causes, kind] of against) {
+    const known = measuredRows.filter((row) => !Number.isNaN(causes[row]));
+    if (new Set(column(causes, known)).size < 2) continue;
     new Chart(part.grid, {
-      title: one.title,
+      title: `Against ${what}`,
       note: "ok rows in the time shown",
       isLatency: true,
-      x: countAxis(one.kind, one.label, { isWhole: true }),
+      x: countAxis(kind, label, { isWhole: true }),
       y: latencyAxis(),
       layers() {
         const values = requests.numbers(metric.key);
         const rows = known.filter(
-          (row) => inWindow(moment[row]) && values[row] > 0 && (one.kind !== "log" || one.values[row] > 0),
+          (row) => inWindow(moment[row]) && values[row] > 0 && (kind !== "log" || causes[row] > 0),
         );
-        return [{ kind: "dots", color: "blue", x: column(one.values, rows), y: column(values, rows), rows }];
+        return [{ kind: "dots", color: "blue", x: column(causes, rows), y: column(values, rows), rows }];
       },
     });
   }

@@ -1,7 +1,6 @@
 // The page of a search or a sweep: load against each figure, what must hold of it, the knee, and the runs.
 // Runs last.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const { points: probes, limits, knee } = data;
 const groupNames = [...new Set(probes.map((probe) => probe.group))];
 const kinds = {
@@ -134,7 +133,7 @@ function addCharts() {
 }
 
 function runLink(probe) {
-  const link = probe.link ? make("a", { href: probe.link }, probe.run) : make("span", {}, probe.run);
+  const link = linkOr(probe.link, probe.run);
   link.style.whiteSpace = "nowrap";
   return link;
 }

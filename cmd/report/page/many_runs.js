@@ -1,7 +1,6 @@
 // The page of many runs: their frontiers, what each group of them reaches, and all of them in a table.
 // Runs last.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const { cells, columns, charts: allCharts } = data.table;
 const rowsOfChart = 10000; // the row of a point is that of its chart, times this, and its place there
 
@@ -115,15 +114,7 @@ function addFrontiers() {
       "opens the run.",
   );
   const buttons = percentiles.map((name) =>
-    make(
-      "button",
-      {
-        type: "button",
-        "aria-pressed": String(name === chosen.percentile),
-        onclick: () => choose(name),
-      },
-      name,
-    ),
+    pushButton(name, () => choose(name), { "aria-pressed": String(name === chosen.percentile) }),
   );
   if (percentiles.length > 1) part.grid.before(make("div", { class: "choice" }, "percentile", buttons));
   function choose(name) {
@@ -215,11 +206,7 @@ function cellText(value, scale) {
 }
 
 function runLinks(cell, index) {
-  const links = cell.runs.map((run, i) => {
-    const link = data.links[index][i];
-    const line = link ? make("a", { href: link }, run.name) : make("span", {}, run.name);
-    return make("div", {}, line);
-  });
+  const links = cell.runs.map((run, i) => make("div", {}, linkOr(data.links[index][i], run.name)));
   const all = make("div", {}, links);
   all.style.whiteSpace = "nowrap";
   return all;

@@ -5,15 +5,10 @@ const rowsListed = 200;
 
 function addOutcomes() {
   const part = addPart("outcomes", "Outcomes");
-  const counts = Object.entries(summary.outcomes || {}).filter(([, count]) => count > 0);
+  const counts = Object.entries(summary.outcomes).filter(([, count]) => count > 0);
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
-  part.insertBefore(
-    table(
-      ["outcome", "requests", "share"],
-      counts.map(([name, count]) => [name, whole(count), share(count, all)]),
-    ),
-    part.grid,
-  );
+  const lines = counts.map(([name, count]) => [name, whole(count), share(count, all)]);
+  part.grid.before(table(["outcome", "requests", "share"], lines));
   if (failedRows.length > 0) addFailures(part);
   else
     addLine(
@@ -60,16 +55,12 @@ function addFailures(part) {
         .reverse();
     },
   });
-  if (summary.errors && summary.errors.length > 0) {
+  if (summary.errors.length > 0) {
     part.append(
       make("h3", {}, "Error texts of the server"),
       table(
         ["words", "outcome", "requests"],
-        summary.errors.map((one) => [
-          one.error || one.text || "-",
-          one.outcome || "-",
-          whole(one.count || one.rows),
-        ]),
+        summary.errors.map((one) => [one.error || "-", one.outcome, whole(one.rows)]),
         { class: "words" },
       ),
     );

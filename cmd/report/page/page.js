@@ -65,35 +65,20 @@ function addHead() {
 
 // Why the verdict is what it is, what must be known, and what is missing.
 function whyList(verdict) {
-  const lines = verdict.reasons.map((text) => make("li", {}, text));
-  lines.push(...(verdict.warnings || []).map((text) => make("li", { class: "warning" }, text)));
+  const { unfinished, stopped_when: stopped } = summary;
+  const warnings = [...(verdict.warnings || [])];
   if (!data.run.ended)
-    lines.push(
-      make(
-        "li",
-        { class: "warning" },
-        "The run was killed or is still running: this page shows what its files have so far.",
-      ),
+    warnings.push("The run was killed or is still running: this page shows what its files have so far.");
+  if (unfinished)
+    warnings.push(
+      `${plural(unfinished.rows, "row has", "rows have")} no record; ` +
+        `${whole(unfinished.rows_left)} of them had been sent.`,
     );
-  if (summary.unfinished) {
-    lines.push(
-      make(
-        "li",
-        { class: "warning" },
-        `${plural(summary.unfinished.rows, "row has", "rows have")} no record; ` +
-          `${whole(summary.unfinished.rows_left)} of them had been sent.`,
-      ),
-    );
-  }
-  if (summary.stopped_when)
-    lines.push(
-      make("li", {}, `Stopped at ${digits(summary.stopped_when.at_s)} s: ${summary.stopped_when.cond}`),
-    );
-  if (lines.length === 0)
-    lines.push(
-      make("li", {}, "Every row was sent in time and its answer read in time, within the limits of this host."),
-    );
-  return make("ul", {}, lines);
+  const after = stopped ? [`Stopped at ${digits(stopped.at_s)} s: ${stopped.cond}`] : [];
+  if (verdict.reasons.length + warnings.length + after.length === 0)
+    after.push("Every row was sent in time and its answer read in time, within the limits of this host.");
+  const listed = (texts, attributes) => texts.map((text) => make("li", attributes, text));
+  return make("ul", {}, listed(verdict.reasons), listed(warnings, { class: "warning" }), listed(after));
 }
 
 function five() {
@@ -145,7 +130,7 @@ function five() {
 function addBar() {
   const bar = document.getElementById("bar");
   const shown = make("span", { class: "shown" });
-  const whole = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
+  const whole = pushButton("whole run", () => showTime(...clock.full));
   const say = () => {
     shown.textContent = `${clockText(clock.from, clock.to - clock.from)} to ${clockText(clock.to, clock.to - clock.from)}`;
     whole.disabled = !isZoomed();
@@ -159,7 +144,7 @@ function addBar() {
 function markedChip() {
   const said = make("span", { class: "key dot" });
   const name = make("span", {});
-  const clear = make("button", { type: "button", onclick: () => markRows("", null) }, "no mark");
+  const clear = pushButton("no mark", () => markRows("", null));
   const chip = make("div", { class: "marked", hidden: true }, said, name, clear);
   document.addEventListener("mark", () => {
     chip.hidden = marked.has === null;
@@ -181,7 +166,7 @@ function addRunsFoot() {
 function addGroups() {
   if (data.groups.length === 0) return;
   const part = addPart("groups", "By group", data.group_units);
-  for (const [heads, ...lines] of data.groups) part.insertBefore(table(heads, lines), part.grid);
+  for (const [heads, ...lines] of data.groups) part.grid.before(table(heads, lines));
 }
 
 // A link to a record: page.html#row-17.

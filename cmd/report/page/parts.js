@@ -17,6 +17,21 @@ const percentAxis = (label, more) =>
     { from: 0, ...more },
   );
 const countAxis = (kind, label, more) => axis(kind, label, short, digits, more);
+const tailAxis = () =>
+  axis(
+    "tail",
+    "percentile",
+    (at) => `p${+(100 * at).toFixed(4)}`,
+    (at) => `p${+(100 * at).toFixed(3)}`,
+    { from: 0 },
+  );
+// Of the time that is chosen: its name is asked for at each drawing.
+const chosenTimeAxis = (nameOf) => ({
+  ...durationAxis("log"),
+  get label() {
+    return nameOf();
+  },
+});
 
 // A part of the page: its heading and a place for its charts.
 function addPart(name, title, lead) {
@@ -31,6 +46,23 @@ function addPart(name, title, lead) {
   document.getElementById("parts").append(part);
   part.grid = grid;
   return part;
+}
+
+// Which time the charts below draw: a button for each, and what is said of the one that is chosen.
+function timeChoice(label, times, first, choose) {
+  const box = make("div", { class: "choice", role: "group", "aria-label": label });
+  const said = make("span", {}, first.said);
+  for (const one of times) {
+    const button = pushButton(one.name, () => {
+      for (const other of box.querySelectorAll("button"))
+        other.setAttribute("aria-pressed", String(other === button));
+      said.textContent = one.said;
+      choose(one);
+    }, { "aria-pressed": String(one === first) });
+    box.append(button);
+  }
+  box.append(said);
+  return box;
 }
 
 const addLine = (part, text) => part.append(make("p", { class: "none" }, text));

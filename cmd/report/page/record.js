@@ -71,13 +71,9 @@ function openRecord(row) {
       {},
       make("h2", {}, recordName(row)),
       make("span", { class: `outcome ${outcomes[row]}` }, outcomes[row]),
-      make(
-        "button",
-        { type: "button", onclick: () => step(-1), title: "the record before it in requests.jsonl" },
-        "before",
-      ),
-      make("button", { type: "button", onclick: () => step(1), title: "the record after it" }, "after"),
-      make("button", { type: "button", onclick: () => dialog.close(), autofocus: true }, "close"),
+      pushButton("before", () => step(-1), { title: "the record before it in requests.jsonl" }),
+      pushButton("after", () => step(1), { title: "the record after it" }),
+      pushButton("close", () => dialog.close(), { autofocus: true }),
     ),
     make("p", { class: "lead" }, requests.value("error", row) || ""),
     stageBar(row),
@@ -92,9 +88,4 @@ function openRecord(row) {
 pointed.open = openRecord;
 
 // A button that says the number of a row and opens its record.
-const rowButton = (row) =>
-  make(
-    "button",
-    { type: "button", class: "row", onclick: () => openRecord(row) },
-    String(requests.value("row", row)),
-  );
+const rowButton = (row) => pushButton(requests.value("row", row), () => openRecord(row), { class: "row" });

@@ -1,17 +1,15 @@
 // The run: its tables, and the columns that several parts draw. Instants are seconds from time 0.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const summary = data.summary;
 const requests = new Table(data.tables.requests);
 const periods = new Table(data.tables.periods);
 const clientSeconds = new Table(data.tables.client);
 const events = new Table(data.tables.events);
 
-const secondsOf = (table, name) => Float64Array.from(table.numbers(name), (ns) => ns / 1e9);
 const stamps = Object.fromEntries(
   ["due", "fired", "first_token", "last_token", "ended"].map((name) => [
     name,
-    secondsOf(requests, `${name}_ns`),
+    requests.seconds(`${name}_ns`),
   ]),
 );
 const outcomes = requests.texts("outcome");
@@ -43,7 +41,8 @@ const failedRows = indexes(
     !(outcomes[row] === "cancelled" && requests.value("censored", row) === "true"),
 );
 
-const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
+// A layer of dots over time, one for each of these rows.
+const dotsOver = (rows, y, more) => ({ kind: "dots", x: column(moment, rows), y, rows, ...more });
 
 // What a row is called under the pointer.
 pointed.describe = (row) => [recordName(row), ...(outcomes[row] === "ok" ? [] : [outcomes[row]])];

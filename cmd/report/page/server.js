@@ -1,7 +1,7 @@
 // Server: its own metrics on the time axis of the run, under one name whatever the engine calls them.
 
 const server = new Table(data.tables.server);
-const serverTimes = secondsOf(server, "t_ns");
+const serverTimes = server.seconds("t_ns");
 
 // What a counter grew by per second, or per unit of another counter, between readings that are far
 // enough apart for the time that is shown. Counters begin anew with each segment.

@@ -25,7 +25,7 @@ function addSessions() {
     addLine(part, "All rows are single: the trace has no sessions of several turns.");
     return;
   }
-  part.insertBefore(treeTable(trees), part.grid);
+  part.grid.before(treeTable(trees));
   addLanes(part, trees);
 }
 
@@ -44,8 +44,8 @@ function openTime(tree) {
 }
 
 function treeTable(trees) {
-  const line = (name, values, text) => {
-    const sorted = Float64Array.from(values).sort();
+  const line = ([name, of, text]) => {
+    const sorted = Float64Array.from(trees, of).sort();
     const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
     return [
       name,
@@ -56,23 +56,11 @@ function treeTable(trees) {
   return table(
     [plural(trees.length, "tree", "trees"), "mean", "p50", "p90", "max"],
     [
-      line(
-        "requests",
-        trees.map((tree) => tree.rows.length),
-        digits,
-      ),
-      line(
-        "from first request to last end",
-        trees.map((tree) => tree.to - tree.from),
-        seconds,
-      ),
-      line("of it, with a request open", trees.map(openTime), seconds),
-      line(
-        "of it, gaps",
-        trees.map((tree) => tree.to - tree.from - openTime(tree)),
-        seconds,
-      ),
-    ],
+      ["requests", (tree) => tree.rows.length, digits],
+      ["from first request to last end", (tree) => tree.to - tree.from, seconds],
+      ["of it, with a request open", openTime, seconds],
+      ["of it, gaps", (tree) => tree.to - tree.from - openTime(tree), seconds],
+    ].map(line),
   );
 }
 
@@ -120,21 +108,11 @@ function addLanes(part, trees) {
     Object.keys(orders).map((name) => make("option", {}, name)),
   );
   const turn = (by) =>
-    make(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          page = (page + by + pages.length) % pages.length;
-          show();
-        },
-      },
-      by > 0 ? "next" : "before",
-    );
-  part.insertBefore(
-    make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said),
-    part.grid,
-  );
+    pushButton(by > 0 ? "next" : "before", () => {
+      page = (page + by + pages.length) % pages.length;
+      show();
+    });
+  part.grid.before(make("div", { class: "choice" }, choose, pages.length > 1 ? [turn(-1), turn(1)] : null, said));
   const chart = new Chart(part.grid, {
     title: "Lanes",
     note:

@@ -6,10 +6,8 @@ function quantile(sorted, share) {
   return sorted[Math.max(0, Math.ceil(sorted.length * share - 1e-9) - 1)];
 }
 
-function sortedValues(values, rows) {
-  const picked = Float64Array.from(rows, (row) => values[row]).filter((value) => !Number.isNaN(value));
-  return picked.sort();
-}
+const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
+const sortedValues = (values, rows) => column(values, rows).filter((value) => !Number.isNaN(value)).sort();
 
 function indexes(count, keeps) {
   const rows = [];
@@ -92,15 +90,8 @@ function firedAndLate(due, fired, rows, slack) {
 
 // A curve of steps from sums by bin, per second of the bin.
 function rateSteps(bins, sums) {
-  const x = [];
-  const y = [];
-  for (let i = 0; i < bins.count; i++) {
-    x.push(bins.first + i * bins.width);
-    y.push(sums[i] / bins.width);
-  }
-  x.push(bins.first + bins.count * bins.width);
-  y.push(y[y.length - 1]);
-  return { x, y };
+  const x = Array.from({ length: bins.count + 1 }, (_, i) => bins.first + i * bins.width);
+  return { x, y: x.map((_, i) => sums[Math.min(i, bins.count - 1)] / bins.width) };
 }
 
 // How many stretches are open over time: one step at each beginning and end.

@@ -28,22 +28,16 @@ function addSteady() {
   const [from, to] = steadySpan();
   const length = to - from;
   const all = length + (steady.ramp_ns + steady.drain_ns) / 1e9;
-  part.insertBefore(
+  part.grid.before(
     make(
       "div",
       { class: `verdict ${steady.steady ? "certified" : ""}` },
       make("strong", {}, steady.steady ? "reached" : "not reached"),
       make("ul", {}, steadyReasons(from, to, length, all)),
-      make(
-        "div",
-        { class: "choice" },
-        make("button", { type: "button", onclick: () => showTime(from, to) }, "zoom into this part"),
-      ),
+      make("div", { class: "choice" }, pushButton("zoom into this part", () => showTime(from, to))),
     ),
-    part.grid,
+    make("div", { class: "beside" }, steadyTable(), littleTable()),
   );
-  const beside = make("div", { class: "beside" }, steadyTable(), littleTable());
-  part.insertBefore(beside, part.grid);
   addLittle(part, from, to);
 }
 

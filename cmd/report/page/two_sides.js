@@ -1,9 +1,8 @@
 // The page of a comparison: A and B on one axis, where requests changed, the table. Runs last.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const found = data.comparison;
 const requests = new Table(data.requests);
-const due = Float64Array.from(requests.numbers("due_ns"), (ns) => ns / 1e9);
+const due = requests.seconds("due_ns");
 const allRows = indexes(requests.rows, () => true);
 
 const values = [
@@ -24,15 +23,7 @@ const knownRows = () => {
   const [a, b] = sides.map(ofSide);
   return allRows.filter((row) => a[row] > 0 && b[row] > 0 && inWindow(due[row]));
 };
-const column = (numbers, rows) => Float64Array.from(rows, (row) => numbers[row]);
-const valueAxis = () => ({
-  kind: "log",
-  tick: roundDuration,
-  text: duration,
-  get label() {
-    return value.name;
-  },
-});
+const valueAxis = () => chosenTimeAxis(() => value.name);
 const ratioText = (ratio) => `${ratio.toFixed(ratio < 10 ? 3 : 1)} x`;
 const ratioAxis = (more) => axis("log", "B / A", (ratio) => `${+ratio.toPrecision(3)}`, ratioText, more);
 
@@ -104,23 +95,11 @@ function addMetrics() {
   part.append(table(["metric", ...data.titles.slice(1)], rows));
 }
 
-function valueChoice() {
-  const box = make("div", { class: "choice", role: "group", "aria-label": "the time of the charts below" });
-  const said = make("span", {}, value.said);
-  for (const one of values) {
-    const button = make("button", { type: "button", "aria-pressed": String(one === value) }, one.name);
-    button.addEventListener("click", () => {
-      value = one;
-      for (const other of box.querySelectorAll("button"))
-        other.setAttribute("aria-pressed", String(other === button));
-      said.textContent = one.said;
-      for (const chart of charts) chart.refreshSoon();
-    });
-    box.append(button);
-  }
-  box.append(said);
-  return box;
-}
+const valueChoice = () =>
+  timeChoice("the time of the charts below", values, value, (one) => {
+    value = one;
+    for (const chart of charts) chart.refreshSoon();
+  });
 
 function medianLine(rows, numbers, name, color, bins) {
   const [y] = percentilesOver(bins, due, numbers, rows, [0.5]);
@@ -133,7 +112,7 @@ function addLatency() {
     "Both on one axis",
     "Requests that are ok in every run of both sides; the mean if there are several runs. Drag to zoom.",
   );
-  part.insertBefore(valueChoice(), part.grid);
+  part.grid.before(valueChoice());
   const binsOf = (rows, from, to) => timeBins(from, to, Math.min(60, Math.max(4, rows.length / 25)));
   new Chart(part.grid, {
     title: "Over time",
@@ -194,13 +173,7 @@ function addDistributions(part) {
   new Chart(part.grid, {
     title: "Percentiles",
     note: "each step to the right leaves one tenth of the remaining requests",
-    x: axis(
-      "tail",
-      "percentile",
-      (at) => `p${+(100 * at).toFixed(4)}`,
-      (at) => `p${+(100 * at).toFixed(3)}`,
-      { from: 0 },
-    ),
+    x: tailAxis(),
     y: valueAxis(),
     layers() {
       return curves((sorted) => {
@@ -292,7 +265,7 @@ function addWords() {
 }
 
 function addBar() {
-  const all = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
+  const all = pushButton("whole run", () => showTime(...clock.full));
   document.getElementById("bar").append(partLinks(), make("div", { class: "zoom" }, all));
 }
 

@@ -24,7 +24,7 @@ function addWhy() {
     );
     return;
   }
-  part.insertBefore(
+  part.grid.before(
     make(
       "p",
       { class: "lead" },
@@ -32,11 +32,8 @@ function addWhy() {
         `or more. ${plural(why.questions, "question was", "questions were")} asked; these findings have a chance ` +
         "below 1 in 100, corrected for all questions.",
     ),
-    part.grid,
+    make("div", { class: "choice" }, markButton("the slowest", data.why_rows[0])),
   );
-  const slowest = markButton("the slowest", data.why_rows[0]);
-  const box = make("div", { class: "choice" }, slowest);
-  part.insertBefore(box, part.grid);
   if (why.statements.length > 0) part.append(whyTable());
   else addLine(part, `${why.nothing_found[0].toUpperCase()}${why.nothing_found.slice(1)}.`);
   for (const one of why.correlations.slice(0, 3))
@@ -71,11 +68,11 @@ function sharePair(said, part, kind) {
 
 // A button that is pressed while its rows stand out.
 function markButton(name, packed, said = `mark ${name}`) {
-  const button = make("button", { type: "button", "aria-pressed": "false" }, said);
-  button.addEventListener("click", () => {
+  const press = () => {
     const isOn = marked.name !== name;
     markRows(isOn ? name : "", isOn ? flagged(packed) : null);
-  });
+  };
+  const button = pushButton(said, press, { "aria-pressed": "false" });
   document.addEventListener("mark", () => button.setAttribute("aria-pressed", String(marked.name === name)));
   return button;
 }

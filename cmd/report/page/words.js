@@ -18,6 +18,8 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const pushButton = (text, onclick, more) => make("button", { type: "button", onclick, ...more }, text);
+
 const groups = d3.format(",");
 const whole = (value) => groups(Math.round(value));
 
@@ -78,15 +80,12 @@ function table(heads, rows, attributes = {}) {
     make(
       "tr",
       {},
-      cells.map((cell, i) =>
-        cell instanceof Node
-          ? make("td", {}, cell)
-          : make(
-              i === 0 ? "th" : "td",
-              i === 0 ? { scope: "row" } : { class: sides[i] },
-              String(cell),
-            ),
-      ),
+      cells.map((cell, i) => {
+        if (cell instanceof Node) return make("td", {}, cell);
+        return i === 0
+          ? make("th", { scope: "row" }, String(cell))
+          : make("td", { class: sides[i] }, String(cell));
+      }),
     ),
   );
   return make(
