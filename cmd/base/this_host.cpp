@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "cmd/base/files.hpp"
+#include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
