@@ -1,7 +1,6 @@
 #include "cmd/replay/invocation.hpp"
 
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -251,11 +250,6 @@ Invocation make_invocation(ReplayCommandLine line, Credentials credentials,
 
 namespace {
 
-bool there(const std::string& path) {
-    struct stat facts{};
-    return ::lstat(path.c_str(), &facts) == 0;
-}
-
 /// Where a run will write only after minutes of preparation, it is tried before.
 int try_places(const ResultFlags& results, bool dry_run, Place place) {
     const bool makes_folder = place == Place::free && !(results.out.empty() && dry_run);
@@ -371,7 +365,9 @@ int check_places(Replay& run) {
             return refuse_folder(results.out);
         }
     }
-    if (!results.records_path.empty() && there(results.records_path)) {
+    std::error_code none;
+    if (!results.records_path.empty() &&
+        std::filesystem::exists(std::filesystem::symlink_status(results.records_path, none))) {
         return refuse(exit_usage,
                       "driftless: --output-path %s: already exists; name a new file or remove it",
                       results.records_path.c_str());

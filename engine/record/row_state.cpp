@@ -52,12 +52,6 @@ void AnswerState::reset(bool keep_text) {
     CHECK(chunk_stamps.empty() && chunk_tokens.empty() && text.content.empty());
 }
 
-/// How tokens are counted is decided once; all that follows a decision is that it is given up.
-void AnswerState::count_by(Counting next) {
-    CHECK(counting == Counting::undecided && next != Counting::undecided);
-    counting = next;
-}
-
 void AnswerState::give_counting_up() {
     counting = Counting::none;
     chunk_tokens.clear();
@@ -99,7 +93,7 @@ void AnswerState::count_tokens(const EventReading& reading) {
     ids_on_all = ids_on_all && has_ids;
     ids_sum += has_ids ? reading.token_ids : 0;
     if (counting == Counting::undecided) {
-        count_by(has_running ? Counting::continuous : has_ids ? Counting::ids : Counting::none);
+        counting = has_running ? Counting::continuous : has_ids ? Counting::ids : Counting::none;
     }
     std::int64_t tokens = -1;
     if (counting == Counting::continuous && has_running) {

@@ -143,7 +143,6 @@ struct AnswerState {
     std::string worker() const;
 
   private:
-    void count_by(Counting next);
     void give_counting_up();
     void take_tokens(const EventReading& reading, const ReadAt& read);
     EventReading without_repetition(const EventReading& reading);

@@ -103,11 +103,6 @@ constexpr Duration sleep_max = seconds(1);
 
 constexpr std::size_t timers_max = 256;
 
-bool has_posts(const std::vector<PlannedEvent>& events) {
-    return std::any_of(events.begin(), events.end(),
-                       [](const PlannedEvent& one) { return one.kind == TimedEventKind::post; });
-}
-
 /// As nothing has come of it yet.
 TimedEvent line_of(const PlannedEvent& event) {
     TimedEvent line;
@@ -159,7 +154,7 @@ void EventThread::stop(bool interrupted) {
 }
 
 void EventThread::work() {
-    if (has_posts(events_)) {
+    if (std::ranges::count(events_, TimedEventKind::post, &PlannedEvent::kind) > 0) {
         Result<std::unique_ptr<Driver>> made = make_driver(DriverOptions::small());
         if (made) {
             driver_ = std::move(made).value();
