@@ -154,7 +154,7 @@ class SteadyRun {
     /// whose tokens came partly within the window, so that the stamps of their chunks decide.
     std::vector<std::uint32_t> find();
     void add_again(const Record& record);
-    SteadyReading reading() const;
+    SteadyReading reading() const { return {state_, whole_.figures(), window_.figures()}; }
 
   private:
     struct Answer {

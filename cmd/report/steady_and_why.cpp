@@ -118,10 +118,6 @@ void SteadyRun::add_again(const Record& record) {
     }
 }
 
-SteadyReading SteadyRun::reading() const {
-    return {state_, whole_.figures(), window_.figures()};
-}
-
 static std::string trend_text(const char* what, const TrendFinding& trend) {
     if (!trend.known) {
         return fmt::format("{}: too few to tell", what);

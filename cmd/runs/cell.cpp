@@ -65,10 +65,6 @@ std::optional<bool> CellSummary::warm() const {
     return warm.is(JsonType::object) ? warm.find("warm").as_bool() : warm.as_bool();
 }
 
-std::string CellSummary::verdict() const {
-    return kept_text(root().find("verdict").find("name"));
-}
-
 std::string CellSummary::verdict_reasons() const {
     return joined(texts_of(root().find("verdict").find("reasons")), "; ");
 }
@@ -344,10 +340,6 @@ auto late_teller(const Hook& hook, const std::string& output, const TellHook& te
 }
 
 }  // namespace
-
-std::string HookEnd::why() const {
-    return output.empty() ? what : what + " (its output: " + output + ")";
-}
 
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
                  const std::string& output, int stops, const TellHook& tell) {

@@ -40,7 +40,7 @@ class CellSummary {
     /// Whether the run says that the cache was warm before its first row; nothing: it says nothing.
     std::optional<bool> warm() const;
     /// Name of the verdict, and its reasons; empty where there are none.
-    std::string verdict() const;
+    std::string verdict() const { return kept_text(root().find("verdict").find("name")); }
     std::string verdict_reasons() const;
 
   private:
@@ -125,7 +125,9 @@ struct HookEnd {
     std::string said;    ///< the last lines of that output
 
     /// "before: exit code 3 (its output: before.txt)"
-    std::string why() const;
+    std::string why() const {
+        return output.empty() ? what : what + " (its output: " + output + ")";
+    }
 };
 
 /// Gets what a hook has said so far.

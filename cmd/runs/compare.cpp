@@ -480,7 +480,8 @@ static std::string why_not_good(const CompareCommand& command, const Comparison&
 }
 
 static int read_runs(const CompareCommand& command, Comparison& out) {
-    for (const auto& [folders, runs] : {std::pair(&command.a, &out.a), {&command.b, &out.b}}) {
+    for (const auto& [folders, runs] :
+         {std::pair(&command.a, &out.a), std::pair(&command.b, &out.b)}) {
         for (const std::string& folder : *folders) {
             std::string why;
             if (const int code = read_played(folder, command.slo, *runs, why); code != exit_done) {

@@ -93,7 +93,7 @@ struct PlayedRun {
     std::vector<PlayedRow> rows;  ///< [compared.requests]
 
     /// As the reader knows it: the folder, and the side where it has one.
-    std::string name() const;
+    std::string name() const { return side.empty() ? folder : folder + ", side " + side; }
 };
 
 /// Those of A first.

@@ -237,10 +237,6 @@ std::string read_sides(const std::string& path, const RunFacts& facts, const Goo
 
 }  // namespace
 
-std::string PlayedRun::name() const {
-    return side.empty() ? folder : folder + ", side " + side;
-}
-
 std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
                                        const std::vector<PlayedRun>& b) {
     std::vector<const PlayedRun*> runs;

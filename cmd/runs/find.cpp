@@ -63,10 +63,6 @@ Window::Window(std::vector<std::string> replay_flags) : flags_(std::move(replay_
     }
 }
 
-bool Window::can_grow() const {
-    return typed_ns_ > 0 && times_ < longest;
-}
-
 void Window::grow(std::uint64_t rows, std::uint64_t wanted) {
     const double lacks =
         static_cast<double>(wanted) / static_cast<double>(std::max<std::uint64_t>(rows, 1));

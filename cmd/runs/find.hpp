@@ -187,7 +187,7 @@ class Window {
 
     /// Whether there is a time that can still be lengthened: it is below `longest` times what was
     /// typed.
-    bool can_grow() const;
+    bool can_grow() const { return typed_ns_ > 0 && times_ < longest; }
     /// Lengthens it so that a run that had `rows` would have `wanted`, with a fifth to spare.
     void grow(std::uint64_t rows, std::uint64_t wanted);
 

@@ -96,7 +96,9 @@ class RecordLines {
     /// Empty if all are.
     std::string first_unreadable(const std::vector<ShardRun>& shards) const;
     /// Valid as long as this is.
-    std::string_view text(const RecordLine& line) const;
+    std::string_view text(const RecordLine& line) const {
+        return {files_[line.place].text + line.offset, line.bytes};
+    }
     /// Gives back the memory of all that was read so far; it is read anew where it is wanted.
     void give_back() const;
 

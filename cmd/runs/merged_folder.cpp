@@ -168,10 +168,6 @@ std::string RecordLines::first_unreadable(const std::vector<ShardRun>& shards) c
     return "";
 }
 
-std::string_view RecordLines::text(const RecordLine& line) const {
-    return {files_[line.place].text + line.offset, line.bytes};
-}
-
 void RecordLines::give_back() const {
     for (const File& file : files_) {
         if (file.text != nullptr) {
