@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/plan/synth_spec.hpp"
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
@@ -136,12 +135,12 @@ double gamma(double shape, Random& random) {
 }  // namespace
 
 UnitGaps::UnitGaps(ArrivalLaw law, double shape, std::uint64_t seed)
-    : law_(law), shape_(shape), seed_(seed) {
+    : law_(law), shape_(shape), seed_(mix64(mix64(seed + golden_gamma) + gap_stream)) {
     CHECK(law != ArrivalLaw::gamma || (shape >= gamma_shape_min && shape <= gamma_shape_max));
 }
 
 double UnitGaps::gap(std::uint64_t number) const {
-    Random random = stream_of(seed_, gap_stream, number);
+    Random random(seed_ ^ mix64(number + golden_gamma));
     switch (law_) {
         case ArrivalLaw::constant:
             return 1;

@@ -167,6 +167,20 @@ std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
 
 }  // namespace
 
+std::vector<std::string_view> cut_text(std::string_view text, TextCuts cuts) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+        std::string_view chunk = text.substr(0, bytes_of_first(text, cuts.every));
+        text.remove_prefix(chunk.size());
+        while (!chunk.empty()) {
+            parts.push_back(chunk.substr(0, bytes_before_long_run(chunk, cuts.run_of)));
+            CHECK(!parts.back().empty());
+            chunk.remove_prefix(parts.back().size());
+        }
+    }
+    return parts;
+}
+
 struct Tokenizer::State {
     explicit State(TokenizerParts parts_in);
 
@@ -259,15 +273,8 @@ void Tokenizer::encode(std::string_view text, std::vector<TokenId>& ids, bool wi
         ids.insert(ids.end(), parts.before.begin(), parts.before.end());
     }
     text = to_valid_utf8(text, state.valid);
-    while (!text.empty()) {
-        std::string_view chunk = text.substr(0, bytes_of_first(text, parts.cuts.every));
-        text.remove_prefix(chunk.size());
-        while (!chunk.empty()) {
-            const std::size_t bytes = bytes_before_long_run(chunk, parts.cuts.run_of);
-            CHECK(bytes > 0);
-            state.encode_whole(chunk.substr(0, bytes), ids);
-            chunk.remove_prefix(bytes);
-        }
+    for (const std::string_view part : cut_text(text, parts.cuts)) {
+        state.encode_whole(part, ids);
     }
     if (with_special) {
         ids.insert(ids.end(), parts.after.begin(), parts.after.end());

@@ -272,6 +272,8 @@ struct TextCuts {
     std::size_t every = 0;   ///< each so many
     std::size_t run_of = 0;  ///< then, after so many blanks, or non-blanks, in a row
 };
+/// The parts of a text (valid UTF-8), in order, none of them empty.
+std::vector<std::string_view> cut_text(std::string_view text, TextCuts cuts);
 
 // Tokenizer: text to token ids and back, exactly as Hugging Face's `tokenizers` and tiktoken do
 // it, for the BPE models that servers use.

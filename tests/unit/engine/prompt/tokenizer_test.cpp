@@ -474,9 +474,8 @@ TEST(RankFile, TakesTheHoleOfP50kAndTekkenSaysWhatItLacks) {
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {
     std::vector<std::size_t> all;
-    for (TextCutter cutter(cuts); !text.empty();) {
-        all.push_back(cutter.next(text));
-        text.remove_prefix(all.back());
+    for (const std::string_view part : cut_text(text, cuts)) {
+        all.push_back(part.size());
     }
     return all;
 }
