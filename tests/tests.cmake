@@ -1,33 +1,4 @@
 # What is tested, by folder. Every .cpp that appears in a folder is built; no list to keep.
-# fuzz: one target per parser of outside bytes. A source in several/ is of all the targets that its table lists.
-if(MODE STREQUAL "fuzz")
-  function(add_fuzz_target name)
-    add_executable(fuzz_${name} ${ARGN})
-    target_link_libraries(fuzz_${name} PRIVATE driftless_cmd)
-    target_compile_definitions(fuzz_${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
-    target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link)
-    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-    set_target_properties(fuzz_${name} PROPERTIES LINKER_LANGUAGE CXX)
-  endfunction()
-  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
-  foreach(source ${fuzz_sources})
-    get_filename_component(name ${source} NAME_WE)
-    add_fuzz_target(${name} ${source})
-  endforeach()
-  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/several/*.cpp)
-  foreach(source ${fuzz_sources})
-    get_filename_component(several ${source} NAME_WE)
-    add_library(fuzz_${several} OBJECT ${source})
-    target_link_libraries(fuzz_${several} PRIVATE driftless_cmd)
-    file(STRINGS ${source} targets REGEX "^    {\"[a-z0-9_]+\",")
-    foreach(line ${targets})
-      string(REGEX REPLACE "^    {\"([a-z0-9_]+)\".*" "\\1" name "${line}")
-      add_fuzz_target(${name} $<TARGET_OBJECTS:fuzz_${several}>)
-    endforeach()
-  endforeach()
-  target_link_libraries(fuzz_json PRIVATE simdjson::simdjson)  # held against its own parser
-endif()
-
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -104,10 +75,18 @@ target_compile_options(sim_tests PRIVATE -O0)  # as of unit_tests
 add_gtests(sim_tests 32)
 add_executable(sim_swarm tests/sim/swarm/sim_swarm.cpp)
 target_link_libraries(sim_swarm PRIVATE sim)
+
+# fuzz: a target for each parser of outside bytes, all of them one program.
 if(MODE STREQUAL "fuzz")
-  target_link_libraries(fuzz_interview PRIVATE sim)
-  target_sources(fuzz_tls_records PRIVATE tests/tls/certificates.cpp)
-  target_link_libraries(fuzz_tls_records PRIVATE OpenSSL::SSL)
+  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
+  add_executable(fuzz ${fuzz_sources})
+  target_link_libraries(fuzz PRIVATE sim OpenSSL::SSL simdjson::simdjson)  # json is held against simdjson itself
+  target_compile_definitions(fuzz PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  target_compile_options(fuzz PRIVATE -fsanitize=fuzzer-no-link)
+  target_link_options(fuzz PRIVATE -fsanitize=fuzzer)
+  compile_together(fuzz)
+  target_precompile_headers(fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/shared/target.hpp
+                            ${PROJECT_SOURCE_DIR}/proto/json/document.hpp)
 endif()
 
 if(UNITY)
@@ -161,7 +140,7 @@ target_compile_definitions(headers PRIVATE SHARED_DATA="" TEST_DATA="")
 # print; a shell stands between, because ctest takes a signal for a failure whatever is expected.
 add_executable(abort_tests tests/abort/abort.cpp)
 target_link_libraries(abort_tests PRIVATE driftless_engine)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abort/abort.cpp ${fuzz_sources})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abort/abort.cpp)
 file(STRINGS tests/abort/abort.cpp lines REGEX "^(// Dies with: |void [a-z_]+\\(\\) {)")
 foreach(line ${lines})
   if(line MATCHES "^// Dies with: (.*)")

@@ -4,11 +4,10 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 constexpr const char* key = "planted-Key-0123456789";
 
@@ -51,9 +50,7 @@ void check_keeping(std::vector<std::string> arguments) {
     }
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_arguments(std::string_view text) {
     const std::vector<std::string> kept = take_lines(text);
     const std::vector<std::string> given = take_lines(text);
     check_keeping(kept);
@@ -65,3 +62,8 @@ void driftless::fuzz(std::string_view text) {
         check_parsing(recalled.arguments);
     }
 }
+
+const FuzzTargets arguments_target = {{"arguments", fuzz_arguments}};
+
+}  // namespace
+}  // namespace driftless

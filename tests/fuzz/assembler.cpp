@@ -4,7 +4,7 @@
 #include "engine/record/assembler.hpp"
 
 #include "proto/figures/summary.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -168,10 +168,7 @@ void add_to(std::optional<Summary>& summary, const Record& record) {
     }
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view any) {
+void fuzz_assembler(std::string_view any) {
     Trace trace;
     Plan plan;
     for (std::uint32_t i = 0; i < rows; ++i) {
@@ -234,3 +231,8 @@ void driftless::fuzz(std::string_view any) {
         CHECK(static_cast<bool>(document.parse(summary_json(figures, {}))));
     }
 }
+
+const FuzzTargets assembler_target = {{"assembler", fuzz_assembler}};
+
+}  // namespace
+}  // namespace driftless

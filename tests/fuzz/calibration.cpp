@@ -2,9 +2,12 @@
 // themselves, and floors that can be asked for.
 #include "engine/host/calibration.hpp"
 
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
-void driftless::fuzz(std::string_view text) {
+namespace driftless {
+namespace {
+
+void fuzz_calibration(std::string_view text) {
     JsonDocument document;
     const Result<Calibration> read = read_calibration(document, text);
     if (!read) {
@@ -28,3 +31,8 @@ void driftless::fuzz(std::string_view text) {
         (void)receive_floor_ns(calibration, chunks_per_s);
     }
 }
+
+const FuzzTargets calibration_target = {{"calibration", fuzz_calibration}};
+
+}  // namespace
+}  // namespace driftless

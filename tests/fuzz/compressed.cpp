@@ -4,12 +4,11 @@
 #include <unistd.h>
 
 #include "engine/plan/files.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 constexpr std::size_t packet_bytes = 4096;           // PIPE_BUF: a write of it stays whole
 constexpr std::size_t input_bytes_max = 12 << 10;    // packets and single bytes fit a pipe
@@ -77,9 +76,7 @@ Read read_singles(std::string_view bytes) {
     return packets.read();
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view any) {
+void fuzz_compressed(std::string_view any) {
     if (any.size() > input_bytes_max) {
         return;
     }
@@ -90,3 +87,8 @@ void driftless::fuzz(std::string_view any) {
     const bool skipped = input.bytes.size() > 3 && input.bytes.substr(1, 3) == "\x2A\x4D\x18";
     CHECK(whole.compression != "none" || skipped || (whole.bytes == input.bytes && !whole.failed));
 }
+
+const FuzzTargets compressed_target = {{"compressed", fuzz_compressed}};
+
+}  // namespace
+}  // namespace driftless

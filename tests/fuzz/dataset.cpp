@@ -1,12 +1,11 @@
 // Any bytes are a dataset or are refused for a reason, the same however they come in; and whatever
 // text is in it, every run of pieces has as many tokens as it says.
 #include "engine/prompt/corpus.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 struct Read {
     std::vector<std::string> texts;
@@ -51,9 +50,7 @@ void check_pieces(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
     }
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view any) {
+void fuzz_dataset(std::string_view any) {
     static Tokenizer tokenizers[] = {load("llama3.json"), load("llama2.json"),
                                      load("deepseek.json")};
     const FuzzInput input = read_input(any);
@@ -64,3 +61,8 @@ void driftless::fuzz(std::string_view any) {
     }
     check_pieces(tokenizers[input.split % std::size(tokenizers)], whole.texts);
 }
+
+const FuzzTargets dataset_target = {{"dataset", fuzz_dataset}};
+
+}  // namespace
+}  // namespace driftless

@@ -4,11 +4,10 @@
 #include "engine/plan/plan.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/trace/times.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 void check_plain_digits(std::string_view text) {
     unsigned __int128 value = 0;
@@ -27,9 +26,7 @@ void check_plain_digits(std::string_view text) {
     CHECK(!fits || static_cast<unsigned __int128>(time.value()) == value);
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_decimal_time(std::string_view text) {
     (void)guess_time_unit(text);
     for (const TimeUnit unit :
          {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns, TimeUnit::iso}) {
@@ -52,3 +49,8 @@ void driftless::fuzz(std::string_view text) {
         CHECK(due_of(3'600'000'000'000, speed.value()) >= 0);
     }
 }
+
+const FuzzTargets decimal_time_target = {{"decimal_time", fuzz_decimal_time}};
+
+}  // namespace
+}  // namespace driftless

@@ -2,11 +2,10 @@
 // typed anew, are the same; and whatever stands in the URL of one is masked where a password is.
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/replay_values.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 constexpr std::string_view key = "planted-Key-0123456789";
 
@@ -35,9 +34,7 @@ void check_masking(std::string_view text, const TypedEvent& event) {
     }
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_event_text(std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\n'));
     if (const Result<TypedEvent> event = parse_event(first); event) {
         CHECK(event.value().at_ns >= 0 && !event.value().what.empty());
@@ -53,3 +50,8 @@ void driftless::fuzz(std::string_view text) {
         check_same(event);
     }
 }
+
+const FuzzTargets event_text_target = {{"event_text", fuzz_event_text}};
+
+}  // namespace
+}  // namespace driftless

@@ -3,8 +3,8 @@
 #include "proto/metrics/exposition.hpp"
 
 #include "proto/core/text.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -37,10 +37,7 @@ void check_page(const Exposition& page) {
     }
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view any) {
+void fuzz_exposition(std::string_view any) {
     const FuzzInput input = read_input(any);
     const std::vector<char> bytes(input.bytes.begin(), input.bytes.end());
     ExpositionReader reader(
@@ -62,3 +59,8 @@ void driftless::fuzz(std::string_view any) {
         }
     }
 }
+
+const FuzzTargets exposition_target = {{"exposition", fuzz_exposition}};
+
+}  // namespace
+}  // namespace driftless

@@ -2,9 +2,12 @@
 // whose probes, written anew, are read as the same.
 
 #include "cmd/runs/find.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
-void driftless::fuzz(std::string_view bytes) {
+namespace driftless {
+namespace {
+
+void fuzz_find_file(std::string_view bytes) {
     SearchReport kept;
     const std::string text(bytes);
     if (!read_search(text, kept).empty()) {
@@ -26,3 +29,8 @@ void driftless::fuzz(std::string_view bytes) {
     report.probes = again.probes;
     CHECK(find_json(report) == written);
 }
+
+const FuzzTargets find_file_target = {{"find_file", fuzz_find_file}};
+
+}  // namespace
+}  // namespace driftless

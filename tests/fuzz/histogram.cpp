@@ -1,11 +1,10 @@
 // Any bytes as a histogram file of synth, once as tokens and once as milliseconds: refused with the
 // number of a line that is there, or bins between the bounds, from which every draw comes.
 #include "engine/plan/synth_spec.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 struct Bounds {
     std::int64_t unit;
@@ -48,9 +47,12 @@ void check_text(std::string_view text, const Bounds& bounds) {
     CHECK(line <= lines && (line > 0 || bins.error().code == ErrorCode::missing));
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_histogram(std::string_view text) {
     check_text(text, {1, 1, 10'000'000});
     check_text(text, {1'000'000, 0, 3'153'600'000'000'000'000});
 }
+
+const FuzzTargets histogram_target = {{"histogram", fuzz_histogram}};
+
+}  // namespace
+}  // namespace driftless

@@ -5,6 +5,7 @@
 #include "engine/server/preflight.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
+#include "tests/fuzz/shared/target.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {
@@ -63,22 +64,21 @@ void interview(const PreflightPlan& plan, const Script& script) {
     CHECK(driver.in_flight() == 0 && driver.sockets_open() == 0);
 }
 
-}  // namespace
-}  // namespace driftless::sim
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    if (size < 2) {
-        return 0;
+void fuzz_interview(std::string_view bytes) {
+    if (bytes.size() < 2) {
+        return;
     }
     static const WordTable ids = WordTable::token_ids(1000);
-    const auto kind = data[1] % 2 == 0 ? PromptKind::text : PromptKind::ids;
+    const auto first = static_cast<std::uint8_t>(bytes[0]);
+    const auto kind = bytes[1] % 2 == 0 ? PromptKind::text : PromptKind::ids;
     const auto api =
-        static_cast<std::uint8_t>(data[0] % static_cast<std::uint8_t>(Api::user_template));
-    const std::vector<sim::CannedAnswer> answers =
-        sim::answers_of({reinterpret_cast<const char*>(data) + 2, size - 2});
-    sim::Script script{.answers = &answers, .share = 1, .in_turn = true};
-    sim::interview(sim::plan_of(api, kind, kind == PromptKind::ids ? ids : WordTable::built_in()),
-                   script);
-    return 0;
+        static_cast<std::uint8_t>(first % static_cast<std::uint8_t>(Api::user_template));
+    const std::vector<CannedAnswer> answers = answers_of(bytes.substr(2));
+    const Script script{.answers = &answers, .share = 1, .in_turn = true};
+    interview(plan_of(api, kind, kind == PromptKind::ids ? ids : WordTable::built_in()), script);
 }
+
+const FuzzTargets interview_target = {{"interview", fuzz_interview}};
+
+}  // namespace
+}  // namespace driftless::sim

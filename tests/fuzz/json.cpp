@@ -7,7 +7,7 @@
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -62,10 +62,7 @@ bool is_json_to_simdjson(std::string_view text, bool& decided) {
     return error == simdjson::SUCCESS;
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_json(std::string_view text) {
     static JsonDocument document;
     static JsonDocument again;
     static JsonDocument packing{JsonArrays::packed};
@@ -86,3 +83,8 @@ void driftless::fuzz(std::string_view text) {
     CHECK(write_anew(second.value()) == anew);
     CHECK(write_anew(packed.value()) == anew);
 }
+
+const FuzzTargets json_target = {{"json", fuzz_json}};
+
+}  // namespace
+}  // namespace driftless

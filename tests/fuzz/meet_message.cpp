@@ -1,11 +1,10 @@
 // Any line of who meets: refused whole, or a message that is written and read back as itself. Any
 // text as the reason of a refusal makes a line that the other side can read.
 #include "engine/machines/meet.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 void check_same(const MeetMessage& a, const MeetMessage& b) {
     CHECK(a.kind == b.kind && a.at_ns == b.at_ns && a.why == b.why);
@@ -43,12 +42,15 @@ void check_reason(std::string_view why, JsonDocument& document) {
     CHECK(back && back->kind == message.kind);
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_meet_message(std::string_view bytes) {
     static JsonDocument document;
     // Its own allocation: no reading past it.
     const std::vector<char> copy(bytes.begin(), bytes.end());
     check_line({copy.data(), copy.size()}, document);
     check_reason({copy.data(), copy.size()}, document);
 }
+
+const FuzzTargets meet_message_target = {{"meet_message", fuzz_meet_message}};
+
+}  // namespace
+}  // namespace driftless

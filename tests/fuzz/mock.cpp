@@ -1,8 +1,8 @@
 // Any bytes give the same answers from the mock, however they arrive, and no slot is ever lost.
 
 #include "cmd/mock/core.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -57,12 +57,14 @@ std::string answer(const std::vector<std::vector<char>>& pieces) {
     return out;
 }
 
-}  // namespace
-}  // namespace driftless::mock
-
-void driftless::fuzz(std::string_view input) {
+void fuzz_mock(std::string_view input) {
     const auto ways = ways_to_feed(read_input(input));
     const std::string whole = mock::answer(ways[0]);
     CHECK(mock::answer(ways[1]) == whole);
     CHECK(mock::answer(ways[2]) == whole);
 }
+
+const FuzzTargets mock_target = {{"mock", fuzz_mock}};
+
+}  // namespace
+}  // namespace driftless::mock

@@ -3,9 +3,12 @@
 
 #include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
-void driftless::fuzz(std::string_view bytes) {
+namespace driftless {
+namespace {
+
+void fuzz_preflight(std::string_view bytes) {
     Reply reply;
     reply.status = 200;
     reply.body.assign(bytes);
@@ -30,3 +33,8 @@ void driftless::fuzz(std::string_view bytes) {
     reply.status = 503;
     CHECK(!read_probe(dialect_of(Api::openai_chat), true, reply).ok);
 }
+
+const FuzzTargets preflight_target = {{"preflight", fuzz_preflight}};
+
+}  // namespace
+}  // namespace driftless

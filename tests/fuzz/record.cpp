@@ -5,11 +5,10 @@
 #include "proto/run/record.hpp"
 
 #include "proto/run/record_lines.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 void check_parsed(const Result<Record>& record, const std::vector<char>& line,
                   JsonDocument& document) {
@@ -27,9 +26,7 @@ void check_parsed(const Result<Record>& record, const std::vector<char>& line,
     CHECK(one == other);
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_record(std::string_view bytes) {
     static JsonDocument document;
     static RecordOrders orders;
     // Its own allocation: no reading past it.
@@ -55,3 +52,8 @@ void driftless::fuzz(std::string_view bytes) {
     append_jsonl(again, back.value());
     CHECK(line == again);
 }
+
+const FuzzTargets record_target = {{"record", fuzz_record}};
+
+}  // namespace
+}  // namespace driftless

@@ -1,9 +1,12 @@
 // Any bytes as a recorded request: what is made of it is one JSON object, on one line, for every
 // dialect and rule.
 #include "proto/api/request_body.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
-void driftless::fuzz(std::string_view text) {
+namespace driftless {
+namespace {
+
+void fuzz_recorded(std::string_view text) {
     for (const char* api : {"openai-chat", "openai-completions"}) {
         for (const OutputRule output : {OutputRule::exact, OutputRule::free}) {
             BodySpec spec{.model = "m", .output = output, .extra_body = R"({"seed":1})"};
@@ -19,3 +22,8 @@ void driftless::fuzz(std::string_view text) {
         }
     }
 }
+
+const FuzzTargets recorded_target = {{"recorded", fuzz_recorded}};
+
+}  // namespace
+}  // namespace driftless

@@ -1,8 +1,8 @@
 // Any bytes give the same requests, or the same error, however they arrive.
 
 #include "proto/http/parsers.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -39,9 +39,11 @@ std::string read(const std::vector<std::vector<char>>& pieces) {
     return seen + (parser.idle() ? "" : "?");
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view input) {
+void fuzz_request_parser(std::string_view input) {
     check_every_way(read_input(input), read);
 }
+
+const FuzzTargets request_parser_target = {{"request_parser", fuzz_request_parser}};
+
+}  // namespace
+}  // namespace driftless

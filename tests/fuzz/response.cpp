@@ -1,8 +1,8 @@
 // Any bytes give the same response, or the same error, however they arrive.
 
 #include "proto/http/parsers.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -48,9 +48,11 @@ std::string read(const std::vector<std::vector<char>>& pieces) {
     return head + seen + (parser.finish() ? "!" : "?");
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view input) {
+void fuzz_response(std::string_view input) {
     check_every_way(read_input(input), read);
 }
+
+const FuzzTargets response_target = {{"response", fuzz_response}};
+
+}  // namespace
+}  // namespace driftless

@@ -4,7 +4,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -32,10 +32,7 @@ void check_lines(std::string_view lines, const std::vector<std::string>& names) 
     }
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_row_fields(std::string_view bytes) {
     const std::string value = take_text(bytes);
     Trace trace;
     Plan plan;
@@ -68,3 +65,8 @@ void driftless::fuzz(std::string_view bytes) {
         check_lines(lines, names);
     }
 }
+
+const FuzzTargets row_fields_target = {{"row_fields", fuzz_row_fields}};
+
+}  // namespace
+}  // namespace driftless

@@ -3,7 +3,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/run/server_log.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -18,10 +18,7 @@ std::string written(const ServerLine& line) {
     return out;
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_server_line(std::string_view bytes) {
     JsonDocument document;
     const Result<ServerLine> line = read_server_line(document, bytes);
     if (line) {
@@ -31,3 +28,8 @@ void driftless::fuzz(std::string_view bytes) {
         CHECK(written(again.value()) == text);
     }
 }
+
+const FuzzTargets server_line_target = {{"server_line", fuzz_server_line}};
+
+}  // namespace
+}  // namespace driftless

@@ -2,11 +2,10 @@
 // count of arrivals: its instants do not fall, and as many arrivals are expected by each of them.
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/replay_values.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 // A second of double precision at `seconds`, at the highest rate that there is, beside the rounding
 // of the sums.
@@ -38,9 +37,7 @@ std::string with_crlf(std::string_view text) {
     return out;
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_shape(std::string_view text) {
     RateCurve curve(0);
     const std::string why = parse_shape("--shape file", text, curve);
     CHECK(why.empty() || why.starts_with("--shape file:"));
@@ -53,3 +50,8 @@ void driftless::fuzz(std::string_view text) {
         CHECK(!why.empty() || same.seconds_at(7) == curve.seconds_at(7));
     }
 }
+
+const FuzzTargets shape_target = {{"shape", fuzz_shape}};
+
+}  // namespace
+}  // namespace driftless

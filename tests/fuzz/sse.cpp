@@ -2,8 +2,8 @@
 // an event reads the same whether line ends are LF, CR or CRLF.
 #include "proto/http/sse.hpp"
 
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -53,10 +53,7 @@ std::string read(std::string_view bytes, std::string_view line_end) {
     return seen;
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view any) {
+void fuzz_sse(std::string_view any) {
     const FuzzInput input = read_input(any);
     const auto ways = ways_to_feed(input);
     for (const Framing framing : {Framing::sse, Framing::lines, Framing::whole}) {
@@ -72,3 +69,8 @@ void driftless::fuzz(std::string_view any) {
     CHECK(read(input.bytes, "\n") == read(input.bytes, "\r"));
     CHECK(read(input.bytes, "\n") == read(input.bytes, "\r\n"));
 }
+
+const FuzzTargets sse_target = {{"sse", fuzz_sse}};
+
+}  // namespace
+}  // namespace driftless

@@ -2,9 +2,12 @@
 
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
-void driftless::fuzz(std::string_view bytes) {
+namespace driftless {
+namespace {
+
+void fuzz_sweep_ledger(std::string_view bytes) {
     Ledger ledger;
     if (!read_ledger(std::string(bytes), ledger).empty()) {
         return;
@@ -15,3 +18,8 @@ void driftless::fuzz(std::string_view bytes) {
     CHECK(read_ledger(written, again).empty());
     CHECK(sweep_json(again) == written);
 }
+
+const FuzzTargets sweep_ledger_target = {{"sweep_ledger", fuzz_sweep_ledger}};
+
+}  // namespace
+}  // namespace driftless

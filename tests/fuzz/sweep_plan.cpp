@@ -3,11 +3,10 @@
 // keeps of it is read back as it was.
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 void check_cell(const SweepPlan& plan, const PlannedCell& cell) {
     CHECK(!cell.folder.empty() && cell.folder.find('/') == cell.folder.npos);
@@ -31,9 +30,7 @@ void check_ledger(const SweepPlan& plan) {
     CHECK(sweep_json(back) == written);
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_sweep_plan(std::string_view bytes) {
     SweepPlan plan;
     const std::string why = read_plan_file(bytes, plan);
     if (!why.empty()) {
@@ -44,3 +41,8 @@ void driftless::fuzz(std::string_view bytes) {
         check_ledger(plan);
     }
 }
+
+const FuzzTargets sweep_plan_target = {{"sweep_plan", fuzz_sweep_plan}};
+
+}  // namespace
+}  // namespace driftless

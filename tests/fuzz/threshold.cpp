@@ -3,11 +3,10 @@
 // where the --fail-if that is made of it does not.
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/find.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 bool is_in_range(const Threshold& threshold) {
     const bool share = threshold.figure->unit == FigureUnit::share && threshold.figure->is_part;
@@ -75,10 +74,13 @@ void check_slos(std::string_view text) {
     }
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view text) {
+void fuzz_threshold(std::string_view text) {
     check_threshold(text);
     check_stop_rule(text);
     check_slos(text);
 }
+
+const FuzzTargets threshold_target = {{"threshold", fuzz_threshold}};
+
+}  // namespace
+}  // namespace driftless

@@ -2,8 +2,8 @@
 // open, however they arrive.
 #include "engine/io/tls.hpp"
 
-#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 namespace {
@@ -30,12 +30,14 @@ TlsStream::State shake_hands(const std::vector<std::vector<char>>& pieces) {
     return stream.state();
 }
 
-}  // namespace
-}  // namespace driftless
-
-void driftless::fuzz(std::string_view input) {
+void fuzz_tls(std::string_view input) {
     const auto ways = ways_to_feed(read_input(input));
     const TlsStream::State whole = shake_hands(ways[0]);
     CHECK(shake_hands(ways[1]) == whole);
     CHECK(shake_hands(ways[2]) == whole);
 }
+
+const FuzzTargets tls_target = {{"tls", fuzz_tls}};
+
+}  // namespace
+}  // namespace driftless

@@ -8,6 +8,7 @@
 
 #include "engine/io/tls.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/fuzz/shared/target.hpp"
 #include "tests/tls/certificates.hpp"
 
 namespace driftless {
@@ -185,18 +186,20 @@ class Talk {
     char room_[record_bytes_max] = {};
 };
 
-}  // namespace
-}  // namespace driftless
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz_tls_records(std::string_view bytes) {
     constexpr std::size_t steps_max = 64;
-    if (size == 0) {
-        return 0;
+    if (bytes.empty()) {
+        return;
     }
-    driftless::Talk talk(data[0] % 2 != 0);
-    for (std::size_t at = 1; at + 1 < size && at < 2 * steps_max; at += 2) {
-        talk.step(data[at], data[at + 1]);
+    const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); };
+    Talk talk(byte(0) % 2 != 0);
+    for (std::size_t at = 1; at + 1 < bytes.size() && at < 2 * steps_max; at += 2) {
+        talk.step(byte(at), byte(at + 1));
     }
     talk.finish();
-    return 0;
 }
+
+const FuzzTargets tls_records_target = {{"tls_records", fuzz_tls_records}};
+
+}  // namespace
+}  // namespace driftless

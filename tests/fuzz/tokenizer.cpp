@@ -6,11 +6,10 @@
 #include "engine/prompt/tokenizer.hpp"
 
 #include "proto/core/text.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 struct Shape {
     const char* name;
@@ -82,12 +81,15 @@ void check_file(std::string_view text) {
     (void)tokenizer.decode(ids, true);
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view bytes) {
+void fuzz_tokenizer(std::string_view bytes) {
     if (!bytes.empty() && (bytes.front() == '{' || is_rank_file(bytes))) {
         check_file(bytes);
     } else if (!bytes.empty()) {
         check_text(static_cast<unsigned char>(bytes.front()), bytes.substr(1));
     }
 }
+
+const FuzzTargets tokenizer_target = {{"tokenizer", fuzz_tokenizer}};
+
+}  // namespace
+}  // namespace driftless

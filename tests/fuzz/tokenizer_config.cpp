@@ -1,11 +1,10 @@
 // Any bytes as the tokenizer_config.json beside a rank file of all single bytes: refused in words,
 // or a tokenizer that takes any text apart and puts it together again.
 #include "engine/prompt/tokenizer.hpp"
-#include "tests/fuzz/shared/any_bytes.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
+namespace driftless {
 namespace {
-
-using namespace driftless;
 
 // In tiktoken's spelling: base64 of the token, a blank, its rank.
 std::string all_bytes() {
@@ -19,9 +18,7 @@ std::string all_bytes() {
     return out;
 }
 
-}  // namespace
-
-void driftless::fuzz(std::string_view config) {
+void fuzz_tokenizer_config(std::string_view config) {
     static const std::string ranks = all_bytes();
     std::string why;
     Result<TokenizerParts> parts = read_rank_file(ranks, config, why);
@@ -36,3 +33,8 @@ void driftless::fuzz(std::string_view config) {
         }
     }
 }
+
+const FuzzTargets tokenizer_config_target = {{"tokenizer_config", fuzz_tokenizer_config}};
+
+}  // namespace
+}  // namespace driftless

@@ -1,30 +1,26 @@
-/// Several fuzz targets of one source: each is a program `fuzz_NAME`, and finds itself by its name
-/// in the source's table of `{"NAME", ..}`.
+/// Fuzz targets: each says what it does with any bytes. All are one program, which runs the one
+/// that FUZZ_TARGET names, and lists them without it.
 #pragma once
 
-#include <errno.h>  // program_invocation_name
-
-#include <cstddef>
-#include <string_view>
-
 #include "proto/core/errors.hpp"
+#include "tests/std.hpp"
 
 namespace driftless {
 
-template <typename Target, std::size_t count>
-const Target& this_target(const Target (&targets)[count]) {
-    static const Target& found = [&]() -> const Target& {
-        const std::string_view program = program_invocation_name;
-        const std::string_view name = program.substr(program.rfind("fuzz_") + 5);
-        for (const Target& target : targets) {
-            if (name == target.name) {
-                return target;
-            }
-        }
-        CHECK(!"the program is named fuzz_ and a target of its table");
-        return targets[0];
-    }();
-    return found;
-}
+struct FuzzTarget {
+    std::string name;
+    std::function<void(std::string_view bytes)> run;
+};
+
+/// The targets of one source, made before main. Their list lives until the process ends.
+class FuzzTargets {
+  public:
+    FuzzTargets(std::initializer_list<FuzzTarget> targets) { all().insert(all().end(), targets); }
+
+    static std::vector<FuzzTarget>& all() {
+        static std::vector<FuzzTarget> list;
+        return list;
+    }
+};
 
 }  // namespace driftless

@@ -52,17 +52,19 @@ void check_rows(const Trace& trace) {
     }
 }
 
-int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_trace(std::string_view text, ReadOptions options) {
+    if (options.format == "generic") {
+        options.time_unit = text.size() % 2 == 0 ? "auto" : "ms";
+    }
     for (const bool lenient : {false, true}) {
         Trace whole;
         Trace cut;
         InputErrors errors;
         InputErrors cut_errors;
         options.lenient = lenient;
-        const bool usable = read_in_pieces(text, size + 1, options, whole, errors);
+        const bool usable = read_in_pieces(text, text.size() + 1, options, whole, errors);
         CHECK(usable == errors.empty());
-        CHECK(usable == read_in_pieces(text, size % 7 + 1, options, cut, cut_errors));
+        CHECK(usable == read_in_pieces(text, text.size() % 7 + 1, options, cut, cut_errors));
         CHECK(whole.rows.size() == cut.rows.size());
         CHECK(plain_ids(whole.ids) == plain_ids(cut.ids));
         CHECK(errors.count == cut_errors.count);
@@ -75,51 +77,41 @@ int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
             CHECK(canonical_round_trip(whole).empty());
         }
     }
-    return 0;
 }
 
 constexpr Sessions open = Sessions::open;
 constexpr Sessions closed = Sessions::closed;
 
-struct Target {
-    const char* name;
-    ReadOptions options;
-};
+FuzzTarget of(const std::string& name, const ReadOptions& options) {
+    return {name, [options](std::string_view text) { fuzz_trace(text, options); }};
+}
+
 // mooncake is found out: mostly Mooncake rows, its dialects and what is refused. Blocks of tensorrt
 // are large, because a few bytes may ask for a prompt of 2^27 tokens.
-const Target targets[] = {
-    {"agentic_mooncake", {.format = "agentic-mooncake", .sessions = open}},
-    {"aibrix", {.format = "aibrix", .keep = {"model"}, .default_output = 8}},
-    {"aiperf_turns", {.format = "aiperf-multi-turn", .sessions = open}},
-    {"azure", {.format = "azure", .keep = {"pool"}}},
-    {"burstgpt", {.format = "burstgpt"}},
-    {"canonical", {.format = "canonical"}},
-    {"dynamo", {.format = "dynamo"}},
-    {"generic",
-     {.format = "generic",
-      .map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}, {"delay", "d"}}}},
-    {"isb1", {.format = "isb1", .sessions = open}},
-    {"lmcache", {.format = "lmcache", .sessions = open}},
-    {"mlperf", {.format = "mlperf-agentic", .sessions = open}},
-    {"mooncake", {.keep = {"type"}, .sessions = open}},
-    {"qwen", {.format = "qwen"}},
-    {"sglang_agentic", {.format = "sglang-agentic", .sessions = open}},
-    {"sharegpt", {.format = "sharegpt", .sessions = open}},
-    {"tensorrt", {.format = "tensorrt-llm", .block_size = 1U << 20, .sessions = open}},
-    {"vidur", {.format = "vidur", .keep = {"pool"}}},
-    {"vllm_multi_turn", {.format = "vllm-multi-turn", .sessions = open}},
-    {"weka", {.format = "weka", .sessions = closed}},
-    {"workload_log", {.format = "workload", .keep = {"request_id"}}},
+const FuzzTargets trace_targets = {
+    of("agentic_mooncake", {.format = "agentic-mooncake", .sessions = open}),
+    of("aibrix", {.format = "aibrix", .keep = {"model"}, .default_output = 8}),
+    of("aiperf_turns", {.format = "aiperf-multi-turn", .sessions = open}),
+    of("azure", {.format = "azure", .keep = {"pool"}}),
+    of("burstgpt", {.format = "burstgpt"}),
+    of("canonical", {.format = "canonical"}),
+    of("dynamo", {.format = "dynamo"}),
+    of("generic",
+       {.format = "generic",
+        .map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}, {"delay", "d"}}}),
+    of("isb1", {.format = "isb1", .sessions = open}),
+    of("lmcache", {.format = "lmcache", .sessions = open}),
+    of("mlperf", {.format = "mlperf-agentic", .sessions = open}),
+    of("mooncake", {.keep = {"type"}, .sessions = open}),
+    of("qwen", {.format = "qwen"}),
+    of("sglang_agentic", {.format = "sglang-agentic", .sessions = open}),
+    of("sharegpt", {.format = "sharegpt", .sessions = open}),
+    of("tensorrt", {.format = "tensorrt-llm", .block_size = 1U << 20, .sessions = open}),
+    of("vidur", {.format = "vidur", .keep = {"pool"}}),
+    of("vllm_multi_turn", {.format = "vllm-multi-turn", .sessions = open}),
+    of("weka", {.format = "weka", .sessions = closed}),
+    of("workload_log", {.format = "workload", .keep = {"request_id"}}),
 };
 
 }  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    ReadOptions options = this_target(targets).options;
-    if (options.format == "generic") {
-        options.time_unit = size % 2 == 0 ? "auto" : "ms";
-    }
-    return read_any(data, size, options);
-}
-
 }  // namespace driftless

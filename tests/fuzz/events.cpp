@@ -41,69 +41,55 @@ void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
     }
 }
 
-int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t size) {
+void fuzz_dialect(const Dialect& dialect, std::string_view bytes) {
     static JsonDocument document;
-    if (size == 0) {
-        return 0;
+    if (bytes.empty()) {
+        return;
     }
-    const std::vector<char> copy(data + 1, data + size);  // its own allocation: no reading past it
+    const std::vector<char> copy(bytes.begin() + 1, bytes.end());  // no reading past its end
     const std::string_view payload{copy.data(), copy.size()};
     constexpr std::string_view names[] = {"", "message", "error", "other"};
-    check_reading(dialect.read(document, names[data[0] / 2 % 4], payload));
-
-    const std::size_t bytes_max = data[0];
-    CHECK(error_message_of(document, payload, bytes_max).size() <= bytes_max);
-
-    check_body(dialect, data[0], payload, document);
-    return 0;
-}
-
-template <Api api>
-int fuzz_api(const std::uint8_t* data, std::size_t size) {
-    return fuzz_dialect(dialect_of(api), data, size);
+    const auto choice = static_cast<std::uint8_t>(bytes[0]);
+    check_reading(dialect.read(document, names[choice / 2 % 4], payload));
+    CHECK(error_message_of(document, payload, choice).size() <= choice);
+    check_body(dialect, choice, payload, document);
 }
 
 // The first byte chooses the dialect, too.
-int fuzz_openai(const std::uint8_t* data, std::size_t size) {
-    const bool chat = size > 0 && data[0] % 2 == 0;
-    return fuzz_dialect(dialect_of(chat ? Api::openai_chat : Api::openai_completions), data, size);
+void fuzz_openai(std::string_view bytes) {
+    const bool chat = !bytes.empty() && bytes[0] % 2 == 0;
+    fuzz_dialect(dialect_of(chat ? Api::openai_chat : Api::openai_completions), bytes);
 }
 
 // A template that is read speaks: its bodies are JSON and its events hold together. The input is
 // the template's file, a NUL, and what the other dialects' targets take.
-int fuzz_template(const std::uint8_t* data, std::size_t size) {
-    const std::string text(reinterpret_cast<const char*>(data), size);
-    const std::size_t end = std::min(text.find('\0'), size);
+void fuzz_template(std::string_view bytes) {
+    const std::size_t end = std::min(bytes.find('\0'), bytes.size());
     std::string why;
-    const Result<ApiTemplate> form = read_api_template(text.substr(0, end), why);
+    const Result<ApiTemplate> form = read_api_template(bytes.substr(0, end), why);
     CHECK(static_cast<bool>(form) == why.empty());
-    if (!form || end == size) {
-        return 0;
+    if (form && end < bytes.size()) {
+        fuzz_dialect(dialect_of(form.value()), bytes.substr(end + 1));
     }
-    return fuzz_dialect(dialect_of(form.value()), data + end + 1, size - end - 1);
 }
 
-struct Target {
-    const char* name;
-    int (*run)(const std::uint8_t* data, std::size_t size);
-};
-constexpr Target targets[] = {
-    {"anthropic_event", fuzz_api<Api::anthropic>},
-    {"dynamo_event", fuzz_api<Api::dynamo>},
-    {"llamacpp_event", fuzz_api<Api::llamacpp>},
-    {"ollama_event", fuzz_api<Api::ollama>},
+FuzzTarget of(const std::string& api, Api dialect) {
+    return {api + "_event",
+            [dialect](std::string_view bytes) { fuzz_dialect(dialect_of(dialect), bytes); }};
+}
+
+const FuzzTargets event_targets = {
+    of("anthropic", Api::anthropic),
+    of("dynamo", Api::dynamo),
+    of("llamacpp", Api::llamacpp),
+    of("ollama", Api::ollama),
     {"openai_event", fuzz_openai},
-    {"openai_responses_event", fuzz_api<Api::openai_responses>},
-    {"sglang_event", fuzz_api<Api::sglang>},
+    of("openai_responses", Api::openai_responses),
+    of("sglang", Api::sglang),
     {"template_event", fuzz_template},
-    {"tgi_event", fuzz_api<Api::tgi>},
-    {"triton_event", fuzz_api<Api::triton>},
+    of("tgi", Api::tgi),
+    of("triton", Api::triton),
 };
 
 }  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return this_target(targets).run(data, size);
-}
-
 }  // namespace driftless

@@ -9,10 +9,9 @@
 namespace driftless {
 namespace {
 
-int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_log(std::string_view text, std::string_view format) {
     const LogReading whole = read_log(text, format, {"model"});
-    CHECK(as_text(whole) == as_text(read_log(text, format, {"model"}, size % 7 + 1)));
+    CHECK(as_text(whole) == as_text(read_log(text, format, {"model"}, text.size() % 7 + 1)));
     for (const LogCall& call : whole.calls) {
         CHECK(call.start_ns >= 0 && call.start_ns <= time_max_ns);
         CHECK(!call.end_ns || *call.end_ns >= call.start_ns);
@@ -24,24 +23,15 @@ int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view fo
             CHECK(utf8_valid_prefix(message.text) == message.text.size());
         }
     }
-    return 0;
 }
 
-struct Target {
-    const char* name;
-    const char* format;  ///< as LogReader names it
-};
-constexpr Target targets[] = {
-    {"log_langfuse", "langfuse"},
-    {"log_litellm", "litellm"},
-    {"log_otel", "otel"},
-    {"log_plain", "plain"},
-};
+/// `format` as LogReader names it.
+FuzzTarget log_target(const std::string& format) {
+    return {"log_" + format, [format](std::string_view text) { fuzz_log(text, format); }};
+}
+
+const FuzzTargets log_targets = {log_target("langfuse"), log_target("litellm"), log_target("otel"),
+                                 log_target("plain")};
 
 }  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return read_any_log(data, size, this_target(targets).format);
-}
-
 }  // namespace driftless
