@@ -2,7 +2,7 @@
 ///
 /// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
 /// credential, of a member of `--extra-body` or of a URL's parameter whose name says that it does,
-/// or the user part of a URL. (Values that came as `env:NAME` are, too: cmd/replay/credentials.)
+/// or the user part of a URL. (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
 #pragma once
 
 #include <string>

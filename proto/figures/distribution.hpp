@@ -35,6 +35,9 @@ inline constexpr std::size_t median_index = 1;
 inline constexpr std::size_t p90_index = 3;
 inline constexpr std::size_t p95_index = 4;
 inline constexpr std::size_t p99_index = 5;
+static_assert(percentiles[median_index].per_mille == 500 &&
+              percentiles[p90_index].per_mille == 900);
+static_assert(percentiles[p95_index].per_mille == 950 && percentiles[p99_index].per_mille == 990);
 
 /// All 0 where `count` is 0.
 struct Distribution {

@@ -1,4 +1,4 @@
-// The tables of the run, read back from the data block. page_column.hpp says how columns are kept:
+// The tables of the run, read back from the data block. cmd/report/page.hpp says how columns are kept:
 // codes in base64, each a number plus one, 0 for null, against the value before or other columns.
 
 const data = JSON.parse(document.getElementById("data").textContent);

@@ -1,5 +1,5 @@
 // Steady state: the part of the run in which its load neither rises nor falls, beside the whole of it,
-// and Little's law over it. What is said was found by steady_reading.cpp, as for `report --steady`.
+// and Little's law over it. What is said was found by steady_and_why.cpp, as for `report --steady`.
 
 const steady = data.steady_state;
 const steadySpan = () => [steady.begin_ns / 1e9, steady.end_ns / 1e9];

@@ -1,4 +1,4 @@
-// Why slow: what sets the slowest rows apart from the rest, as why_reading.cpp found it (as for
+// Why slow: what sets the slowest rows apart from the rest, as why.cpp found it (as for
 // `report --why`). Each statement can be marked: its rows then stand out in all charts.
 
 const why = data.why;
