@@ -10,12 +10,14 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
 #include "cmd/base/files.hpp"
 #include "cmd/base/secrets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -212,7 +214,7 @@ std::string why_no_facts(const Error& error) {
 
 /// What to name instead: runs that are in the folder, as shards and the cells of a sweep are.
 std::string runs_in(const std::string& folder) {
-    constexpr std::size_t named_max = 4;
+    constexpr std::ptrdiff_t named_max = 4;
     std::vector<std::string> runs;
     std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
     while (const dirent* const entry = entries ? ::readdir(entries.get()) : nullptr) {
@@ -224,10 +226,8 @@ std::string runs_in(const std::string& folder) {
     }
     std::sort(runs.begin(), runs.end());
     std::string text = runs.empty() ? "name one that has" : "it holds runs: ";
-    for (std::size_t i = 0; i < std::min(runs.size(), named_max); ++i) {
-        text += (i > 0 ? ", " : "") + mask_url(runs[i]);
-    }
-    return text + (runs.size() > named_max ? " .." : "");
+    text += joined(std::views::take(runs, named_max), ", ", mask_url);
+    return text + (std::ssize(runs) > named_max ? " .." : "");
 }
 
 }  // namespace

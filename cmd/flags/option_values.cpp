@@ -203,10 +203,7 @@ Result<std::string> parse_path_on_disk(std::string_view text) {
 }
 
 Result<std::string> parse_folder(std::string_view text) {
-    while (text.size() > 1 && text.back() == '/') {
-        text.remove_suffix(1);
-    }
-    return parse_text(text);
+    return parse_text(without_slashes(std::string(text)));
 }
 
 Result<Header> parse_added_header(std::string_view text) {

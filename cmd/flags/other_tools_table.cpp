@@ -202,9 +202,9 @@ namespace {
 std::string members_of(Line& line) {
     std::string members;
     for (const ToolRow& row : tool_table().rows) {
-        for (std::string names = row.typed;
-             row.section == line.tool && row.verb == "member" && !names.empty();) {
-            const std::string typed = cut(names, "|");
+        const bool is_member = row.section == line.tool && row.verb == "member";
+        for (const std::string_view typed :
+             words_in(is_member ? std::string_view(row.typed) : "", "|")) {
             if (line.has(typed)) {
                 std::string name(typed.substr(2));
                 std::replace(name.begin(), name.end(), '-', '_');
@@ -272,27 +272,18 @@ std::string expand(std::string text, Line& line) {
     return all + text;
 }
 
-bool is_given(std::string names, Line& line) {
-    if (names.starts_with("ours ")) {
-        return has_argument(line, names.substr(names.find(' ') + 1));
-    }
-    while (!names.empty()) {  // each turn takes a name off
-        if (line.has(cut(names, "|"))) {
-            return true;
-        }
-    }
-    return false;
+bool is_given(std::string_view names, Line& line) {
+    return names.starts_with("ours ")
+               ? has_argument(line, names.substr(names.find(' ') + 1))
+               : std::ranges::any_of(words_in(names, "|"),
+                                     [&line](std::string_view name) { return line.has(name); });
 }
 
 /// Whether the value begins, or ends, with one of a list.
-bool meets_one(std::string_view value, std::string list, bool begins) {
-    while (!list.empty()) {  // each turn takes a text off
-        const std::string one = cut(list, "|");
-        if (begins ? value.starts_with(one) : value.ends_with(one)) {
-            return true;
-        }
-    }
-    return false;
+bool meets_one(std::string_view value, std::string_view list, bool begins) {
+    return std::ranges::any_of(words_in(list, "|"), [&](std::string_view one) {
+        return begins ? value.starts_with(one) : value.ends_with(one);
+    });
 }
 
 /// One of "--a|--b" (either is given), "ours --url", "{..}" (not empty), "{..} is A|B",

@@ -46,11 +46,9 @@ std::string absolute_socket(const std::string& value, const std::string& folder)
 
 /// A list of sets; those that are files are found from anywhere.
 std::string absolute_rules(const std::string& list, const std::string& folder) {
-    std::string all;
-    for (const std::string& part : parts_of(list)) {
-        all += (all.empty() ? "" : ",") + (is_rule_file(part) ? absolute_path(part, folder) : part);
-    }
-    return all;
+    return joined(parts_of(list), ",", [&folder](const std::string& part) {
+        return is_rule_file(part) ? absolute_path(part, folder) : part;
+    });
 }
 
 /// Whether a kept argument has a mask where it had a key: another text there would be masked.

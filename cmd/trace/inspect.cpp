@@ -97,13 +97,15 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
                                                figure(f.gap_variation_spread)));
 }
 
-/// A row of the table of distributions.
+/// A row of the table of distributions, and what is behind it.
 template <typename Tell>
-void add_distribution(Page& page, std::string_view name, const Distribution& d, const Tell& tell) {
+void add_distribution(Page& page, std::string_view name, const Distribution& d, const Tell& tell,
+                      std::string_view behind = "") {
     page.add("  {:<16}", name);
     for (const double value : {d.min, d.at[1], d.at[3], d.at[5], d.max, d.mean}) {
         page.add(" {:>10}", tell(value));
     }
+    page.add("{}\n", behind);
 }
 
 /// Whole values as they are, others with two decimals.
@@ -121,8 +123,7 @@ void add_length(Page& page, std::string_view name, const LengthFigures& f) {
         page.add("  {:<16} {:>10}\n", name, "not recorded");
         return;
     }
-    add_distribution(page, name, f.distribution, tokens_of);
-    page.add(" {:>15}\n", grouped(f.sum));
+    add_distribution(page, name, f.distribution, tokens_of, fmt::format(" {:>15}", grouped(f.sum)));
 }
 
 void add_lengths(Page& page, const InspectFigures& f) {
@@ -146,12 +147,9 @@ void add_sessions(Page& page, const InspectFigures& figures) {
     page.add("\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "Sessions", "min", "p50",
              "p90", "p99", "max", "mean");
     add_distribution(page, "rows each", f.rows_each, tokens_of);
-    page.add("\n");
     add_distribution(page, "seconds each", f.length_ns, in_seconds);
-    page.add("\n");
     if (f.delay_ns.count > 0) {
         add_distribution(page, "think time s", f.delay_ns, in_seconds);
-        page.add("\n");
     }
     page.add("  {} with {} of {}; {} wait for another row, {} of them began before its answer\n",
              counted(f.sessions, "session"), grouped(f.rows), counted(figures.rows, "row"),
