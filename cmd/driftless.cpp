@@ -28,8 +28,10 @@ using driftless::Command;
 using driftless::exit_done;
 using driftless::exit_usage;
 
+}  // namespace
+
 /// The commands that exist, in the order in which the help lists them.
-constexpr Command command_list[] = {
+static constexpr Command command_list[] = {
     {"replay", "replay a trace against a server, every request at its recorded instant",
      &driftless::run_replay},
     {"sweep", "replay a trace once per combination of values, with hooks between runs",
@@ -48,19 +50,19 @@ constexpr Command command_list[] = {
     {"doctor", "check what a replay needs from this host, with remedies", &driftless::run_doctor},
     {"mock", "run a mock inference server to rehearse against", &driftless::run_mock},
 };
-std::span<const Command> commands() {
+static std::span<const Command> commands() {
     return command_list;
 }
 
 /// As under `| head -1`: nobody wants more.
-bool reader_has_gone() {
+static bool reader_has_gone() {
     pollfd out{STDOUT_FILENO, POLLOUT, 0};
     return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
 /// What could not be printed was not given, be it a result, help, or where the files of a run are.
 /// Every command ends here: its files are written by then.
-int check_printed(int code) {
+static int check_printed(int code) {
     errno = 0;
     const bool flushed = std::fflush(stdout) == 0;
     const int reason = flushed ? 0 : errno;
@@ -79,12 +81,10 @@ int check_printed(int code) {
 }
 
 /// `driftless replay help`, unless a trace has that name.
-bool asks_for_help(std::span<char*> behind) {
+static bool asks_for_help(std::span<char*> behind) {
     return behind.size() == 1 && std::string_view(behind[0]) == "help" &&
            ::access("help", F_OK) != 0;
 }
-
-}  // namespace
 
 int main(int argc, char** argv) {
     if (!driftless::settle_process()) {

@@ -58,13 +58,11 @@ int refuse_folder(const std::string& folder) {
     return exit_usage;
 }
 
-namespace {
-
 /// So many bytes tell what a file holds.
-constexpr std::size_t begin_bytes = 12;
+static constexpr std::size_t begin_bytes = 12;
 
 /// The first bytes of a file that can be read; empty: of none.
-std::string begin_of(const std::string& path) {
+static std::string begin_of(const std::string& path) {
     char bytes[begin_bytes];
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const ssize_t got = file < 0 ? -1 : ::read(file, bytes, sizeof bytes);
@@ -72,7 +70,7 @@ std::string begin_of(const std::string& path) {
     return got > 0 ? std::string(bytes, static_cast<std::size_t>(got)) : "";
 }
 
-bool is_binary(std::string_view text) {
+static bool is_binary(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](char one) {
         const auto byte = static_cast<unsigned char>(one);
         return byte < '\t' || byte > '~';
@@ -81,25 +79,23 @@ bool is_binary(std::string_view text) {
 
 /// Whether a file that begins so can be an earlier export of the kind that begins so: an empty one
 /// can be any.
-bool begins_alike(std::string_view old, std::string_view fresh) {
+static bool begins_alike(std::string_view old, std::string_view fresh) {
     const std::size_t size = std::min(begin_bytes, fresh.size());
     return old.empty() || old.substr(0, size) == fresh.substr(0, size) ||
            (is_binary(old) && is_binary(fresh) && old.front() == fresh.front());
 }
 
 /// Whether it holds what a run, a sweep or a search has found.
-bool is_data(const std::string& path) {
+static bool is_data(const std::string& path) {
     const std::string name = std::filesystem::path(path).filename().string();
     return is_file_of_run(name) || name == "sweep.json" || name == "find.json";
 }
 
-int refuse_old(const char* flag, const std::string& path, const char* why) {
+static int refuse_old(const char* flag, const std::string& path, const char* why) {
     complain("driftless: %s %s: already exists%s; name a new file or remove it", flag, path.c_str(),
              why);
     return exit_usage;
 }
-
-}  // namespace
 
 int refuse_existing_file(const char* flag, const std::string& path, bool force,
                          std::string_view begins) {
@@ -258,12 +254,8 @@ bool make_folder(const std::string& path) {
     return make_folders_above(path) && ::mkdir(path.c_str(), 0755) == 0;
 }
 
-namespace {
-
 // run.json, the largest that is read, grows with the model list of a server: some KiB each.
-constexpr std::size_t read_bytes_max = 64 << 20;
-
-}  // namespace
+static constexpr std::size_t read_bytes_max = 64 << 20;
 
 Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
     const std::string fresh = path + ".new";

@@ -37,10 +37,8 @@ const ShippedFile* find_shipped_file(std::string_view name) {
     return found == all.end() ? nullptr : &*found;
 }
 
-namespace {
-
 /// Nothing can be freed for others here. What a run has written is whole, and can be resumed.
-void end_without_memory() {
+static void end_without_memory() {
     constexpr std::string_view said =
         "driftless: out of memory; raise the limit (ulimit -v, ulimit -d, or the container's), or "
         "use a part of the trace\n";
@@ -49,7 +47,7 @@ void end_without_memory() {
 }
 
 /// fprintf needs 8 KiB of stack, which may be more than there is.
-void say_stack_is_small(rlim_t bytes) {
+static void say_stack_is_small(rlim_t bytes) {
     char digits[24];
     const char* const end = std::to_chars(digits, digits + sizeof digits, bytes / 1024).ptr;
     static_assert(stack_bytes_min == 1024 * 1024);
@@ -61,7 +59,7 @@ void say_stack_is_small(rlim_t bytes) {
 }
 
 /// As many bytes as are common; the hard limit of the user, where that is less.
-bool settle_stack() {
+static bool settle_stack() {
     constexpr rlim_t stack_bytes = 8 << 20;
     rlimit limit{};
     if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= stack_bytes_min) {
@@ -82,11 +80,11 @@ bool settle_stack() {
     return set;
 }
 
-bool output_was_closed = false;  // set once, before any thread
+static bool output_was_closed = false;  // set once, before any thread
 
 /// No file of ours gets the number of one that is closed. Devices are opened for those alone: a
 /// root may have none.
-bool hold_standard_files() {
+static bool hold_standard_files() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) {
             continue;  // it is open, or a filter forbids to ask
@@ -101,8 +99,6 @@ bool hold_standard_files() {
     }
     return true;
 }
-
-}  // namespace
 
 bool stdout_was_closed() {
     return output_was_closed;
@@ -129,23 +125,20 @@ void wipe_variable(const std::string& name) {
     (void)::unsetenv(name.c_str());
 }
 
-namespace {
-
-std::atomic<int> requests{0};
+static std::atomic<int> requests{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 /// The first drains, the second cancels; whoever asks again is held up by something that neither
 /// can end, such as a disk that hangs.
-constexpr int looked_at_max = 2;
-std::atomic<int> let_be{0};  ///< requests that somebody looks at; the next one ends the process
+static constexpr int looked_at_max = 2;
+static std::atomic<int> let_be{
+    0};  ///< requests that somebody looks at; the next one ends the process
 
-void count_request(int) {
+static void count_request(int) {
     if (requests.fetch_add(1, std::memory_order_relaxed) >= let_be.load()) {
         ::_exit(exit_interrupted);
     }
 }
-
-}  // namespace
 
 void catch_stop_signals() {
     struct sigaction action{};
@@ -204,15 +197,19 @@ struct Screen {
     bool coloured = false;
 };
 
+}  // namespace
+
 /// no-color.org, and terminals that cannot.
-bool wants_colour(int fd) {
+static bool wants_colour(int fd) {
     const char* const refused = std::getenv("NO_COLOR");
     return can_redraw(fd) && (refused == nullptr || *refused == '\0');
 }
 
-constexpr const char* red = "31";
-constexpr const char* green = "32";
-constexpr const char* yellow = "33";
+static constexpr const char* red = "31";
+static constexpr const char* green = "32";
+static constexpr const char* yellow = "33";
+
+namespace {
 
 /// Words that decide, and their colours: where a line begins with them, or anywhere in it.
 struct PaintedWord {
@@ -220,7 +217,10 @@ struct PaintedWord {
     const char* colour;
     bool begins;
 };
-constexpr PaintedWord painted_words[] = {
+
+}  // namespace
+
+static constexpr PaintedWord painted_words[] = {
     {"warning:", yellow, true},
     {"driftless: warning:", yellow, true},
     {"Fails", red, true},
@@ -234,14 +234,14 @@ constexpr PaintedWord painted_words[] = {
     {"the server did not keep up", yellow, false},
 };
 
-std::string coloured(std::string_view line, std::size_t begin, std::size_t end,
-                     const char* colour) {
+static std::string coloured(std::string_view line, std::size_t begin, std::size_t end,
+                            const char* colour) {
     return std::string(line.substr(0, begin)) + "\x1b[" + colour + "m" +
            std::string(line.substr(begin, end - begin)) + "\x1b[0m" + std::string(line.substr(end));
 }
 
 /// The line with the first such word, or the verdict's, in its colour.
-std::string painted_line(std::string_view line) {
+static std::string painted_line(std::string_view line) {
     constexpr std::string_view verdict = "Verdict";
     if (line.starts_with(verdict)) {
         const std::size_t begin =
@@ -259,7 +259,7 @@ std::string painted_line(std::string_view line) {
     return std::string(line);
 }
 
-std::string painted(std::string_view text) {
+static std::string painted(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
@@ -270,7 +270,7 @@ std::string painted(std::string_view text) {
 }
 
 /// Bytes at the end of `text` that may begin a character: at most 3.
-std::size_t begun_bytes(std::string_view text) {
+static std::size_t begun_bytes(std::string_view text) {
     for (std::size_t bytes = 1; bytes <= 3 && bytes <= text.size(); ++bytes) {
         const auto lead = static_cast<std::uint8_t>(text[text.size() - bytes]);
         if (lead < 0x80) {
@@ -284,7 +284,7 @@ std::size_t begun_bytes(std::string_view text) {
     return 0;
 }
 
-ssize_t write_clean(void* cookie, const char* bytes, std::size_t size) {
+static ssize_t write_clean(void* cookie, const char* bytes, std::size_t size) {
     Screen& screen = *static_cast<Screen*>(cookie);
     std::string text = std::move(screen.begun);
     text.append(bytes, size);
@@ -297,7 +297,7 @@ ssize_t write_clean(void* cookie, const char* bytes, std::size_t size) {
                : 0;
 }
 
-std::FILE* open_clean(Screen& screen, int buffering) {
+static std::FILE* open_clean(Screen& screen, int buffering) {
     std::FILE* const stream =
         ::fopencookie(&screen, "w", {nullptr, &write_clean, nullptr, nullptr});
     if (stream != nullptr) {
@@ -306,7 +306,7 @@ std::FILE* open_clean(Screen& screen, int buffering) {
     return stream;
 }
 
-std::string write_line(std::FILE* stream, const char* format, std::va_list values) {
+static std::string write_line(std::FILE* stream, const char* format, std::va_list values) {
     std::va_list again;
     va_copy(again, values);
     const int bytes = std::vsnprintf(nullptr, 0, format, values);
@@ -318,10 +318,8 @@ std::string write_line(std::FILE* stream, const char* format, std::va_list value
     return text;
 }
 
-std::mutex complaint_lock;
-std::string complaint;  // the last one
-
-}  // namespace
+static std::mutex complaint_lock;
+static std::string complaint;  // the last one
 
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {

@@ -46,30 +46,28 @@ bool is_being_written(const std::string& folder) {
     return !lock && lock.error().code == ErrorCode::exists;
 }
 
-namespace {
-
 // What a run makes before its run.json; data comes into them afterwards.
-constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl",   "client.jsonl",
-                                                 "responses.jsonl", "periods.jsonl", "events.jsonl",
-                                                 "server.jsonl"};
-constexpr const char* unfinished_file = "run.json.new";
-constexpr const char* facts_file = "run.json";
+static constexpr std::array<const char*, 7> empty_files{
+    "requests.jsonl", "fired.jsonl",  "client.jsonl", "responses.jsonl",
+    "periods.jsonl",  "events.jsonl", "server.jsonl"};
+static constexpr const char* unfinished_file = "run.json.new";
+static constexpr const char* facts_file = "run.json";
 
 // What it makes besides.
-constexpr std::array<const char*, 3> later_files{"run.toml", "summary.json", "report.html"};
+static constexpr std::array<const char*, 3> later_files{"run.toml", "summary.json", "report.html"};
 
-bool is_ours(const struct stat& facts) {
+static bool is_ours(const struct stat& facts) {
     return facts.st_uid == ::geteuid();
 }
 
-bool is_leftover_file(const std::string& path) {
+static bool is_leftover_file(const std::string& path) {
     struct stat facts{};
     return ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == 0 &&
            facts.st_nlink == 1 && is_ours(facts);
 }
 
 /// Its run.json: no row was sent.
-bool is_of_dry_run(const std::string& path) {
+static bool is_of_dry_run(const std::string& path) {
     struct stat facts{};
     const bool is_file = ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
                          facts.st_nlink == 1 && is_ours(facts);
@@ -81,7 +79,7 @@ bool is_of_dry_run(const std::string& path) {
 }
 
 /// Removes what `place_at` calls a leftover. True where there was any file.
-bool clear_leftover(const std::string& folder) {
+static bool clear_leftover(const std::string& folder) {
     bool any = ::unlink((folder + "/" + unfinished_file).c_str()) == 0;
     any = ::unlink((folder + "/" + facts_file).c_str()) == 0 || any;
     for (const char* const name : empty_files) {
@@ -91,7 +89,7 @@ bool clear_leftover(const std::string& folder) {
 }
 
 /// One try; not_found, where somebody removed the folder between two steps of it.
-Result<NewFolder> try_to_take(const std::string& folder) {
+static Result<NewFolder> try_to_take(const std::string& folder) {
     const bool made = make_folder(folder);
     if (!made && errno != EEXIST) {
         return error_from_errno(errno, "make the folder");
@@ -115,8 +113,6 @@ Result<NewFolder> try_to_take(const std::string& folder) {
     taken.lock = std::move(lock).value();
     return taken;
 }
-
-}  // namespace
 
 bool is_file_of_run(std::string_view name) {
     const auto is_named = [name](const char* one) { return name == one; };
@@ -195,10 +191,8 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
     return *this;
 }
 
-namespace {
-
 /// "the whole" is what run_facts names where a file is not JSON at all.
-std::string why_no_facts(const Error& error) {
+static std::string why_no_facts(const Error& error) {
     const std::string what = error.doing;
     if (error.code == ErrorCode::bad_json && what == "the whole") {
         return "it is not a JSON object; restore the file, or name another run";
@@ -213,7 +207,7 @@ std::string why_no_facts(const Error& error) {
 }
 
 /// What to name instead: runs that are in the folder, as shards and the cells of a sweep are.
-std::string runs_in(const std::string& folder) {
+static std::string runs_in(const std::string& folder) {
     constexpr std::ptrdiff_t named_max = 4;
     std::vector<std::string> runs;
     std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
@@ -229,8 +223,6 @@ std::string runs_in(const std::string& folder) {
     text += joined(std::views::take(runs, named_max), ", ", mask_url);
     return text + (std::ssize(runs) > named_max ? " .." : "");
 }
-
-}  // namespace
 
 std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";

@@ -14,25 +14,23 @@
 
 namespace driftless {
 
-namespace {
-
-bool is_any_of(std::string_view text, std::initializer_list<std::string_view> all) {
+static bool is_any_of(std::string_view text, std::initializer_list<std::string_view> all) {
     return std::ranges::find(all, text) != all.end();
 }
 
 /// What a shell takes for the name of a variable.
-bool is_variable_name(std::string_view name) {
+static bool is_variable_name(std::string_view name) {
     return name.find_first_not_of(
                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
 }
 
 /// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
-bool is_secret_parameter(std::string_view name) {
+static bool is_secret_parameter(std::string_view name) {
     return is_secret_name(name) ||
            is_any_of(lower(name), {"sig", "signature", "code", "pwd", "pass", "credential"});
 }
 
-std::string percent_decoded(std::string_view text) {
+static std::string percent_decoded(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
         const char* const digits = text.data() + at + 1;
@@ -48,13 +46,18 @@ std::string percent_decoded(std::string_view text) {
     return out;
 }
 
+namespace {
+
 /// Places of the values of secret parameters in a URL: behind `?` or `#`, between `&` or `;`.
 struct Parameter {
     std::string_view name;
     std::size_t value_at;
     std::size_t value_bytes;
 };
-std::vector<Parameter> find_secret_parameters(std::string_view url) {
+
+}  // namespace
+
+static std::vector<Parameter> find_secret_parameters(std::string_view url) {
     std::vector<Parameter> found;
     std::size_t at = url.find_first_of("?#");
     while (at < url.size()) {
@@ -71,7 +74,7 @@ std::vector<Parameter> find_secret_parameters(std::string_view url) {
 }
 
 /// From the last to the first, so that no place moves before its turn.
-std::string mask_parameters(std::string text) {
+static std::string mask_parameters(std::string text) {
     for (const Parameter& one : std::views::reverse(find_secret_parameters(text))) {
         text.replace(one.value_at, one.value_bytes, mask_text);
     }
@@ -79,7 +82,7 @@ std::string mask_parameters(std::string text) {
 }
 
 /// `a=1; b="2"`: 1 and 2, which a server may repeat one by one.
-std::vector<std::string_view> cookie_values(std::string_view pairs) {
+static std::vector<std::string_view> cookie_values(std::string_view pairs) {
     std::vector<std::string_view> values;
     while (!pairs.empty()) {
         const std::string_view pair = take_until(pairs, ";");
@@ -95,13 +98,13 @@ std::vector<std::string_view> cookie_values(std::string_view pairs) {
 
 /// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
 /// tokens of a model.
-bool is_plain(std::string_view member) {
+static bool is_plain(std::string_view member) {
     return is_any_of(member, {"prompt_cache_key", "cache_key", "eos_token", "bos_token",
                               "stop_token", "pad_token"});
 }
 
 /// Where user or host begin: behind "http://", also with a slash or the colon too few.
-std::size_t host_at(std::string_view url) {
+static std::size_t host_at(std::string_view url) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const std::size_t scheme = std::min(url.find_first_not_of(letters), url.size());
     const std::string_view rest = url.substr(scheme);
@@ -110,11 +113,13 @@ std::size_t host_at(std::string_view url) {
 }
 
 /// Of "host:80" and "host"; not of "user:word".
-bool ends_in_port(std::string_view host) {
+static bool ends_in_port(std::string_view host) {
     const std::size_t colon = host.rfind(':');
     return colon == host.npos || host.find('@') != host.npos || host.starts_with('[') ||
            host.find_first_not_of("0123456789", colon + 1) == host.npos;
 }
+
+namespace {
 
 /// An event is "+T ACTION WHAT": where its action begins, and what stands behind that. The end of
 /// the text, where it has no such word.
@@ -123,7 +128,10 @@ struct EventWords {
     std::size_t action_end;
     std::size_t what;
 };
-EventWords words_of(std::string_view event) {
+
+}  // namespace
+
+static EventWords words_of(std::string_view event) {
     constexpr std::string_view blanks = " \t";
     const auto bounded = [event](std::size_t at) { return std::min(at, event.size()); };
     const std::size_t time = bounded(event.find_first_not_of(blanks));
@@ -134,13 +142,11 @@ EventWords words_of(std::string_view event) {
 }
 
 /// Where the URL of "+T post URL" begins; the end, where the event is another.
-std::size_t posted_url_at(std::string_view event) {
+static std::size_t posted_url_at(std::string_view event) {
     const EventWords words = words_of(event);
     const bool posts = event.substr(words.action, words.action_end - words.action) == "post";
     return posts ? words.what : event.size();
 }
-
-}  // namespace
 
 std::string_view environment_name(std::string_view value) {
     constexpr std::string_view prefix = "env:";
@@ -251,32 +257,30 @@ std::vector<Header> secret_parameters(std::string_view url) {
     return parameters;
 }
 
-namespace {
-
-constexpr std::string_view blanks = " \t";
-constexpr std::string_view quotes = "\"'";
+static constexpr std::string_view blanks = " \t";
+static constexpr std::string_view quotes = "\"'";
 
 /// What begins there: up to the quote that it stands in (0: none), else to where a shell ends a
 /// word, with the quotes in it.
-std::string_view word_at(std::string_view command, std::size_t begin, char quote) {
+static std::string_view word_at(std::string_view command, std::size_t begin, char quote) {
     const std::string_view rest = command.substr(begin);
     return trim_blanks(
         rest.substr(0, quote != 0 ? rest.find(quote) : rest.find_first_of(" \t;|&<>")));
 }
 
 /// The quote at that place; 0: none.
-char quote_at(std::string_view command, std::size_t at) {
+static char quote_at(std::string_view command, std::size_t at) {
     return at < command.size() && quotes.find(command[at]) != quotes.npos ? command[at] : '\0';
 }
 
 /// The same, in quotes of its own or without.
-std::string_view value_at(std::string_view command, std::size_t at) {
+static std::string_view value_at(std::string_view command, std::size_t at) {
     const char quote = quote_at(command, at);
     return word_at(command, at + (quote != 0 ? 1 : 0), quote);
 }
 
 /// `NAME=word`, `NAME: word`, `"NAME": "word"`.
-std::string_view named_secret(std::string_view command, std::size_t at) {
+static std::string_view named_secret(std::string_view command, std::size_t at) {
     constexpr std::string_view of_names =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const bool closes = quote_at(command, at - 1) != 0;
@@ -295,7 +299,7 @@ std::string_view named_secret(std::string_view command, std::size_t at) {
 }
 
 /// `--api-key word`, `-u user:word`: by the flag, whose word begins there.
-std::string_view flag_secret(std::string_view command, std::size_t at) {
+static std::string_view flag_secret(std::string_view command, std::size_t at) {
     constexpr std::array<std::string_view, 6> ends{"key",    "token",    "secret",
                                                    "passwd", "password", "auth"};
     const std::string_view flag = word_at(command, at, '\0');
@@ -316,7 +320,7 @@ std::string_view flag_secret(std::string_view command, std::size_t at) {
 }
 
 /// `http://user:word@host`: all before the host.
-std::string_view url_secret(std::string_view command, std::size_t scheme) {
+static std::string_view url_secret(std::string_view command, std::size_t scheme) {
     const std::string_view rest = command.substr(scheme + 3);
     const std::string_view authority = rest.substr(0, rest.find_first_of("/?# \t\"'"));
     const std::size_t at = authority.rfind('@');
@@ -324,7 +328,7 @@ std::string_view url_secret(std::string_view command, std::size_t scheme) {
 }
 
 /// A secret that begins at that place, or is told of there; empty: none.
-std::string_view secret_at(std::string_view command, std::size_t at) {
+static std::string_view secret_at(std::string_view command, std::size_t at) {
     const char here = command[at];
     if (here == '=' || here == ':') {
         const std::string_view named = named_secret(command, at);
@@ -339,8 +343,6 @@ std::string_view secret_at(std::string_view command, std::size_t at) {
     const bool is_key = word.starts_with("sk-") || word.starts_with("hf_");
     return is_key ? word : here == '-' ? flag_secret(command, at) : std::string_view();
 }
-
-}  // namespace
 
 std::vector<std::string_view> secrets_in_command(std::string_view command) {
     std::vector<std::string_view> secrets;

@@ -9,9 +9,7 @@
 
 namespace driftless {
 
-namespace {
-
-void read_source(const toml::table& table, TomlReader& reader, EngineMapping& out) {
+static void read_source(const toml::table& table, TomlReader& reader, EngineMapping& out) {
     reader.check_keys(table, "[[figure]] ",
                       {"name", "metrics", "label", "values", "over", "scale"});
     FigureSource& source = out.sources.emplace_back();
@@ -36,8 +34,6 @@ void read_source(const toml::table& table, TomlReader& reader, EngineMapping& ou
         source.figure = *figure;
     }
 }
-
-}  // namespace
 
 std::string read_mapping(std::string_view text, EngineMapping& out) {
     toml::table whole;

@@ -30,17 +30,15 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view container_remedy =
+static constexpr std::string_view container_remedy =
     "Docker and Podman: driftless help seccomp.json > seccomp.json, then --security-opt "
     "seccomp=seccomp.json; Kubernetes: driftless help pod.yaml; more: driftless help containers.md";
 
 // The mock's rings need between 1 and 2 MiB (Linux 6.18), those of a replay less; all rings of a
 // user are counted together.
-constexpr std::uint64_t locked_kib_enough = 8192;
+static constexpr std::uint64_t locked_kib_enough = 8192;
 
-std::string remedy(const Error& error, const RingBars& bars) {
+static std::string remedy(const Error& error, const RingBars& bars) {
     if (error.sys_errno == ENOMEM && bars.locked_kib) {
         return fmt::format(
             "; rings count as locked memory, and this user can lock {} KiB: ulimit -l {} is enough",
@@ -61,8 +59,6 @@ std::string remedy(const Error& error, const RingBars& bars) {
     return fmt::format("; {}{}{}", why, bars.filtered ? ". " : "",
                        bars.filtered ? container_remedy : "");
 }
-
-}  // namespace
 
 RingBars read_ring_bars() {
     RingBars bars;
@@ -138,17 +134,15 @@ std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
            cpu_list_text(allowed_cpus());
 }
 
-namespace {
-
 /// What makes the figures.
-std::string command_for(const EngineSetup& run) {
+static std::string command_for(const EngineSetup& run) {
     return std::string("driftless calibrate") +
            (run.engines > 1 ? " --engines " + std::to_string(run.engines) : "") +
            (run.driver == name_of(DriverKind::epoll) ? " --driver epoll" : "");
 }
 
 /// Of a file of this user's state.
-std::string state_path(const std::string& begin, const EngineSetup& engines) {
+static std::string state_path(const std::string& begin, const EngineSetup& engines) {
     std::string name = "/driftless/" + begin;
     name += engines.driver == name_of(DriverKind::epoll) ? "-epoll" : "";
     name += engines.realtime ? "-realtime" : "";
@@ -162,8 +156,6 @@ std::string state_path(const std::string& begin, const EngineSetup& engines) {
     const std::string state = below("XDG_STATE_HOME", name);
     return state.empty() ? below("HOME", "/.local/state" + name) : state;
 }
-
-}  // namespace
 
 std::string default_calibration_path(const EngineSetup& engines) {
     return state_path("calibration", engines);
@@ -212,16 +204,14 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
     return {std::move(read).value(), "", false};
 }
 
-namespace {
-
-constexpr std::uint64_t seed = 0;
+static constexpr std::uint64_t seed = 0;
 // 0.03 s of spinning, 0.1 s of waits, 0.04 s of fires; the rehearsal takes about 0.5 s.
-constexpr FloorPlan brief_floor{milliseconds(30), 32, 40, milliseconds(200)};
-constexpr std::uint64_t brief_streams = 200;
-constexpr RehearsalShape brief_shape{60, 11};
+static constexpr FloorPlan brief_floor{milliseconds(30), 32, 40, milliseconds(200)};
+static constexpr std::uint64_t brief_streams = 200;
+static constexpr RehearsalShape brief_shape{60, 11};
 
 // A thread that spins before all others is stopped for 50 ms of each second.
-SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
+static SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
     if (realtime) {
         run_among_others();
     }
@@ -233,7 +223,8 @@ SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
 }
 
 /// What one engine's thread finds.
-Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& host, Calibration& out) {
+static Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& host,
+                                   Calibration& out) {
     const Result<std::unique_ptr<Driver>> made = make_driver({.kind = host.driver});
     if (!made) {
         return made.error();
@@ -272,7 +263,7 @@ Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& host, Cal
 }
 
 /// Each figure by itself; of two spreads the one that is later at its p99.
-void take_worse(Calibration& out, const Calibration& other) {
+static void take_worse(Calibration& out, const Calibration& other) {
     using C = Calibration;
     out.spin_gap_max_ns = std::max(out.spin_gap_max_ns, other.spin_gap_max_ns);
     for (double C::* const one :
@@ -284,6 +275,8 @@ void take_worse(Calibration& out, const Calibration& other) {
         out.*one = (other.*one).p99_ns > (out.*one).p99_ns ? other.*one : out.*one;
     }
 }
+
+namespace {
 
 /// The thread of an engine that is not the first: measures as that one does, at the same time.
 /// `plan` and `host` outlive it.
@@ -325,13 +318,13 @@ class OtherEngine {
     SideThread thread_;
 };
 
-std::string now_text() {
+}  // namespace
+
+static std::string now_text() {
     timespec time{};
     (void)::clock_gettime(CLOCK_REALTIME, &time);
     return utc_text(std::int64_t{time.tv_sec} * 1'000'000'000);
 }
-
-}  // namespace
 
 Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host) {
     Calibration calibration;
@@ -385,15 +378,13 @@ Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibra
     return {};
 }
 
-namespace {
-
-constexpr std::int64_t chunks_per_stream_second = 50;
-constexpr const char* chunk_gap = "20ms";
+static constexpr std::int64_t chunks_per_stream_second = 50;
+static constexpr const char* chunk_gap = "20ms";
 // A rate of a shorter sample, as the last of a run, says little of a second.
-constexpr std::int64_t sample_ns_min = 200'000'000;
+static constexpr std::int64_t sample_ns_min = 200'000'000;
 
 // The first line that comes out of a pipe, without its end; what there is, where it closes before.
-std::string read_line(int from) {
+static std::string read_line(int from) {
     std::string line;
     char c = 0;
     while (::read(from, &c, 1) == 1 && c != '\n') {
@@ -407,7 +398,7 @@ std::string read_line(int from) {
 /// Its last thread may still be leaving /proc then. Who reaps it meanwhile waits for that in the
 /// kernel, actively, and keeps that thread from its CPU: for up to 90 s (Linux 6.18, beside
 /// compilers). So that thread gets some time first.
-int wait_for(Child& process, const MeasuredHost& host) {
+static int wait_for(Child& process, const MeasuredHost& host) {
     constexpr timespec some_time{0, 30'000'000};
     std::optional<ChildEnd> end;
     while (!end) {
@@ -420,6 +411,8 @@ int wait_for(Child& process, const MeasuredHost& host) {
     return end->exit_code;
 }
 
+namespace {
+
 /// What one engine did in a sample of its own, which is about a second.
 struct EngineSecond {
     std::int64_t chunks = 0;  ///< per second
@@ -427,8 +420,10 @@ struct EngineSecond {
     double busy_share = 0;
 };
 
+}  // namespace
+
 /// Beside an engine, its own writer is what it waits for: only steal says that others were there.
-EngineSecond second_of(const ClientSample& s, std::int64_t span_ns, bool writer_is_beside) {
+static EngineSecond second_of(const ClientSample& s, std::int64_t span_ns, bool writer_is_beside) {
     const auto known = [](std::int64_t ns) { return std::max<std::int64_t>(ns, 0); };
     const std::int64_t waited_ns = writer_is_beside ? 0 : known(s.run_delay_ns);
     const double span = static_cast<double>(span_ns);
@@ -441,7 +436,8 @@ EngineSecond second_of(const ClientSample& s, std::int64_t span_ns, bool writer_
 
 /// The second with the most chunks. All engines sample from time 0 on, so that the samples of one
 /// place are of about the same second.
-Result<void> read_client(const std::string& path, bool writer_is_beside, Rehearsal& rehearsal) {
+static Result<void> read_client(const std::string& path, bool writer_is_beside,
+                                Rehearsal& rehearsal) {
     std::ifstream file(path);
     JsonDocument document;
     std::map<std::int64_t, std::vector<EngineSecond>> engines;
@@ -476,7 +472,7 @@ Result<void> read_client(const std::string& path, bool writer_is_beside, Rehears
 }
 
 /// Whether the writer of that run shared an engine's CPU, as its run.json says.
-Result<bool> read_placement(const std::string& path) {
+static Result<bool> read_placement(const std::string& path) {
     const Result<std::string> text = read_whole_file(path);
     if (!text) {
         return text.error();
@@ -488,7 +484,7 @@ Result<bool> read_placement(const std::string& path) {
                 : root.error();
 }
 
-Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
+static Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
     std::ifstream file(path);
     JsonDocument document;
     std::vector<std::int64_t> drift;
@@ -509,8 +505,6 @@ Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
     rehearsal.receive_delay = spread_of(delay);
     return {};
 }
-
-}  // namespace
 
 /// Starts this program with other arguments. Its standard output goes to `output`, its messages to
 /// the file `messages`. It may use all CPUs that we were allowed: what it inherited from a pinned

@@ -7,10 +7,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// The fewest digits that read back to the same number, without an exponent: "0.123456789", "inf".
-std::string decimal_text(double value) {
+static std::string decimal_text(double value) {
     std::string text(400, '\0');  // 309 digits before the point, or 324 zeros and 17 digits
     const auto [end, error] =
         std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
@@ -19,7 +17,7 @@ std::string decimal_text(double value) {
 }
 
 /// Whether a key has so many parts that the library, which goes down into them, has no stack left.
-bool is_too_deep(std::string_view text) {
+static bool is_too_deep(std::string_view text) {
     constexpr std::size_t parts_max = 256;
     std::size_t dots = 0;
     char quote = 0;
@@ -39,8 +37,6 @@ bool is_too_deep(std::string_view text) {
     }
     return false;
 }
-
-}  // namespace
 
 /// The library throws; nothing else here does.
 std::string parse_toml(std::string_view text, toml::table& out) {

@@ -12,34 +12,37 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* duration_remedy =
+static constexpr const char* duration_remedy =
     "is not a duration; use 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m (a bare number is seconds)";
-constexpr const char* bytes_remedy = "is not a size; use 4096, 64k, 64M or 2G";
-constexpr const char* count_remedy = "is not a whole number of 0 or more";
+static constexpr const char* bytes_remedy = "is not a size; use 4096, 64k, 64M or 2G";
+static constexpr const char* count_remedy = "is not a whole number of 0 or more";
 
 /// 100 years: far beyond any run, and sums of two stay inside 64 bits.
-constexpr std::int64_t duration_ns_max = 100LL * 366 * 86400 * 1'000'000'000;
-constexpr std::size_t fraction_digits_max = 18;
+static constexpr std::int64_t duration_ns_max = 100LL * 366 * 86400 * 1'000'000'000;
+static constexpr std::size_t fraction_digits_max = 18;
+
+namespace {
 
 struct Unit {
     std::string_view name;
     std::int64_t ns;
 };
-/// Smallest first. `duration_to_text` relies on the order.
-constexpr std::array<Unit, 6> units{{{"ns", 1},
-                                     {"us", 1'000},
-                                     {"ms", 1'000'000},
-                                     {"s", 1'000'000'000},
-                                     {"m", 60'000'000'000},
-                                     {"h", 3'600'000'000'000}}};
 
-Error out_of_range(const char* why) {
+}  // namespace
+
+/// Smallest first. `duration_to_text` relies on the order.
+static constexpr std::array<Unit, 6> units{{{"ns", 1},
+                                            {"us", 1'000},
+                                            {"ms", 1'000'000},
+                                            {"s", 1'000'000'000},
+                                            {"m", 60'000'000'000},
+                                            {"h", 3'600'000'000'000}}};
+
+static Error out_of_range(const char* why) {
     return {ErrorCode::out_of_range, 0, why};
 }
 
-std::optional<std::uint64_t> to_u64(std::string_view digits) {
+static std::optional<std::uint64_t> to_u64(std::string_view digits) {
     std::uint64_t value = 0;
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (code != std::errc{} || end != digits.data() + digits.size()) {
@@ -48,7 +51,7 @@ std::optional<std::uint64_t> to_u64(std::string_view digits) {
     return value;
 }
 
-std::int64_t unit_ns(std::string_view name) {
+static std::int64_t unit_ns(std::string_view name) {
     for (const Unit& unit : units) {
         if (unit.name == name) {
             return unit.ns;
@@ -57,7 +60,7 @@ std::int64_t unit_ns(std::string_view name) {
     return name.empty() ? 1'000'000'000 : 0;
 }
 
-std::uint64_t size_factor(std::string_view suffix) {
+static std::uint64_t size_factor(std::string_view suffix) {
     if (suffix.empty() || suffix == "B") {
         return 1;
     }
@@ -73,7 +76,7 @@ std::uint64_t size_factor(std::string_view suffix) {
 }
 
 /// One number with its unit, cut off the front of `text`; `unit` is the unit's length in ns.
-Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
+static Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
     const std::string_view whole = take_digits(text);
     std::string_view fraction;
     if (!text.empty() && text[0] == '.') {
@@ -110,8 +113,6 @@ Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
     return static_cast<std::int64_t>(*whole_value) * unit +
            static_cast<std::int64_t>(scaled / scale);
 }
-
-}  // namespace
 
 /// "1h30m" is read part by part; each part must have a unit, and a smaller one than that before it.
 std::optional<double> read_decimal(std::string_view text) {

@@ -15,9 +15,7 @@
 
 namespace driftless {
 
-namespace {
-
-void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
+static void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
     ReplayTarget target;
     target.url = url;
     target.api_path = join_path(url.path, api_path);
@@ -26,7 +24,7 @@ void add_target(const Url& url, const std::string& api_path, ReplayOptions& opti
 }
 
 /// `--endpoint http://host:port/whole/path`: the URL of the API itself, as trace-replayer takes it.
-std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
+static std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     const Result<Url> url = parse_url(text);
     if (!url) {
         return "--endpoint \"" + mask_refused(mask_url, text) + "\" " + url.error().doing;
@@ -38,7 +36,7 @@ std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     return "";
 }
 
-std::string complete_targets(const TypedServer& server, ReplayOptions& options) {
+static std::string complete_targets(const TypedServer& server, ReplayOptions& options) {
     const bool endpoint_is_url = looks_like_url(server.endpoint);
     const int ways =
         (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
@@ -85,8 +83,8 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
     return "";
 }
 
-std::string complete_key(const std::string& typed, const std::string& from_environment,
-                         RequestFlags& request) {
+static std::string complete_key(const std::string& typed, const std::string& from_environment,
+                                RequestFlags& request) {
     const bool has_authorization =
         std::ranges::any_of(request.headers, is_authorization, &Header::name);
     if (has_authorization && !typed.empty()) {
@@ -109,7 +107,7 @@ std::string complete_key(const std::string& typed, const std::string& from_envir
 }
 
 /// Headers of the API itself; what the user gave under the same name goes before them.
-std::string complete_headers(ReplayOptions& options) {
+static std::string complete_headers(ReplayOptions& options) {
     const FixedHeader& fixed = options.request.dialect->fixed_header;
     const std::pair<std::string, std::string> wanted[] = {
         {fixed.name, fixed.value},
@@ -130,7 +128,7 @@ std::string complete_headers(ReplayOptions& options) {
 }
 
 /// Each name once, in whatever case; those of the dialect behind the user's.
-std::string complete_record_headers(ReplayOptions& options) {
+static std::string complete_record_headers(ReplayOptions& options) {
     std::vector<std::string>& names = options.request.record_headers;
     const auto is_named = [&names](std::size_t count, std::string_view name) {
         return std::ranges::any_of(std::span(names).first(count), [name](const auto& other) {
@@ -154,7 +152,7 @@ std::string complete_record_headers(ReplayOptions& options) {
     return "";
 }
 
-std::string complete_events(EventFlags& events) {
+static std::string complete_events(EventFlags& events) {
     const std::string why = events.file.empty() ? "" : read_events(events.file, events.typed);
     return why.empty() && events.typed.size() > events_max
                ? "--event: there are " + std::to_string(events.typed.size()) +
@@ -162,7 +160,7 @@ std::string complete_events(EventFlags& events) {
                : why;
 }
 
-std::string dataset_contradiction(const ReplayOptions& options) {
+static std::string dataset_contradiction(const ReplayOptions& options) {
     const PromptFlags& prompts = options.prompts;
     const bool given = !prompts.dataset.empty();
     return first_that_holds({
@@ -178,7 +176,7 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     });
 }
 
-std::string compressed_records(const ReplayOptions& options) {
+static std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.results.records_path.ends_with(ending)) {
             return "--output-path " + options.results.records_path +
@@ -191,7 +189,7 @@ std::string compressed_records(const ReplayOptions& options) {
 }
 
 /// Figures that count good requests.
-std::string goodput_contradiction(const ReplayOptions& options) {
+static std::string goodput_contradiction(const ReplayOptions& options) {
     const std::string why = group_refusal(options.results.goodput, options.results.fail_if,
                                           options.workload.files.keep);
     if (!why.empty()) {
@@ -200,7 +198,7 @@ std::string goodput_contradiction(const ReplayOptions& options) {
     return options.results.goodput.empty() ? limits_missing(options.results.fail_if) : "";
 }
 
-std::string growth_contradiction(const ReplayOptions& options) {
+static std::string growth_contradiction(const ReplayOptions& options) {
     const bool has_periods = options.results.period_ns > 0;
     const bool grows = options.workload.grow.has_value();
     return first_that_holds({
@@ -216,7 +214,7 @@ std::string growth_contradiction(const ReplayOptions& options) {
 }
 
 /// Flags of what stands in requests, and of what is counted and named in the results.
-std::string request_contradiction(const ReplayOptions& options) {
+static std::string request_contradiction(const ReplayOptions& options) {
     const RequestFlags& request = options.request;
     return first_that_holds({
         {!request.length_member.empty() && !request.dialect->has_two_length_names,
@@ -232,7 +230,7 @@ std::string request_contradiction(const ReplayOptions& options) {
 }
 
 /// A body that is saved must hold no key.
-std::string saved_secret(const ReplayOptions& options) {
+static std::string saved_secret(const ReplayOptions& options) {
     if (options.prompts.save_prompts.empty()) {
         return "";
     }
@@ -244,7 +242,7 @@ std::string saved_secret(const ReplayOptions& options) {
 }
 
 /// Flags of probes, which are not sent.
-std::string probe_contradiction(const ReplayOptions& options) {
+static std::string probe_contradiction(const ReplayOptions& options) {
     const ServerFlags& server = options.server;
     const RequestFlags& request = options.request;
     const std::string forbids = options.dry_run ? "--dry-run" : "--no-preflight";
@@ -262,7 +260,7 @@ std::string probe_contradiction(const ReplayOptions& options) {
 }
 
 /// Once the targets are known.
-std::string sticky_contradiction(const ReplayOptions& options) {
+static std::string sticky_contradiction(const ReplayOptions& options) {
     const bool spreads =
         options.sending.balance == Balance::turn && options.server.targets.size() > 1;
     return options.sending.connection == ConnectionRule::sticky && spreads
@@ -271,7 +269,7 @@ std::string sticky_contradiction(const ReplayOptions& options) {
                : "";
 }
 
-std::string contradiction(const ReplayOptions& options) {
+static std::string contradiction(const ReplayOptions& options) {
     const WorkloadFlags& workload = options.workload;
     const RequestFlags& request = options.request;
     return first_that_holds({
@@ -298,7 +296,7 @@ std::string contradiction(const ReplayOptions& options) {
 }
 
 /// A flag under which the answers of one server decide when rows leave; empty: there is none.
-std::string loop_flag(const ReplayOptions& options) {
+static std::string loop_flag(const ReplayOptions& options) {
     const WorkloadFlags& workload = options.workload;
     if (workload.concurrency || workload.users.single_rows) {
         return "--concurrency";
@@ -318,7 +316,7 @@ std::string loop_flag(const ReplayOptions& options) {
     return options.sending.budget_output ? "--budget-output" : "";
 }
 
-std::string other_contradiction(const ReplayOptions& options) {
+static std::string other_contradiction(const ReplayOptions& options) {
     return first_that_holds({
         {options.server.connect_to.has_value(),
          "--connect-to would connect both servers to the same address; put the address into --url "
@@ -336,7 +334,7 @@ std::string other_contradiction(const ReplayOptions& options) {
     });
 }
 
-std::string dual_contradiction(const TypedServer& server, const ReplayOptions& options) {
+static std::string dual_contradiction(const TypedServer& server, const ReplayOptions& options) {
     if (!server.against) {
         return options.request.against_model.empty() ? ""
                                                      : "--against-model needs --against; give both";
@@ -355,7 +353,7 @@ std::string dual_contradiction(const TypedServer& server, const ReplayOptions& o
 }
 
 /// Flags of TLS where nothing is asked over it. Pages of metrics and events may be.
-std::string tls_without_https(const ReplayOptions& options) {
+static std::string tls_without_https(const ReplayOptions& options) {
     const TlsClientOptions& tls = options.server.tls;
     const bool any = std::ranges::any_of(options.server.targets, &Url::tls, &ReplayTarget::url);
     const char* const flag = !tls.ca_file.empty()     ? "--ca"
@@ -370,7 +368,7 @@ std::string tls_without_https(const ReplayOptions& options) {
                      flag + ", or use https:// in --url";
 }
 
-std::string tls_contradiction(const ReplayOptions& options) {
+static std::string tls_contradiction(const ReplayOptions& options) {
     const TlsClientOptions& tls = options.server.tls;
     return first_that_holds({
         {!tls.key_file.empty() && tls.cert_file.empty(),
@@ -380,13 +378,17 @@ std::string tls_contradiction(const ReplayOptions& options) {
     });
 }
 
+namespace {
+
 /// A cap of this process that its engines share.
 struct SharedCap {
     const char* flag;
     std::uint64_t value;  ///< 0: there is none
 };
 
-std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
+}  // namespace
+
+static std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
     const SendingFlags& sending = options.sending;
     const UserRules& users = options.workload.users;
     const ShardPlace& shard = options.shard.place;
@@ -399,7 +401,7 @@ std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
 }
 
 /// What contradicts `--engines`.
-std::string engines_refusal(const ReplayOptions& options) {
+static std::string engines_refusal(const ReplayOptions& options) {
     const std::uint32_t engines = options.host.engines;
     if (engines <= 1) {
         return "";
@@ -420,7 +422,7 @@ std::string engines_refusal(const ReplayOptions& options) {
 }
 
 /// The column is kept, so that its text is at hand when the models are named.
-std::string take_mapped_model(ReplayOptions& options) {
+static std::string take_mapped_model(ReplayOptions& options) {
     const std::string column = take_model_column(options.workload.files.map);
     if (column.empty()) {
         return "";
@@ -443,7 +445,7 @@ std::string take_mapped_model(ReplayOptions& options) {
     return "";
 }
 
-std::string complete_model(ReplayOptions& options) {
+static std::string complete_model(ReplayOptions& options) {
     if (std::string why = take_mapped_model(options); !why.empty()) {
         return why;
     }
@@ -476,8 +478,6 @@ std::string complete_model(ReplayOptions& options) {
     options.request.row_model = std::move(model);
     return "";
 }
-
-}  // namespace
 
 std::string first_that_holds(std::initializer_list<Check> checks) {
     const auto* const found = std::find_if(checks.begin(), checks.end(), [](const Check& check) {

@@ -17,9 +17,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr double ns_per_s = 1e9;
 
-constexpr double ns_per_s = 1e9;
+namespace {
 
 /// One line of a shape.
 struct Point {
@@ -27,8 +27,11 @@ struct Point {
     double rate = 0;
 };
 
+}  // namespace
+
 /// What is wrong with the line; empty: nothing.
-std::string read_point(std::string_view line, const std::vector<Point>& before, Point& point) {
+static std::string read_point(std::string_view line, const std::vector<Point>& before,
+                              Point& point) {
     const std::size_t comma = line.find(',');
     const Result<std::int64_t> at = parse_duration_ns(trim_blanks(line.substr(0, comma)));
     const Result<double> rate = comma == line.npos
@@ -50,8 +53,8 @@ std::string read_point(std::string_view line, const std::vector<Point>& before, 
     return "";
 }
 
-std::string read_points(const std::string& where, std::string_view text,
-                        std::vector<Point>& points) {
+static std::string read_points(const std::string& where, std::string_view text,
+                               std::vector<Point>& points) {
     TextLines lines{text};
     std::string_view line;
     while (lines.next(line)) {
@@ -68,7 +71,7 @@ std::string read_points(const std::string& where, std::string_view text,
     return "";
 }
 
-RateCurve curve_of(const TypedRamp& ramp) {
+static RateCurve curve_of(const TypedRamp& ramp) {
     RateCurve curve(ramp.to);
     const double length_s = static_cast<double>(ramp.length_ns) / ns_per_s;
     if (ramp.steps == 0) {
@@ -83,7 +86,7 @@ RateCurve curve_of(const TypedRamp& ramp) {
 }
 
 /// The flag that says the rate, and whether there are two.
-std::string rate_flag(const RateFlags& flags, std::string& refusal) {
+static std::string rate_flag(const RateFlags& flags, std::string& refusal) {
     const std::pair<bool, const char*> all[] = {
         {flags.rate.has_value(), "--rate"},
         {flags.ramp.has_value(), "--ramp"},
@@ -100,7 +103,7 @@ std::string rate_flag(const RateFlags& flags, std::string& refusal) {
 }
 
 /// What goes on beside a rate, and cannot.
-std::string rate_contradiction(const WorkloadFlags& workload, const std::string& flag) {
+static std::string rate_contradiction(const WorkloadFlags& workload, const std::string& flag) {
     const RateFlags& rates = workload.rates;
     const bool draws = rates.arrivals.value_or(TypedArrivals()).law != ArrivalLaw::recorded;
     return first_that_holds({
@@ -118,7 +121,7 @@ std::string rate_contradiction(const WorkloadFlags& workload, const std::string&
     });
 }
 
-std::string read_shape(const std::string& path, RateCurve& curve) {
+static std::string read_shape(const std::string& path, RateCurve& curve) {
     const std::string where = "--shape " + path;
     const Result<std::string> text = read_whole_file(path);
     if (!text) {
@@ -127,8 +130,6 @@ std::string read_shape(const std::string& path, RateCurve& curve) {
     }
     return parse_shape(where, text.value(), curve);
 }
-
-}  // namespace
 
 std::string parse_shape(const std::string& where, std::string_view text, RateCurve& curve) {
     std::vector<Point> points;
@@ -189,9 +190,7 @@ std::string complete_rates(WorkloadFlags& workload) {
     return "";
 }
 
-namespace {
-
-std::string gap_contradiction(const WorkloadFlags& workload) {
+static std::string gap_contradiction(const WorkloadFlags& workload) {
     const bool waits = workload.files.sessions == Sessions::closed;
     return first_that_holds({
         {workload.gap == GapRule::none && workload.gap_cap_ns,
@@ -203,7 +202,7 @@ std::string gap_contradiction(const WorkloadFlags& workload) {
 }
 
 /// The first flag that shapes users, or of those about whole sessions; nullptr where none is given.
-const char* flag_of_users(const WorkloadFlags& workload, bool of_sessions) {
+static const char* flag_of_users(const WorkloadFlags& workload, bool of_sessions) {
     struct UserFlag {
         bool is_given;
         bool is_of_sessions;
@@ -235,7 +234,7 @@ const char* flag_of_users(const WorkloadFlags& workload, bool of_sessions) {
 }
 
 /// What is sent before the measurement.
-std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule output) {
+static std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule output) {
     const StartRules& start = workload.users.start;
     const bool has_requests = start.warmup_requests > 0;
     return first_that_holds({
@@ -253,7 +252,7 @@ std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule outp
 }
 
 /// Users that are added while the run goes on.
-std::string complete_growth(WorkloadFlags& workload) {
+static std::string complete_growth(WorkloadFlags& workload) {
     const UserCount& count = workload.user_count;
     const std::string typed =
         "--users " + std::to_string(count.first) + ".." + std::to_string(count.most);
@@ -272,7 +271,7 @@ std::string complete_growth(WorkloadFlags& workload) {
 }
 
 /// What is about sessions; nullptr where nothing of it is given.
-const char* flag_of_trees(const WorkloadFlags& workload) {
+static const char* flag_of_trees(const WorkloadFlags& workload) {
     return workload.user_count.most > 0                    ? "--users"
            : workload.grow                                 ? "--grow"
            : workload.files.sessions != Sessions::recorded ? "--sessions"
@@ -280,7 +279,7 @@ const char* flag_of_trees(const WorkloadFlags& workload) {
 }
 
 /// Single rows are kept open: there is no other time than that of their ends.
-std::string loop_contradiction(const WorkloadFlags& workload) {
+static std::string loop_contradiction(const WorkloadFlags& workload) {
     const char* const flag = flag_of_trees(workload);
     const RateFlags& rates = workload.rates;
     return first_that_holds({
@@ -302,7 +301,7 @@ std::string loop_contradiction(const WorkloadFlags& workload) {
 }
 
 /// Users play closed sessions; what shapes them is nothing without them.
-std::string complete_users(WorkloadFlags& workload, OutputRule output) {
+static std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     UserRules& users = workload.users;
     users.single_rows = workload.concurrency.has_value();
     users.users = workload.concurrency.value_or(workload.user_count.most);
@@ -347,8 +346,6 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
     return warm_up_contradiction(workload, output);
 }
 
-}  // namespace
-
 std::string complete_sessions(WorkloadFlags& workload, OutputRule output) {
     if (workload.users.drain_ns && !workload.users.for_ns) {
         return "--drain is the time after the end of --for; add --for T";
@@ -381,11 +378,13 @@ struct FamilyHeader {
     const char* value;
 };
 
+}  // namespace
+
 /// What AIPerf sends for its AgentX scenario: one id for each playing of a session, under all names
 /// that routers go by (ai-dynamo/aiperf, transports/base_transports.py). AIPerf draws the ids at
 /// random; here they follow from the trace, so that they are the same in each run. Of a session
 /// without a parent its last header is left out.
-constexpr std::array agentx_headers{
+static constexpr std::array agentx_headers{
     FamilyHeader{"X-Correlation-ID", "{session}-{pass}"},
     FamilyHeader{"X-Session-ID", "{session}-{pass}"},
     FamilyHeader{"X-Session-Affinity", "{session}-{pass}"},
@@ -394,20 +393,20 @@ constexpr std::array agentx_headers{
     FamilyHeader{"X-Dynamo-Parent-Session-ID", "{parent}-{pass}"},
 };
 
-bool has_piece(const FieldTemplate& field, Placeholder placeholder) {
+static bool has_piece(const FieldTemplate& field, Placeholder placeholder) {
     return std::ranges::find(field.pieces, placeholder, &TemplatePiece::placeholder) !=
            field.pieces.end();
 }
 
 /// Why a template with an `unknown` placeholder is refused, in a flag of this text.
-std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
+static std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
     return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
            " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
            "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
 }
 
 /// Why a template cannot be filled in a run with these options, or the empty text.
-std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
+static std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
     if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
         return "{user} is the user that sends a row, but there are no users; add --users N, or "
                "remove {user}";
@@ -419,7 +418,7 @@ std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
     return unkept_column(field, options.workload.files.keep);
 }
 
-std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
+static std::string why_no_template(const FieldTemplate& field, const ReplayOptions& options) {
     const std::string flag = "--header " + field.name + ": ";
     const bool is_key = is_authorization(field.name) ||
                         equal_ignoring_case(field.name, options.request.dialect->key_header);
@@ -434,7 +433,7 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
     return why.empty() ? "" : flag + why;
 }
 
-void add_family(RequestFlags& request) {
+static void add_family(RequestFlags& request) {
     if (request.session_headers == SessionHeaders::none) {
         return;
     }
@@ -449,8 +448,6 @@ void add_family(RequestFlags& request) {
     }
     std::move(added.begin(), added.end(), std::back_inserter(request.row_headers));
 }
-
-}  // namespace
 
 bool has_header(const RequestFlags& request, std::string_view name) {
     const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };

@@ -7,15 +7,11 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view word_letters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
 
-constexpr std::string_view word_letters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
-
-bool is_lower_case(char letter) {
+static bool is_lower_case(char letter) {
     return letter >= 'a' && letter <= 'z';
 }
-
-}  // namespace
 
 std::vector<std::string> possible_values(std::string_view text) {
     constexpr std::string_view between = " \n,;:()[]|\"";

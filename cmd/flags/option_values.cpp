@@ -13,12 +13,10 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* certify_remedy =
+static constexpr const char* certify_remedy =
     "is not a limit; use one duration, or \"sent:5ms read:5ms error:1ms\", all above 0";
 
-Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
+static Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
     const std::size_t colon = part.find(':');
     const std::string_view name = colon == part.npos ? std::string_view() : part.substr(0, colon);
     const Result<std::int64_t> limit =
@@ -35,8 +33,6 @@ Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
                                       : within.error_ns;
     return {};
 }
-
-}  // namespace
 
 Result<GapRule> parse_gap_rule(std::string_view text) {
     if (text == "original" || text == "api-scaled") {
@@ -237,11 +233,7 @@ std::string unkept_column(const FieldTemplate& field, const std::vector<std::str
     return "";
 }
 
-namespace {
-
-constexpr std::string_view model_key = "model";
-
-}  // namespace
+static constexpr std::string_view model_key = "model";
 
 Result<std::string> parse_trace_format(std::string_view text) {
     if (find_trace_format(text) != nullptr) {
@@ -340,11 +332,7 @@ Result<const TraceTarget*> parse_trace_target(std::string_view text) {
     return invalid("is not one of canonical, mooncake");
 }
 
-namespace {
-
-constexpr std::uint64_t copies_max = 1'000'000;
-
-}  // namespace
+static constexpr std::uint64_t copies_max = 1'000'000;
 
 Result<std::optional<Share>> parse_sample(std::string_view text) {
     const Result<Share> share = parse_share(text);

@@ -14,11 +14,9 @@
 
 namespace driftless {
 
-namespace {
-
 /// One line about the first argument that no flag took, with the name that may have been meant; or
 /// the empty text.
-std::string unknown_argument(const CommandParser& parser) {
+static std::string unknown_argument(const CommandParser& parser) {
     const std::vector<std::string> extras = parser.app->remaining();
     if (extras.empty()) {
         return "";
@@ -42,7 +40,7 @@ std::string unknown_argument(const CommandParser& parser) {
 }
 
 /// What is wrong with a command line, for its error; where CLI11 says it in its own way, in ours.
-std::string reason_of(const CLI::ParseError& error) {
+static std::string reason_of(const CLI::ParseError& error) {
     // "--url: 1 required URL missing"
     const std::string text = error.what();
     constexpr std::string_view before = ": 1 required ";
@@ -57,7 +55,7 @@ std::string reason_of(const CLI::ParseError& error) {
 }
 
 /// The headings of the flags, but for that of --help alone.
-std::vector<std::string> groups_of(const CommandParser& parser) {
+static std::vector<std::string> groups_of(const CommandParser& parser) {
     std::vector<std::string> groups = parser.app->get_groups();
     std::erase_if(groups, [&parser](const std::string& group) {
         return group.empty() || group == parser.app->get_help_ptr()->get_group();
@@ -66,7 +64,8 @@ std::vector<std::string> groups_of(const CommandParser& parser) {
 }
 
 /// `text`, then the headings with commas between them.
-std::string list_of_groups(const CommandParser& parser, std::string text, std::size_t columns_max) {
+static std::string list_of_groups(const CommandParser& parser, std::string text,
+                                  std::size_t columns_max) {
     for (const std::string& group : groups_of(parser)) {
         const std::size_t begin = text.rfind('\n') + 1;  // 0 in the first line
         text += text.size() - begin + group.size() + 2 > columns_max ? "\n" : " ";
@@ -76,12 +75,12 @@ std::string list_of_groups(const CommandParser& parser, std::string text, std::s
     return text;
 }
 
-std::shared_ptr<CLI::Formatter> formatter_of(const CommandParser& parser) {
+static std::shared_ptr<CLI::Formatter> formatter_of(const CommandParser& parser) {
     return std::static_pointer_cast<CLI::Formatter>(parser.app->get_formatter());
 }
 
 /// The help of one screen: the flags of most runs, and the first examples.
-std::string overview_of(const CommandParser& parser) {
+static std::string overview_of(const CommandParser& parser) {
     constexpr std::size_t examples_max = 3;
     const auto formatter = formatter_of(parser);
     std::vector<const CLI::Option*> used;
@@ -106,7 +105,7 @@ std::string overview_of(const CommandParser& parser) {
 }
 
 /// Whether a paragraph of the footer names the flag.
-bool names_flag(std::string_view paragraph, const std::string& name) {
+static bool names_flag(std::string_view paragraph, const std::string& name) {
     for (std::size_t at = paragraph.find(name); at != paragraph.npos;
          at = paragraph.find(name, at + 1)) {
         const std::size_t end = at + name.size();
@@ -119,7 +118,7 @@ bool names_flag(std::string_view paragraph, const std::string& name) {
 
 /// The flags of the group that is called so, by its name or its first word; else those with the
 /// topic in their names or texts. Behind them, what the footer says of them. Empty: there are none.
-std::string help_about(const CommandParser& parser, const std::string& topic) {
+static std::string help_about(const CommandParser& parser, const std::string& topic) {
     const CLI::App& app = *parser.app;  // its options are const, too
     const std::vector<std::string> groups = groups_of(parser);
     const auto called = std::find_if(groups.begin(), groups.end(), [&topic](const auto& group) {
@@ -154,7 +153,7 @@ std::string help_about(const CommandParser& parser, const std::string& topic) {
 }
 
 /// CLI11's help, with one empty line between groups instead of two.
-std::string whole_help_of(const CommandParser& parser) {
+static std::string whole_help_of(const CommandParser& parser) {
     std::string text = parser.app->help();
     for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
         text.erase(at, 1);
@@ -164,7 +163,7 @@ std::string whole_help_of(const CommandParser& parser) {
 
 /// The help about a topic, in lower case. Where tables are asked for (AskedTables) the flags go
 /// there, and the text is empty.
-std::string help_of(const CommandParser& parser, const std::string& topic) {
+static std::string help_of(const CommandParser& parser, const std::string& topic) {
     if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
         asked->add(parser.table());
         return "";
@@ -178,8 +177,6 @@ std::string help_of(const CommandParser& parser, const std::string& topic) {
     }
     return text;
 }
-
-}  // namespace
 
 void Flags::argument(const char* name, const char* help, std::string& target) {
     app_.add_option(name, target, help);

@@ -17,11 +17,9 @@
 
 namespace driftless {
 
-namespace {
-
 // The flags of timed events.
 
-void add_event_flags(Flags& flags, EventFlags& events) {
+static void add_event_flags(Flags& flags, EventFlags& events) {
     flags.group("Events", watching);
     flags.values("--event", "WHAT", "\"+90s post URL\", \"+2m run COMMAND\", \"+10m label TEXT\"",
                  parse_event, events.typed, hides(mask_event));
@@ -32,7 +30,7 @@ void add_event_flags(Flags& flags, EventFlags& events) {
 
 // The flags of a replay on several machines.
 
-void add_machine_flags(Flags& flags, ShardFlags& shard) {
+static void add_machine_flags(Flags& flags, ShardFlags& shard) {
     flags.group("Several machines", not_setting);
     flags.value("--shard", "I/N",
                 "send share I (from 0) of N; all N processes get the same flags.\n"
@@ -59,7 +57,7 @@ void add_machine_flags(Flags& flags, ShardFlags& shard) {
 
 // The flags of metrics: the servers' own, and the run's.
 
-void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
+static void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
     flags.group("Metrics", watching);
     flags.values("--metrics", "URL|auto|none",
                  "metrics pages to read during the run; auto: /metrics of each --url\n"
@@ -75,7 +73,7 @@ void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
 
 // The flags of rates.
 
-void add_rate_flags(Flags& flags, ReplayOptions& options) {
+static void add_rate_flags(Flags& flags, ReplayOptions& options) {
     RateFlags& rates = options.workload.rates;
     flags.group("Rate");
     flags.value("--rate", "R",
@@ -102,7 +100,7 @@ void add_rate_flags(Flags& flags, ReplayOptions& options) {
 
 // The flags of users, and of what they do between requests.
 
-void add_user_flags(Flags& flags, ReplayOptions& options) {
+static void add_user_flags(Flags& flags, ReplayOptions& options) {
     WorkloadFlags& workload = options.workload;
     UserRules& users = workload.users;
     flags.group("Users");
@@ -163,7 +161,7 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
 
 // The text of `driftless replay --help all` behind its flags.
 
-constexpr const char* before_apis =
+static constexpr const char* before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
 
 Standard output gets the chosen settings, then the result; standard error gets progress, warnings
@@ -172,7 +170,7 @@ and errors. --quiet omits the settings and progress, and says the result in two 
 APIs:
 )";
 
-constexpr const char* behind_apis = R"(
+static constexpr const char* behind_apis = R"(
 Headers of rows: a --header can contain values of the row: {row}, {session}, {tree} (the session
 at the root of its tree), {parent} (the session that spawned its session), {turn}, {pass} (0, or the
 pass of --recycle), {user} (of --users) and {kept.COLUMN}. If the row has no such value, it is sent
@@ -213,11 +211,11 @@ std::string replay_help_footer() {
     return text + behind_apis;
 }
 
-constexpr const char* description =
+static constexpr const char* description =
     "Replays a request trace against an inference server: every request is sent at its\n"
     "recorded instant, and every streamed token gets a time stamp.\n";
 
-void add_trace_flags(Flags& flags, ReplayOptions& options) {
+static void add_trace_flags(Flags& flags, ReplayOptions& options) {
     PlanOptions& plan = options.workload.plan;
     flags.group("Trace");
     add_trace_flags(flags, options.workload.files);
@@ -229,7 +227,7 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
     add_load_flags(flags, options.workload.load);
 }
 
-void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options) {
+static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options) {
     RequestFlags& request = options.request;
     ServerFlags& probed = options.server;
     TlsClientOptions& tls = options.server.tls;
@@ -296,7 +294,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                 names_server | resumable);
 }
 
-void add_prompt_flags(Flags& flags, ReplayOptions& options) {
+static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     RequestFlags& request = options.request;
     PromptFlags& prompts = options.prompts;
     flags.group("Prompts and answers");
@@ -344,7 +342,7 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 options.workload.plan.seed, not_setting | no_probe("; give it before --"));
 }
 
-void add_schedule_flags(Flags& flags, ReplayOptions& options) {
+static void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     SendingFlags& sending = options.sending;
     flags.group("Schedule");
     flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.workload.speed_text,
@@ -388,7 +386,7 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                  of_one_run | of_sweep | no_probe(": a probe must send requests"));
 }
 
-void add_output_flags(Flags& flags, ReplayOptions& options) {
+static void add_output_flags(Flags& flags, ReplayOptions& options) {
     ResultFlags& results = options.results;
     flags.group("Output");
     flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", parse_folder,
@@ -420,7 +418,7 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                  of_one_run | resumable | of_sweep);
 }
 
-void add_host_flags(Flags& flags, ReplayOptions& options) {
+static void add_host_flags(Flags& flags, ReplayOptions& options) {
     HostFlags& host = options.host;
     flags.group("Host");
     flags.value("--engines", "N|auto",
@@ -467,7 +465,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                  options.calibration.require_certified, resumable | watching);
 }
 
-void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
+static void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
     flags.group("Rules");
     flags.values("--rules", "NAME|FILE", "published rules: sets what they fix and judges the run",
                  parse_text, rules.typed, watching, names_in(shipped_rules()));
@@ -481,7 +479,7 @@ void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
                  parse_stop_rule, results.stop_when);
 }
 
-void add_again_flags(Flags& flags, ReplayOptions& options) {
+static void add_again_flags(Flags& flags, ReplayOptions& options) {
     AgainFlags& again = options.again;
     flags.group("Again", of_one_run | of_again | of_sweep);
     flags.value("--resume", "RUN", "continue a killed run, in its own folder", again.resume,
@@ -498,12 +496,12 @@ void add_again_flags(Flags& flags, ReplayOptions& options) {
 }
 
 /// An earlier run, or a file, has flags of its own, and rules are applied to all of them together.
-bool takes_up(const std::vector<std::string>& arguments) {
+static bool takes_up(const std::vector<std::string>& arguments) {
     return std::ranges::any_of(arguments, [](const auto& one) { return takes_up_flags(one); });
 }
 
 /// What is wrong, with the names that were typed for those of our flags that it begins with or has.
-std::string in_typed_names(const std::string& why, const Spelled& spelled) {
+static std::string in_typed_names(const std::string& why, const Spelled& spelled) {
     std::string names;
     for (const auto& [ours, typed] : spelled.typed_as) {
         const std::size_t at = why.find(ours);
@@ -516,8 +514,6 @@ std::string in_typed_names(const std::string& why, const Spelled& spelled) {
     }
     return names.empty() ? why : why + " (" + names + ")";
 }
-
-}  // namespace
 
 CommandParser replay_parser(TypedServer& server, ReplayOptions& options) {
     CommandParser parser("replay", description, replay_help_footer());

@@ -11,15 +11,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// Trees of agents that may live at a time under one root: memory follows them.
-constexpr std::uint64_t live_agents_max = 1'000'000;
+static constexpr std::uint64_t live_agents_max = 1'000'000;
 /// What an offload pattern's sets are of a cache, in percent.
-constexpr std::uint64_t fits_percent = 80;
-constexpr std::uint64_t exceeds_percent = 125;
+static constexpr std::uint64_t fits_percent = 80;
+static constexpr std::uint64_t exceeds_percent = 125;
 
-constexpr const char* kinds_help =
+static constexpr const char* kinds_help =
     "Makes a synthetic workload and writes it as a trace.\n\n"
     "Usage: driftless synth KIND [FLAGS]\n\nKinds:\n"
     "  random               rows that share nothing\n"
@@ -45,7 +43,7 @@ constexpr const char* kinds_help =
     "Exit codes: 0 done, 2 usage (or the output file exists), 3 input refused, 7 the host "
     "fails.\n";
 
-constexpr const char* footer =
+static constexpr const char* footer =
     R"(Laws: 512, uniform:100..900, normal:512:100 (mean, deviation), lognormal:512:0.8 (median,
 sigma), exponential:512, file:PATH (a histogram: lines of value,weight; times in ms). Bounds
 can follow the middle three: normal:512:100:1..4096. Values outside are drawn again.
@@ -67,20 +65,20 @@ struct KindValues {
 };
 
 /// A pattern of stress is a word of its own: "stress reuse".
-std::string typed_kind(std::string name) {
+static std::string typed_kind(std::string name) {
     if (name.starts_with("stress-")) {
         name[std::string_view("stress").size()] = ' ';
     }
     return name;
 }
 
-Result<std::uint32_t> parse_block_size(std::string_view text) {
+static Result<std::uint32_t> parse_block_size(std::string_view text) {
     const Result<std::uint32_t> size = parse_positive_row_tokens(text);
     return size && size.value() <= 65536 ? size : invalid("is not from 1 to 65536 tokens");
 }
 
 /// A number would be the lengths of answers.
-Result<std::string> parse_new_file(std::string_view text) {
+static Result<std::string> parse_new_file(std::string_view text) {
     if (!text.empty() && text.find_first_not_of("0123456789.,:") == text.npos) {
         return invalid(
             "is a number, and --out names the file, as in ./512; lengths of answers are "
@@ -89,7 +87,7 @@ Result<std::string> parse_new_file(std::string_view text) {
     return parse_text(text);
 }
 
-void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) {
+static void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) {
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 "-", parse_new_file, options.out);
@@ -101,7 +99,7 @@ void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) 
                 options.spec.seed);
 }
 
-void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
+static void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
     flags.group("Arrivals");
     const std::string help = std::string(what) + " per second: 10, 600/m, or inf (all at once)";
     flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second, {},
@@ -110,7 +108,7 @@ void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
                 spec.arrivals.constant);
 }
 
-void add_random(Flags& flags, KindValues& values, SynthSpec&) {
+static void add_random(Flags& flags, KindValues& values, SynthSpec&) {
     RandomSpec& random = values.random;
     flags.value("--rows", "N", "rows", "1000", parse_rows, random.rows);
     flags.value("--in", "LAW", "tokens of a prompt", "1024", parse_token_law, random.input);
@@ -122,7 +120,7 @@ void add_random(Flags& flags, KindValues& values, SynthSpec&) {
                 "0", parse_range_ratio, values.range_ratio);
 }
 
-std::string specify_random(KindValues& values, SynthSpec& spec) {
+static std::string specify_random(KindValues& values, SynthSpec& spec) {
     RandomSpec& random = values.random;
     const RangeRatio& ratio = values.range_ratio;
     if (ratio.input > 0 || ratio.output > 0) {
@@ -142,7 +140,7 @@ std::string specify_random(KindValues& values, SynthSpec& spec) {
     return "";
 }
 
-void add_prefix(Flags& flags, KindValues& values, SynthSpec&) {
+static void add_prefix(Flags& flags, KindValues& values, SynthSpec&) {
     PrefixSpec& prefix = values.prefix;
     flags.value("--rows", "N", "rows", "1000", parse_rows, prefix.rows);
     flags.value("--groups", "N", "groups, each with its own prefix", "10", parse_groups,
@@ -159,19 +157,21 @@ void add_prefix(Flags& flags, KindValues& values, SynthSpec&) {
                 "equal", parse_popularity, values.popularity, {}, popularity_choices.words());
 }
 
-std::string specify_prefix(KindValues& values, SynthSpec& spec) {
+static std::string specify_prefix(KindValues& values, SynthSpec& spec) {
     values.prefix.zipf = values.popularity.zipf;
     values.prefix.ordered = values.popularity.ordered;
     spec.kind = std::move(values.prefix);
     return "";
 }
 
-void add_token_time(Flags& flags, SynthSpec& spec) {
+static void add_token_time(Flags& flags, SynthSpec& spec) {
     flags.value("--token-time", "T",
                 "assumed time of an output token, for the recorded instants; closed\n"
                 "sessions use the real times",
                 "20ms", parse_token_time, spec.token_ns);
 }
+
+namespace {
 
 /// What all kinds of conversations have. The defaults are those of the kind.
 struct TurnDefaults {
@@ -182,7 +182,10 @@ struct TurnDefaults {
     const char* output;
     const char* gap;
 };
-void add_turns(Flags& flags, const TurnDefaults& standard, TreeSpec& tree, SynthSpec& spec) {
+
+}  // namespace
+
+static void add_turns(Flags& flags, const TurnDefaults& standard, TreeSpec& tree, SynthSpec& spec) {
     flags.value("--turns", "LAW", "turns of a session", standard.turns, parse_number_law,
                 tree.turns);
     flags.value("--system", "N", "tokens that all sessions begin with", standard.system,
@@ -200,13 +203,13 @@ void add_turns(Flags& flags, const TurnDefaults& standard, TreeSpec& tree, Synth
     add_token_time(flags, spec);
 }
 
-void add_compaction(Flags& flags, const char* at, TreeSpec& tree) {
+static void add_compaction(Flags& flags, const char* at, TreeSpec& tree) {
     flags.value("--compact-at", "N", "longer prompts ask for a summary; then the context restarts",
                 at, parse_row_tokens, tree.compact_at);
     flags.value("--summary", "LAW", "tokens of the summary", "2000", parse_token_law, tree.summary);
 }
 
-void add_chat(Flags& flags, KindValues& values, SynthSpec& spec) {
+static void add_chat(Flags& flags, KindValues& values, SynthSpec& spec) {
     flags.value("--sessions", "N", "conversations", "100", parse_rows, values.tree.trees);
     add_turns(flags,
               {"lognormal:4:0.8", "500", "lognormal:300:1", "lognormal:100:1", "lognormal:200:0.8",
@@ -215,7 +218,7 @@ void add_chat(Flags& flags, KindValues& values, SynthSpec& spec) {
 }
 
 /// Of conversations that grow until they ask for a summary, again and again.
-void add_stress_compaction(Flags& flags, KindValues& values, SynthSpec& spec) {
+static void add_stress_compaction(Flags& flags, KindValues& values, SynthSpec& spec) {
     values.tree.name = "compaction";
     flags.value("--sessions", "N", "conversations", "16", parse_rows, values.tree.trees);
     add_turns(flags, {"60", "4000", "2000", "1500", "300", "2s"}, values.tree, spec);
@@ -223,7 +226,7 @@ void add_stress_compaction(Flags& flags, KindValues& values, SynthSpec& spec) {
 }
 
 /// Of prompts that are used again after a long time.
-void add_reactivation(Flags& flags, KindValues& values, SynthSpec& spec) {
+static void add_reactivation(Flags& flags, KindValues& values, SynthSpec& spec) {
     TreeSpec& tree = values.tree;
     tree.name = "reactivation";
     tree.context_max = row_tokens_max;
@@ -237,7 +240,7 @@ void add_reactivation(Flags& flags, KindValues& values, SynthSpec& spec) {
     add_token_time(flags, spec);
 }
 
-std::string specify_tree(KindValues& values, SynthSpec& spec) {
+static std::string specify_tree(KindValues& values, SynthSpec& spec) {
     const TreeSpec& tree = values.tree;
     const std::uint64_t kept =
         std::uint64_t{tree.system_tokens} + static_cast<std::uint64_t>(tree.summary.centre);
@@ -249,7 +252,7 @@ std::string specify_tree(KindValues& values, SynthSpec& spec) {
     return "";
 }
 
-void add_agents(Flags& flags, KindValues& values, SynthSpec& spec) {
+static void add_agents(Flags& flags, KindValues& values, SynthSpec& spec) {
     TreeSpec& tree = values.tree;
     tree.name = "agent";
     flags.value("--trees", "N", "trees", "100", parse_rows, tree.trees);
@@ -272,7 +275,7 @@ void add_agents(Flags& flags, KindValues& values, SynthSpec& spec) {
                 parse_row_tokens, tree.sub_system_tokens);
 }
 
-std::string specify_agents(KindValues& values, SynthSpec& spec) {
+static std::string specify_agents(KindValues& values, SynthSpec& spec) {
     TreeSpec& tree = values.tree;
     tree.sub_first = tree.first;
     std::uint64_t live = 1;
@@ -287,12 +290,12 @@ std::string specify_agents(KindValues& values, SynthSpec& spec) {
                : why;
 }
 
-void add_prompt(Flags& flags, std::uint32_t& prompt, ValueLaw& output) {
+static void add_prompt(Flags& flags, std::uint32_t& prompt, ValueLaw& output) {
     flags.value("--in", "N", "tokens of every prompt", "8192", parse_positive_row_tokens, prompt);
     flags.value("--out-tokens", "LAW", "tokens of an answer", "128", parse_token_law, output);
 }
 
-void add_fan_out(Flags& flags, KindValues& values, SynthSpec& spec) {
+static void add_fan_out(Flags& flags, KindValues& values, SynthSpec& spec) {
     add_prompt(flags, values.prompt, values.tree.output);
     flags.value("--groups", "N", "prompts that are continued", "100", parse_rows,
                 values.tree.trees);
@@ -303,7 +306,7 @@ void add_fan_out(Flags& flags, KindValues& values, SynthSpec& spec) {
 }
 
 /// One prompt that many continue at one instant.
-std::string specify_fan_out(KindValues& values, SynthSpec& spec) {
+static std::string specify_fan_out(KindValues& values, SynthSpec& spec) {
     TreeSpec& tree = values.tree;
     if (std::int64_t{values.prompt} + values.fan_suffix + tree.output.high >
         std::int64_t{row_tokens_max}) {
@@ -324,7 +327,7 @@ std::string specify_fan_out(KindValues& values, SynthSpec& spec) {
     return "";
 }
 
-void add_reuse(Flags& flags, KindValues& values, SynthSpec&) {
+static void add_reuse(Flags& flags, KindValues& values, SynthSpec&) {
     add_prompt(flags, values.stress.input, values.stress.output);
     flags.value("--rows", "N", "rows after those that fill the working set", "1000", parse_rows,
                 values.stress.rows);
@@ -334,7 +337,7 @@ void add_reuse(Flags& flags, KindValues& values, SynthSpec&) {
                 "131072", parse_set_tokens, values.set_tokens);
 }
 
-void add_working_set(Flags& flags, KindValues& values, SynthSpec&) {
+static void add_working_set(Flags& flags, KindValues& values, SynthSpec&) {
     values.stress.pattern = StressPattern::working_set;
     add_prompt(flags, values.stress.input, values.stress.output);
     flags.value("--working-set", "A..B", "tokens of the working set, first and last size",
@@ -344,7 +347,7 @@ void add_working_set(Flags& flags, KindValues& values, SynthSpec&) {
     flags.value("--rounds", "N", "passes over each size", "4", parse_small, values.stress.rounds);
 }
 
-void add_offload(Flags& flags, KindValues& values, SynthSpec&) {
+static void add_offload(Flags& flags, KindValues& values, SynthSpec&) {
     values.stress.pattern = StressPattern::offload;
     add_prompt(flags, values.stress.input, values.stress.output);
     flags.value("--capacity", "TOKENS", "tokens that the cache holds", "524288", parse_set_tokens,
@@ -352,7 +355,7 @@ void add_offload(Flags& flags, KindValues& values, SynthSpec&) {
     flags.value("--rounds", "N", "passes over each set", "4", parse_small, values.stress.rounds);
 }
 
-std::string specify_pattern(KindValues& values, SynthSpec& spec) {
+static std::string specify_pattern(KindValues& values, SynthSpec& spec) {
     StressSpec& stress = values.stress;
     const auto prompts_of = [&stress](std::uint64_t tokens) {
         return std::max<std::uint64_t>(1, tokens / stress.input);
@@ -381,6 +384,8 @@ std::string specify_pattern(KindValues& values, SynthSpec& spec) {
     return "";
 }
 
+namespace {
+
 struct KindRow {
     const char* name;
     const char* description;
@@ -389,7 +394,10 @@ struct KindRow {
     /// Sets `spec.kind`. Returns why the flags do not go together, or the empty text.
     std::string (*specify)(KindValues& values, SynthSpec& spec);
 };
-constexpr std::array kinds{
+
+}  // namespace
+
+static constexpr std::array kinds{
     KindRow{"random", "Makes rows that share nothing.\n", "rows", add_random, specify_random},
     KindRow{"prefix", "Makes groups of rows; the rows of a group begin with one prefix.\n", "rows",
             add_prefix, specify_prefix},
@@ -419,13 +427,13 @@ constexpr std::array kinds{
             add_fan_out, specify_fan_out},
 };
 
-SynthCommandLine refused(const std::string& why) {
+static SynthCommandLine refused(const std::string& why) {
     SynthCommandLine line;
     line.refuse("synth", why);
     return line;
 }
 
-SynthCommandLine parse_kind(const KindRow& row, const std::vector<std::string>& arguments) {
+static SynthCommandLine parse_kind(const KindRow& row, const std::vector<std::string>& arguments) {
     SynthCommandLine line;
     SynthOptions& options = line.options;
     options.name = row.name;
@@ -448,8 +456,6 @@ SynthCommandLine parse_kind(const KindRow& row, const std::vector<std::string>& 
     });
     return line;
 }
-
-}  // namespace
 
 std::vector<std::string> synth_kinds() {
     std::vector<std::string> names;

@@ -14,29 +14,29 @@
 
 namespace driftless {
 
-namespace {
-
 /// Its value is a trace.
-bool names_trace_file(std::string_view typed) {
+static bool names_trace_file(std::string_view typed) {
     const ToolRow* const row = find_row("any", typed);
     return row != nullptr && row->verb == "is" && row->text == "the trace";
 }
 
 /// Words that start another program.
-constexpr std::string_view starters = "nohup|time|sudo|uvx|env";
-constexpr std::string_view runners = "uv|poetry|pixi";  // and "run"
+static constexpr std::string_view starters = "nohup|time|sudo|uvx|env";
+static constexpr std::string_view runners = "uv|poetry|pixi";  // and "run"
 
-std::string_view base_name(std::string_view path) {
+static std::string_view base_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-bool is_assignment(std::string_view word) {
+static bool is_assignment(std::string_view word) {
     const std::size_t equals = word.find('=');
     return equals != word.npos && equals > 0 && word.front() != '-' &&
            std::all_of(
                word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
                [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
 }
+
+namespace {
 
 /// Takes words off the front of the arguments.
 class Words {
@@ -68,7 +68,9 @@ class Words {
     const char* instead_ = "";
 };
 
-void take_starters(Words& words) {
+}  // namespace
+
+static void take_starters(Words& words) {
     while (true) {  // bounded by the arguments: each turn takes at least one
         if (is_assignment(words.front()) || is_one_of(starters, words.front())) {
             words.drop();
@@ -82,7 +84,7 @@ void take_starters(Words& words) {
 }
 
 /// A flag of other tools that names the trace or the data set: the first word is none then.
-bool names_trace(const std::vector<std::string>& arguments) {
+static bool names_trace(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
         const std::string_view typed = std::string_view(argument).substr(0, argument.find('='));
         return !our_name("names_trace", typed).empty() || names_trace_file(typed);
@@ -91,7 +93,7 @@ bool names_trace(const std::vector<std::string>& arguments) {
 
 /// A word that is also the path of a trace, as "traces/vllm", is a tool only where its subcommand
 /// follows, or where a flag names the trace. None: it is no tool.
-std::string_view take_tool(Words& words, const std::vector<std::string>& arguments) {
+static std::string_view take_tool(Words& words, const std::vector<std::string>& arguments) {
     const ToolProgram* const tool = find_program("program", base_name(words.front()));
     if (tool == nullptr || (!is_one_of(tool->words, words.second()) &&
                             !is_one_of(tool->others, words.second()) && !names_trace(arguments))) {
@@ -108,12 +110,12 @@ std::string_view take_tool(Words& words, const std::vector<std::string>& argumen
 }
 
 /// None: no module of that name is known.
-std::string_view tool_of_module(std::string_view name) {
+static std::string_view tool_of_module(std::string_view name) {
     const ToolProgram* const module = find_program("module", name);
     return module == nullptr ? std::string_view() : module->section;
 }
 
-void take_subcommands(Words& words, std::string_view module) {
+static void take_subcommands(Words& words, std::string_view module) {
     if (module == "vllm") {
         (void)words.take("bench");
         (void)words.take("serve");
@@ -122,7 +124,7 @@ void take_subcommands(Words& words, std::string_view module) {
 
 /// A script of a known name, or of any where a flag names the trace or python starts it; or a
 /// module by its name alone, as pages write it. None: it is neither.
-std::string_view take_script(Words& words, bool any_name) {
+static std::string_view take_script(Words& words, bool any_name) {
     const std::string_view name = base_name(words.front());
     if (const std::string_view module = tool_of_module(words.front()); !module.empty()) {
         words.drop();
@@ -141,14 +143,14 @@ std::string_view take_script(Words& words, bool any_name) {
 }
 
 /// "python", "python3", "python3.12", and not "python.jsonl".
-bool is_python(std::string_view name) {
+static bool is_python(std::string_view name) {
     constexpr std::string_view start = "python";
     return name.starts_with(start) &&
            name.find_first_not_of("0123456789.", start.size()) == name.npos;
 }
 
 /// `python3 [-u] script.py`, `python3 -m module`; the module may have subcommands.
-std::string_view take_python(Words& words, const std::vector<std::string>& arguments) {
+static std::string_view take_python(Words& words, const std::vector<std::string>& arguments) {
     const std::string_view second = words.second();
     const bool runs = second == "-m" || second == "-u" || second.ends_with(".py");
     if (!is_python(base_name(words.front())) || !runs) {
@@ -172,7 +174,7 @@ std::string_view take_python(Words& words, const std::vector<std::string>& argum
 }
 
 /// `cargo run --release --bin client -- ..`: what is behind the two dashes is the tool's.
-std::string_view take_cargo(Words& words, const std::vector<std::string>& arguments) {
+static std::string_view take_cargo(Words& words, const std::vector<std::string>& arguments) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     if (words.front() != "cargo" || dashes == arguments.end()) {
         return "";
@@ -184,7 +186,7 @@ std::string_view take_cargo(Words& words, const std::vector<std::string>& argume
 }
 
 /// trace-replayer's binary is named `client`; a trace of that name would be alone.
-std::string_view take_client(Words& words, const std::vector<std::string>& arguments) {
+static std::string_view take_client(Words& words, const std::vector<std::string>& arguments) {
     if (base_name(words.front()) != "client" || !names_trace(arguments)) {
         return "";
     }
@@ -193,12 +195,14 @@ std::string_view take_client(Words& words, const std::vector<std::string>& argum
 }
 
 /// Keys that a shell would assign are not the names of traces, whatever follows.
-std::size_t count_keys(const std::vector<std::string>& arguments) {
+static std::size_t count_keys(const std::vector<std::string>& arguments) {
     const auto other =
         std::find_if(arguments.begin(), arguments.end(),
                      [](const std::string& argument) { return assigned_secret_at(argument) == 0; });
     return static_cast<std::size_t>(other - arguments.begin());
 }
+
+namespace {
 
 struct ProgramWords {
     std::size_t count = 0;
@@ -206,9 +210,11 @@ struct ProgramWords {
     const char* instead = "";  ///< not empty: the words are of no replay; what to use
 };
 
+}  // namespace
+
 /// How many of the first arguments name another replay tool and its subcommand, with what starts it
 /// (`python3 trace_replay.py`, `uv run`, `NAME=VALUE`), and which tool that is.
-ProgramWords find_program_words(const std::vector<std::string>& arguments) {
+static ProgramWords find_program_words(const std::vector<std::string>& arguments) {
     Words words(arguments);
     take_starters(words);
     std::string_view tool = take_script(words, words.taken() > 0 || names_trace(arguments));
@@ -220,29 +226,30 @@ ProgramWords find_program_words(const std::vector<std::string>& arguments) {
 }
 
 /// A flag that names the trace, a data set or an earlier run.
-bool names_data(std::string_view typed) {
+static bool names_data(std::string_view typed) {
     return names_trace_file(typed) || !our_name("names_trace", typed).empty() ||
            !our_name("names_data", typed).empty();
 }
 
-bool is_goodput_part(std::string_view argument) {
+static bool is_goodput_part(std::string_view argument) {
     return argument.starts_with("ttft:") || argument.starts_with("tpot:") ||
            argument.starts_with("e2e:") || argument.starts_with("e2el:");
 }
 
 /// A number may be negative; a flag begins with a letter behind its dashes.
-bool is_flag(std::string_view argument) {
+static bool is_flag(std::string_view argument) {
     return argument.size() > 1 && argument.front() == '-' &&
            (argument[1] < '0' || argument[1] > '9') && argument[1] != '.';
 }
 
-std::size_t count_values(std::span<const std::string> behind) {
+static std::size_t count_values(std::span<const std::string> behind) {
     return static_cast<std::size_t>(std::find_if(behind.begin(), behind.end(), is_flag) -
                                     behind.begin());
 }
 
 /// `text` is the flag of ours, perhaps with its value behind a space.
-void add_renamed(const ToolRow& row, std::string_view typed, std::string_view value, Spelled& out) {
+static void add_renamed(const ToolRow& row, std::string_view typed, std::string_view value,
+                        Spelled& out) {
     const std::string_view ours = row.text == "the trace" ? std::string_view() : row.text;
     const std::size_t space = ours.find(' ');
     const std::string name(ours.substr(0, space));
@@ -263,7 +270,7 @@ void add_renamed(const ToolRow& row, std::string_view typed, std::string_view va
 }
 
 /// Of rates, each may be said once.
-void keep_once(std::string_view typed, const std::string& value, Line& line) {
+static void keep_once(std::string_view typed, const std::string& value, Line& line) {
     const std::string flag(typed);
     if (value.empty()) {
         refuse_line(line, flag + " \"\" is empty; give it a value, or remove it");
@@ -276,8 +283,6 @@ void keep_once(std::string_view typed, const std::string& value, Line& line) {
         refuse_line(line, flag + ": is given 2 times; give it once");
     }
 }
-
-}  // namespace
 
 void apply_row(const ToolRow& row, std::string_view typed, const std::string& value,
                const std::string& shown, Line& line) {

@@ -22,8 +22,10 @@ struct Leaf {
 };
 using Leaves = std::vector<Leaf>;
 
+}  // namespace
+
 /// Nodes wait in a list: nothing recurses over input.
-Leaves leaves_of(const YAML::Node& root) {
+static Leaves leaves_of(const YAML::Node& root) {
     std::vector<std::pair<std::string, YAML::Node>> waiting{{"", root}};
     Leaves leaves;
     while (!waiting.empty()) {  // bounded by the nodes of the file: each is taken once
@@ -45,13 +47,13 @@ Leaves leaves_of(const YAML::Node& root) {
     return leaves;
 }
 
-std::string value_at(const Leaves& leaves, const std::string& path) {
+static std::string value_at(const Leaves& leaves, const std::string& path) {
     const auto found = std::ranges::find(leaves, path, &Leaf::path);
     return found == leaves.end() ? "" : found->value;
 }
 
 /// "datasets[1].path" as "datasets[].path".
-std::string without_numbers_in(std::string path) {
+static std::string without_numbers_in(std::string path) {
     for (std::size_t open = path.find('['); open != path.npos; open = path.find('[', open + 1)) {
         path.erase(open + 1, path.find(']', open) - open - 1);
     }
@@ -59,7 +61,7 @@ std::string without_numbers_in(std::string path) {
 }
 
 /// Whether a value is of a data set that is not played.
-bool is_of_other_set(const Leaves& leaves, const std::string& path) {
+static bool is_of_other_set(const Leaves& leaves, const std::string& path) {
     constexpr std::string_view begin = "datasets[";
     if (!path.starts_with(begin)) {
         return false;
@@ -68,13 +70,13 @@ bool is_of_other_set(const Leaves& leaves, const std::string& path) {
     return value_at(leaves, set + ".type") == "accuracy";
 }
 
-constexpr std::string_view template_arguments = "model_params.chat_template_kwargs.";
-constexpr const char* only_agents =
+static constexpr std::string_view template_arguments = "model_params.chat_template_kwargs.";
+static constexpr const char* only_agents =
     " is not translated, only online runs of agentic_inference; use driftless replay DATASET --url "
     "URL with --rate inf (offline), --rate QPS (poisson) or --concurrency N";
 
 /// One value of the file, by its row.
-void take(const Leaf& leaf, const std::string& place, bool has_own_url, Line& line) {
+static void take(const Leaf& leaf, const std::string& place, bool has_own_url, Line& line) {
     const std::string path = without_numbers_in(leaf.path);
     const ToolRow* const row = find_row("mlperf_file", path);
     if (row == nullptr) {
@@ -94,7 +96,7 @@ void take(const Leaf& leaf, const std::string& place, bool has_own_url, Line& li
     }
 }
 
-void translate(const std::string& file, const Leaves& leaves, Line& line) {
+static void translate(const std::string& file, const Leaves& leaves, Line& line) {
     const std::string type = value_at(leaves, "type");
     const std::string pattern = value_at(leaves, "settings.load_pattern.type");
     if (type != "online" || pattern != "agentic_inference") {
@@ -123,7 +125,7 @@ void translate(const std::string& file, const Leaves& leaves, Line& line) {
 }
 
 /// The library throws; nothing else here does. Empty where the file is read, else what is wrong.
-std::string read_leaves(const std::string& file, Leaves& leaves) {
+static std::string read_leaves(const std::string& file, Leaves& leaves) {
     try {
         leaves = leaves_of(YAML::LoadFile(file));
     } catch (const YAML::BadFile&) {
@@ -133,8 +135,6 @@ std::string read_leaves(const std::string& file, Leaves& leaves) {
     }
     return "";
 }
-
-}  // namespace
 
 void finish_mlperf(std::string_view /*value*/, Line& line) {
     const std::string file = line.get("--config");

@@ -102,11 +102,9 @@ void set_argument(Spelled& out, std::string_view flag, std::string_view value) {
     }
 }
 
-namespace {
-
 /// {"type_": "trace_synthetic"}: as GuideLLM took it at first. No other member is known, and none
 /// is let pass.
-void take_data_arguments(std::string_view value, Line& line) {
+static void take_data_arguments(std::string_view value, Line& line) {
     std::string bare(value);
     std::erase_if(bare, [](char c) { return c == ' ' || c == '"' || c == '{' || c == '}'; });
     if (bare != "type_:trace_synthetic") {
@@ -118,7 +116,7 @@ void take_data_arguments(std::string_view value, Line& line) {
 }
 
 /// A time bounds what is due, and there is no due before an end.
-void take_loop(std::string_view open, Line& line) {
+static void take_loop(std::string_view open, Line& line) {
     line.kept["arrive"].value = "yes";
     add_flag(line, "--concurrency", open);
     std::replace(line.arguments.begin(), line.arguments.end(), std::string("--duration"),
@@ -126,7 +124,7 @@ void take_loop(std::string_view open, Line& line) {
 }
 
 /// `--input-file payload:FILE` of GenAI-Perf is a trace; `synthetic:` is none.
-void take_input_file(std::string_view /*value*/, Line& line) {
+static void take_input_file(std::string_view /*value*/, Line& line) {
     constexpr std::string_view payload = "payload:";
     for (std::string& one : line.arguments) {
         if (one.starts_with(payload)) {
@@ -137,8 +135,6 @@ void take_input_file(std::string_view /*value*/, Line& line) {
         }
     }
 }
-
-}  // namespace
 
 void take_by_code(std::string_view name, std::string_view value, Line& line) {
     CHECK(is_one_of("data_arguments|loop|input_file|settings_file", name));
@@ -170,12 +166,10 @@ bool is_positive(std::string_view text) {
     return !scaled || scaled.value().value > 0;
 }
 
-namespace {
-
-constexpr std::uint64_t billion = 1'000'000'000;
+static constexpr std::uint64_t billion = 1'000'000'000;
 
 /// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
-std::uint64_t nano_of(std::string_view text) {
+static std::uint64_t nano_of(std::string_view text) {
     const std::optional<Decimal> decimal = scan_decimal(text);
     const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
     const bool good = decimal && !decimal->negative && nano && nano.value().exact;
@@ -183,7 +177,7 @@ std::uint64_t nano_of(std::string_view text) {
 }
 
 /// `value` / 10^`digits` as a decimal without trailing zeros.
-std::string decimal_text(std::uint64_t value, std::size_t digits) {
+static std::string decimal_text(std::uint64_t value, std::size_t digits) {
     const std::string all = std::to_string(value);
     const std::string padded =
         all.size() > digits ? all : std::string(digits + 1 - all.size(), '0') + all;
@@ -192,8 +186,6 @@ std::string decimal_text(std::uint64_t value, std::size_t digits) {
     const std::size_t last = part.find_last_not_of('0');
     return last == part.npos ? whole : whole + "." + part.substr(0, last + 1);
 }
-
-}  // namespace
 
 bool is_config(std::string_view text) {
     return text.starts_with("kind=") || text.starts_with('{');

@@ -12,19 +12,17 @@
 
 namespace driftless {
 
-namespace {
-
 /// Rows of one pass of a closed loop that ends with a time: behind them the next pass begins, whose
 /// prompts are others.
-constexpr const char* pass_rows = "10000";
+static constexpr const char* pass_rows = "10000";
 /// More rows than these are not made for a rate and a time: they would not fit into memory.
-constexpr double timed_rows_max = 1e8;
-constexpr double ns_per_s = 1e9;
+static constexpr double timed_rows_max = 1e8;
+static constexpr double ns_per_s = 1e9;
 /// Deviations of a random process that are kept to spare: fewer rows come once in 10^15 runs.
-constexpr double deviations = 8;
+static constexpr double deviations = 8;
 
 /// Rows due within a time; 0: there is no rate, or what is wrong with it is said elsewhere.
-double due_within(const Line& line, double seconds) {
+static double due_within(const Line& line, double seconds) {
     if (const Result<TypedRate> rate = parse_rate(argument_of(line, "--rate")); rate) {
         return rate.value().infinite ? 0 : rate.value().per_second * seconds;
     }
@@ -41,7 +39,7 @@ double due_within(const Line& line, double seconds) {
 }
 
 /// The variance of the number of arrivals, as a multiple of its mean.
-double spread_of(const Line& line) {
+static double spread_of(const Line& line) {
     const std::string typed = argument_of(line, "--arrivals");
     const Result<TypedArrivals> law = parse_arrivals(typed.empty() ? "poisson" : typed);
     if (!law || law.value().law == ArrivalLaw::constant) {
@@ -49,8 +47,6 @@ double spread_of(const Line& line) {
     }
     return law.value().law == ArrivalLaw::gamma ? 1 / law.value().shape : 1;
 }
-
-}  // namespace
 
 std::string made_rows(Line& line, const std::string& standard) {
     if (const std::string limit = argument_of(line, "--limit"); !limit.empty()) {
@@ -83,13 +79,11 @@ std::string made_rows(Line& line, const std::string& standard) {
     return std::to_string(static_cast<std::uint64_t>(rows));
 }
 
-namespace {
-
-constexpr const char* free_length =
+static constexpr const char* free_length =
     "no output length is given: using --output free, as the tool sends no limit; the server "
     "decides the length";
 
-std::uint64_t count_of(const std::string& flag, const std::string& text, Line& line) {
+static std::uint64_t count_of(const std::string& flag, const std::string& text, Line& line) {
     const Result<std::uint64_t> count = parse_rows(text);
     if (!count) {
         refuse_line(line, flag + " \"" + text + "\" " + count.error().doing);
@@ -98,7 +92,7 @@ std::uint64_t count_of(const std::string& flag, const std::string& text, Line& l
 }
 
 /// A fixed length, or the range that the tool draws from around it. vllm: L (1 - r) to L (1 + r).
-std::string vllm_law(const std::string& length, double ratio) {
+static std::string vllm_law(const std::string& length, double ratio) {
     const Result<ValueLaw> fixed = parse_any_token_law(length);
     if (!fixed || fixed.value().kind != LawKind::fixed || ratio == 0) {
         return length;  // what is wrong with it, the workload says
@@ -110,7 +104,7 @@ std::string vllm_law(const std::string& length, double ratio) {
 }
 
 /// SGLang: from L r, at least 1, to L.
-std::string sglang_law(const std::string& length, const std::string& ratio, Line& line) {
+static std::string sglang_law(const std::string& length, const std::string& ratio, Line& line) {
     const Result<std::uint64_t> tokens = parse_count(length);
     const Result<double> part = parse_part(ratio);
     if (!part) {
@@ -125,13 +119,13 @@ std::string sglang_law(const std::string& length, const std::string& ratio, Line
            length;
 }
 
-std::string normal_law(const std::string& mean, const std::string& deviation) {
+static std::string normal_law(const std::string& mean, const std::string& deviation) {
     return deviation.find_first_not_of("0.") == deviation.npos ? mean
                                                                : "normal:" + mean + ":" + deviation;
 }
 
 /// The value of --random-range-ratio. What is wrong with it refuses the line.
-RangeRatio range_ratio_of(const std::string& text, Line& line) {
+static RangeRatio range_ratio_of(const std::string& text, Line& line) {
     const Result<RangeRatio> ratio = parse_range_ratio(text);
     if (!ratio) {
         refuse_line(line, "--random-range-ratio \"" + text + "\" " + ratio.error().doing);
@@ -139,19 +133,20 @@ RangeRatio range_ratio_of(const std::string& text, Line& line) {
     return ratio ? ratio.value() : RangeRatio();
 }
 
-std::string random_rows(const std::string& rows, const std::string& in, const std::string& out) {
+static std::string random_rows(const std::string& rows, const std::string& in,
+                               const std::string& out) {
     return "random --rows " + rows + " --in " + in + " --out-tokens " + out;
 }
 
-std::string prefix_rows(const std::string& rows, const std::string& groups,
-                        const std::string& prefix, const std::string& suffix,
-                        const std::string& out) {
+static std::string prefix_rows(const std::string& rows, const std::string& groups,
+                               const std::string& prefix, const std::string& suffix,
+                               const std::string& out) {
     return "prefix --rows " + rows + " --groups " + groups + " --prefix " + prefix + " --suffix " +
            suffix + " --out-tokens " + out;
 }
 
 /// Source: vllm/benchmarks/datasets/random.py and prefix_repetition.py.
-std::string vllm_set(Line& line) {
+static std::string vllm_set(Line& line) {
     const std::string rows = made_rows(line, "1000");
     if (line.get("set", "") == "prefix_repetition") {
         const std::uint64_t groups =
@@ -177,7 +172,7 @@ std::string vllm_set(Line& line) {
 
 /// Source: sglang/benchmark/datasets/generated_shared_prefix.py; the number of prompts is that of
 /// the groups.
-std::string shared_prefix(Line& line) {
+static std::string shared_prefix(Line& line) {
     if (line.get("turns", "1") != "1") {
         refuse_line(line, "--gsp-num-turns " + line.get("turns", "") + ": " +
                               reason_of("by_conversations"));
@@ -203,7 +198,7 @@ std::string shared_prefix(Line& line) {
 }
 
 /// Source: sglang/benchmark/datasets/random.py.
-std::string sglang_set(Line& line) {
+static std::string sglang_set(Line& line) {
     if (line.get("set", "") == "generated-shared-prefix") {
         return shared_prefix(line);
     }
@@ -215,7 +210,7 @@ std::string sglang_set(Line& line) {
 
 /// Without a number of requests and a time: twice the concurrency, 10 at least. Source:
 /// aiperf/config/flags/cli_config.py, --request-count.
-std::string aiperf_rows(Line& line) {
+static std::string aiperf_rows(Line& line) {
     if (line.has("sessions") && !has_argument(line, "--limit")) {
         add_flag(line, "--limit", line.get("sessions", ""));
         line.typed_as.emplace_back("--limit", "--conversation-num");
@@ -233,7 +228,7 @@ std::string aiperf_rows(Line& line) {
     return rows;
 }
 
-std::string aiperf_set(Line& line) {
+static std::string aiperf_set(Line& line) {
     const std::string rows = aiperf_rows(line);
     if (!line.has("out")) {
         add_default(line, "--output", "free");
@@ -255,7 +250,7 @@ std::string aiperf_set(Line& line) {
 
 /// Gauss(mean, stdev) between given bounds, or five deviations around the mean; without a
 /// deviation uniform between the bounds.
-std::string guidellm_set(Line& line) {
+static std::string guidellm_set(Line& line) {
     std::map<std::string, std::string, std::less<>> data;
     for (const auto& [key, value] : config_parts(line.get("data"))) {
         data[key] = value;
@@ -313,15 +308,13 @@ std::string guidellm_set(Line& line) {
 }
 
 /// Flags of the tool's other data sets.
-void note_unread(Line& line) {
+static void note_unread(Line& line) {
     for (const auto& [name, given] : line.kept) {
         if (!given.read && !given.typed.empty()) {
             line.notes.push_back(given.typed + " is ignored: this data set does not use it");
         }
     }
 }
-
-}  // namespace
 
 void prepare_synthetic(bool names_data, Line& line) {
     const bool implied = !names_data && !line.has("set");

@@ -11,15 +11,15 @@
 
 namespace driftless {
 
-namespace {
-
 /// Takes what stands before `between` off the front, and that itself.
-std::string cut(std::string& text, std::string_view between) {
+static std::string cut(std::string& text, std::string_view between) {
     const std::size_t end = std::min(text.find(between), text.size());
     std::string part = text.substr(0, end);
     text.erase(0, end + between.size());
     return part;
 }
+
+namespace {
 
 struct Table {
     std::map<std::string, std::string, std::less<>> reasons;
@@ -35,14 +35,16 @@ struct Table {
     }
 };
 
-constexpr std::string_view verbs =
+}  // namespace
+
+static constexpr std::string_view verbs =
     "is|adds|ignored|refused|read|member|sets|once|code|gives|ms|means";
-constexpr std::string_view effects =
+static constexpr std::string_view effects =
     "flag|default|set|trace|note|unused|refuse|missing|typed|let|member|array|members|body|words|"
     "list|parts|server|do";
 
 /// "if COND: EFFECT", "also [if COND]: EFFECT", "else [if COND]: EFFECT", "always: EFFECT".
-ToolRule read_rule(std::string text) {
+static ToolRule read_rule(std::string text) {
     ToolRule rule;
     const std::size_t colon = text.find(": ");
     CHECK(colon != text.npos);
@@ -56,7 +58,7 @@ ToolRule read_rule(std::string text) {
 }
 
 /// "--flag X  verb text", "--flag  refused unless 0|1: text", "--flag X  read, or 3".
-ToolRow read_row(std::string_view section, std::string text, const Table& table) {
+static ToolRow read_row(std::string_view section, std::string text, const Table& table) {
     ToolRow row{std::string(section), cut(text, " "), "", "", "", "", "", {}};
     text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
     if (text.starts_with("X")) {
@@ -84,7 +86,7 @@ ToolRow read_row(std::string_view section, std::string text, const Table& table)
 }
 
 /// "program NAME WORDS not OTHERS: INSTEAD", "script NAME not: INSTEAD".
-ToolProgram read_program(std::string_view section, std::string text, const Table& table) {
+static ToolProgram read_program(std::string_view section, std::string text, const Table& table) {
     ToolProgram program{std::string(section), cut(text, " "), cut(text, " "), "", "", ""};
     program.words = text.starts_with("not") ? "" : cut(text, " ");
     program.others = cut(text, ": ");
@@ -93,7 +95,7 @@ ToolProgram read_program(std::string_view section, std::string text, const Table
     return program;
 }
 
-void read_line(std::string line, std::string& section, Table& table) {
+static void read_line(std::string line, std::string& section, Table& table) {
     const std::string_view word = std::string_view(line).substr(0, line.find_first_of(" :"));
     if (line.empty() || line.starts_with('#')) {
         return;
@@ -120,7 +122,7 @@ void read_line(std::string line, std::string& section, Table& table) {
 }
 
 /// A line that begins with a space continues the one before it.
-Table read_table(std::string_view text) {
+static Table read_table(std::string_view text) {
     Table table;
     std::string section;
     while (!text.empty()) {  // each turn takes a line off
@@ -135,12 +137,10 @@ Table read_table(std::string_view text) {
     return table;
 }
 
-const Table& tool_table() {
+static const Table& tool_table() {
     static const Table table = read_table(find_shipped_file("other_tools.txt")->text);
     return table;
 }
-
-}  // namespace
 
 const ToolProgram* find_program(std::string_view kind, std::string_view name) {
     for (const ToolProgram& program : tool_table().programs) {
@@ -196,10 +196,8 @@ std::string Line::get(std::string_view name, std::string_view standard) {
     return row != nullptr ? row->standard : std::string(standard);
 }
 
-namespace {
-
 /// What the rows of the tool with the verb "member" were given.
-std::string members_of(Line& line) {
+static std::string members_of(Line& line) {
     std::string members;
     for (const ToolRow& row : tool_table().rows) {
         const bool is_member = row.section == line.tool && row.verb == "member";
@@ -217,7 +215,7 @@ std::string members_of(Line& line) {
 
 /// "--a", "ours --url", "ms --a", "KEY in --a", "--a or --b" (the first that was given),
 /// "formats X" (our name, or the typed one), "$reason".
-std::string value_named(std::string text, Line& line) {
+static std::string value_named(std::string text, Line& line) {
     if (text.starts_with('$')) {
         return reason_of(text.substr(1));
     }
@@ -263,7 +261,7 @@ std::string value_named(std::string text, Line& line) {
 }
 
 /// Puts values in the place of "{..}".
-std::string expand(std::string text, Line& line) {
+static std::string expand(std::string text, Line& line) {
     std::string all;
     while (text.find('}') != text.npos) {  // each turn takes a value off
         all += cut(text, "{");
@@ -272,7 +270,7 @@ std::string expand(std::string text, Line& line) {
     return all + text;
 }
 
-bool is_given(std::string_view names, Line& line) {
+static bool is_given(std::string_view names, Line& line) {
     return names.starts_with("ours ")
                ? has_argument(line, names.substr(names.find(' ') + 1))
                : std::ranges::any_of(words_in(names, "|"),
@@ -280,7 +278,7 @@ bool is_given(std::string_view names, Line& line) {
 }
 
 /// Whether the value begins, or ends, with one of a list.
-bool meets_one(std::string_view value, std::string_view list, bool begins) {
+static bool meets_one(std::string_view value, std::string_view list, bool begins) {
     return std::ranges::any_of(words_in(list, "|"), [&](std::string_view one) {
         return begins ? value.starts_with(one) : value.ends_with(one);
     });
@@ -289,7 +287,7 @@ bool meets_one(std::string_view value, std::string_view list, bool begins) {
 /// One of "--a|--b" (either is given), "ours --url", "{..}" (not empty), "{..} is A|B",
 /// "{..} is not A|B", "{..} above 0", "{..} begins A|B", "{..} ends A|B", "{..} has A", "{..} in
 /// LIST" or "{..} in parts", each perhaps behind "no".
-bool holds_term(std::string text, Line& line) {
+static bool holds_term(std::string text, Line& line) {
     const bool wanted = !text.starts_with("no ");
     text.erase(0, wanted ? 0 : 3);
     if (!text.starts_with('{')) {
@@ -314,7 +312,7 @@ bool holds_term(std::string text, Line& line) {
     return holds == wanted;
 }
 
-bool holds(std::string condition, Line& line) {
+static bool holds(std::string condition, Line& line) {
     while (!condition.empty()) {  // each turn takes a term off
         if (!holds_term(cut(condition, " and "), line)) {
             return false;
@@ -324,7 +322,8 @@ bool holds(std::string condition, Line& line) {
 }
 
 /// The rules of a section for one word, whose key ends at `end`.
-void apply_to_part(std::string_view section, const std::string& word, std::size_t end, Line& line) {
+static void apply_to_part(std::string_view section, const std::string& word, std::size_t end,
+                          Line& line) {
     end = std::min(end, word.size());
     line.kept["word"].value = word;
     line.kept["key"].value = word.substr(0, end);
@@ -334,7 +333,7 @@ void apply_to_part(std::string_view section, const std::string& word, std::size_
 }
 
 /// Takes the first word off the front; blanks between braces end none.
-std::string cut_word(std::string& text) {
+static std::string cut_word(std::string& text) {
     const std::size_t from = text.starts_with('{') ? text.find('}') : 0;
     const std::size_t end = std::min(text.find(' ', from), text.size());
     std::string word = text.substr(0, end);
@@ -342,7 +341,7 @@ std::string cut_word(std::string& text) {
     return word;
 }
 
-void apply_effect(std::string text, Line& line) {
+static void apply_effect(std::string text, Line& line) {
     const std::string verb = cut(text, " ");
     if (verb == "unused") {
         const std::string why = text.substr(text.find(": ") + 2);
@@ -410,8 +409,6 @@ void apply_effect(std::string text, Line& line) {
         take_by_code(name, text, line);
     }
 }
-
-}  // namespace
 
 void run_rules(const std::vector<ToolRule>& rules, Line& line) {
     bool on = false;    // the last "if", "else" or "always" held

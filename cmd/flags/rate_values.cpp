@@ -15,23 +15,22 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* rate_remedy =
+static constexpr const char* rate_remedy =
     "is not a rate above 0; use 10 (a second), 2.5/s, 600/m, 36000/h, or inf";
-constexpr const char* rate_too_high = "is more than 10^9 per second; use inf to send all at time 0";
-constexpr const char* arrivals_remedy =
+static constexpr const char* rate_too_high =
+    "is more than 10^9 per second; use inf to send all at time 0";
+static constexpr const char* arrivals_remedy =
     "is not one of constant, poisson, gamma:K (K from 0.01 to 1000000; 1 is poisson, less is "
     "burstier), recorded; poisson and gamma:K can end in :scaled";
-constexpr const char* ramp_remedy =
+static constexpr const char* ramp_remedy =
     "is not FROM:TO:OVER; use 1:20:60s, 1:20:60s:exponential or 0:20:60s:steps=5, or rows instead "
     "of the time";
 
-constexpr std::pair<std::string_view, std::int64_t> periods[] = {
+static constexpr std::pair<std::string_view, std::int64_t> periods[] = {
     {"/s", 1}, {"/m", 60}, {"/h", 3600}};
 
 /// The seconds of the period behind a text, which loses it; 0: it has none.
-std::int64_t take_period(std::string_view& text) {
+static std::int64_t take_period(std::string_view& text) {
     for (const auto& [behind, seconds] : periods) {
         if (text.ends_with(behind)) {
             text.remove_suffix(behind.size());
@@ -41,7 +40,7 @@ std::int64_t take_period(std::string_view& text) {
     return 0;
 }
 
-std::vector<std::string_view> split(std::string_view text, char between) {
+static std::vector<std::string_view> split(std::string_view text, char between) {
     std::vector<std::string_view> parts;
     while (true) {  // ends: each turn takes at least the part's end
         const std::size_t end = text.find(between);
@@ -54,14 +53,12 @@ std::vector<std::string_view> split(std::string_view text, char between) {
 }
 
 /// A plain, finite decimal as a double.
-std::optional<double> read_double(std::string_view text) {
+static std::optional<double> read_double(std::string_view text) {
     const auto value = scan_decimal(text)
                            ? read_number<double>(text.substr(text.starts_with('+') ? 1 : 0))
                            : std::nullopt;
     return value && std::isfinite(*value) ? value : std::nullopt;
 }
-
-}  // namespace
 
 Result<double> parse_rate_or_zero(std::string_view text) {
     const auto seconds = static_cast<double>(std::max<std::int64_t>(take_period(text), 1));
@@ -191,24 +188,22 @@ Result<AbandonRules> parse_abandon(std::string_view text) {
     return rules;
 }
 
-namespace {
-
-constexpr const char* within_remedy =
+static constexpr const char* within_remedy =
     "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
-constexpr const char* grow_remedy =
+static constexpr const char* grow_remedy =
     "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or "
     "e2e:20s";
-constexpr Choices<GrowMetric> grow_metrics{
+static constexpr Choices<GrowMetric> grow_metrics{
     {"ttft", GrowMetric::ttft},         {"ttft_due", GrowMetric::ttft_due},
     {"ttft-due", GrowMetric::ttft_due}, {"tpot", GrowMetric::tpot},
     {"e2e", GrowMetric::e2e},           {"e2el", GrowMetric::e2e}};
-constexpr Choices<GrowFigure> grow_figures{{"avg", GrowFigure::avg}, {"p50", GrowFigure::p50},
-                                           {"p90", GrowFigure::p90}, {"p95", GrowFigure::p95},
-                                           {"p99", GrowFigure::p99}, {"max", GrowFigure::max}};
+static constexpr Choices<GrowFigure> grow_figures{
+    {"avg", GrowFigure::avg}, {"p50", GrowFigure::p50}, {"p90", GrowFigure::p90},
+    {"p95", GrowFigure::p95}, {"p99", GrowFigure::p99}, {"max", GrowFigure::max}};
 
 /// A share, or 0 in any spelling, which `parse_share` refuses.
-std::optional<double> share_or_none(std::string_view text) {
+static std::optional<double> share_or_none(std::string_view text) {
     const std::optional<Decimal> decimal =
         scan_decimal(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
     if (decimal && !decimal->negative && decimal->zero()) {
@@ -218,8 +213,6 @@ std::optional<double> share_or_none(std::string_view text) {
     return share ? std::optional(static_cast<double>(share.value().billionths) / 1e9)
                  : std::nullopt;
 }
-
-}  // namespace
 
 Result<UserCount> parse_user_count(std::string_view text) {
     const std::size_t dots = text.find("..");
@@ -299,20 +292,19 @@ Result<StartWithin> parse_start_within(std::string_view text) {
     return StartWithin{*from, *to};
 }
 
-namespace {
-
-constexpr const char* token_rate_remedy = "is not a token rate; use 20000/s, 500k/m or 30M/h";
-constexpr const char* input_remedy =
+static constexpr const char* token_rate_remedy =
+    "is not a token rate; use 20000/s, 500k/m or 30M/h";
+static constexpr const char* input_remedy =
     "is not a token rate; use 20000/s, 500k/m, 30M/h or 500k/m:uncached";
-constexpr std::uint64_t tokens_most = 1'000'000'000'000;
+static constexpr std::uint64_t tokens_most = 1'000'000'000'000;
 
-std::uint64_t take_factor(std::string_view& text) {
+static std::uint64_t take_factor(std::string_view& text) {
     const std::uint64_t factor = text.ends_with('k') ? 1'000 : text.ends_with('M') ? 1'000'000 : 1;
     text.remove_suffix(factor == 1 ? 0 : 1);
     return factor;
 }
 
-Result<TokenRate> parse_token_rate(std::string_view text, const char* remedy) {
+static Result<TokenRate> parse_token_rate(std::string_view text, const char* remedy) {
     const std::int64_t period = take_period(text);
     const std::uint64_t factor = take_factor(text);
     const Result<std::uint64_t> count = parse_positive_count(text);
@@ -324,8 +316,6 @@ Result<TokenRate> parse_token_rate(std::string_view text, const char* remedy) {
     }
     return TokenRate{count.value() * factor, seconds(period)};
 }
-
-}  // namespace
 
 Result<TypedBudget> parse_input_budget(std::string_view text) {
     constexpr std::string_view uncached = ":uncached";

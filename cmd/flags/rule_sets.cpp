@@ -17,8 +17,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+}  // namespace
+
 /// The word behind a flag of the user's; nothing where it was not given.
-std::optional<std::string> given_value(const Words& arguments, std::string_view flag) {
+static std::optional<std::string> given_value(const Words& arguments, std::string_view flag) {
     const auto at = std::find(arguments.begin(), arguments.end(), flag);
     if (at == arguments.end()) {
         return std::nullopt;
@@ -26,9 +28,11 @@ std::optional<std::string> given_value(const Words& arguments, std::string_view 
     return at + 1 == arguments.end() ? std::string() : at[1];
 }
 
-std::string because(const FixedFlag& flag) {
+static std::string because(const FixedFlag& flag) {
     return flag.why.empty() ? "" : " (" + flag.why + ")";
 }
+
+namespace {
 
 /// Adds the flags of one set after another.
 class Adder {
@@ -124,9 +128,7 @@ std::string apply_rules(std::vector<std::string>& arguments, std::vector<std::st
     return "";
 }
 
-namespace {
-
-void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
+static void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.check_keys(table, "[[flag]] ",
                       {"name", "value", "switch", "required", "absent", "other", "why"});
     FixedFlag& flag = out.flags.emplace_back();
@@ -161,7 +163,7 @@ void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
     flag.other = found.value();
 }
 
-void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
+static void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.check_keys(
         table, "[[rule]] ",
         {"name", "measure", "min", "max", "equals", "exempt_below_s", "published", "why"});
@@ -193,8 +195,6 @@ void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     }
 }
 
-}  // namespace
-
 std::string read_rule_set(std::string_view text, RuleSet& out) {
     toml::table whole;
     if (std::string why = parse_toml(text, whole); !why.empty()) {
@@ -213,22 +213,18 @@ std::string read_rule_set(std::string_view text, RuleSet& out) {
     return reader.why();
 }
 
-namespace {
-
 /// A number or a time, in ns; a share may be in percent.
-std::optional<std::int64_t> number_of(std::string_view part) {
+static std::optional<std::int64_t> number_of(std::string_view part) {
     const bool in_percent = part.ends_with('%');
     part.remove_suffix(in_percent ? 1 : 0);
     const Result<std::int64_t> ns = parse_duration_ns(part);
     return ns ? std::optional(ns.value() / (in_percent ? 100 : 1)) : std::nullopt;
 }
 
-bool same_part(std::string_view a, std::string_view b) {
+static bool same_part(std::string_view a, std::string_view b) {
     const std::optional<std::int64_t> number = number_of(a);
     return a == b || (number && number == number_of(b));
 }
-
-}  // namespace
 
 std::vector<std::string> parts_of(std::string_view list) {
     std::vector<std::string> parts;

@@ -11,48 +11,46 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view socket_scheme = "unix:";
+static constexpr std::string_view socket_scheme = "unix:";
 
 /// "" for TRACE.
-std::string_view flag_of(std::string_view argument) {
+static std::string_view flag_of(std::string_view argument) {
     return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : "";
 }
-std::string_view value_of(std::string_view argument) {
+static std::string_view value_of(std::string_view argument) {
     const std::size_t equals = argument.find('=');
     return equals == argument.npos ? "" : argument.substr(equals + 1);
 }
-std::string_view header_name(std::string_view argument) {
+static std::string_view header_name(std::string_view argument) {
     const std::string_view value = value_of(argument);
     return trim_blanks(value.substr(0, value.find_first_of(":=")));
 }
 
 /// What was declared of the flag of an argument.
-const Flag& flag_in(std::string_view argument, const FlagTable& flags) {
+static const Flag& flag_in(std::string_view argument, const FlagTable& flags) {
     return flags.named(flag_of(argument));
 }
-bool is_server(std::string_view argument, const FlagTable& flags) {
+static bool is_server(std::string_view argument, const FlagTable& flags) {
     return flag_in(argument, flags).traits.has(names_server) ||
            (flag_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
 }
 
 /// `unix:PATH` below `folder` where the path is relative; abstract sockets are in no folder.
-std::string absolute_socket(const std::string& value, const std::string& folder) {
+static std::string absolute_socket(const std::string& value, const std::string& folder) {
     const std::string path = value.substr(socket_scheme.size());
     return std::string(socket_scheme) +
            (path.starts_with('@') ? path : absolute_path(path, folder));
 }
 
 /// A list of sets; those that are files are found from anywhere.
-std::string absolute_rules(const std::string& list, const std::string& folder) {
+static std::string absolute_rules(const std::string& list, const std::string& folder) {
     return joined(parts_of(list), ",", [&folder](const std::string& part) {
         return is_rule_file(part) ? absolute_path(part, folder) : part;
     });
 }
 
 /// Whether a kept argument has a mask where it had a key: another text there would be masked.
-bool is_masked(std::string_view argument, const FlagTable& flags) {
+static bool is_masked(std::string_view argument, const FlagTable& flags) {
     std::string value(value_of(argument));
     for (std::size_t at = value.find(mask_text); at != value.npos; at = value.find(mask_text)) {
         value.replace(at, mask_text.size(), "x");
@@ -62,7 +60,7 @@ bool is_masked(std::string_view argument, const FlagTable& flags) {
 }
 
 /// What must be given again in the place of a masked argument, as a clause.
-std::string ask_again(std::string_view argument) {
+static std::string ask_again(std::string_view argument) {
     const std::string_view name = flag_of(argument);
     if (name == "--api-key") {
         return "--api-key, which is never recorded; give it again, or set OPENAI_API_KEY";
@@ -75,7 +73,7 @@ std::string ask_again(std::string_view argument) {
            ", whose value is never recorded; give it again";
 }
 
-bool replaces(std::string_view given, std::string_view kept, const FlagTable& flags) {
+static bool replaces(std::string_view given, std::string_view kept, const FlagTable& flags) {
     if (flag_of(given) == "--header" && flag_of(kept) == "--header") {
         return equal_ignoring_case(header_name(given), header_name(kept));
     }
@@ -85,8 +83,6 @@ bool replaces(std::string_view given, std::string_view kept, const FlagTable& fl
         !is_other_half && (is_server(kept, flags) || flag_of(kept) == "--connect-to");
     return flag_of(given) == flag_of(kept) || (is_server(given, flags) && leads_elsewhere);
 }
-
-}  // namespace
 
 Mask mask_of(std::string_view name, const FlagTable& flags) {
     const Mask ours = flags.named(name).traits.mask;
@@ -235,18 +231,16 @@ std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& ar
     return dry;
 }
 
-namespace {
-
 /// What two runs are not held against each other by.
-constexpr FlagTraits beside_settings = not_setting | of_one_run | of_its_end;
-constexpr FlagTraits beside_sending = beside_settings | watching;
+static constexpr FlagTraits beside_settings = not_setting | of_one_run | of_its_end;
+static constexpr FlagTraits beside_sending = beside_settings | watching;
 
-bool counts(const std::string& argument, FlagTraits beside, const FlagTable& flags) {
+static bool counts(const std::string& argument, FlagTraits beside, const FlagTable& flags) {
     return argument.starts_with("--") && !flag_in(argument, flags).traits.has(beside);
 }
 
 /// JSON without the blanks that mean nothing.
-std::string tight_json(std::string_view json) {
+static std::string tight_json(std::string_view json) {
     std::string out;
     bool in_text = false;
     for (std::size_t i = 0; i < json.size(); ++i) {
@@ -263,12 +257,12 @@ std::string tight_json(std::string_view json) {
 }
 
 /// Whether two values mean the same to their flag, however they were typed.
-bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
+static bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
     return a == b || (flag.traits.mask == mask_json && tight_json(a) == tight_json(b)) ||
            (flag.same && flag.same(a, b));
 }
 
-bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
+static bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
     if (flag_of(a) == "--header" && replaces(a, b, flags)) {
         const auto behind_name = [](std::string_view value) {
             return trim_blanks(
@@ -284,16 +278,17 @@ bool is_same_setting(const std::string& a, const std::string& b, const FlagTable
 }
 
 /// It is given alone, and means as much as none.
-bool is_as_unset(const std::string& one, const std::vector<std::string>& all,
-                 const FlagTable& flags) {
+static bool is_as_unset(const std::string& one, const std::vector<std::string>& all,
+                        const FlagTable& flags) {
     const Flag& flag = flag_in(one, flags);
     return !flag.unset.empty() && means_same(flag, value_of(one), flag.unset) &&
            std::count_if(all.begin(), all.end(),
                          [&](const auto& other) { return flag_of(other) == flag_of(one); }) == 1;
 }
 
-std::string only_in(const std::vector<std::string>& here, const std::vector<std::string>& there,
-                    FlagTraits beside, const FlagTable& flags) {
+static std::string only_in(const std::vector<std::string>& here,
+                           const std::vector<std::string>& there, FlagTraits beside,
+                           const FlagTable& flags) {
     std::string text;
     for (const std::string& one : here) {
         const bool is_there = std::any_of(there.begin(), there.end(), [&](const auto& other) {
@@ -305,8 +300,6 @@ std::string only_in(const std::vector<std::string>& here, const std::vector<std:
     }
     return text;
 }
-
-}  // namespace
 
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
                                                        const std::vector<std::string>& b,

@@ -69,21 +69,17 @@ std::string text_of(const KeptWords& kept) {
     return text;
 }
 
-namespace {
-
-constexpr Choices<TimedEventKind> actions({{"post", TimedEventKind::post},
-                                           {"run", TimedEventKind::run},
-                                           {"label", TimedEventKind::label}},
-                                          "has an unknown action; use ", " or ");
+static constexpr Choices<TimedEventKind> actions({{"post", TimedEventKind::post},
+                                                  {"run", TimedEventKind::run},
+                                                  {"label", TimedEventKind::label}},
+                                                 "has an unknown action; use ", " or ");
 
 /// The first word of a text, which loses it.
-std::string_view take_word(std::string_view& text) {
+static std::string_view take_word(std::string_view& text) {
     const std::string_view word = take_until(text, " \t");
     text = trim_blanks(text);
     return word;
 }
-
-}  // namespace
 
 Result<TypedEvent> parse_event(std::string_view text) {
     std::string_view rest = trim_blanks(text);
@@ -144,9 +140,7 @@ std::string parse_events(const std::string& where, std::string_view text,
     return "";
 }
 
-namespace {
-
-bool lacks_a_letter_of(std::string_view word, std::string_view typed) {
+static bool lacks_a_letter_of(std::string_view word, std::string_view typed) {
     for (std::size_t i = 0; i < word.size(); ++i) {
         if (typed == std::string(word.substr(0, i)) + std::string(word.substr(i + 1))) {
             return true;
@@ -154,8 +148,6 @@ bool lacks_a_letter_of(std::string_view word, std::string_view typed) {
     }
     return false;
 }
-
-}  // namespace
 
 Result<MetricsPlace> parse_metrics_place(std::string_view text) {
     MetricsPlace place;
@@ -274,13 +266,11 @@ std::string text_of(const MeetPlace& place) {
     return (literal ? "[" + place.host + "]" : place.host) + ":" + std::to_string(place.port);
 }
 
-namespace {
-
-constexpr const char* utc_remedy =
+static constexpr const char* utc_remedy =
     "is not a date and time of RFC 3339 with its offset; use 2026-11-26T05:30:00Z";
 
 /// "Z", "+02:00", "-07:30": minutes that local time is ahead.
-std::optional<std::int64_t> offset_minutes(std::string_view text) {
+static std::optional<std::int64_t> offset_minutes(std::string_view text) {
     if (text == "Z" || text == "z") {
         return 0;
     }
@@ -296,7 +286,7 @@ std::optional<std::int64_t> offset_minutes(std::string_view text) {
 }
 
 /// ".25": at most nine digits, and what follows them is left in `text`.
-std::optional<std::int64_t> take_fraction_ns(std::string_view& text) {
+static std::optional<std::int64_t> take_fraction_ns(std::string_view& text) {
     if (!text.starts_with('.')) {
         return 0;
     }
@@ -310,7 +300,7 @@ std::optional<std::int64_t> take_fraction_ns(std::string_view& text) {
 }
 
 /// Seconds from 1970 on; nothing where there is no such date or time. `text`: 19 characters.
-std::optional<std::int64_t> seconds_of(std::string_view text) {
+static std::optional<std::int64_t> seconds_of(std::string_view text) {
     const auto number = [text](std::size_t at, std::size_t digits) {
         return read_number<std::uint32_t>(text.substr(at, digits));
     };
@@ -334,8 +324,6 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
     const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
     return ((days * 24 + *hour) * 60 + *minute) * 60 + *second;
 }
-
-}  // namespace
 
 Result<std::int64_t> parse_utc_ns(std::string_view text) {
     constexpr std::size_t seconds_end = 19;  // "2026-11-26T05:30:00"

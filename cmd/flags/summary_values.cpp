@@ -21,17 +21,20 @@ struct CompareWord {
     std::string_view word;
     Compare compare;
 };
+
+}  // namespace
+
 // The longer ones first.
-constexpr std::array compare_words = {
+static constexpr std::array compare_words = {
     CompareWord{">=", Compare::at_least}, CompareWord{"<=", Compare::at_most},
     CompareWord{">", Compare::above}, CompareWord{"<", Compare::below}};
 
 /// Null: it is none.
-const Statistic* read_statistic(std::string_view name) {
+static const Statistic* read_statistic(std::string_view name) {
     return find_statistic(name == "avg" ? "mean" : name == "median" ? "p50" : name);
 }
 
-Result<double> read_bound(const FigureName& figure, std::string_view text) {
+static Result<double> read_bound(const FigureName& figure, std::string_view text) {
     const FigureUnit unit = figure.unit;
     if (unit == FigureUnit::share && text.starts_with('-')) {
         return invalid("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
@@ -62,7 +65,7 @@ Result<double> read_bound(const FigureName& figure, std::string_view text) {
 }
 
 /// The words of a name: "p99_ttft_ms", "ttft.p99.9".
-std::vector<std::string> name_words(std::string_view name) {
+static std::vector<std::string> name_words(std::string_view name) {
     std::vector<std::string> words(1);
     for (std::size_t i = 0; i < name.size(); ++i) {
         const bool in_number = name[i] == '.' && i + 1 < name.size() && is_digit(name[i + 1]);
@@ -77,7 +80,7 @@ std::vector<std::string> name_words(std::string_view name) {
 
 /// "ttft:p99" where "tftt:p99", "ttft.p99" or the benchmarks' "p99_ttft_ms" was typed; empty: no
 /// figure is near.
-std::string nearest_figure(std::string_view typed) {
+static std::string nearest_figure(std::string_view typed) {
     std::vector<std::string> names;
     for (const FigureName& figure : figure_names()) {
         names.emplace_back(figure.name);
@@ -106,7 +109,8 @@ std::string nearest_figure(std::string_view typed) {
 }
 
 /// Each text that was needed stays: of few figures and statistics there are few.
-const char* unknown_figure(std::string_view typed, TakesFigure takes, std::string_view more) {
+static const char* unknown_figure(std::string_view typed, TakesFigure takes,
+                                  std::string_view more) {
     static std::set<std::string, std::less<>> texts;
     std::string nearest = nearest_figure(typed);
     const FigureName* const offered = find_figure(nearest.substr(0, nearest.find(':')));
@@ -118,8 +122,8 @@ const char* unknown_figure(std::string_view typed, TakesFigure takes, std::strin
 }
 
 /// "ttft:p99", "errors": figure and statistic of a threshold.
-Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_view more,
-                         Threshold& out) {
+static Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_view more,
+                                Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
     out.figure = find_figure(name);
@@ -152,7 +156,7 @@ Result<void> read_figure(std::string_view left, TakesFigure takes, std::string_v
 
 /// Why a threshold holds, or does not, whatever a run does, or may mean two things; null: a run
 /// decides.
-const char* why_decided(const Threshold& threshold) {
+static const char* why_decided(const Threshold& threshold) {
     const bool is_share = threshold.figure->unit == FigureUnit::share;
     const double bound = threshold.bound;
     const bool at_zero = bound <= 0;
@@ -174,8 +178,6 @@ const char* why_decided(const Threshold& threshold) {
     }
     return nullptr;
 }
-
-}  // namespace
 
 Result<Threshold> parse_figure(std::string_view text, std::string_view more) {
     Threshold out;
@@ -220,10 +222,8 @@ Result<Threshold> parse_threshold(std::string_view text, TakesFigure takes) {
     return out;
 }
 
-namespace {
-
 /// A key of rows that have one value of it; a bare name is a kept column.
-Result<GroupKey> parse_key_of_rows(std::string_view name) {
+static Result<GroupKey> parse_key_of_rows(std::string_view name) {
     Result<GroupKey> key = parse_group_key(name);
     if (!key) {
         key = parse_group_key("kept." + std::string(name));
@@ -236,16 +236,14 @@ Result<GroupKey> parse_key_of_rows(std::string_view name) {
 
 /// The value behind the '=' of a key, up to one of `ends`, or in quotes. Returns where it ends;
 /// npos: nothing follows.
-std::size_t read_value(std::string_view text, std::size_t equals, std::string_view ends,
-                       std::string_view& value) {
+static std::size_t read_value(std::string_view text, std::size_t equals, std::string_view ends,
+                              std::string_view& value) {
     const bool quoted = text.substr(equals + 1).starts_with('"');
     const std::size_t begin = equals + (quoted ? 2 : 1);
     const std::size_t end = quoted ? text.find('"', begin) : text.find_first_of(ends, begin);
     value = text.substr(begin, end - begin);
     return end == text.npos ? end : end + (quoted ? 1 : 0);
 }
-
-}  // namespace
 
 Result<Threshold> parse_group_threshold(std::string_view text) {
     const std::string_view typed = trim_blanks(text);
@@ -307,27 +305,25 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     return rule;
 }
 
-namespace {
-
-constexpr const char* limits_remedy =
+static constexpr const char* limits_remedy =
     "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
     "milliseconds)";
-constexpr const char* group_remedy =
+static constexpr const char* group_remedy =
     "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
-constexpr const char* colon_remedy =
+static constexpr const char* colon_remedy =
     "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
     "milliseconds); "
     "a kept column of that name is kept.NAME";
-constexpr std::string_view between = " ,";
+static constexpr std::string_view between = " ,";
 
-constexpr Choices<decltype(&GoodputLimits::ttft_ns)> limit_choices{
+static constexpr Choices<decltype(&GoodputLimits::ttft_ns)> limit_choices{
     {"ttft", &GoodputLimits::ttft_ns},
     {"ttft_due", &GoodputLimits::ttft_due_ns},
     {"tpot", &GoodputLimits::tpot_ns},
     {"e2e", &GoodputLimits::e2e_ns},
     {"e2el", &GoodputLimits::e2e_ns}};
 
-Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
+static Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     const std::size_t colon = part.find(':');
     const auto member = limit_choices(part.substr(0, colon));
     if (colon == part.npos || !member) {
@@ -345,7 +341,7 @@ Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     return {};
 }
 
-Result<GoodputLimits> parse_goodput(std::string_view text) {
+static Result<GoodputLimits> parse_goodput(std::string_view text) {
     GoodputLimits limits;
     for (const std::string_view part : words_in(text, between)) {
         if (const Result<void> read = read_limit(part, limits); !read) {
@@ -356,7 +352,7 @@ Result<GoodputLimits> parse_goodput(std::string_view text) {
                         : Result<GoodputLimits>(invalid(limits_remedy));
 }
 
-Result<GoodputRule> parse_group_goodput(std::string_view text) {
+static Result<GoodputRule> parse_group_goodput(std::string_view text) {
     const std::size_t equals = text.find('=');
     std::string_view value;
     const std::size_t end = equals == text.npos ? equals : read_value(text, equals, between, value);
@@ -375,8 +371,6 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     }
     return GoodputRule{std::move(key).value(), std::string(value), limits.value()};
 }
-
-}  // namespace
 
 Result<GoodputRule> parse_goodput_rule(std::string_view text) {
     if (text.find('=') != text.npos) {
@@ -424,11 +418,9 @@ std::string limits_missing(const std::vector<Threshold>& fail_if) {
     return why;
 }
 
-namespace {
-
 /// Why no record has what tells those rows apart; empty: they have it.
-std::string unkept(const char* flag, const std::optional<GroupKey>& key, const std::string& value,
-                   const std::vector<std::string>& keep) {
+static std::string unkept(const char* flag, const std::optional<GroupKey>& key,
+                          const std::string& value, const std::vector<std::string>& keep) {
     if (key && std::find(keep.begin(), keep.end(), key->text) != keep.end()) {
         return std::string(flag) + " \"" + key->text + "=" + value + " ..\" may mean the " +
                key->text + " of a request or the column; the column is kept." + key->text;
@@ -439,8 +431,6 @@ std::string unkept(const char* flag, const std::optional<GroupKey>& key, const s
                : std::string(flag) + " \"" + key->member + "=" + value +
                      " ..\" uses a column that no record has; add --keep " + key->member + ", too";
 }
-
-}  // namespace
 
 std::string group_refusal(const GoodputRules& rules, const std::vector<Threshold>& fail_if,
                           const std::vector<std::string>& keep) {

@@ -18,11 +18,11 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::int64_t second_ns = 1'000'000'000;
+static constexpr std::uint64_t set_tokens_max = 1'000'000'000'000;
+static constexpr std::uint64_t groups_max = 1'000'000;
 
-constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::uint64_t set_tokens_max = 1'000'000'000'000;
-constexpr std::uint64_t groups_max = 1'000'000;
+namespace {
 
 /// What a law's values are.
 struct LawValues {
@@ -32,30 +32,35 @@ struct LawValues {
     const char* remedy;
     const char* range;
 };
-constexpr const char* token_remedy =
+
+}  // namespace
+
+static constexpr const char* token_remedy =
     "is not a length; use 512, uniform:100..900, normal:512:100, lognormal:512:0.8 (median, sigma) "
     "or file:PATH (lines of length,weight)";
-constexpr const char* token_range = "has a length that is not from 1 to 134217728 tokens";
-constexpr LawValues tokens{1, row_tokens_max, false, token_remedy, token_range};
-constexpr LawValues any_tokens{0, row_tokens_max, false, token_remedy,
-                               "has a length that is not from 0 to 134217728 tokens"};
-constexpr LawValues numbers{1, 1'000'000, false,
-                            "is not a number; use 4, uniform:2..8, normal:6:2, lognormal:4:0.8 or "
-                            "file:PATH (lines of number,weight)",
-                            "has a number that is not from 1 to 1000000"};
-constexpr LawValues times{0, 366LL * 86400 * second_ns, true,
-                          "is not a time; use 2s, uniform:1s..5s, lognormal:3s:1 (median, sigma), "
-                          "exponential:2s or file:PATH (lines of milliseconds,weight)",
-                          "has a time that is not from 0 to 366 days"};
+static constexpr const char* token_range = "has a length that is not from 1 to 134217728 tokens";
+static constexpr LawValues tokens{1, row_tokens_max, false, token_remedy, token_range};
+static constexpr LawValues any_tokens{0, row_tokens_max, false, token_remedy,
+                                      "has a length that is not from 0 to 134217728 tokens"};
+static constexpr LawValues numbers{
+    1, 1'000'000, false,
+    "is not a number; use 4, uniform:2..8, normal:6:2, lognormal:4:0.8 or "
+    "file:PATH (lines of number,weight)",
+    "has a number that is not from 1 to 1000000"};
+static constexpr LawValues times{
+    0, 366LL * 86400 * second_ns, true,
+    "is not a time; use 2s, uniform:1s..5s, lognormal:3s:1 (median, sigma), "
+    "exponential:2s or file:PATH (lines of milliseconds,weight)",
+    "has a time that is not from 0 to 366 days"};
 
 /// A decimal that is not negative and finite.
-std::optional<double> number_of(std::string_view text) {
+static std::optional<double> number_of(std::string_view text) {
     const auto value = read_number<double>(text);
     return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 /// One whole value of the law, within its range.
-Result<std::int64_t> value_of(std::string_view text, const LawValues& values) {
+static Result<std::int64_t> value_of(std::string_view text, const LawValues& values) {
     Result<std::int64_t> value = invalid(values.remedy);
     if (values.times) {
         value = parse_duration_ns(text);
@@ -76,7 +81,7 @@ Result<std::int64_t> value_of(std::string_view text, const LawValues& values) {
     return value;
 }
 
-Result<ValueLaw> between(ValueLaw law, std::string_view text, const LawValues& values) {
+static Result<ValueLaw> between(ValueLaw law, std::string_view text, const LawValues& values) {
     const std::size_t dots = text.find("..");
     if (dots == text.npos) {
         return invalid(values.remedy);
@@ -95,7 +100,7 @@ Result<ValueLaw> between(ValueLaw law, std::string_view text, const LawValues& v
 }
 
 /// "512:100", "512:0.8", "512", and maybe bounds behind it.
-Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& values) {
+static Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& values) {
     ValueLaw law;
     law.kind = kind;
     law.low = values.least;
@@ -134,7 +139,7 @@ Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& 
     return law;
 }
 
-Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
+static Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
     std::string_view behind = text;
     const std::string_view kind = take_until(behind, ":");
     if (kind == "file" && !behind.empty()) {
@@ -161,14 +166,12 @@ Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
     return value ? Result<ValueLaw>(fixed_law(value.value())) : value.error();
 }
 
-Result<std::uint32_t> narrow(const Result<std::uint64_t>& value) {
+static Result<std::uint32_t> narrow(const Result<std::uint64_t>& value) {
     return value ? Result<std::uint32_t>(static_cast<std::uint32_t>(value.value())) : value.error();
 }
 
-constexpr const char* range_remedy =
+static constexpr const char* range_remedy =
     "is not from 0 up to (not including) 1, as in 0.2, nor {\"input\":0.2,\"output\":0.1}";
-
-}  // namespace
 
 Result<ValueLaw> parse_token_law(std::string_view text) {
     return parse_law(text, tokens);
@@ -307,9 +310,7 @@ Result<ValueLaw> range_law(const ValueLaw& fixed, double ratio) {
     return law.high <= row_tokens_max ? Result<ValueLaw>(law) : invalid("reaches beyond 134217728");
 }
 
-namespace {
-
-std::string read_histogram(ValueLaw& law) {
+static std::string read_histogram(ValueLaw& law) {
     if (law.file.empty()) {
         return "";
     }
@@ -329,8 +330,6 @@ std::string read_histogram(ValueLaw& law) {
     law.bins = std::move(bins).value();
     return "";
 }
-
-}  // namespace
 
 std::string read_histograms(SynthSpec& spec) {
     std::vector<ValueLaw*> laws;
@@ -352,14 +351,10 @@ std::string read_histograms(SynthSpec& spec) {
     return "";
 }
 
-namespace {
-
-int refuse(const std::string& why) {
+static int refuse(const std::string& why) {
     complain("driftless: %s", why.c_str());
     return exit_usage;
 }
-
-}  // namespace
 
 bool names_made_trace(const std::vector<std::string>& paths) {
     return std::ranges::any_of(paths,

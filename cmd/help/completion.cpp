@@ -5,17 +5,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// A sentence's beginning, for lists: "Makes rows that share nothing.\n" is without its end.
-std::string one_line(std::string text) {
+static std::string one_line(std::string text) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     const std::size_t end = text.find_last_not_of(" .");
     text.resize(end == text.npos ? 0 : end + 1);
     return text;
 }
-
-}  // namespace
 
 std::vector<Completed> completed_words(const std::vector<CommandPages>& commands,
                                        const std::vector<CommandPages>& built_in,
@@ -72,9 +68,7 @@ std::vector<std::string> beginnings(const std::vector<Completed>& all) {
     return found;
 }
 
-namespace {
-
-constexpr const char* bash_head =
+static constexpr const char* bash_head =
     R"(# Completions of driftless for bash; made by `driftless completion bash`.
 
 # Words that can follow those of $1; fails if there are none.
@@ -82,24 +76,24 @@ _driftless_words() {
     case $1 in
 )";
 
-constexpr const char* flags_head = R"(# The flags of a command.
+static constexpr const char* flags_head = R"(# The flags of a command.
 _driftless_flags() {
     case $1 in
 )";
 
-constexpr const char* values_head =
+static constexpr const char* values_head =
     R"(# Possible values of a flag, with / behind them for a file; fails if the flag takes no value.
 _driftless_values() {
     case $1 in
 )";
 
-constexpr const char* list_end = R"(    *) return 1 ;;
+static constexpr const char* list_end = R"(    *) return 1 ;;
     esac
 }
 
 )";
 
-constexpr const char* bash_tail = R"(_driftless() {
+static constexpr const char* bash_tail = R"(_driftless() {
     local cur=${COMP_WORDS[COMP_CWORD]} flag=${COMP_WORDS[COMP_CWORD - 1]} reply= typed= i
     # bash splits --flag=value at the equals sign.
     if [[ $cur == = ]]; then
@@ -146,7 +140,7 @@ std::string shell_quoted(std::string_view text) {
 }
 
 /// Text in which `special` letters have a backslash before them.
-std::string escaped(std::string_view text, std::string_view special) {
+static std::string escaped(std::string_view text, std::string_view special) {
     std::string out;
     for (const char letter : text) {
         out.append(special.find(letter) != special.npos ? 1 : 0, '\\').append(1, letter);
@@ -154,11 +148,11 @@ std::string escaped(std::string_view text, std::string_view special) {
     return out;
 }
 
-std::string case_of(const std::string& pattern, const std::string& reply) {
+static std::string case_of(const std::string& pattern, const std::string& reply) {
     return "    " + shell_quoted(pattern) + ") reply=" + shell_quoted(reply) + " ;;\n";
 }
 
-std::string flag_lists(const std::vector<Completed>& all) {
+static std::string flag_lists(const std::vector<Completed>& all) {
     std::string text = flags_head + case_of("", "-h --help -V --version");
     for (const Completed& one : all) {
         if (one.table != nullptr) {
@@ -168,7 +162,7 @@ std::string flag_lists(const std::vector<Completed>& all) {
     return text + list_end;
 }
 
-std::string value_lists(const std::vector<Completed>& all) {
+static std::string value_lists(const std::vector<Completed>& all) {
     std::string text = values_head;
     for (const Completed& one : all) {
         for (const Flag& flag : one.table != nullptr ? one.table->flags : std::vector<Flag>{}) {
@@ -182,8 +176,6 @@ std::string value_lists(const std::vector<Completed>& all) {
     return text + list_end;
 }
 
-}  // namespace
-
 std::string bash_completion(const std::vector<Completed>& all) {
     std::string text = bash_head;
     for (const std::string& begin : beginnings(all)) {
@@ -192,9 +184,7 @@ std::string bash_completion(const std::vector<Completed>& all) {
     return text + list_end + flag_lists(all) + value_lists(all) + bash_tail;
 }
 
-namespace {
-
-constexpr const char* fish_head =
+static constexpr const char* fish_head =
     R"(# Completions of driftless for fish; made by `driftless completion fish`.
 
 # Whether the command line begins with these words.
@@ -227,12 +217,12 @@ std::string fish_quoted(std::string_view text) {
     return "'" + escaped(text, "'\\") + "'";
 }
 
-std::string beginning(const char* function, const std::string& words) {
+static std::string beginning(const char* function, const std::string& words) {
     return "complete -c driftless -n " +
            fish_quoted(words.empty() ? function : std::string(function) + " " + words);
 }
 
-std::string completion_of(const Flag& flag, const std::string& words) {
+static std::string completion_of(const Flag& flag, const std::string& words) {
     std::string text = beginning("__driftless_at", words);
     for (const std::string& name : flag.names) {
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -245,8 +235,6 @@ std::string completion_of(const Flag& flag, const std::string& words) {
     }
     return text + " -d " + fish_quoted(one_line(flag.help)) + "\n";
 }
-
-}  // namespace
 
 std::string fish_completion(const std::vector<Completed>& all) {
     std::string text = fish_head;
@@ -264,9 +252,7 @@ std::string fish_completion(const std::vector<Completed>& all) {
     return text;
 }
 
-namespace {
-
-constexpr const char* zsh_head = R"(#compdef driftless
+static constexpr const char* zsh_head = R"(#compdef driftless
 # Completions of driftless for zsh; made by `driftless completion zsh`.
 
 # Words that can follow those of $1; fails if there are none.
@@ -274,7 +260,7 @@ _driftless_words() {
   case $1 in
 )";
 
-constexpr const char* words_end = R"(  (*) return 1 ;;
+static constexpr const char* words_end = R"(  (*) return 1 ;;
   esac
 }
 
@@ -282,7 +268,7 @@ _driftless_flags() {
   case $1 in
 )";
 
-constexpr const char* zsh_tail = R"(  (*) return 1 ;;
+static constexpr const char* zsh_tail = R"(  (*) return 1 ;;
   esac
 }
 
@@ -342,7 +328,7 @@ std::string specification(const Flag& flag, const std::string& name) {
     return shell_quoted(text);
 }
 
-std::string arguments_of(const FlagTable& table) {
+static std::string arguments_of(const FlagTable& table) {
     std::string text = "    _arguments";
     for (const Flag& flag : table.flags) {
         for (const std::string& name : flag.names) {
@@ -354,8 +340,6 @@ std::string arguments_of(const FlagTable& table) {
     }
     return text;
 }
-
-}  // namespace
 
 std::string zsh_completion(const std::vector<Completed>& all) {
     std::string text = zsh_head;

@@ -12,10 +12,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// What the summaries of the schemas begin with; behind it is the file that they describe.
-constexpr std::string_view summary_of_schema = "schema of ";
+static constexpr std::string_view summary_of_schema = "schema of ";
+
+namespace {
 
 /// How well something fits, best first.
 enum class Fit : std::uint8_t { whole_name, word_of_name, part_of_name, word_of_text, none };
@@ -26,15 +26,17 @@ struct Hit {
     std::string text;
 };
 
+}  // namespace
+
 /// Lower case, with `_` between words: `host-noisy`, `kept up` and `kept_up` are found alike.
-std::string plain_of(std::string_view text) {
+static std::string plain_of(std::string_view text) {
     std::string plain = lower(text);
     std::replace_if(plain.begin(), plain.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
     plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
     return plain;
 }
 
-bool has_word(const std::string& text, const std::string& word) {
+static bool has_word(const std::string& text, const std::string& word) {
     const auto ends = [&text](std::size_t at) {
         return at >= text.size() || text[at] < '0' || (text[at] > '9' && text[at] < 'a') ||
                text[at] > 'z' || text[at] == '_';
@@ -46,6 +48,8 @@ bool has_word(const std::string& text, const std::string& word) {
     }
     return false;
 }
+
+namespace {
 
 /// Collects what fits a word.
 class Hits {
@@ -85,7 +89,9 @@ class Hits {
     std::vector<Hit> hits_;
 };
 
-void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
+}  // namespace
+
+static void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
     std::vector<std::pair<const Flag*, std::string>> flags;  // with the commands that have it
     std::set<std::string> groups;  // of a command; its kinds have many of the same
     for (const CommandPages& command : commands) {
@@ -118,7 +124,7 @@ void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
     }
 }
 
-void add_keys_of(const ShippedFile& schema, Hits& hits) {
+static void add_keys_of(const ShippedFile& schema, Hits& hits) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(schema.text);
     CHECK(root);
@@ -147,7 +153,7 @@ void add_keys_of(const ShippedFile& schema, Hits& hits) {
 }
 
 /// Headings, and the rows of tables whose first cell is a name: `host-noisy`.
-void add_page(const ShippedFile& page, Hits& hits) {
+static void add_page(const ShippedFile& page, Hits& hits) {
     const std::string place = "driftless help " + std::string(page.name) + ": ";
     for (std::string_view rest = page.text; !rest.empty();) {
         std::string_view line = take_until(rest, "\n");
@@ -169,13 +175,18 @@ void add_page(const ShippedFile& page, Hits& hits) {
     }
 }
 
+namespace {
+
 /// Words that no flag, key or page has for its name, and what to say of them.
 struct Topic {
     std::string_view word;
     const char* place;
     const char* text;
 };
-constexpr Topic topics[] = {
+
+}  // namespace
+
+static constexpr Topic topics[] = {
     {"units", "units",
      "durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m, a bare number is seconds; limits of "
      "--goodput are ms without a unit; where a number could mean two things it is refused, and "
@@ -197,7 +208,7 @@ constexpr Topic topics[] = {
 };
 
 /// Lines of 100 columns at most: all of a text whose name is the word, the first line of others.
-void append_lines(const Hit& hit, std::vector<std::string>& lines) {
+static void append_lines(const Hit& hit, std::vector<std::string>& lines) {
     constexpr std::size_t columns_max = 100;
     std::string text = hit.place + (hit.text.empty() ? "" : "  " + hit.text);
     while (text.size() > columns_max) {
@@ -214,8 +225,6 @@ void append_lines(const Hit& hit, std::vector<std::string>& lines) {
     }
     lines.push_back(text);
 }
-
-}  // namespace
 
 std::string command_of_other_tools(std::string_view typed) {
     for (const char* const word : {"run", "bench", "benchmark", "profile", "play", "load"}) {

@@ -17,10 +17,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// Runs a command with these words behind its name.
-int run_with(const Command& command, std::vector<std::string> words) {
+static int run_with(const Command& command, std::vector<std::string> words) {
     words.insert(words.begin(), command.name);
     std::vector<char*> arguments;
     for (std::string& word : words) {
@@ -29,8 +27,6 @@ int run_with(const Command& command, std::vector<std::string> words) {
     arguments.push_back(nullptr);
     return command.run(static_cast<int>(words.size()), arguments.data());
 }
-
-}  // namespace
 
 const Command* find_command(std::span<const Command> commands, std::string_view name) {
     const auto found = std::ranges::find(commands, name, &Command::name);
@@ -55,10 +51,8 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands) {
     return pages;
 }
 
-namespace {
-
 /// Commands that are answered here. They come behind the others everywhere.
-const std::vector<CommandPages>& built_in() {
+static const std::vector<CommandPages>& built_in() {
     static const std::vector<CommandPages> pages{
         {"help",
          "print the help of a command, or a file; --man COMMAND: its man page",
@@ -75,12 +69,12 @@ const std::vector<CommandPages>& built_in() {
     return pages;
 }
 
-bool is_built_in(std::string_view name) {
+static bool is_built_in(std::string_view name) {
     return std::ranges::find(built_in(), name, &CommandPages::name) != built_in().end();
 }
 
-int print_man_page(std::span<const Command> commands, const Command* command,
-                   const BuildFacts& build) {
+static int print_man_page(std::span<const Command> commands, const Command* command,
+                          const BuildFacts& build) {
     const PageFacts facts{version(), build.date};
     const std::string page = command != nullptr ? man_page(read_pages({command, 1}).front(), facts)
                                                 : program_man_page(read_pages(commands), built_in(),
@@ -89,12 +83,12 @@ int print_man_page(std::span<const Command> commands, const Command* command,
     return exit_done;
 }
 
-bool is_file(const std::string& path) {
+static bool is_file(const std::string& path) {
     struct stat found{};
     return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
-bool has_flag(const CommandPages& pages, const std::string& name) {
+static bool has_flag(const CommandPages& pages, const std::string& name) {
     return std::ranges::any_of(pages.tables, [&name](const FlagTable& table) {
         const std::vector<std::string> names = names_of(table.flags);
         return std::ranges::find(names, name) != names.end();
@@ -102,7 +96,7 @@ bool has_flag(const CommandPages& pages, const std::string& name) {
 }
 
 /// A flag that is typed without a command is most often one of replay's, which is the first.
-std::string why_not_flag(std::span<const Command> commands, const std::string& typed) {
+static std::string why_not_flag(std::span<const Command> commands, const std::string& typed) {
     const std::string flag = typed.substr(0, typed.find('='));  // the value may be a key
     const std::string nearest = flag == "-v" ? "-V" : nearest_name(flag, {"--help", "--version"});
     if (!nearest.empty()) {
@@ -118,7 +112,7 @@ std::string why_not_flag(std::span<const Command> commands, const std::string& t
 }
 
 /// A flag of commands, a key, an exit code, a heading: where it stands. Else what may be meant.
-int print_word(std::span<const Command> commands, const std::string& typed) {
+static int print_word(std::span<const Command> commands, const std::string& typed) {
     const std::string word = typed.substr(0, typed.find('='));  // the value may be a key
     const bool is_version = word == "--version" || word == "-V";
     const bool is_man = !is_version && !nearest_name(word, {"--man"}).empty();
@@ -151,14 +145,14 @@ int print_word(std::span<const Command> commands, const std::string& typed) {
     return exit_usage;
 }
 
-int refuse_more(const char* command, const std::string& word) {
+static int refuse_more(const char* command, const std::string& word) {
     complain("driftless %s: unexpected argument %s; remove it", command,
              mask_command({word}).front().c_str());
     return exit_usage;
 }
 
 /// The help of a command that is answered here.
-int print_version_help() {
+static int print_version_help() {
     std::fputs(
         "Prints version, commit, compiler, kernel, and what io_uring grants here, or epoll. It has "
         "no flags.\n",
@@ -166,7 +160,7 @@ int print_version_help() {
     return exit_done;
 }
 
-int print_built_in_help(std::span<const Command> commands, const std::string& name) {
+static int print_built_in_help(std::span<const Command> commands, const std::string& name) {
     if (name == "completion") {
         std::string flag = "--help";
         char* asked[] = {flag.data()};
@@ -179,7 +173,7 @@ int print_built_in_help(std::span<const Command> commands, const std::string& na
     return exit_done;
 }
 
-std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
+static std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
     std::vector<std::string> names;
     for (const Command& command : commands) {
         names.emplace_back(command.name);
@@ -206,8 +200,6 @@ std::string why_not_command(std::span<const Command> commands, const std::string
     return "unknown command '" + shown + "'" +
            (nearest.empty() ? "" : "; did you mean " + help + nearest + "?");
 }
-
-}  // namespace
 
 void print_help(std::span<const Command> commands, std::FILE* out) {
     std::fputs(
@@ -351,13 +343,11 @@ int refuse_command(std::span<const Command> commands, const std::string& typed) 
     return exit_usage;
 }
 
-namespace {
-
-constexpr std::size_t bytes_max = 80;
+static constexpr std::size_t bytes_max = 80;
 
 /// A letter as roff shows it: what it would take for syntax, or draw as a typographic sign, by
 /// name.
-std::string_view escape_of(char letter) {
+static std::string_view escape_of(char letter) {
     constexpr std::string_view letters = "\\-'`\"^~";
     constexpr std::string_view escapes[] = {"\\e",   "\\-",   "\\(aq", "\\(ga",
                                             "\\(dq", "\\(ha", "\\(ti"};
@@ -365,11 +355,11 @@ std::string_view escape_of(char letter) {
     return at == letters.npos ? "" : escapes[at];
 }
 
-std::string macro(std::string_view name, std::string_view title) {
+static std::string macro(std::string_view name, std::string_view title) {
     return std::string(name) + " \"" + Roff::plain(title) + "\"\n";
 }
 
-std::string capitals(std::string text) {
+static std::string capitals(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) {
         return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
     });
@@ -377,7 +367,7 @@ std::string capitals(std::string text) {
 }
 
 /// Where a line that is too long for one may be cut: never inside an escape.
-std::size_t cut_of(std::string_view line) {
+static std::size_t cut_of(std::string_view line) {
     std::size_t cut = bytes_max - 1;  // behind it stands the backslash that continues the line
     const std::size_t escape = line.rfind('\\', cut - 1);
     if (escape != line.npos && escape + 4 > cut) {
@@ -385,8 +375,6 @@ std::size_t cut_of(std::string_view line) {
     }
     return cut;
 }
-
-}  // namespace
 
 Roff::Roff(std::string_view page, std::string_view date, std::string_view version) {
     page_ = ".TH " + plain(capitals(std::string(page))) + " 1 " + std::string(date) +
@@ -478,16 +466,21 @@ struct Term {
     const char* name;
     const char* meaning;
 };
-constexpr Term variables[] = {
+
+}  // namespace
+
+static constexpr Term variables[] = {
     {"OPENAI_API_KEY", "Bearer token of requests; --api-key takes precedence."},
     {"XDG_STATE_HOME, HOME", "driftless calibrate saves its figures below this folder."},
     {"TMPDIR", "Folder in which calibrate rehearses; /tmp if unset."},
 };
-constexpr Term files[] = {
+static constexpr Term files[] = {
     {"~/.local/state/driftless/calibration.json", "What driftless calibrate measured."},
     {"runs/TIME-TRACE/",
      "The folder of a run: report.html, requests.jsonl, summary.json, run.json."},
 };
+
+namespace {
 
 /// The parts of a help's footer, each where a man page has it.
 struct Footer {
@@ -496,8 +489,10 @@ struct Footer {
     std::string exit_status;
 };
 
+}  // namespace
+
 /// Adds the paragraphs of `text` to the parts that they belong to, each once.
-void add_footer(std::string_view text, Footer& footer) {
+static void add_footer(std::string_view text, Footer& footer) {
     constexpr std::string_view examples = "Examples:\n";
     constexpr std::string_view exit = "Exit codes: ";
     while (!text.empty()) {
@@ -517,16 +512,16 @@ void add_footer(std::string_view text, Footer& footer) {
     }
 }
 
-std::string tag_of(const Flag& flag) {
+static std::string tag_of(const Flag& flag) {
     return joined(flag.names, ", ", Roff::bold) +
            (flag.unit.empty() ? "" : " " + Roff::italic(flag.unit));
 }
 
-std::string meaning_of(const Flag& flag) {
+static std::string meaning_of(const Flag& flag) {
     return flag.help + (flag.standard.empty() ? "" : " [" + flag.standard + "]");
 }
 
-void add_flags(const FlagTable& table, Roff& roff) {
+static void add_flags(const FlagTable& table, Roff& roff) {
     for (const Flag& argument : table.arguments) {
         roff.definition(Roff::italic(argument.names[0]), meaning_of(argument));
     }
@@ -540,7 +535,7 @@ void add_flags(const FlagTable& table, Roff& roff) {
     }
 }
 
-void add_synopsis(const FlagTable& table, Roff& roff) {
+static void add_synopsis(const FlagTable& table, Roff& roff) {
     std::string line =
         Roff::bold("driftless " + table.command) + " [" + Roff::italic("FLAGS") + "]";
     for (const Flag& argument : table.arguments) {
@@ -549,27 +544,25 @@ void add_synopsis(const FlagTable& table, Roff& roff) {
     roff.line(line);
 }
 
-void add_text(std::string_view title, std::string_view text, Roff& roff) {
+static void add_text(std::string_view title, std::string_view text, Roff& roff) {
     if (!text.empty()) {
         roff.section(title);
         roff.text(text);
     }
 }
 
-void add_terms(std::string_view title, std::span<const Term> terms, Roff& roff) {
+static void add_terms(std::string_view title, std::span<const Term> terms, Roff& roff) {
     roff.section(title);
     for (const Term& term : terms) {
         roff.definition(Roff::bold(term.name), term.meaning);
     }
 }
 
-void begin_page(const std::string& page, const std::string& summary, Roff& roff) {
+static void begin_page(const std::string& page, const std::string& summary, Roff& roff) {
     roff.section("NAME");
     roff.text(page + " - " + summary);
     roff.section("SYNOPSIS");
 }
-
-}  // namespace
 
 std::string man_page(const CommandPages& command, const PageFacts& facts) {
     const std::string page = "driftless-" + command.name;

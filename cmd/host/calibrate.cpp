@@ -17,15 +17,13 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t cpus_enough = 3;
+static constexpr std::uint64_t files_enough = 4096;
+static constexpr std::uint32_t backlog_enough = 1024;
+static constexpr std::int64_t idle_latency_noticed_us = 50;
+static constexpr double share_noticed = 0.01;
 
-constexpr std::size_t cpus_enough = 3;
-constexpr std::uint64_t files_enough = 4096;
-constexpr std::uint32_t backlog_enough = 1024;
-constexpr std::int64_t idle_latency_noticed_us = 50;
-constexpr double share_noticed = 0.01;
-
-HostFinding judge_cpus(const HostSettings& s) {
+static HostFinding judge_cpus(const HostSettings& s) {
     return judged(
         s.cpus_allowed >= cpus_enough, "CPUs",
         s.cpus_allowed == 1 ? "1 CPU is allowed"
@@ -33,7 +31,7 @@ HostFinding judge_cpus(const HostSettings& s) {
         "the engine and the writer need one CPU each, and the rest of the system a third");
 }
 
-HostFinding judge_governor(const HostSettings& s) {
+static HostFinding judge_governor(const HostSettings& s) {
     const std::string& governor = s.power.governor;
     return judged(governor.empty() || governor == "performance", "governor",
                   governor.empty()
@@ -42,7 +40,7 @@ HostFinding judge_governor(const HostSettings& s) {
                   "cpupower frequency-set -g performance");
 }
 
-HostFinding judge_idle(const HostSettings& s) {
+static HostFinding judge_idle(const HostSettings& s) {
     const PowerSettings& power = s.power;
     if (power.idle_state.empty()) {
         return {Grade::ok, "idle states", "not known: the host does not report its idle states",
@@ -54,13 +52,13 @@ HostFinding judge_idle(const HostSettings& s) {
                   "cpupower idle-set -D 50, or replay with --wait spin");
 }
 
-HostFinding judge_files(const HostSettings& s) {
+static HostFinding judge_files(const HostSettings& s) {
     return judged(s.file_limit >= files_enough, "open files",
                   fmt::format("at most {} files can be open", s.file_limit),
                   "ulimit -n 65536 for more connections");
 }
 
-HostFinding judge_backlog(const HostSettings& s) {
+static HostFinding judge_backlog(const HostSettings& s) {
     if (s.backlog_max == 0) {
         return {Grade::ok, "backlog", "not known: the host does not report its accept queue", ""};
     }
@@ -69,7 +67,7 @@ HostFinding judge_backlog(const HostSettings& s) {
                   "sysctl -w net.core.somaxconn=4096");
 }
 
-HostFinding judge_slow_start(const HostSettings& s) {
+static HostFinding judge_slow_start(const HostSettings& s) {
     return judged(
         !s.slow_start_after_idle, "slow start",
         s.slow_start_after_idle
@@ -77,8 +75,6 @@ HostFinding judge_slow_start(const HostSettings& s) {
             : "an idle connection keeps its rate",
         "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
 }
-
-}  // namespace
 
 HostFinding judged(bool well, const char* topic, std::string found, std::string remedy) {
     return {well ? Grade::ok : Grade::warning, topic, std::move(found),
@@ -135,19 +131,17 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
     return advice;
 }
 
-namespace {
-
-constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
+static constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
 // The mock could not keep up, or the engine is beyond its bar: more streams tell nothing more.
-constexpr double kept_up = 0.9;
+static constexpr double kept_up = 0.9;
 
-int fail_floor(const Error& error) {
+static int fail_floor(const Error& error) {
     print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
     return exit_host;
 }
 
 /// The rehearsals need a folder, where a container often has none that can be written to.
-int fail_rehearsal(const Error& error) {
+static int fail_rehearsal(const Error& error) {
     print(stderr,
           "driftless calibrate: cannot {}: {}; calibration writes to $TMPDIR, or /tmp if "
           "unset; set TMPDIR to a writable folder\n",
@@ -155,17 +149,17 @@ int fail_rehearsal(const Error& error) {
     return exit_host;
 }
 
-std::string microseconds_text(std::int64_t ns) {
+static std::string microseconds_text(std::int64_t ns) {
     return fmt::format("{:.2f}", static_cast<double>(ns) / 1e3);
 }
 
-void print_spread(const char* name, const Spread& spread) {
+static void print_spread(const char* name, const Spread& spread) {
     print(stdout, "{:<34} {:>9} {:>9} {:>9} {:>9}\n", name, microseconds_text(spread.p50_ns),
           microseconds_text(spread.p99_ns), microseconds_text(spread.p999_ns),
           microseconds_text(spread.max_ns));
 }
 
-void print_floor(const Calibration& c) {
+static void print_floor(const Calibration& c) {
     print(stdout, "{:<34} {:>9} {:>9} {:>9} {:>9}\n", "us", "p50", "p99", "p99.9", "max");
     print_spread("late after a spin", c.wake_spin);
     print_spread("late after sleep and spin (hybrid)", c.wake_hybrid);
@@ -179,7 +173,7 @@ void print_floor(const Calibration& c) {
         c.spin_gaps_per_s, 100 * c.spin_lost_share, static_cast<double>(c.spin_gap_max_ns) / 1e6);
 }
 
-void print_rehearsal(const Rehearsal& r, std::uint32_t engines) {
+static void print_rehearsal(const Rehearsal& r, std::uint32_t engines) {
     print(stdout, "{:>5} streams: {:>6} chunks/s, {} {:.0f} % busy, drift p50 {} us, p99 {} us{}\n",
           r.streams, r.chunks, engines > 1 ? "busiest engine" : "engine", 100 * r.busy_share,
           microseconds_text(r.drift.p50_ns), microseconds_text(r.drift.p99_ns),
@@ -189,7 +183,7 @@ void print_rehearsal(const Rehearsal& r, std::uint32_t engines) {
 }
 
 /// A tenth of everything with --quick.
-FloorPlan floor_plan(bool quick) {
+static FloorPlan floor_plan(bool quick) {
     const FloorPlan whole;
     const std::uint32_t divisor = quick ? 10 : 1;
     return {{whole.spin.ns / divisor},
@@ -199,7 +193,7 @@ FloorPlan floor_plan(bool quick) {
 }
 
 /// One after another, printing as it goes.
-Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibration) {
+static Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibration) {
     Rehearsals rehearsals(host, {}, "auto");
     const Result<void> opened = rehearsals.open();
     if (!opened) {
@@ -229,7 +223,7 @@ Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibra
 }
 
 /// Whether the figures may be saved: those of a busy host stand for that host's neighbours.
-bool accept(const Calibration& calibration, bool accept_noise) {
+static bool accept(const Calibration& calibration, bool accept_noise) {
     const std::vector<std::string> noise = noise_of(calibration);
     for (const std::string& what : noise) {
         print(accept_noise ? stdout : stderr, "{}{}; a quiet host stays below {:.0f} %\n",
@@ -244,7 +238,7 @@ bool accept(const Calibration& calibration, bool accept_noise) {
     return false;
 }
 
-int save(const Calibration& calibration, const std::string& path) {
+static int save(const Calibration& calibration, const std::string& path) {
     if (path.empty()) {
         print(stderr,
               "driftless calibrate: neither XDG_STATE_HOME nor HOME is set; name an output "
@@ -260,7 +254,7 @@ int save(const Calibration& calibration, const std::string& path) {
     return exit_done;
 }
 
-void print_end(const Calibration& c, const HostSettings& settings) {
+static void print_end(const Calibration& c, const HostSettings& settings) {
     print(stdout, "reads {}{} chunks/s at 60 % of {}; {} connections to one server\n",
           c.chunks_extrapolated ? "an estimated " : "", c.chunks_per_s_max,
           c.engines > 1 ? "the busiest engine's core" : "its core", c.connections_max);
@@ -268,8 +262,6 @@ void print_end(const Calibration& c, const HostSettings& settings) {
         print(stdout, "advice: {}\n", line);
     }
 }
-
-}  // namespace
 
 int run_calibrate(int argc, char** argv) {
     const CalibrateCommandLine parsed = parse_calibrate_options({argv + 1, argv + argc});

@@ -27,9 +27,7 @@
 
 namespace driftless {
 
-namespace {
-
-void read_cpus(const DoctorOptions& options, HostReadings& host) {
+static void read_cpus(const DoctorOptions& options, HostReadings& host) {
     const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
     host.engine_cpu = options.cpu
                           ? CpuChoice{*options.cpu, "--cpu"}
@@ -44,20 +42,20 @@ void read_cpus(const DoctorOptions& options, HostReadings& host) {
 }
 
 /// `what` is RLIMIT_AS or the like.
-std::uint64_t limit_of(__rlimit_resource what) {
+static std::uint64_t limit_of(__rlimit_resource what) {
     rlimit limit{};
     const bool known = ::getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
     return known ? limit.rlim_cur : UINT64_MAX;
 }
 
-void* wait_for_all(void* latch) {
+static void* wait_for_all(void* latch) {
     static_cast<std::latch*>(latch)->wait();
     return nullptr;
 }
 
 /// Starts as many threads as a replay has, and ends them: what the limits of user and container
 /// leave is known to nobody else.
-std::uint32_t start_threads() {
+static std::uint32_t start_threads() {
     std::latch all(1);
     std::vector<pthread_t> threads;
     pthread_t thread{};
@@ -77,7 +75,7 @@ std::uint32_t start_threads() {
     return static_cast<std::uint32_t>(threads.size());
 }
 
-Network read_network() {
+static Network read_network() {
     struct ifaddrs* all = nullptr;
     if (::getifaddrs(&all) != 0) {
         return Network::more;  // not known: no warning
@@ -94,7 +92,7 @@ Network read_network() {
 }
 
 /// The deepest folder on the way there that exists.
-std::filesystem::path existing_part(const std::string& path) {
+static std::filesystem::path existing_part(const std::string& path) {
     std::error_code ignored;
     std::filesystem::path part = std::filesystem::absolute(path, ignored);
     while (part.has_relative_path() && !std::filesystem::exists(part, ignored)) {
@@ -103,7 +101,7 @@ std::filesystem::path existing_part(const std::string& path) {
     return part;
 }
 
-void read_folder(const std::string& folder, HostReadings& host) {
+static void read_folder(const std::string& folder, HostReadings& host) {
     host.folder = folder;
     const Result<void> placed = try_place(folder + "/doctor");
     if (!placed) {
@@ -116,8 +114,6 @@ void read_folder(const std::string& folder, HostReadings& host) {
         host.folder_files_free = system.f_files > 0 ? system.f_favail : UINT64_MAX;
     }
 }
-
-}  // namespace
 
 HostReadings read_host(const DoctorOptions& options) {
     HostReadings host;
@@ -147,42 +143,42 @@ HostReadings read_host(const DoctorOptions& options) {
     return host;
 }
 
-namespace {
-
 // A page of 4 KiB takes 250 ns to copy: a clock that costs as much is felt at each chunk.
-constexpr std::int64_t clock_reading_ns_enough = 250;
-constexpr double busy_noticed = 0.05;
-constexpr std::uint64_t tasks_enough = 64;
-constexpr std::uint32_t ports_enough = 16'384;
+static constexpr std::int64_t clock_reading_ns_enough = 250;
+static constexpr double busy_noticed = 0.05;
+static constexpr std::uint64_t tasks_enough = 64;
+static constexpr std::uint32_t ports_enough = 16'384;
 // 1 MiB in flight at 10 ms of round trip is 100 MB/s: more than any answer, less than a prompt of
 // a million tokens wants.
-constexpr std::int64_t window_enough = 1 << 20;
+static constexpr std::int64_t window_enough = 1 << 20;
 // Measured: the kernel kills a small replay with 40 MiB, and lets it run with 80.
-constexpr std::uint64_t memory_needed = std::uint64_t{80} << 20;
-constexpr std::uint64_t memory_enough = std::uint64_t{1} << 30;
+static constexpr std::uint64_t memory_needed = std::uint64_t{80} << 20;
+static constexpr std::uint64_t memory_enough = std::uint64_t{1} << 30;
 // Measured with the sample of 240 rows: it fails with 130,000 KiB and runs with 140,000.
-constexpr std::uint64_t address_space_needed = std::uint64_t{136} << 20;
-constexpr std::uint64_t address_space_enough = std::uint64_t{1} << 30;
+static constexpr std::uint64_t address_space_needed = std::uint64_t{136} << 20;
+static constexpr std::uint64_t address_space_enough = std::uint64_t{1} << 30;
 // Measured: one row on one connection fails with 12 and runs with 16.
-constexpr std::uint64_t files_needed = 16;
+static constexpr std::uint64_t files_needed = 16;
 // Measured: run.json, the largest file that a run begins with, has 6,200 bytes.
-constexpr std::uint64_t file_needed = 16 << 10;
-constexpr std::uint64_t files_of_a_run = 12;
-constexpr std::uint64_t disk_enough = std::uint64_t{1} << 30;
+static constexpr std::uint64_t file_needed = 16 << 10;
+static constexpr std::uint64_t files_of_a_run = 12;
+static constexpr std::uint64_t disk_enough = std::uint64_t{1} << 30;
 // Measured: the rings and receive buffers of a replay fail with 160 KiB and come up with 200.
-constexpr std::uint64_t lockable_needed = std::uint64_t{200} << 10;
-constexpr std::uint64_t lockable_enough = std::uint64_t{256} << 20;  // a run of 2,000 lanes
-constexpr std::uint32_t receive_wait_us_enough = 20;
+static constexpr std::uint64_t lockable_needed = std::uint64_t{200} << 10;
+static constexpr std::uint64_t lockable_enough = std::uint64_t{256} << 20;  // a run of 2,000 lanes
+static constexpr std::uint32_t receive_wait_us_enough = 20;
 
-HostFinding well(const char* topic, std::string found) {
+static HostFinding well(const char* topic, std::string found) {
     return {Grade::ok, topic, std::move(found), ""};
 }
-HostFinding warning(const char* topic, std::string found, std::string remedy) {
+static HostFinding warning(const char* topic, std::string found, std::string remedy) {
     return {Grade::warning, topic, std::move(found), std::move(remedy)};
 }
-HostFinding fault(const char* topic, std::string found, std::string remedy) {
+static HostFinding fault(const char* topic, std::string found, std::string remedy) {
     return {Grade::fault, topic, std::move(found), std::move(remedy)};
 }
+
+namespace {
 
 /// Of something, the more the better: below `needed` no replay runs, from `enough` on nothing
 /// lacks.
@@ -190,21 +186,25 @@ struct Rungs {
     std::uint64_t needed;
     std::uint64_t enough;
 };
-HostFinding graded(const char* topic, std::string found, std::uint64_t amount, Rungs rungs,
-                   const char* remedy) {
+
+}  // namespace
+
+static HostFinding graded(const char* topic, std::string found, std::uint64_t amount, Rungs rungs,
+                          const char* remedy) {
     return amount >= rungs.enough   ? well(topic, std::move(found))
            : amount >= rungs.needed ? warning(topic, std::move(found), remedy)
                                     : fault(topic, std::move(found), remedy);
 }
 /// A limit of this process in bytes.
-HostFinding judge_limit(const char* topic, std::uint64_t bytes, Rungs rungs, const char* remedy) {
+static HostFinding judge_limit(const char* topic, std::uint64_t bytes, Rungs rungs,
+                               const char* remedy) {
     return bytes == UINT64_MAX
                ? well(topic, "not limited")
                : graded(topic, fmt::format("at most {} KiB", bytes >> 10), bytes, rungs, remedy);
 }
 
 /// A refusal is "what was found; what to do".
-HostFinding judge_driver(const DriverProbe& driver) {
+static HostFinding judge_driver(const DriverProbe& driver) {
     constexpr const char* topic = "io_uring";
     if (driver.refusal.empty()) {
         return well(topic, driver.text());
@@ -225,7 +225,7 @@ HostFinding judge_driver(const DriverProbe& driver) {
 
 /// Of io_uring: "Linux 6.13.2" and newer bound one pass over completions, and those before 7.0 may
 /// lose the end of a connection (engine/io/README.md).
-HostFinding judge_kernel(const HostFacts& facts, DriverKind driver) {
+static HostFinding judge_kernel(const HostFacts& facts, DriverKind driver) {
     int major = 0;
     int minor = 0;
     (void)std::sscanf(facts.kernel.c_str(), "Linux %d.%d", &major, &minor);
@@ -245,7 +245,7 @@ HostFinding judge_kernel(const HostFacts& facts, DriverKind driver) {
         "connection, which is then seen up to 1 s late");
 }
 
-HostFinding judge_engine_cpu(const HostReadings& host) {
+static HostFinding judge_engine_cpu(const HostReadings& host) {
     const std::vector<std::uint32_t>& allowed = host.facts.cpus_allowed;
     if (!allowed.empty() &&
         std::find(allowed.begin(), allowed.end(), host.engine_cpu.cpu) == allowed.end()) {
@@ -267,9 +267,9 @@ HostFinding judge_engine_cpu(const HostReadings& host) {
         "stop the programs on it, or isolate a core (isolcpus=, nohz_full=) and give it to --cpu");
 }
 
-constexpr const char* no_groups = "not known: /proc/self/cgroup cannot be read";
+static constexpr const char* no_groups = "not known: /proc/self/cgroup cannot be read";
 
-HostFinding judge_quota(const CgroupLimits& cgroup) {
+static HostFinding judge_quota(const CgroupLimits& cgroup) {
     if (!cgroup.cpus) {
         return well("CPU quota", cgroup.known ? "none" : no_groups);
     }
@@ -282,7 +282,7 @@ HostFinding judge_quota(const CgroupLimits& cgroup) {
         "pod with the static CPU manager (Kubernetes), an empty CPUQuota= (systemd)");
 }
 
-HostFinding judge_tasks(const HostReadings& host) {
+static HostFinding judge_tasks(const HostReadings& host) {
     const CgroupLimits& cgroup = host.cgroup;
     if (host.threads_started < threads_needed) {
         return {host.threads_started < threads_least ? Grade::fault : Grade::warning, "tasks",
@@ -305,7 +305,7 @@ HostFinding judge_tasks(const HostReadings& host) {
                   {threads_least, tasks_enough}, remedy);
 }
 
-HostFinding judge_locked(std::uint64_t lockable_bytes) {
+static HostFinding judge_locked(std::uint64_t lockable_bytes) {
     if (lockable_bytes == UINT64_MAX) {
         return well("locked memory", "not limited");
     }
@@ -320,7 +320,7 @@ HostFinding judge_locked(std::uint64_t lockable_bytes) {
                   "the run's pages in memory");
 }
 
-HostFinding judge_clock(const ClockSource& clock) {
+static HostFinding judge_clock(const ClockSource& clock) {
     const std::string found =
         fmt::format("{}, {} ns per reading", clock.name.empty() ? "unnamed source" : clock.name,
                     clock.reading_ns);
@@ -329,17 +329,17 @@ HostFinding judge_clock(const ClockSource& clock) {
                   "kernel's command line");
 }
 
-HostFinding judge_turbo(const std::optional<bool>& turbo) {
+static HostFinding judge_turbo(const std::optional<bool>& turbo) {
     return well("turbo", !turbo   ? "not known: the host does not report it"
                          : *turbo ? "on: speed depends on temperature and on other cores"
                                   : "off");
 }
 
-void add_part(const char* name, const std::optional<bool>& on, std::string& text) {
+static void add_part(const char* name, const std::optional<bool>& on, std::string& text) {
     text += on ? fmt::format(", {} {}", name, *on ? "on" : "off") : "";
 }
 
-HostFinding judge_interface(const Interface& one) {
+static HostFinding judge_interface(const Interface& one) {
     std::string found = fmt::format("{}: MTU {}", one.name, one.mtu);
     add_part("tso", one.tso, found);
     add_part("gso", one.gso, found);
@@ -363,7 +363,7 @@ HostFinding judge_interface(const Interface& one) {
     return well("interface", found);
 }
 
-HostFinding judge_ports(const HostReadings& host) {
+static HostFinding judge_ports(const HostReadings& host) {
     const std::uint32_t ports = host.settings.ports;
     if (ports == 0) {
         return well("ports", "not known: the host does not report its port range");
@@ -376,8 +376,8 @@ HostFinding judge_ports(const HostReadings& host) {
                   "connections");
 }
 
-HostFinding judge_window(const char* topic, const char* setting, const char* what,
-                         std::int64_t bytes) {
+static HostFinding judge_window(const char* topic, const char* setting, const char* what,
+                                std::int64_t bytes) {
     if (bytes == 0) {
         return well(topic, "not known: the host does not report it");
     }
@@ -385,7 +385,7 @@ HostFinding judge_window(const char* topic, const char* setting, const char* wha
                   fmt::format("sysctl -w net.ipv4.{}=\"4096 131072 6291456\"", setting));
 }
 
-HostFinding judge_memory(std::uint64_t bytes, const std::optional<std::int64_t>& of_group) {
+static HostFinding judge_memory(std::uint64_t bytes, const std::optional<std::int64_t>& of_group) {
     if (of_group && static_cast<std::uint64_t>(*of_group) < memory_enough) {
         return graded(
             "memory", fmt::format("the control group may have {} MiB", *of_group / (1 << 20)),
@@ -400,20 +400,20 @@ HostFinding judge_memory(std::uint64_t bytes, const std::optional<std::int64_t>&
                                "needs about 100 MiB and the trace");
 }
 
-HostFinding judge_address_space(std::uint64_t bytes) {
+static HostFinding judge_address_space(std::uint64_t bytes) {
     return judge_limit(
         "address space", bytes, {address_space_needed, address_space_enough},
         "ulimit -v unlimited, and ulimit -d unlimited: a small replay needs 136 MiB, a large trace "
         "or many connections more");
 }
 
-HostFinding judge_file_size(std::uint64_t bytes) {
+static HostFinding judge_file_size(std::uint64_t bytes) {
     return judge_limit(
         "file size", bytes, {file_needed, disk_enough},
         "ulimit -f unlimited: in the records a row needs about 1 KiB plus 50 bytes per token");
 }
 
-HostFinding judge_scheduling(const SchedulingClass& scheduling) {
+static HostFinding judge_scheduling(const SchedulingClass& scheduling) {
     constexpr const char* topic = "scheduling";
     switch (scheduling.policy) {
         case SCHED_IDLE:
@@ -437,7 +437,7 @@ HostFinding judge_scheduling(const SchedulingClass& scheduling) {
                          "start it without nice (sudo renice 0 -p $$ for this shell)");
 }
 
-HostFinding judge_network(Network network) {
+static HostFinding judge_network(Network network) {
     constexpr const char* topic = "network";
     if (network == Network::none) {
         return warning(topic, "no interface is up, not even the loopback",
@@ -451,7 +451,7 @@ HostFinding judge_network(Network network) {
 }
 
 /// What `calibrate` advises, and the least without which nothing is sent.
-HostFinding judge_setting(const HostSettings& settings, HostFinding advice) {
+static HostFinding judge_setting(const HostSettings& settings, HostFinding advice) {
     if (advice.topic == std::string_view("open files") && settings.file_limit < files_needed) {
         advice.grade = Grade::fault;
         advice.remedy = fmt::format(
@@ -462,7 +462,7 @@ HostFinding judge_setting(const HostSettings& settings, HostFinding advice) {
     return advice;
 }
 
-HostFinding judge_folder(const HostReadings& host) {
+static HostFinding judge_folder(const HostReadings& host) {
     if (!host.folder_refusal.empty()) {
         return fault("folder of runs",
                      fmt::format("{} cannot be created: {}", host.folder, host.folder_refusal),
@@ -484,14 +484,12 @@ HostFinding judge_folder(const HostReadings& host) {
                   "--out, or use --chunks none");
 }
 
-HostFinding judge_calibration(const HostReadings& host) {
+static HostFinding judge_calibration(const HostReadings& host) {
     return host.calibration_date.empty()
                ? warning("calibration", host.why_no_calibration,
                          "run driftless calibrate once while nothing else runs (20 s)")
                : well("calibration", "of " + host.calibration_date);
 }
-
-}  // namespace
 
 std::vector<HostFinding> judge_host(const HostReadings& host) {
     std::vector<HostFinding> all{judge_kernel(host.facts, host.driver.kind),
@@ -523,15 +521,13 @@ std::vector<HostFinding> judge_host(const HostReadings& host) {
     return all;
 }
 
-namespace {
+static constexpr int doctor_schema = 1;
 
-constexpr int doctor_schema = 1;
-
-std::ptrdiff_t count_of(const std::vector<HostFinding>& findings, Grade grade) {
+static std::ptrdiff_t count_of(const std::vector<HostFinding>& findings, Grade grade) {
     return std::ranges::count(findings, grade, &HostFinding::grade);
 }
 
-void print_text(const std::vector<HostFinding>& findings) {
+static void print_text(const std::vector<HostFinding>& findings) {
     for (const HostFinding& one : findings) {
         print(stdout, "{:<8} {:<15} {}\n", name_of(one.grade), one.topic, one.found);
         if (!one.remedy.empty()) {
@@ -545,7 +541,7 @@ void print_text(const std::vector<HostFinding>& findings) {
           warnings == 1 ? "" : "s");
 }
 
-std::string to_json(const std::vector<HostFinding>& findings) {
+static std::string to_json(const std::vector<HostFinding>& findings) {
     const auto put_finding = [](JsonWriter& json, const HostFinding& one) {
         put_object(json, {{"grade", one.grade},
                           {"topic", one.topic},
@@ -558,8 +554,6 @@ std::string to_json(const std::vector<HostFinding>& findings) {
                                {"findings", put_each(findings, put_finding)}}) +
            "\n";
 }
-
-}  // namespace
 
 int run_doctor(int argc, char** argv) {
     const DoctorCommandLine parsed = parse_doctor_options({argv + 1, argv + argc});

@@ -8,9 +8,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* calibrate_description =
+static constexpr const char* calibrate_description =
     "Measures in about 20 s what this host can promise: how late each way of waiting wakes up, "
     "how\n"
     "much CPU time other work takes, what a send costs, and how many chunks per second it can "
@@ -19,7 +17,7 @@ constexpr const char* calibrate_description =
     "them\n"
     "it measures for up to a second before the first run.\n";
 
-constexpr const char* calibrate_footer =
+static constexpr const char* calibrate_footer =
     R"(Run it while the machine is idle; otherwise it reports what it saw and saves nothing.
 
 Examples:
@@ -33,8 +31,6 @@ Result<std::uint32_t> parse_cpu(std::string_view text) {
     const Result<std::uint32_t> number = parse_u32(text);
     return number ? number : invalid("is not a CPU number; use 0, 1, 2 ..");
 }
-
-}  // namespace
 
 CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arguments) {
     CalibrateCommandLine parsed;
@@ -66,22 +62,18 @@ CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arg
     return parsed;
 }
 
-namespace {
-
-constexpr const char* doctor_description =
+static constexpr const char* doctor_description =
     "Checks what a replay needs from this host, and reports what is missing or in the way, each "
     "with\n"
     "a remedy. It measures nothing (driftless calibrate does) and changes nothing.\n";
 
-constexpr const char* doctor_footer =
+static constexpr const char* doctor_footer =
     R"(Examples:
   driftless doctor
   driftless doctor --out /data/runs
   driftless doctor --json | jq -r '.findings[] | select(.grade != "ok") | .remedy'
 
 Exit codes: 0 a replay can run, 2 usage, 7 it cannot.)";
-
-}  // namespace
 
 DoctorCommandLine parse_doctor_options(const std::vector<std::string>& arguments) {
     DoctorCommandLine parsed;

@@ -44,19 +44,15 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     out += "]}\n";
 }
 
-namespace {
-
 /// Stamps of one answer for which room is taken at once; longer answers grow.
-constexpr std::uint32_t stamps_reserved_max = 4'096;
+static constexpr std::uint32_t stamps_reserved_max = 4'096;
 
 /// The seed of one request: the same id gives the same answer at the same pace, whenever it comes.
-std::uint64_t seed_of(std::uint64_t seed, std::string_view request_id) {
+static std::uint64_t seed_of(std::uint64_t seed, std::string_view request_id) {
     Digest digest;
     digest.add(request_id);
     return mix64(seed ^ digest.value());
 }
-
-}  // namespace
 
 void MockAnswer::plan() {
     const CoreOptions& options = core_.options();

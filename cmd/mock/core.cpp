@@ -39,11 +39,7 @@ void Outgoing::finish(std::string& out) {
     slow_left_ -= slow_left_ > 0 ? static_cast<std::uint32_t>(bytes) : 0;
 }
 
-namespace {
-
-constexpr Instant at_once{0};
-
-}  // namespace
+static constexpr Instant at_once{0};
 
 MockConnection::MockConnection(MockCore& core)
     : core_(core), request_(core), answer_(core, request_, log_), keep_alive_(core.options()) {}

@@ -10,12 +10,8 @@
 
 namespace driftless::mock {
 
-namespace {
-
 // Each use of a seed draws from its own sequence.
-constexpr std::uint64_t pace_stream = 0x7061636500000000ULL;
-
-}  // namespace
+static constexpr std::uint64_t pace_stream = 0x7061636500000000ULL;
 
 Duration stretched(Duration delay, double jitter, Random& random) {
     if (jitter == 0) {
@@ -36,9 +32,9 @@ void AnswerSchedule::advance(const Pace& pace, std::uint32_t tokens) {
     next_ = next_ + stretched({pace.between.ns * tokens}, pace.jitter, random_);
 }
 
-namespace {
+static constexpr std::uint64_t step_stream = 0x7374657073000000ULL;
 
-constexpr std::uint64_t step_stream = 0x7374657073000000ULL;
+namespace {
 
 /// What a step still has room for, and what it holds.
 struct StepPlan {
@@ -169,9 +165,7 @@ Duration Batch::step_time(std::uint64_t answers, std::uint64_t prompt_tokens) {
     return std::max(stretched(step, pace_.jitter, random_), step_min);
 }
 
-namespace {
-constexpr std::size_t cells_first = 1024;
-}
+static constexpr std::size_t cells_first = 1024;
 
 PrefixCache::PrefixCache(std::size_t blocks_max)
     : blocks_max_(blocks_max), cells_(cells_first, none) {
@@ -268,21 +262,17 @@ void PrefixCache::grow() {
     }
 }
 
-namespace {
-
 /// The name of a reply within its session.
-std::uint64_t name_in(std::string_view session, std::uint64_t reply) {
+static std::uint64_t name_in(std::string_view session, std::uint64_t reply) {
     Digest digest;
     digest.add(session);
     digest.add_u64(reply);
     return digest.value();
 }
 
-bool holds(const PrefixCache& names, std::uint64_t name) {
+static bool holds(const PrefixCache& names, std::uint64_t name) {
     return names.longest_prefix({&name, 1}) == 1;
 }
-
-}  // namespace
 
 void SentReplies::enter(std::string_view session, std::string_view text) {
     Digest digest;

@@ -7,13 +7,9 @@
 
 namespace driftless::mock {
 
-namespace {
-
 // Each use of a seed draws from its own sequence.
-constexpr std::uint64_t fault_stream = 0x6661756C74000000ULL;
-constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
-
-}  // namespace
+static constexpr std::uint64_t fault_stream = 0x6661756C74000000ULL;
+static constexpr std::uint64_t refuse_stream = 0x7265667573650000ULL;
 
 Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
                        std::uint64_t seed) {

@@ -24,17 +24,19 @@ namespace {
 
 using namespace mock;
 
+}  // namespace
+
 /// Descriptors to make room for at once.
-constexpr std::uint64_t files_reserved_most = 65'536;
+static constexpr std::uint64_t files_reserved_most = 65'536;
 
-volatile std::sig_atomic_t stop_asked = 0;
+static volatile std::sig_atomic_t stop_asked = 0;
 
-void on_signal(int) {
+static void on_signal(int) {
     stop_asked = 1;
 }
 
 /// SIGINT and SIGTERM end the serving; without SA_RESTART, so that a sleeping turn returns.
-void catch_signals() {
+static void catch_signals() {
     struct sigaction action{};
     action.sa_handler = &on_signal;
     (void)::sigaction(SIGINT, &action, nullptr);
@@ -42,12 +44,12 @@ void catch_signals() {
     (void)::signal(SIGPIPE, SIG_IGN);
 }
 
-int fail(const Error& error) {
+static int fail(const Error& error) {
     complain("driftless mock: cannot %s: %s", error.doing, reason_of(error).c_str());
     return exit_host;
 }
 
-const char* listen_remedy(int sys_errno) {
+static const char* listen_remedy(int sys_errno) {
     switch (sys_errno) {
         case EADDRINUSE:
             return "stop what listens there, or use another port (0 takes a free one)";
@@ -61,7 +63,7 @@ const char* listen_remedy(int sys_errno) {
     }
 }
 
-std::int64_t utc_offset_ns() {
+static std::int64_t utc_offset_ns() {
     timespec utc{};
     timespec monotonic{};
     (void)::clock_gettime(CLOCK_REALTIME, &utc);
@@ -69,7 +71,7 @@ std::int64_t utc_offset_ns() {
     return (utc.tv_sec - monotonic.tv_sec) * 1'000'000'000 + utc.tv_nsec - monotonic.tv_nsec;
 }
 
-Result<Address> address_of(const MockOptions& options) {
+static Result<Address> address_of(const MockOptions& options) {
     if (!options.listen.unix_path.empty()) {
         return unix_address(options.listen.unix_path);
     }
@@ -81,14 +83,14 @@ Result<Address> address_of(const MockOptions& options) {
 }
 
 /// The line that scripts wait for. Flushed, because they read it through a pipe.
-void print_address(const Address& address, bool tls) {
+static void print_address(const Address& address, bool tls) {
     const std::string text = address.to_text();
     const char* scheme = text.starts_with("unix:") ? "" : tls ? "https://" : "http://";
     print_line("listening on %s%s", scheme, text.c_str());
     (void)std::fflush(stdout);
 }
 
-void print_end(const MockCore& core, const MockServer& server) {
+static void print_end(const MockCore& core, const MockServer& server) {
     const Metrics metrics = core.metrics();
     complain(
         "driftless mock: %llu requests complete, %llu incomplete; %llu prompt tokens, "
@@ -113,7 +115,7 @@ void print_end(const MockCore& core, const MockServer& server) {
     }
 }
 
-int serve(const MockOptions& options, LogWriter* log) {
+static int serve(const MockOptions& options, LogWriter* log) {
     DriverOptions ring;
     ring.ops_max = server_ops_max;
     ring.buffers = 1024;
@@ -140,8 +142,6 @@ int serve(const MockOptions& options, LogWriter* log) {
     print_end(core, server);
     return exit_done;
 }
-
-}  // namespace
 
 int run_mock(int argc, char** argv) {
     MockCommandLine parsed = parse_mock_options({argv + 1, argv + argc});

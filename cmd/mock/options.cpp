@@ -12,13 +12,11 @@
 
 namespace driftless::mock {
 
-namespace {
-
-constexpr const char* description =
+static constexpr const char* description =
     "A mock inference server to rehearse against. It speaks every API that replay does, streamed\n"
     "or not. It has a prefix cache, batch slots, deliberate faults and a log of what happened.\n";
 
-constexpr const char* footer =
+static constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us or 250ns; a bare number is seconds.
 Kinds of faults: refuse, reset, stall, truncate, malformed, error, 429, 500, slow. A row is the
 number at the end of X-Request-Id.
@@ -48,16 +46,16 @@ Result<T> parse_integer(std::string_view text) {
     return static_cast<T>(value.value());
 }
 
-constexpr auto& parse_port = parse_integer<std::uint16_t>;
-constexpr auto& parse_number = parse_integer<std::uint32_t>;
+static constexpr auto& parse_port = parse_integer<std::uint16_t>;
+static constexpr auto& parse_number = parse_integer<std::uint32_t>;
 
-Result<std::uint32_t> parse_positive_number(std::string_view text) {
+static Result<std::uint32_t> parse_positive_number(std::string_view text) {
     const Result<std::uint64_t> value = parse_positive_count(text);
     return value ? parse_number(text) : Result<std::uint32_t>(value.error());
 }
 
 /// The parts of "WORD,WORD,..", none of which may be empty.
-Result<std::vector<std::string>> split_at_commas(std::string_view text, const char* remedy) {
+static Result<std::vector<std::string>> split_at_commas(std::string_view text, const char* remedy) {
     std::vector<std::string> words;
     while (!text.empty()) {
         const std::string_view word = take_until(text, ",");
@@ -69,12 +67,17 @@ Result<std::vector<std::string>> split_at_commas(std::string_view text, const ch
     return words;
 }
 
+namespace {
+
 /// "KIND:VALUE" in two.
 struct FaultText {
     Fault fault;
     std::string_view value;
 };
-Result<FaultText> split_fault(std::string_view text) {
+
+}  // namespace
+
+static Result<FaultText> split_fault(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::optional<Fault> fault = from_name<Fault>(text.substr(0, colon));
     if (colon == std::string_view::npos || !fault) {
@@ -86,7 +89,7 @@ Result<FaultText> split_fault(std::string_view text) {
 }
 
 /// "127.0.0.1:8000", "[::1]:0", "unix:/path".
-Result<ListenAt> parse_listen(std::string_view text) {
+static Result<ListenAt> parse_listen(std::string_view text) {
     constexpr std::string_view unix_scheme = "unix:";
     if (text.starts_with(unix_scheme) && text.size() > unix_scheme.size()) {
         return ListenAt{{}, 0, std::string(text.substr(unix_scheme.size()))};
@@ -106,20 +109,20 @@ Result<ListenAt> parse_listen(std::string_view text) {
     return ListenAt{std::string(host), port.value(), {}};
 }
 
-Result<Duration> parse_delay(std::string_view text) {
+static Result<Duration> parse_delay(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     return ns ? Result<Duration>(Duration{ns.value()}) : ns.error();
 }
 
 /// A share of one, 0 to 1: "0.25".
-Result<double> parse_share(std::string_view text) {
+static Result<double> parse_share(std::string_view text) {
     const auto value = read_number<double>(text);
     return value && *value >= 0 && *value <= 1 ? Result<double>(*value)
                                                : invalid("is not a share between 0 and 1");
 }
 
 /// "reset:0.05"
-Result<FaultRule> parse_fault(std::string_view text) {
+static Result<FaultRule> parse_fault(std::string_view text) {
     const Result<FaultText> parts = split_fault(text);
     const Result<double> probability =
         parts ? parse_share(parts.value().value) : Result<double>(parts.error());
@@ -128,7 +131,7 @@ Result<FaultRule> parse_fault(std::string_view text) {
 }
 
 /// "reset:17"
-Result<FaultRule> parse_fault_row(std::string_view text) {
+static Result<FaultRule> parse_fault_row(std::string_view text) {
     const Result<FaultText> parts = split_fault(text);
     const Result<std::uint64_t> row =
         parts ? parse_count(parts.value().value) : Result<std::uint64_t>(parts.error());
@@ -136,7 +139,7 @@ Result<FaultRule> parse_fault_row(std::string_view text) {
 }
 
 /// "3,5": tokens before and behind every text.
-Result<TemplateTokens> parse_template(std::string_view text) {
+static Result<TemplateTokens> parse_template(std::string_view text) {
     const std::size_t comma = std::min(text.find(','), text.size());
     const Result<std::uint32_t> pre = parse_number(text.substr(0, comma));
     const Result<std::uint32_t> post =
@@ -148,7 +151,7 @@ Result<TemplateTokens> parse_template(std::string_view text) {
 }
 
 /// "the,cat": words that cost two tokens; "*": all.
-Result<WordRules> parse_split_words(std::string_view text) {
+static Result<WordRules> parse_split_words(std::string_view text) {
     WordRules rules;
     if (text == "*") {
         rules.split_all();
@@ -166,14 +169,18 @@ Result<WordRules> parse_split_words(std::string_view text) {
 }
 
 /// "the,cat": words that cost two tokens at the beginning of a prompt.
-Result<std::vector<std::string>> parse_split_first(std::string_view text) {
+static Result<std::vector<std::string>> parse_split_first(std::string_view text) {
     return split_at_commas(text, "is not WORD,WORD,..");
 }
 
+namespace {
+
 using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 
+}  // namespace
+
 /// "the+cat,new+one": pairs that are one token side by side.
-Result<JoinedWords> parse_join_words(std::string_view text) {
+static Result<JoinedWords> parse_join_words(std::string_view text) {
     JoinedWords pairs;
     while (!text.empty()) {
         const std::string_view pair = take_until(text, ",");
@@ -187,13 +194,13 @@ Result<JoinedWords> parse_join_words(std::string_view text) {
 }
 
 /// "X-Session-ID,X-Tree": names of header fields.
-Result<std::vector<std::string>> parse_header_names(std::string_view text) {
+static Result<std::vector<std::string>> parse_header_names(std::string_view text) {
     constexpr const char* remedy = "is not NAME,NAME,.. of header fields";
     Result<std::vector<std::string>> names = split_at_commas(text, remedy);
     return names && std::ranges::all_of(names.value(), is_header_name) ? names : invalid(remedy);
 }
 
-Result<std::string> parse_name(std::string_view text) {
+static Result<std::string> parse_name(std::string_view text) {
     if (text.empty()) {
         return invalid("is empty; give a name");
     }
@@ -201,41 +208,43 @@ Result<std::string> parse_name(std::string_view text) {
 }
 
 /// Text that can be the value of a header field.
-Result<std::string> parse_header_text(std::string_view text) {
+static Result<std::string> parse_header_text(std::string_view text) {
     if (!is_header_value(text)) {
         return invalid("has a control byte; remove it");
     }
     return parse_name(text);
 }
 
-constexpr Choices<MetricNames> metric_choices({{"vllm", {true, false}},
-                                               {"sglang", {false, true}},
-                                               {"both", {true, true}},
-                                               {"none", {false, false}}},
-                                              "is not ", " or ");
-constexpr Choices<TokenizeForm> tokenize_choices({{"vllm", TokenizeForm::vllm},
-                                                  {"sglang", TokenizeForm::sglang},
-                                                  {"llama.cpp", TokenizeForm::llama_cpp},
-                                                  {"tgi", TokenizeForm::tgi},
-                                                  {"none", TokenizeForm::none}},
-                                                 "is not known; use ", " or ");
-constexpr Choices<WaitMode> wait_choices({{"spin", WaitMode::spin},
-                                          {"hybrid", WaitMode::hybrid},
-                                          {"sleep", WaitMode::sleep}},
-                                         "is not known; use ", " or ");
-constexpr Choices<CachedReported> cached_choices({{"always", CachedReported::always},
-                                                  {"hits", CachedReported::hits},
-                                                  {"never", CachedReported::never}},
-                                                 "is not known; use ", " or ");
-constexpr Choices<CacheReset> cache_reset_choices({{"both", CacheReset::both},
-                                                   {"vllm", CacheReset::vllm},
-                                                   {"sglang", CacheReset::sglang},
-                                                   {"none", CacheReset::none},
-                                                   {"pretended", CacheReset::pretended}},
-                                                  "is not known; use ", " or ");
+static constexpr Choices<MetricNames> metric_choices({{"vllm", {true, false}},
+                                                      {"sglang", {false, true}},
+                                                      {"both", {true, true}},
+                                                      {"none", {false, false}}},
+                                                     "is not ", " or ");
+static constexpr Choices<TokenizeForm> tokenize_choices({{"vllm", TokenizeForm::vllm},
+                                                         {"sglang", TokenizeForm::sglang},
+                                                         {"llama.cpp", TokenizeForm::llama_cpp},
+                                                         {"tgi", TokenizeForm::tgi},
+                                                         {"none", TokenizeForm::none}},
+                                                        "is not known; use ", " or ");
+static constexpr Choices<WaitMode> wait_choices({{"spin", WaitMode::spin},
+                                                 {"hybrid", WaitMode::hybrid},
+                                                 {"sleep", WaitMode::sleep}},
+                                                "is not known; use ", " or ");
+static constexpr Choices<CachedReported> cached_choices({{"always", CachedReported::always},
+                                                         {"hits", CachedReported::hits},
+                                                         {"never", CachedReported::never}},
+                                                        "is not known; use ", " or ");
+static constexpr Choices<CacheReset> cache_reset_choices({{"both", CacheReset::both},
+                                                          {"vllm", CacheReset::vllm},
+                                                          {"sglang", CacheReset::sglang},
+                                                          {"none", CacheReset::none},
+                                                          {"pretended", CacheReset::pretended}},
+                                                         "is not known; use ", " or ");
 /// Whether headers are early.
-constexpr Choices<bool> header_choices({{"early", true}, {"late", false}}, "is not known; use ",
-                                       " or ");
+static constexpr Choices<bool> header_choices({{"early", true}, {"late", false}},
+                                              "is not known; use ", " or ");
+
+namespace {
 
 /// Flags that fill no field of the options by themselves.
 struct Raw {
@@ -245,7 +254,9 @@ struct Raw {
     std::vector<std::string> split_first;
 };
 
-void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
+}  // namespace
+
+static void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     ServerOptions& server = options.server;
     flags.group("Server");
     flags.value("--listen", "ADDR:PORT", "where to listen; port 0: a free one, printed",
@@ -279,7 +290,7 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 options.core.check_history);
 }
 
-void add_model_flags(Flags& flags, MockOptions& options) {
+static void add_model_flags(Flags& flags, MockOptions& options) {
     CoreOptions& core = options.core;
     flags.group("Model");
     flags.value("--model", "NAME", "model name", "mock-model", parse_name, core.model.name);
@@ -307,7 +318,7 @@ void add_model_flags(Flags& flags, MockOptions& options) {
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);
 }
 
-void add_pace_flags(Flags& flags, CoreOptions& core) {
+static void add_pace_flags(Flags& flags, CoreOptions& core) {
     Pace& pace = core.pace;
     flags.group("Pace");
     flags.value("--ttft", "T", "time to the first token", "5ms", parse_delay, pace.first);
@@ -336,7 +347,7 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 core.cache_reset);
 }
 
-void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
+static void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.group("Faults");
     flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault, core.faults);
     flags.values("--fault-row", "KIND:ROW", "a fault for this row", parse_fault_row, raw.by_row);
@@ -360,7 +371,7 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
 }
 
 /// All fault rules in one list, or a line that says what is wrong.
-std::string complete(MockOptions& options, const Raw& raw) {
+static std::string complete(MockOptions& options, const Raw& raw) {
     options.listen.port = raw.port.value_or(options.listen.port);
     std::vector<FaultRule>& faults = options.core.faults;
     double sum = 0;
@@ -380,8 +391,6 @@ std::string complete(MockOptions& options, const Raw& raw) {
     }
     return sum > 1 ? "--fault: the probabilities add up to more than 1; lower them" : "";
 }
-
-}  // namespace
 
 MockCommandLine parse_mock_options(const std::vector<std::string>& arguments) {
     MockCommandLine line;

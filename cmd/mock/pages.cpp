@@ -10,11 +10,9 @@
 
 namespace driftless::mock {
 
-namespace {
+static constexpr std::string_view json_type = "application/json";
 
-constexpr std::string_view json_type = "application/json";
-
-constexpr std::pair<int, std::string_view> statuses[] = {
+static constexpr std::pair<int, std::string_view> statuses[] = {
     {200, "OK"},
     {400, "Bad Request"},
     {404, "Not Found"},
@@ -25,7 +23,7 @@ constexpr std::pair<int, std::string_view> statuses[] = {
     {500, "Internal Server Error"},
 };
 
-void append_keep_alive(std::string& out, const Reply& reply) {
+static void append_keep_alive(std::string& out, const Reply& reply) {
     if (reply.timeout_s == 0 && reply.answers_max == 0) {
         return;
     }
@@ -40,7 +38,7 @@ void append_keep_alive(std::string& out, const Reply& reply) {
 }
 
 /// The line of a status of the table, and the fields that all responses have.
-void append_head(std::string& out, int status, const Reply& reply) {
+static void append_head(std::string& out, int status, const Reply& reply) {
     const auto* const row =
         std::ranges::find(statuses, status, &std::pair<int, std::string_view>::first);
     append(out, "HTTP/1.1 ", row->first, " ", row->second, "\r\nserver: driftless-mock\r\n");
@@ -57,8 +55,6 @@ void append_head(std::string& out, int status, const Reply& reply) {
     append_keep_alive(out, reply);
 }
 
-}  // namespace
-
 void append_stream_head(std::string& out, const Reply& reply, std::string_view content_type) {
     append_head(out, 200, reply);
     append(out, "content-type: ", content_type, "\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -74,17 +70,13 @@ void append_page(std::string& out, const Reply& reply, int status, std::string_v
     append(out, "\r\n\r\n", body);
 }
 
-namespace {
-
-void write_vllm_refusal(std::string& out, const Refusal& refusal) {
+static void write_vllm_refusal(std::string& out, const Refusal& refusal) {
     JsonWriter json(out);
     put_object(json, {{"error", JsonPairs{{"message", refusal.message},
                                           {"type", refusal.type},
                                           {"param", nullptr},
                                           {"code", refusal.status}}}});
 }
-
-}  // namespace
 
 void append_refusal(std::string& out, const Reply& reply, const Refusal& refusal,
                     void (*write)(std::string& out, const Refusal& refusal),
@@ -99,17 +91,13 @@ void append_bad_http(std::string& out, bool head_too_large) {
                 "Invalid HTTP request received.");
 }
 
-namespace {
-
-void write_tgi_tokens(JsonWriter& json, std::span<const std::uint32_t> tokens) {
+static void write_tgi_tokens(JsonWriter& json, std::span<const std::uint32_t> tokens) {
     json.begin_array();
     for (const std::uint32_t token : tokens) {
         put_object(json, {{"id", token}, {"text", ""}, {"start", 0}, {"stop", 0}});
     }
     json.end_array();
 }
-
-}  // namespace
 
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
                       std::span<const std::uint32_t> tokens, TokenizeForm form) {
@@ -144,15 +132,14 @@ void append_templated(std::string& out, const Reply& reply, std::string_view esc
     append_page(out, reply, 200, json_type, body);
 }
 
-namespace {
-
 /// A counter or a gauge in the text format of Prometheus.
-void append_metric(std::string& out, std::string_view kind, std::string_view name,
-                   std::string_view labels, const std::string& value) {
+static void append_metric(std::string& out, std::string_view kind, std::string_view name,
+                          std::string_view labels, const std::string& value) {
     append(out, "# TYPE ", name, " ", kind, "\n", name, labels, " ", value, "\n");
 }
 
-void append_vllm_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
+static void append_vllm_metrics(std::string& out, const std::string& model,
+                                const Metrics& metrics) {
     const std::string labels = R"({engine="0",model_name=")" + model + "\"}";
     const auto add = [&](std::string_view kind, std::string_view name, std::uint64_t value) {
         append_metric(out, kind, name, labels, std::to_string(value) + ".0");
@@ -174,7 +161,8 @@ void append_vllm_metrics(std::string& out, const std::string& model, const Metri
 
 // SGLang's rate is that of its latest batches, ours that of all prompts so far. How full a memory
 // is that the mock does not have (`token_usage`) is not said.
-void append_sglang_metrics(std::string& out, const std::string& model, const Metrics& metrics) {
+static void append_sglang_metrics(std::string& out, const std::string& model,
+                                  const Metrics& metrics) {
     const std::string labels = R"({model_name=")" + model + "\"}";
     const auto add = [&](std::string_view kind, std::string_view name, std::uint64_t value) {
         append_metric(out, kind, name, labels, std::to_string(value) + ".0");
@@ -193,19 +181,19 @@ void append_sglang_metrics(std::string& out, const std::string& model, const Met
     }
 }
 
-void append_error(std::string& out, const Reply& reply, int status, std::string_view detail,
-                  std::string_view extra_fields = {}) {
+static void append_error(std::string& out, const Reply& reply, int status, std::string_view detail,
+                         std::string_view extra_fields = {}) {
     append_page(out, reply, status, json_type, R"({"detail":")" + std::string(detail) + "\"}",
                 extra_fields);
 }
 
 /// FastAPI's.
-void append_not_found(std::string& out, const Reply& reply) {
+static void append_not_found(std::string& out, const Reply& reply) {
     append_error(out, reply, 404, "Not Found");
 }
 
-void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
-                    const Metrics& metrics, MetricNames names) {
+static void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
+                           const Metrics& metrics, MetricNames names) {
     if (!names.vllm && !names.sglang) {
         append_not_found(out, reply);
         return;
@@ -222,16 +210,16 @@ void append_metrics(std::string& out, const Reply& reply, const ModelLimits& mod
     append_page(out, reply, 200, "text/plain; version=0.0.4; charset=utf-8", body);
 }
 
-constexpr std::string_view vllm_reset = "/reset_prefix_cache";
-constexpr std::string_view sglang_reset = "/flush_cache";
+static constexpr std::string_view vllm_reset = "/reset_prefix_cache";
+static constexpr std::string_view sglang_reset = "/flush_cache";
 
-bool has_reset(std::string_view path, CacheReset whose) {
+static bool has_reset(std::string_view path, CacheReset whose) {
     const bool vllm = whose != CacheReset::sglang && whose != CacheReset::none;
     const bool sglang = whose != CacheReset::vllm && whose != CacheReset::none;
     return (path == vllm_reset && vllm) || (path == sglang_reset && sglang);
 }
 
-void write_models(JsonWriter& json, MockCore& core, Instant now) {
+static void write_models(JsonWriter& json, MockCore& core, Instant now) {
     const ModelLimits& model = core.options().model;
     json.key("object").string("list").key("data").begin_array();
     put_object(json, {{"id", model.name},
@@ -246,7 +234,7 @@ void write_models(JsonWriter& json, MockCore& core, Instant now) {
 }
 
 /// llama.cpp's, with the one member that clients read: the context of a slot.
-void write_props(JsonWriter& json, MockCore& core, Instant) {
+static void write_props(JsonWriter& json, MockCore& core, Instant) {
     put(json,
         {{"default_generation_settings", JsonPairs{{"n_ctx", core.options().model.context_tokens}}},
          {"total_slots", 1},
@@ -254,16 +242,18 @@ void write_props(JsonWriter& json, MockCore& core, Instant) {
 }
 
 /// TGI's, likewise.
-void write_info(JsonWriter& json, MockCore& core, Instant) {
+static void write_info(JsonWriter& json, MockCore& core, Instant) {
     const ModelLimits& model = core.options().model;
     put(json, {{"model_id", model.name},
                {"max_input_tokens", model.context_tokens - 1},
                {"max_total_tokens", model.context_tokens}});
 }
 
-void write_version(JsonWriter& json, MockCore&, Instant) {
+static void write_version(JsonWriter& json, MockCore&, Instant) {
     json.key("version").string("driftless-mock");
 }
+
+namespace {
 
 struct Page {
     std::string_view path;
@@ -271,17 +261,18 @@ struct Page {
     /// Writes the members of a JSON page; nullptr: it is another one.
     void (*write)(JsonWriter& json, MockCore& core, Instant now) = nullptr;
 };
-constexpr Page pages[] = {{"/v1/models", "GET", write_models},
-                          {"/health", "GET"},
-                          {"/metrics", "GET"},
-                          {"/version", "GET", write_version},
-                          {"/props", "GET", write_props},
-                          {"/info", "GET", write_info},
-                          {"/tokenize", "POST"},
-                          {vllm_reset, "POST"},
-                          {sglang_reset, "POST"}};
 
 }  // namespace
+
+static constexpr Page pages[] = {{"/v1/models", "GET", write_models},
+                                 {"/health", "GET"},
+                                 {"/metrics", "GET"},
+                                 {"/version", "GET", write_version},
+                                 {"/props", "GET", write_props},
+                                 {"/info", "GET", write_info},
+                                 {"/tokenize", "POST"},
+                                 {vllm_reset, "POST"},
+                                 {sglang_reset, "POST"}};
 
 void answer_page(std::string& out, const Reply& reply, const RequestParser& head, MockCore& core,
                  Instant now) {

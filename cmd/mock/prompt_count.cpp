@@ -16,36 +16,36 @@ std::span<const TokenId> TextTokens::encode(std::string_view escaped) {
     return ids_;
 }
 
-namespace {
-
 static_assert(std::endian::native == std::endian::little, "words are read as little-endian groups");
 
-constexpr std::uint64_t each_byte = 0x0101010101010101ULL;
-constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
+static constexpr std::uint64_t each_byte = 0x0101010101010101ULL;
+static constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
 /// Closes a word: a byte that UTF-8 never holds, so that "ab"+"c" and "abc" cannot meet.
-constexpr std::uint64_t word_end = 0xFF;
+static constexpr std::uint64_t word_end = 0xFF;
 
 /// Numbers of the template's tokens, so that head and tail differ.
-constexpr std::uint32_t template_head_first = 1;
-constexpr std::uint32_t template_tail_first = 1u << 20;
+static constexpr std::uint32_t template_head_first = 1;
+static constexpr std::uint32_t template_tail_first = 1u << 20;
 
-std::uint64_t load(const char* at) {
+static std::uint64_t load(const char* at) {
     std::uint64_t group;
     std::memcpy(&group, at, sizeof group);
     return group;
 }
 
 /// The high bit of each zero byte, exactly (no carry from byte to byte).
-constexpr std::uint64_t zero_bytes(std::uint64_t group) {
+static constexpr std::uint64_t zero_bytes(std::uint64_t group) {
     return ~(((group & ~high_bits) + ~high_bits) | group | ~high_bits);
 }
-constexpr std::uint64_t bytes_equal(std::uint64_t group, char byte) {
+static constexpr std::uint64_t bytes_equal(std::uint64_t group, char byte) {
     return zero_bytes(group ^ (each_byte * static_cast<unsigned char>(byte)));
 }
 /// High bits of eight bytes as eight bits, the first byte lowest.
-constexpr std::uint64_t gather_bits(std::uint64_t found) {
+static constexpr std::uint64_t gather_bits(std::uint64_t found) {
     return ((found >> 7) * 0x0102040810204080ULL) >> 56;
 }
+
+namespace {
 
 /// What ends a word of a text: blank (0x20) and quote (0x22), which differ in one bit, and the
 /// backslash that begins an escape.
@@ -65,11 +65,13 @@ struct IdEnds {
     }
 };
 
-constexpr std::ptrdiff_t stride = 64;
+}  // namespace
+
+static constexpr std::ptrdiff_t stride = 64;
 
 /// One bit for each of the next 64 bytes that ends a word.
 template <typename Ends>
-std::uint64_t find_ends(const char* at) {
+static std::uint64_t find_ends(const char* at) {
     std::uint64_t mask = 0;
     for (unsigned i = 0; i < 8; ++i) {
         mask |= gather_bits(Ends::find(load(at + 8 * i))) << (8 * i);
@@ -78,23 +80,21 @@ std::uint64_t find_ends(const char* at) {
 }
 
 /// The first `bytes` (0..7) bytes of a group, closed as a word.
-constexpr std::uint64_t close_word(std::uint64_t group, unsigned bytes) {
+static constexpr std::uint64_t close_word(std::uint64_t group, unsigned bytes) {
     const unsigned bits = 8 * bytes;
     return (group & ((std::uint64_t{1} << bits) - 1)) | (word_end << bits);
 }
 
 /// One step of a running hash; a bijection in either argument.
-constexpr std::uint64_t step(std::uint64_t state, std::uint64_t value) {
+static constexpr std::uint64_t step(std::uint64_t state, std::uint64_t value) {
     state = (state ^ value) * golden_gamma;
     return state ^ (state >> 29);
 }
 
-unsigned hex_digit(char byte) {
+static unsigned hex_digit(char byte) {
     const auto c = static_cast<unsigned char>(byte);
     return c <= '9' ? c & 15u : (c & 15u) + 9u;
 }
-
-}  // namespace
 
 std::uint64_t word_number(std::string_view word) {
     std::uint64_t folded = 0;

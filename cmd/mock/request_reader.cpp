@@ -7,13 +7,9 @@
 
 namespace driftless::mock {
 
-namespace {
-
-bool is_blank(char byte) {
+static bool is_blank(char byte) {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
-
-}  // namespace
 
 void BodyReader::reset(PromptCount& count, PromptKeys keys, HistoryReader* history) {
     count_ = &count;
@@ -206,14 +202,12 @@ std::size_t BodyReader::prompt_value(std::string_view bytes) {
     return used + 1;
 }
 
-namespace {
-
-std::optional<Refusal> bad_request(std::string message) {
+static std::optional<Refusal> bad_request(std::string message) {
     return Refusal{400, "BadRequestError", std::move(message)};
 }
 
 /// As FastAPI's validation errors look once vLLM has turned them into a 400.
-std::optional<Refusal> field_error(std::string_view field, std::string_view problem) {
+static std::optional<Refusal> field_error(std::string_view field, std::string_view problem) {
     std::string message;
     append(message, "1 validation error:\n  {'type': 'value_error', 'loc': ('body', '", field,
            "'), 'msg': '", problem, "'}");
@@ -221,15 +215,15 @@ std::optional<Refusal> field_error(std::string_view field, std::string_view prob
 }
 
 /// Adds a string that the BodyReader did not recognise as prompt; what it did is empty here.
-void add_left_text(const JsonValue& value, PromptCount& count) {
+static void add_left_text(const JsonValue& value, PromptCount& count) {
     const std::string_view inside = value.raw().substr(1, value.raw().size() - 2);
     count.begin_text();
     count.add_text(inside);
     count.end_value();
 }
 
-std::optional<Refusal> read_prompt(const JsonValue& prompt, std::string_view field,
-                                   PromptCount& count) {
+static std::optional<Refusal> read_prompt(const JsonValue& prompt, std::string_view field,
+                                          PromptCount& count) {
     if (!prompt.present()) {
         return field_error(field, "Field required");
     }
@@ -258,7 +252,7 @@ std::optional<Refusal> read_prompt(const JsonValue& prompt, std::string_view fie
     return std::nullopt;
 }
 
-std::optional<Refusal> read_messages(const JsonValue& messages, PromptCount& count) {
+static std::optional<Refusal> read_messages(const JsonValue& messages, PromptCount& count) {
     if (!messages.present()) {
         return field_error("messages", "Field required");
     }
@@ -285,7 +279,7 @@ std::optional<Refusal> read_messages(const JsonValue& messages, PromptCount& cou
     return std::nullopt;
 }
 
-std::optional<Refusal> check_model(const JsonValue& body, const ModelLimits& model) {
+static std::optional<Refusal> check_model(const JsonValue& body, const ModelLimits& model) {
     const std::optional<std::string_view> name = body.find("model").as_string();
     if (name && *name != model.name) {
         return Refusal{404, "NotFoundError",
@@ -295,8 +289,8 @@ std::optional<Refusal> check_model(const JsonValue& body, const ModelLimits& mod
 }
 
 /// The body as an object of a known model.
-std::optional<Refusal> read_body(JsonDocument& document, std::string_view frame,
-                                 const ModelLimits& model, JsonValue& body) {
+static std::optional<Refusal> read_body(JsonDocument& document, std::string_view frame,
+                                        const ModelLimits& model, JsonValue& body) {
     const Result<JsonValue> parsed = document.parse(frame);
     if (!parsed) {
         return bad_request(
@@ -312,7 +306,7 @@ std::optional<Refusal> read_body(JsonDocument& document, std::string_view frame,
     return check_model(body, model);
 }
 
-std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount& count) {
+static std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount& count) {
     if (count.tokens() == 0) {
         return bad_request("Either prompt or prompt_embeds must be provided and non-empty.");
     }
@@ -325,8 +319,8 @@ std::optional<Refusal> check_prompt(const ModelLimits& model, const PromptCount&
 }
 
 /// The newer name goes before the older one.
-std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shape,
-                                   const ModelLimits& model, Asked& asked) {
+static std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shape,
+                                          const ModelLimits& model, Asked& asked) {
     const JsonValue holder = shape.nest.empty() ? body : body.find(shape.nest);
     std::string_view field = shape.length;
     const bool is_known = model.knows_new_length || shape.length_too.empty();
@@ -349,8 +343,8 @@ std::optional<Refusal> read_length(const JsonValue& body, const AskedShape& shap
     return std::nullopt;
 }
 
-std::optional<Refusal> read_stream_options(const JsonValue& body, const AskedShape& shape,
-                                           Asked& asked) {
+static std::optional<Refusal> read_stream_options(const JsonValue& body, const AskedShape& shape,
+                                                  Asked& asked) {
     const JsonValue stream = body.find("stream");
     if (stream.present() && !stream.is(JsonType::null) && !stream.is(JsonType::boolean)) {
         return field_error("stream", "Input should be a valid boolean");
@@ -376,8 +370,6 @@ std::optional<Refusal> read_stream_options(const JsonValue& body, const AskedSha
         asked.include_usage && options.find("continuous_usage_stats").as_bool().value_or(false);
     return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Refusal> RequestReader::read_completion() {
     const AskedShape& shape = voice_->asked;

@@ -45,10 +45,8 @@ class SecureWire {
     std::string records_;
 };
 
-namespace {
 /// Between two writes: well below the second after which a line must be readable.
-constexpr auto pause = std::chrono::milliseconds(500);
-}  // namespace
+static constexpr auto pause = std::chrono::milliseconds(500);
 
 Result<std::unique_ptr<LogWriter>> LogWriter::open(const std::string& path) {
     std::FILE* file = std::fopen(path.c_str(), "we");
@@ -134,37 +132,33 @@ void SecureWire::seal(std::string& answer) {
     answer.assign(records_, 0, used);
 }
 
-namespace {
-
 /// Sends of one batch. A send costs 3 to 5 us on loopback, most of it the receiver's side of TCP:
 /// the last of four is stamped at most 20 us early, and an enter of 0.4 us is shared by four.
-constexpr std::size_t sends_per_batch = 4;
+static constexpr std::size_t sends_per_batch = 4;
 /// Completions of one turn: with buffers of 16 KiB, counting their words takes about 100 us.
-constexpr std::uint32_t completions_per_turn = 8;
+static constexpr std::uint32_t completions_per_turn = 8;
 /// Hybrid waiting spins from here on: more than a wake from sleep takes on an idle core.
-constexpr Duration spin_margin = microseconds(60);
+static constexpr Duration spin_margin = microseconds(60);
 /// A sleep ends at least this often, for a signal that came between the look and the sleep.
-constexpr Duration sleep_max = milliseconds(100);
+static constexpr Duration sleep_max = milliseconds(100);
 /// Accepting pauses that long when descriptors run out.
-constexpr Duration accept_pause = milliseconds(10);
+static constexpr Duration accept_pause = milliseconds(10);
 /// Ending connections may take that long; afterwards the kernel has them.
-constexpr Duration end_max = seconds(2);
+static constexpr Duration end_max = seconds(2);
 
-OpSpec multishot(OpKind kind, Socket socket) {
+static OpSpec multishot(OpKind kind, Socket socket) {
     OpSpec spec;
     spec.kind = kind;
     spec.socket = socket;
     return spec;
 }
 
-OpSpec cancel_of(Op& target) {
+static OpSpec cancel_of(Op& target) {
     OpSpec spec;
     spec.kind = OpKind::cancel;
     spec.target = &target;
     return spec;
 }
-
-}  // namespace
 
 struct MockServer::Connection {
     MockServer* server = nullptr;

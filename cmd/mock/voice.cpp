@@ -8,15 +8,17 @@
 
 namespace driftless::mock {
 
+static constexpr std::uint32_t word_kinds = 1000;
 namespace {
 
-constexpr std::uint32_t word_kinds = 1000;
 struct Word {
     char bytes[5];  ///< " w0" to " w999"
     std::uint8_t size;
 };
 
-constexpr std::array<Word, word_kinds> make_words() {
+}  // namespace
+
+static constexpr std::array<Word, word_kinds> make_words() {
     std::array<Word, word_kinds> words{};
     for (std::uint32_t i = 0; i < word_kinds; ++i) {
         Word& word = words[i];
@@ -30,19 +32,19 @@ constexpr std::array<Word, word_kinds> make_words() {
     }
     return words;
 }
-constexpr std::array<Word, word_kinds> words_table = make_words();
+static constexpr std::array<Word, word_kinds> words_table = make_words();
 
-constexpr std::string_view chat_after =
+static constexpr std::string_view chat_after =
     R"("},"logprobs":null,"finish_reason":null,"token_ids":null}])";
-constexpr std::string_view chat_after_last =
+static constexpr std::string_view chat_after_last =
     R"("},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null}])";
-constexpr std::string_view text_after =
+static constexpr std::string_view text_after =
     R"(","logprobs":null,"finish_reason":null,"stop_reason":null}])";
-constexpr std::string_view text_after_last =
+static constexpr std::string_view text_after_last =
     R"(","logprobs":null,"finish_reason":"length","stop_reason":null}])";
-constexpr std::string_view event_end = "}\n\n";
-constexpr std::string_view last_chunk = "0\r\n\r\n";
-constexpr std::string_view done_and_end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
+static constexpr std::string_view event_end = "}\n\n";
+static constexpr std::string_view last_chunk = "0\r\n\r\n";
+static constexpr std::string_view done_and_end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
 
 /// The chunk-size line (RFC 9112, 7.1).
 void append_chunk_size(std::string& out, std::size_t bytes) {
@@ -56,8 +58,6 @@ void append_chunk(std::string& out, std::string_view bytes) {
     out += bytes;
     out += "\r\n";
 }
-
-}  // namespace
 
 void AnswerText::begin(const Voice& voice, const AnswerFacts& facts) {
     voice_ = &voice;

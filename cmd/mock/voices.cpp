@@ -7,16 +7,14 @@
 #include "cmd/mock/voice.hpp"
 
 namespace driftless::mock {
-namespace {
-
 /// {"error": ".."}, Ollama's and Triton's.
-void append_plain_refusal(std::string& out, const Refusal& refusal) {
+static void append_plain_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":")", Escaped{refusal.message}, "\"}");
 }
 
 // Anthropic's Messages: events of many types, and input tokens without those of the cache.
 
-void append_input(std::string& out, const AnswerFacts& facts) {
+static void append_input(std::string& out, const AnswerFacts& facts) {
     const std::uint32_t cached = facts.cached_known ? facts.cached_tokens : 0;
     append(out, R"("usage":{"input_tokens":)", std::int64_t{facts.prompt_tokens} - cached);
     if (facts.cached_known) {
@@ -25,13 +23,13 @@ void append_input(std::string& out, const AnswerFacts& facts) {
     append(out, R"(,"output_tokens":)");
 }
 
-void append_message(std::string& out, const AnswerFacts& facts) {
+static void append_message(std::string& out, const AnswerFacts& facts) {
     append(out, R"("id":"msg_)", Escaped{facts.request_id},
            R"(","type":"message","role":"assistant","model":")", Escaped{facts.model},
            R"(","stop_sequence":null,)");
 }
 
-void append_anthropic_open(std::string& out, const AnswerFacts& facts) {
+static void append_anthropic_open(std::string& out, const AnswerFacts& facts) {
     append(out, "event: message_start\n", R"(data: {"type":"message_start","message":{)");
     append_message(out, facts);
     append(out, R"("content":[],"stop_reason":null,)");
@@ -42,12 +40,12 @@ void append_anthropic_open(std::string& out, const AnswerFacts& facts) {
            "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n");
 }
 
-void append_anthropic_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
+static void append_anthropic_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
     append(out, "event: content_block_delta\ndata: ", R"({"type":"content_block_delta","index":0,)",
            R"("delta":{"type":"text_delta","text":")", piece.words, "\"}}\n\n");
 }
 
-void append_anthropic_end(std::string& out, const AnswerFacts& facts) {
+static void append_anthropic_end(std::string& out, const AnswerFacts& facts) {
     append(out, "event: content_block_stop\n", R"(data: {"type":"content_block_stop","index":0})",
            "\n\nevent: message_delta\n",
            R"(data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},)",
@@ -55,7 +53,8 @@ void append_anthropic_end(std::string& out, const AnswerFacts& facts) {
            "}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
 }
 
-void append_anthropic_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_anthropic_body(std::string& out, const AnswerFacts& facts,
+                                  std::string_view words) {
     append(out, "{");
     append_message(out, facts);
     append(out, R"("content":[{"type":"text","text":")", words,
@@ -64,7 +63,7 @@ void append_anthropic_body(std::string& out, const AnswerFacts& facts, std::stri
     append(out, facts.output_tokens, "}}");
 }
 
-void append_anthropic_refusal(std::string& out, const Refusal& refusal) {
+static void append_anthropic_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"type":"error","error":{"type":"invalid_request_error","message":")",
            Escaped{refusal.message}, "\"}}");
 }
@@ -86,17 +85,17 @@ const Voice anthropic_voice{
 // OpenAI's Responses: events before the first token, deltas, and the whole response at the end.
 
 /// An event up to the members behind its type.
-void begin_event(std::string& out, std::string_view type) {
+static void begin_event(std::string& out, std::string_view type) {
     append(out, "event: ", type, "\ndata: {\"type\":\"", type, "\",");
 }
 
-void append_response(std::string& out, const AnswerFacts& facts, std::string_view status) {
+static void append_response(std::string& out, const AnswerFacts& facts, std::string_view status) {
     append(out, R"("id":"resp_)", Escaped{facts.request_id}, R"(","object":"response","model":")",
            Escaped{facts.model}, R"(","error":null,"status":")", status, "\"");
 }
 
 /// Why it ended and what it counted.
-void append_ending(std::string& out, const AnswerFacts& facts) {
+static void append_ending(std::string& out, const AnswerFacts& facts) {
     append(out, R"(,"incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":)",
            facts.prompt_tokens);
     if (facts.cached_known) {
@@ -106,7 +105,7 @@ void append_ending(std::string& out, const AnswerFacts& facts) {
            std::int64_t{facts.prompt_tokens} + facts.output_tokens, "}");
 }
 
-void append_responses_open(std::string& out, const AnswerFacts& facts) {
+static void append_responses_open(std::string& out, const AnswerFacts& facts) {
     for (const std::string_view type : {"response.created", "response.in_progress"}) {
         begin_event(out, type);
         append(out, R"("response":{)");
@@ -117,13 +116,13 @@ void append_responses_open(std::string& out, const AnswerFacts& facts) {
     append(out, R"("output_index":0,"item":{"type":"message","content":[]}})", "\n\n");
 }
 
-void append_responses_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
+static void append_responses_tokens(std::string& out, const AnswerFacts&, const Piece& piece) {
     begin_event(out, "response.output_text.delta");
     append(out, R"("item_id":"msg_0","output_index":0,"content_index":0,"delta":")", piece.words,
            "\"}\n\n");
 }
 
-void append_responses_end(std::string& out, const AnswerFacts& facts) {
+static void append_responses_end(std::string& out, const AnswerFacts& facts) {
     begin_event(out, "response.output_text.done");
     append(out, R"("item_id":"msg_0","text":"as above"})", "\n\n");
     begin_event(out, "response.incomplete");
@@ -133,7 +132,8 @@ void append_responses_end(std::string& out, const AnswerFacts& facts) {
     append(out, "}}\n\n");
 }
 
-void append_responses_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_responses_body(std::string& out, const AnswerFacts& facts,
+                                  std::string_view words) {
     append(out, "{");
     append_response(out, facts, "incomplete");
     append(out, R"(,"output":[{"type":"message","role":"assistant","content":[)",
@@ -157,12 +157,12 @@ const Voice responses_voice{.api = Api::openai_responses,
 // llama.cpp's /completion. Field order as its server has it; the last event is far shorter than the
 // real one, which repeats prompt and settings.
 
-void append_counts(std::string& out, const AnswerFacts& facts, std::uint32_t made) {
+static void append_counts(std::string& out, const AnswerFacts& facts, std::uint32_t made) {
     append(out, R"(,"id_slot":0,"tokens_predicted":)", made, R"(,"tokens_evaluated":)",
            facts.prompt_tokens);
 }
 
-void append_llamacpp_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
+static void append_llamacpp_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append(out, R"(data: {"index":0,"content":")", piece.words, R"(","tokens":[)",
            1000 + piece.made(), R"(],"stop":false)");
     append_counts(out, facts, piece.made());
@@ -170,7 +170,7 @@ void append_llamacpp_tokens(std::string& out, const AnswerFacts& facts, const Pi
 }
 
 /// What both the last event and a whole answer say.
-void append_last(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_last(std::string& out, const AnswerFacts& facts, std::string_view words) {
     append(out, R"({"index":0,"content":")", words, R"(","tokens":[],"stop":true,"model":")",
            Escaped{facts.model}, R"(","stop_type":"limit","stopping_word":"")");
     append_counts(out, facts, facts.output_tokens);
@@ -183,13 +183,13 @@ void append_last(std::string& out, const AnswerFacts& facts, std::string_view wo
            R"(,"predicted_n":)", facts.output_tokens, "}}");
 }
 
-void append_llamacpp_end(std::string& out, const AnswerFacts& facts) {
+static void append_llamacpp_end(std::string& out, const AnswerFacts& facts) {
     append(out, "data: ");
     append_last(out, facts, "");
     append(out, "\n\n");
 }
 
-void append_llamacpp_refusal(std::string& out, const Refusal& refusal) {
+static void append_llamacpp_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":{"code":)", refusal.status, R"(,"message":")", Escaped{refusal.message},
            R"(","type":"invalid_request_error"}})");
 }
@@ -211,8 +211,8 @@ const Voice llamacpp_voice{
 // Ollama's /api/generate: a line of JSON each, streamed unless that is refused. It reports no
 // cache.
 
-void append_ollama_event(std::string& out, const AnswerFacts& facts, std::string_view words,
-                         bool last) {
+static void append_ollama_event(std::string& out, const AnswerFacts& facts, std::string_view words,
+                                bool last) {
     append(out, R"({"model":")", Escaped{facts.model},
            R"(","created_at":"2026-01-01T00:00:00Z","response":")", words, R"(","done":)");
     if (last) {
@@ -223,17 +223,17 @@ void append_ollama_event(std::string& out, const AnswerFacts& facts, std::string
     }
 }
 
-void append_ollama_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
+static void append_ollama_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append_ollama_event(out, facts, piece.words, false);
     out += '\n';
 }
 
-void append_ollama_end(std::string& out, const AnswerFacts& facts) {
+static void append_ollama_end(std::string& out, const AnswerFacts& facts) {
     append_ollama_event(out, facts, "", true);
     out += '\n';
 }
 
-void append_ollama_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_ollama_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
     append_ollama_event(out, facts, words, true);
 }
 
@@ -253,8 +253,8 @@ const Voice ollama_voice{.api = Api::ollama,
 
 // SGLang's /generate: every event repeats text and ids so far, unless it is incremental.
 
-void append_sglang_event(std::string& out, const AnswerFacts& facts, std::string_view text,
-                         std::uint32_t first, std::uint32_t end, bool last) {
+static void append_sglang_event(std::string& out, const AnswerFacts& facts, std::string_view text,
+                                std::uint32_t first, std::uint32_t end, bool last) {
     append(out, R"({"text":")", text, R"(","output_ids":[)");
     for (std::uint32_t token = first; token < end; ++token) {
         append(out, 1000 + token, token + 1 < end ? "," : "");
@@ -272,22 +272,22 @@ void append_sglang_event(std::string& out, const AnswerFacts& facts, std::string
     append(out, "}}");
 }
 
-void append_sglang_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
+static void append_sglang_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append(out, "data: ");
     append_sglang_event(out, facts, facts.incremental ? piece.words : piece.so_far,
                         facts.incremental ? piece.first : 0, piece.made(), piece.last);
     append(out, "\n\n");
 }
 
-void append_sglang_end(std::string& out, const AnswerFacts&) {
+static void append_sglang_end(std::string& out, const AnswerFacts&) {
     append(out, "data: [DONE]\n\n");
 }
 
-void append_sglang_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_sglang_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
     append_sglang_event(out, facts, words, 0, facts.output_tokens, true);
 }
 
-void append_sglang_refusal(std::string& out, const Refusal& refusal) {
+static void append_sglang_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":{"message":")", Escaped{refusal.message}, "\"}}");
 }
 
@@ -308,7 +308,7 @@ const Voice sglang_voice{
 
 // TGI's /generate_stream, without a blank behind "data:", and its /generate.
 
-void append_tgi_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
+static void append_tgi_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append(out, R"(data:{"index":)", piece.made(), R"(,"token":{"id":)", 1000 + piece.made(),
            R"(,"text":")", piece.words, R"(","logprob":-0.1,"special":false},"generated_text":)");
     if (piece.last) {
@@ -320,13 +320,13 @@ void append_tgi_tokens(std::string& out, const AnswerFacts& facts, const Piece& 
     }
 }
 
-void append_tgi_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
+static void append_tgi_body(std::string& out, const AnswerFacts& facts, std::string_view words) {
     append(out, R"({"generated_text":")", words,
            R"(","details":{"finish_reason":"length","generated_tokens":)", facts.output_tokens,
            R"(,"seed":null,"prefill":[],"tokens":[]}})");
 }
 
-void append_tgi_refusal(std::string& out, const Refusal& refusal) {
+static void append_tgi_refusal(std::string& out, const Refusal& refusal) {
     append(out, R"({"error":")", Escaped{refusal.message}, R"(","error_type":")",
            refusal.status == 429 ? "overloaded" : "validation", "\"}");
 }
@@ -358,11 +358,11 @@ const Voice tgi_whole_voice{.api = Api::tgi,
 
 // Triton's generate extension. It counts nothing.
 
-void append_triton_body(std::string& out, const AnswerFacts&, std::string_view words) {
+static void append_triton_body(std::string& out, const AnswerFacts&, std::string_view words) {
     append(out, R"({"model_name":"ensemble","model_version":"1","text_output":")", words, "\"}");
 }
 
-void append_triton_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
+static void append_triton_tokens(std::string& out, const AnswerFacts& facts, const Piece& piece) {
     append(out, "data: ");
     append_triton_body(out, facts, piece.words);
     append(out, "\n\n");
@@ -399,8 +399,6 @@ const Voice completions_voice{
     .api = Api::openai_completions,
     .path = "/v1/completions",
     .asked = {.text = "prompt", .ids = "prompt", .length = "max_tokens", .has_options = true}};
-
-}  // namespace
 
 const Voice* find_voice(std::string_view path, bool is_tgi) {
     static constexpr std::array voices{&chat_voice,      &completions_voice, &responses_voice,

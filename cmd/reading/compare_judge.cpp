@@ -21,7 +21,10 @@ struct Named {
     std::string_view name;
     ComparedFigure figure;
 };
-constexpr std::array<Named, 6> named_figures{{
+
+}  // namespace
+
+static constexpr std::array<Named, 6> named_figures{{
     {"errors", ComparedFigure::errors},
     {"good", ComparedFigure::good},
     {"request_goodput", ComparedFigure::goodput},
@@ -29,10 +32,11 @@ constexpr std::array<Named, 6> named_figures{{
     {"output_throughput", ComparedFigure::output_throughput},
     {"total_token_throughput", ComparedFigure::total_throughput},
 }};
-constexpr std::array<const char*, row_value_count> value_names{"ttft", "ttft_due", "tpot", "e2e"};
+static constexpr std::array<const char*, row_value_count> value_names{"ttft", "ttft_due", "tpot",
+                                                                      "e2e"};
 
 /// "99", "99.9": per mille; nothing where it is not such a number, or not from 0.1 to 99.9.
-std::optional<std::uint32_t> read_percentile(std::string_view text) {
+static std::optional<std::uint32_t> read_percentile(std::string_view text) {
     const std::size_t point = text.find('.');
     const std::string_view whole = text.substr(0, point);
     const std::string_view tenths =
@@ -45,7 +49,7 @@ std::optional<std::uint32_t> read_percentile(std::string_view text) {
     return per_mille == 0 ? std::nullopt : std::optional(per_mille);
 }
 
-std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view statistic) {
+static std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view statistic) {
     statistic = statistic == "median" ? "p50" : statistic;
     if (statistic == "mean") {
         return ComparedMetric{ComparedFigure::value_mean, value, 0};
@@ -59,8 +63,6 @@ std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view
     }
     return ComparedMetric{ComparedFigure::value_percentile, value, *per_mille};
 }
-
-}  // namespace
 
 const char* name_of(RowValue value) {
     return value_names[static_cast<std::size_t>(value)];
@@ -162,28 +164,26 @@ std::vector<ComparedMetric> usual_metrics(bool with_slo) {
     return metrics;
 }
 
-namespace {
-
 /// With fewer independent units of equal weight an interval is a guess: README.md has the measured
 /// coverage.
-constexpr double blocks_min = 5;
+static constexpr double blocks_min = 5;
 /// More of a side's rows may not be tainted.
-constexpr double tainted_max = 0.01;
+static constexpr double tainted_max = 0.01;
 /// Of all cases so many show a change, for `smallest` and what is needed to see one.
-constexpr double usual_power = 0.8;
-constexpr double needed_confidence = 0.95;
+static constexpr double usual_power = 0.8;
+static constexpr double needed_confidence = 0.95;
 
 /// From the metric's scale of errors (log(b / a), or b - a) to that of changes.
-double change_at(Scale scale, double value) {
+static double change_at(Scale scale, double value) {
     return scale == Scale::ratio ? std::exp(value) : value;
 }
 
-double two_sided(const ComparisonOptions& options, double freedom) {
+static double two_sided(const ComparisonOptions& options, double freedom) {
     return student_quantile(0.5 + options.confidence / 2, freedom);
 }
 
-void set_interval(MetricComparison& compared, double center, double error,
-                  const ComparisonOptions& options) {
+static void set_interval(MetricComparison& compared, double center, double error,
+                         const ComparisonOptions& options) {
     const Scale scale = compared.metric.scale();
     const double reach = two_sided(options, compared.freedom);
     compared.error = error;
@@ -195,8 +195,8 @@ void set_interval(MetricComparison& compared, double center, double error,
 
 /// A share can lie at 0 or 1, where no draw varies. Bonett and Price (2012) add half a case to each
 /// kind of pair; with the cases that dependence leaves.
-void set_share_interval(MetricComparison& compared, const ChangeSpread& spread,
-                        const ComparisonOptions& options) {
+static void set_share_interval(MetricComparison& compared, const ChangeSpread& spread,
+                               const ComparisonOptions& options) {
     const double added = 2 / (spread.n_eff + 2);
     const double center = compared.change * (1 - added);
     set_interval(compared, center, std::sqrt(spread.variance() + added * added / 2), options);
@@ -204,7 +204,7 @@ void set_share_interval(MetricComparison& compared, const ChangeSpread& spread,
     compared.high = std::clamp(compared.high, -1.0, 1.0);
 }
 
-Shown shown_by(const MetricComparison& compared, const ComparisonOptions& options) {
+static Shown shown_by(const MetricComparison& compared, const ComparisonOptions& options) {
     const bool is_ratio = compared.metric.scale() == Scale::ratio;
     const double equal = is_ratio ? 1 : 0;
     const double same_low = is_ratio ? 1 / (1 + options.margin) : -options.share_margin;
@@ -218,7 +218,7 @@ Shown shown_by(const MetricComparison& compared, const ComparisonOptions& option
     return compared.high < equal ? Shown::lower : Shown::higher;
 }
 
-Word word_of(const ComparedMetric& metric, Shown shown) {
+static Word word_of(const ComparedMetric& metric, Shown shown) {
     switch (shown) {
         case Shown::same:
             return Word::same;
@@ -232,23 +232,23 @@ Word word_of(const ComparedMetric& metric, Shown shown) {
 }
 
 /// A figure that is 0 on a side has no ratio.
-bool is_undefined(const MetricComparison& compared) {
+static bool is_undefined(const MetricComparison& compared) {
     return compared.metric.scale() == Scale::ratio && !(compared.a > 0 && compared.b > 0);
 }
 
-void set_change(MetricComparison& compared) {
+static void set_change(MetricComparison& compared) {
     compared.ratio = compared.a == compared.b ? 1 : compared.b / compared.a;
     compared.change =
         compared.metric.scale() == Scale::ratio ? compared.ratio : compared.b - compared.a;
 }
 
-void hide_figures(MetricComparison& compared) {
+static void hide_figures(MetricComparison& compared) {
     compared.a = compared.b = compared.ratio = compared.change = unknown_value;
 }
 
 /// Why there is no interval.
-Doubt doubt_of(const ChangeSpread& spread, const GroupComparison& group,
-               const ComparisonOptions& options) {
+static Doubt doubt_of(const ChangeSpread& spread, const GroupComparison& group,
+                      const ComparisonOptions& options) {
     // Further runs show by themselves how much they differ, however long rows depend on each other.
     const bool is_of_rows = group.evidence != Evidence::between_runs && !options.is_bound;
     return !spread.defined                    ? Doubt::undefined
@@ -258,8 +258,8 @@ Doubt doubt_of(const ChangeSpread& spread, const GroupComparison& group,
 }
 
 /// Figures, interval, and what it shows; `doubt` where there is none.
-void set_shown(MetricComparison& compared, const ChangeSpread& spread, const GroupComparison& group,
-               const ComparisonOptions& options) {
+static void set_shown(MetricComparison& compared, const ChangeSpread& spread,
+                      const GroupComparison& group, const ComparisonOptions& options) {
     compared.block = spread.block;
     compared.n_eff = spread.n_eff;
     compared.freedom = spread.freedom;
@@ -284,8 +284,8 @@ void set_shown(MetricComparison& compared, const ChangeSpread& spread, const Gro
 /// Widens the interval up to the change of the rows that were sent to A first, and of those that
 /// were sent to B first, each by itself: what the order changes is then inside of it. False: there
 /// are no rows of one order.
-bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
-                        const PairedRows& paired) {
+static bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
+                               const PairedRows& paired) {
     if (compared.metric.unit() == MetricUnit::per_second) {
         return true;  // a rate is of all rows, and has no pairs
     }
@@ -307,8 +307,8 @@ bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
 
 /// Widens the interval by what the clients may have moved the figures: its ends take the lower end
 /// of one side and the upper one of the other.
-void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
-                     const ComparisonOptions& options) {
+static void widen_by_client(MetricComparison& compared, const MetricTerms& terms,
+                            const PairedRows& paired, const ComparisonOptions& options) {
     const bool has_ends = compared.metric.unit() == MetricUnit::ns ||
                           compared.metric.figure == ComparedFigure::good ||
                           compared.metric.figure == ComparedFigure::goodput;
@@ -338,8 +338,8 @@ void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const
 }
 
 /// Of a metric with an interval.
-void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
-           const GroupComparison& group, const ComparisonOptions& options) {
+static void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
+                  const GroupComparison& group, const ComparisonOptions& options) {
     if (group.doubt == Doubt::client) {
         compared.in_these_runs = Shown::unsure;
     }
@@ -360,8 +360,9 @@ void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRow
     }
 }
 
-MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& paired,
-                                const GroupComparison& group, const ComparisonOptions& options) {
+static MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& paired,
+                                       const GroupComparison& group,
+                                       const ComparisonOptions& options) {
     MetricComparison compared;
     compared.metric = metric;
     if (metric.figure == ComparedFigure::value_percentile) {
@@ -393,7 +394,7 @@ MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& 
     return compared;
 }
 
-bool is_spoiled(std::span<const ComparedRun> side) {
+static bool is_spoiled(std::span<const ComparedRun> side) {
     std::uint64_t rows = 0;
     std::uint64_t tainted = 0;
     for (const ComparedRun& run : side) {
@@ -404,20 +405,22 @@ bool is_spoiled(std::span<const ComparedRun> side) {
     return static_cast<double>(tainted) > tainted_max * static_cast<double>(rows);
 }
 
-bool has_held(std::span<const ComparedRun> side) {
+static bool has_held(std::span<const ComparedRun> side) {
     return std::ranges::any_of(side, [](const ComparedRun& run) {
         return std::ranges::any_of(run.requests, &ComparedRequest::held);
     });
 }
 
-Evidence evidence_of(std::size_t runs_a, std::size_t runs_b, const ComparisonOptions& options) {
+static Evidence evidence_of(std::size_t runs_a, std::size_t runs_b,
+                            const ComparisonOptions& options) {
     return std::min(runs_a, runs_b) > 1 ? Evidence::between_runs
            : options.is_dual            ? Evidence::paired
                                         : Evidence::one_each;
 }
 
 /// What all metrics are in doubt of.
-Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b, Evidence evidence) {
+static Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
+                      Evidence evidence) {
     if (is_spoiled(a) || is_spoiled(b)) {
         return Doubt::client;
     }
@@ -426,11 +429,16 @@ Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b, E
                                                                           : Doubt::none;
 }
 
+namespace {
+
 struct DoubtNames {
     const char* name;
     const char* text;
 };
-constexpr std::array<DoubtNames, 11> doubts{{
+
+}  // namespace
+
+static constexpr std::array<DoubtNames, 11> doubts{{
     {"", ""},
     {"no_values", "not measured on both sides"},
     {"below_floor", "too few independent values for this percentile"},
@@ -443,8 +451,6 @@ constexpr std::array<DoubtNames, 11> doubts{{
     {"order", "rows sent to A first and those sent to B first do not tell the same"},
     {"too_wide", "the interval is too wide to judge"},
 }};
-
-}  // namespace
 
 const char* name_of(Doubt doubt) {
     return doubts[static_cast<std::size_t>(doubt)].name;
@@ -480,21 +486,17 @@ GroupComparison compare_groups(std::span<const ComparedRun> a, std::span<const C
     return comparison;
 }
 
-namespace {
-
 /// More runs than anybody makes.
-constexpr std::uint64_t runs_most = 8192;
+static constexpr std::uint64_t runs_most = 8192;
 
 /// The change on the scale of errors.
-double effect_of(const MetricComparison& compared, double difference) {
+static double effect_of(const MetricComparison& compared, double difference) {
     return compared.metric.scale() == Scale::ratio ? std::log1p(difference) : difference;
 }
 
-double rows_variance(const MetricComparison& compared) {
+static double rows_variance(const MetricComparison& compared) {
     return compared.error * compared.error - compared.error_between * compared.error_between;
 }
-
-}  // namespace
 
 std::optional<double> rows_needed(const MetricComparison& compared, double difference) {
     CHECK(difference > 0);

@@ -70,7 +70,9 @@ class Keys {
     std::uint64_t twice_ = 0;
 };
 
-RowUnits units_of(const std::vector<KeyFacts>& rows, std::uint64_t& trees) {
+}  // namespace
+
+static RowUnits units_of(const std::vector<KeyFacts>& rows, std::uint64_t& trees) {
     RowUnits units;
     std::unordered_map<std::uint64_t, std::uint32_t> found;
     for (const KeyFacts& row : rows) {
@@ -85,7 +87,7 @@ RowUnits units_of(const std::vector<KeyFacts>& rows, std::uint64_t& trees) {
     return units;
 }
 
-void count_rows(const std::vector<KeyFacts>& rows, GroupComparison& comparison) {
+static void count_rows(const std::vector<KeyFacts>& rows, GroupComparison& comparison) {
     for (const KeyFacts& row : rows) {
         const bool whole_a = row.runs_a == comparison.runs_a;
         const bool whole_b = row.runs_b == comparison.runs_b;
@@ -101,8 +103,6 @@ void count_rows(const std::vector<KeyFacts>& rows, GroupComparison& comparison) 
         }
     }
 }
-
-}  // namespace
 
 PairedRows pair_rows(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
                      GroupComparison& comparison) {
@@ -145,7 +145,9 @@ namespace {
 
 using Requests = std::vector<const ComparedRequest*>;
 
-std::optional<double> value_of(const ComparedRequest* request, RowValue value) {
+}  // namespace
+
+static std::optional<double> value_of(const ComparedRequest* request, RowValue value) {
     if (request == nullptr || !request->ok) {
         return std::nullopt;
     }
@@ -154,7 +156,7 @@ std::optional<double> value_of(const ComparedRequest* request, RowValue value) {
 }
 
 /// Values of rows that every run knows.
-void add_values(MetricTerms& terms, const PairedRows& paired) {
+static void add_values(MetricTerms& terms, const PairedRows& paired) {
     for (std::size_t row = 0; row < paired.rows; ++row) {
         const bool is_whole = std::ranges::all_of(paired.runs, [&](const Requests& requests) {
             return value_of(requests[row], terms.metric.value).has_value();
@@ -169,10 +171,14 @@ void add_values(MetricTerms& terms, const PairedRows& paired) {
     }
 }
 
+namespace {
+
 /// Which values count: the measured ones, or an end of each bar.
 enum class End : std::uint8_t { none, lower, upper };
 
-std::optional<bool> meets_slo(const ComparedRequest& request, End end) {
+}  // namespace
+
+static std::optional<bool> meets_slo(const ComparedRequest& request, End end) {
     const bool has_ends = request.meets_slo || request.may_meet_slo;  // false and true of lost ones
     return !has_ends || end == End::none ? request.meets_slo
            : end == End::lower           ? request.surely_meets_slo
@@ -180,7 +186,7 @@ std::optional<bool> meets_slo(const ComparedRequest& request, End end) {
 }
 
 /// Whether it counts for a share; nothing where it could not.
-std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure, End end) {
+static std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure, End end) {
     if (request == nullptr) {
         return std::nullopt;
     }
@@ -194,7 +200,7 @@ std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figur
     return request->failed && !request->meets_slo ? std::optional(false) : meets_slo(*request, end);
 }
 
-void add_shares(MetricTerms& terms, const PairedRows& paired, End end) {
+static void add_shares(MetricTerms& terms, const PairedRows& paired, End end) {
     std::vector<std::uint64_t> counts(paired.runs.size(), 0);
     for (std::size_t run = 0; run < paired.runs.size(); ++run) {
         for (std::size_t row = 0; row < paired.rows; ++row) {
@@ -210,7 +216,7 @@ void add_shares(MetricTerms& terms, const PairedRows& paired, End end) {
 }
 
 /// What an ended request adds to a rate.
-double count_of(const ComparedRequest& request, ComparedFigure figure, End end) {
+static double count_of(const ComparedRequest& request, ComparedFigure figure, End end) {
     if (figure == ComparedFigure::goodput) {
         return meets_slo(request, end).value_or(false) ? 1 : 0;
     }
@@ -228,7 +234,7 @@ double count_of(const ComparedRequest& request, ComparedFigure figure, End end) 
 }
 
 /// Rows that have ended in `requests`, in the order of their ends.
-std::vector<std::uint32_t> ended_rows(const Requests& requests) {
+static std::vector<std::uint32_t> ended_rows(const Requests& requests) {
     std::vector<std::uint32_t> rows;
     for (std::uint32_t row = 0; row < requests.size(); ++row) {
         if (requests[row] != nullptr && requests[row]->ended_ns) {
@@ -241,9 +247,9 @@ std::vector<std::uint32_t> ended_rows(const Requests& requests) {
 
 /// The terms of one run's rate, in the order of its own ends. Of rows whose end was lost some may
 /// have been good.
-void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
-              const std::vector<std::uint32_t>& rows, std::int64_t duration_ns,
-              ComparedFigure figure, End end) {
+static void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
+                     const std::vector<std::uint32_t>& rows, std::int64_t duration_ns,
+                     ComparedFigure figure, End end) {
     if (rows.empty()) {
         return;
     }
@@ -270,7 +276,7 @@ void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
     }
 }
 
-bool has_slo(const PairedRows& paired) {
+static bool has_slo(const PairedRows& paired) {
     return std::ranges::any_of(paired.runs, [](const Requests& requests) {
         return std::ranges::any_of(requests, [](const ComparedRequest* request) {
             return request != nullptr && request->meets_slo.has_value();
@@ -279,7 +285,7 @@ bool has_slo(const PairedRows& paired) {
 }
 
 /// Every request that is ok has what the rate adds up.
-bool is_countable(const PairedRows& paired, ComparedFigure figure) {
+static bool is_countable(const PairedRows& paired, ComparedFigure figure) {
     return std::ranges::all_of(paired.runs, [figure](const Requests& requests) {
         return std::ranges::none_of(requests, [figure](const ComparedRequest* request) {
             return request != nullptr && std::isnan(count_of(*request, figure, End::none));
@@ -287,7 +293,7 @@ bool is_countable(const PairedRows& paired, ComparedFigure figure) {
     });
 }
 
-void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
+static void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
     if (paired.runs.empty() || !is_countable(paired, terms.metric.figure) ||
         (terms.metric.figure == ComparedFigure::goodput && !has_slo(paired))) {
         return;
@@ -306,7 +312,7 @@ void add_rates(MetricTerms& terms, const PairedRows& paired, End end) {
     }
 }
 
-MetricTerms terms_at(End end, const ComparedMetric& metric, const PairedRows& paired) {
+static MetricTerms terms_at(End end, const ComparedMetric& metric, const PairedRows& paired) {
     MetricTerms terms;
     terms.metric = metric;
     terms.runs_a = paired.runs_a;
@@ -326,8 +332,6 @@ MetricTerms terms_at(End end, const ComparedMetric& metric, const PairedRows& pa
     }
     return terms;
 }
-
-}  // namespace
 
 MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
     return terms_at(End::none, metric, paired);
@@ -366,13 +370,12 @@ MetricTerms terms_of_order(const MetricTerms& terms, const PairedRows& paired, b
     return part;
 }
 
-namespace {
-
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint32_t all_per_mille = 1000;
+static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+static constexpr std::uint32_t all_per_mille = 1000;
 
 /// Four sums side by side: one alone waits for each of its additions.
-double weighted_sum(std::span<const std::uint32_t> weights, const std::vector<double>& values) {
+static double weighted_sum(std::span<const std::uint32_t> weights,
+                           const std::vector<double>& values) {
     constexpr std::size_t lanes = 4;
     std::array<double, lanes> sums{};
     const std::size_t whole = weights.size() / lanes * lanes;
@@ -387,8 +390,6 @@ double weighted_sum(std::span<const std::uint32_t> weights, const std::vector<do
     }
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
-
-}  // namespace
 
 WeightedFigure::WeightedFigure(const MetricTerms& terms, std::size_t run)
     : per_mille_(terms.metric.figure == ComparedFigure::value_percentile ? terms.metric.per_mille

@@ -10,16 +10,14 @@
 
 namespace driftless {
 
-namespace {
-
 /// From here on t and the normal differ by less than 1e-9.
-constexpr double normal_from = 1e9;
-constexpr int halvings = 200;
-constexpr int fractions_max = 10'000;
-constexpr double fraction_exact = 1e-15;
+static constexpr double normal_from = 1e9;
+static constexpr int halvings = 200;
+static constexpr int fractions_max = 10'000;
+static constexpr double fraction_exact = 1e-15;
 
 /// Lentz's algorithm. It converges in about sqrt(max(a, b)) steps where x < (a + 1) / (a + b + 2).
-double beta_fraction(double a, double b, double x) {
+static double beta_fraction(double a, double b, double x) {
     constexpr double tiny = 1e-300;
     const auto off_zero = [](double value) { return std::fabs(value) < tiny ? tiny : value; };
     double c = 1;
@@ -42,7 +40,7 @@ double beta_fraction(double a, double b, double x) {
 }
 
 /// The regularized incomplete beta function I_x(a, b), of x and 1 - x: neither is rounded to 1.
-double incomplete_beta(double a, double b, double x, double other) {
+static double incomplete_beta(double a, double b, double x, double other) {
     const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                   a * std::log(x) + b * std::log(other));
     if (x < (a + 1) / (a + b + 2)) {
@@ -52,12 +50,10 @@ double incomplete_beta(double a, double b, double x, double other) {
 }
 
 /// P(t > x), x > 0.
-double upper_tail(double x, double freedom) {
+static double upper_tail(double x, double freedom) {
     const double sum = freedom + x * x;
     return 0.5 * incomplete_beta(freedom / 2, 0.5, freedom / sum, x * x / sum);
 }
-
-}  // namespace
 
 double student_quantile(double p, double freedom) {
     CHECK(p > 0 && p < 1 && freedom >= 1);
@@ -131,20 +127,18 @@ void BlockDraws::draw_blocks() {
     }
 }
 
-namespace {
-
 /// A correlation counts where it is above this many deviations of what independent values show.
-constexpr double significant = 2;
+static constexpr double significant = 2;
 /// So many lags in a row without one end the dependence.
-constexpr std::size_t quiet_lags_min = 5;
-constexpr double memory_max = 0.97;
+static constexpr std::size_t quiet_lags_min = 5;
+static constexpr double memory_max = 0.97;
 /// A variance below this part of that of all values is of rounding.
-constexpr double rounding_share_most = 1e-20;
+static constexpr double rounding_share_most = 1e-20;
 /// Fewer values than these show no correlation that is worth its name.
-constexpr std::size_t folded_min = 64;
+static constexpr std::size_t folded_min = 64;
 
 /// Around their mean; of equal values exactly 0.
-std::vector<double> centred(std::span<const double> series) {
+static std::vector<double> centred(std::span<const double> series) {
     std::vector<double> values(series.begin(), series.end());
     double mean = 0;
     for (double& value : values) {
@@ -156,6 +150,8 @@ std::vector<double> centred(std::span<const double> series) {
     }
     return values;
 }
+
+namespace {
 
 /// Autocovariances of a centred series, each computed when it is first asked for.
 class Covariances {
@@ -186,7 +182,9 @@ struct LastLag {
     bool is_end = true;  ///< false: lags were significant as far as was looked
 };
 
-LastLag last_lag(Covariances& covariances, std::size_t n, std::size_t quiet) {
+}  // namespace
+
+static LastLag last_lag(Covariances& covariances, std::size_t n, std::size_t quiet) {
     const auto count = static_cast<double>(n);
     const double bound = significant * std::sqrt(std::log10(count) / count) * covariances.at(0);
     const auto lags_max = static_cast<std::size_t>(std::ceil(std::sqrt(count))) + quiet;
@@ -204,7 +202,7 @@ LastLag last_lag(Covariances& covariances, std::size_t n, std::size_t quiet) {
 
 /// By prewhitening (Andrews and Monahan 1992): the variance of what a first-order autoregression
 /// leaves, with its neighbours, times what the autoregression makes of it.
-double whitened_variance(const std::vector<double>& values) {
+static double whitened_variance(const std::vector<double>& values) {
     Covariances covariances(values);
     const auto count = static_cast<double>(values.size());
     const double variance = covariances.at(0);
@@ -221,8 +219,8 @@ double whitened_variance(const std::vector<double>& values) {
 }
 
 /// Of a series of which each value is `fold` of the series asked for.
-LongRun long_run_at(Covariances& covariances, const std::vector<double>& values,
-                    std::size_t last_significant, double fold) {
+static LongRun long_run_at(Covariances& covariances, const std::vector<double>& values,
+                           std::size_t last_significant, double fold) {
     const std::size_t n = values.size();
     const auto count = static_cast<double>(n);
     const std::size_t window = std::min(2 * std::max<std::size_t>(last_significant, 1), n - 1);
@@ -247,15 +245,13 @@ LongRun long_run_at(Covariances& covariances, const std::vector<double>& values,
     return found;
 }
 
-void fold_in_pairs(std::vector<double>& values) {
+static void fold_in_pairs(std::vector<double>& values) {
     const std::size_t half = values.size() / 2;
     for (std::size_t i = 0; i < half; ++i) {
         values[i] = values[2 * i] + values[2 * i + 1];
     }
     values.resize(half);
 }
-
-}  // namespace
 
 LongRun long_run_of(std::span<const double> series) {
     std::vector<double> values = centred(series);
@@ -300,21 +296,21 @@ double block_variance(std::span<const double> series, std::size_t block) {
     return squares / (static_cast<double>(block) * static_cast<double>(n));
 }
 
-namespace {
-
 /// Blocks of Politis and White make the error of the variance least. An interval wants longer ones:
 /// what they miss matters more than what they scatter (Sun, Phillips and Jin 2008).
-constexpr double block_factor = 2;
+static constexpr double block_factor = 2;
 /// Never fewer blocks than this, where there are units enough.
-constexpr double blocks_wanted = 8;
+static constexpr double blocks_wanted = 8;
 /// A unit that has more of the rows than this is not widened any further.
-constexpr double share_max = 0.5;
-constexpr double undefined_max = 0.05;
+static constexpr double share_max = 0.5;
+static constexpr double undefined_max = 0.05;
 /// Changes below this part are those of rounding.
-constexpr double rounding_most = 1e-10;
+static constexpr double rounding_most = 1e-10;
 /// A rate is drawn in blocks of at least this part of a run. A late end makes the next gap short:
 /// what short blocks see is only that jitter, and not what the rate does.
-constexpr double rate_blocks = 32;
+static constexpr double rate_blocks = 32;
+
+namespace {
 
 /// Mean and variance in one pass (Welford).
 class Moments {
@@ -335,13 +331,15 @@ class Moments {
     double squares_ = 0;
 };
 
+}  // namespace
+
 /// By which the change of a side's figure is divided: its own level on a scale of ratios.
-double level(const MetricTerms& terms, double figure) {
+static double level(const MetricTerms& terms, double figure) {
     return terms.metric.scale() == Scale::ratio ? figure : 1;
 }
 
 /// [rows] by how much a row more moves the change.
-std::vector<double> row_influence(const MetricTerms& terms, const MetricFigures& figures) {
+static std::vector<double> row_influence(const MetricTerms& terms, const MetricFigures& figures) {
     std::vector<double> moves(terms.units.unit_of.size(), 0);
     for (std::size_t run = 0; run < figures.runs.size(); ++run) {
         const bool is_a = run < figures.runs_a;
@@ -356,7 +354,7 @@ std::vector<double> row_influence(const MetricTerms& terms, const MetricFigures&
 }
 
 /// [units] the part that each has of the metric's rows, or of its time.
-std::vector<double> unit_shares(const MetricTerms& terms) {
+static std::vector<double> unit_shares(const MetricTerms& terms) {
     std::vector<double> shares(terms.units.count, 0);
     double sum = 0;
     for (const std::vector<RowTerm>& run : terms.runs) {
@@ -374,7 +372,7 @@ std::vector<double> unit_shares(const MetricTerms& terms) {
     return shares;
 }
 
-std::vector<double> unit_sums(const RowUnits& units, const std::vector<double>& rows) {
+static std::vector<double> unit_sums(const RowUnits& units, const std::vector<double>& rows) {
     std::vector<double> sums(units.count, 0);
     for (std::size_t row = 0; row < rows.size(); ++row) {
         sums[units.unit_of[row]] += rows[row];
@@ -382,7 +380,7 @@ std::vector<double> unit_sums(const RowUnits& units, const std::vector<double>& 
     return sums;
 }
 
-double sum_of_squares(const std::vector<double>& values) {
+static double sum_of_squares(const std::vector<double>& values) {
     double sum = 0;
     for (const double value : values) {
         sum += value * value;
@@ -393,8 +391,8 @@ double sum_of_squares(const std::vector<double>& values) {
 /// How many units of equal weight know the spread as well: by Satterthwaite, from what each adds to
 /// the variance. A unit of m rows adds m + r m (m - 1), where r is the correlation of two rows of
 /// one unit.
-double equal_units_of(const MetricTerms& terms, const std::vector<double>& rows,
-                      const std::vector<double>& units, const std::vector<double>& shares) {
+static double equal_units_of(const MetricTerms& terms, const std::vector<double>& rows,
+                             const std::vector<double>& units, const std::vector<double>& shares) {
     const auto pairs = static_cast<double>(terms.pairs);
     const double alone = sum_of_squares(rows);
     double pairings = 0;
@@ -417,6 +415,8 @@ double equal_units_of(const MetricTerms& terms, const std::vector<double>& rows,
     return squares > 0 ? sum * sum / squares : 0;
 }
 
+namespace {
+
 /// How units depend on each other, from their influence.
 struct Dependence {
     std::size_t block = 1;
@@ -426,8 +426,10 @@ struct Dependence {
     bool reaches_far = false;  ///< a block would have to be longer than there are units for
 };
 
+}  // namespace
+
 /// `units`: of equal weight.
-void set_block(Dependence& found, const LongRun& series, double units, bool is_rate) {
+static void set_block(Dependence& found, const LongRun& series, double units, bool is_rate) {
     const double least = is_rate ? units / rate_blocks : 1;
     const double most = std::max(std::floor(units / blocks_wanted), 1.0);
     const double longer = series.block > 1 ? block_factor * series.block : 1;
@@ -437,7 +439,7 @@ void set_block(Dependence& found, const LongRun& series, double units, bool is_r
     found.reaches_far = series.reach > 1 && block_factor * series.reach > most;
 }
 
-Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures) {
+static Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures) {
     const std::vector<double> rows = row_influence(terms, figures);
     const std::vector<double> units = unit_sums(terms.units, rows);
     const std::vector<double> shares = unit_shares(terms);
@@ -470,14 +472,18 @@ Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures)
     return found;
 }
 
+namespace {
+
 /// What the draws showed.
 struct Drawn {
     Moments change;
     std::vector<Moments> off_side;  ///< [runs] figure of a run - mean of its side
 };
 
-Drawn draw(const MetricTerms& terms, const MetricFigures& figures, std::size_t block,
-           const ComparisonOptions& options) {
+}  // namespace
+
+static Drawn draw(const MetricTerms& terms, const MetricFigures& figures, std::size_t block,
+                  const ComparisonOptions& options) {
     const bool is_ratio = terms.metric.scale() == Scale::ratio;
     BlockDraws draws(terms.units.count, block, options.seed);
     Drawn drawn;
@@ -505,6 +511,8 @@ Drawn draw(const MetricTerms& terms, const MetricFigures& figures, std::size_t b
     return drawn;
 }
 
+namespace {
+
 /// Of one side with several runs, on the metric's scale.
 struct RunSpread {
     double between = 0;  ///< variance of a single run's figure, as measured: with its noise
@@ -512,8 +520,10 @@ struct RunSpread {
     double freedom = 0;
 };
 
-RunSpread runs_of(const MetricTerms& terms, const MetricFigures& figures, const Drawn& drawn,
-                  bool is_a) {
+}  // namespace
+
+static RunSpread runs_of(const MetricTerms& terms, const MetricFigures& figures, const Drawn& drawn,
+                         bool is_a) {
     const std::size_t begin = is_a ? 0 : figures.runs_a;
     const std::size_t end = is_a ? figures.runs_a : figures.runs.size();
     RunSpread spread;
@@ -533,8 +543,8 @@ RunSpread runs_of(const MetricTerms& terms, const MetricFigures& figures, const 
 }
 
 /// Adds what runs differ by. A side with one run is held to vary as the other.
-void add_runs(ChangeSpread& spread, const MetricTerms& terms, const MetricFigures& figures,
-              const Drawn& drawn, double widening) {
+static void add_runs(ChangeSpread& spread, const MetricTerms& terms, const MetricFigures& figures,
+                     const Drawn& drawn, double widening) {
     RunSpread a = runs_of(terms, figures, drawn, true);
     RunSpread b = runs_of(terms, figures, drawn, false);
     if (a.freedom == 0 && b.freedom == 0) {
@@ -562,8 +572,6 @@ void add_runs(ChangeSpread& spread, const MetricTerms& terms, const MetricFigure
     spread.runs_variance = whole - rows;
     spread.freedom = scatter > 0 ? std::max(whole * whole / scatter, 1.0) : spread.freedom;
 }
-
-}  // namespace
 
 MetricFigures figures_of(const MetricTerms& terms) {
     MetricFigures figures;

@@ -128,24 +128,20 @@ BlockFigures BlockIdCounter::figures() const {
     return figures;
 }
 
-namespace {
-
 /// Bits `from` to `to` - 1 of a word, to <= 64.
-std::uint64_t bits_between(std::uint32_t from, std::uint32_t to) {
+static std::uint64_t bits_between(std::uint32_t from, std::uint32_t to) {
     const std::uint64_t below_to = to == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
     return below_to & ~((std::uint64_t{1} << from) - 1);
 }
 
 /// The bits that are set. `std::popcount` is a call into a table where the build is for every
 /// x86-64.
-std::uint32_t ones(std::uint64_t word) {
+static std::uint32_t ones(std::uint64_t word) {
     word -= (word >> 1) & 0x5555555555555555U;
     word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
     word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FU;
     return static_cast<std::uint32_t>((word * 0x0101010101010101U) >> 56);
 }
-
-}  // namespace
 
 void Recency::count(std::size_t word, std::int32_t change) {
     for (std::size_t i = word + 1; i <= tree_.size(); i += i & (~i + 1)) {
@@ -347,10 +343,8 @@ CapacityFigures CapacityCounter::figures() const {
     return figures;
 }
 
-namespace {
-
 /// The url, and what names a pod or worker behind it.
-std::string server_of(const Record& record) {
+static std::string server_of(const Record& record) {
     std::string server = record.url;
     for (const RecordedHeader& header : record.headers) {
         if (header.name == "target-pod" || header.name == "target-pod-ip") {
@@ -360,10 +354,12 @@ std::string server_of(const Record& record) {
     return server;
 }
 
-std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
-                        const std::string& name) {
+static std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
+                               const std::string& name) {
     return numbers.try_emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
 }
+
+namespace {
 
 /// Instants from which prompts were in the cache, sorted, beside all fires: how many were without a
 /// first token at an instant is the difference of two ranks.

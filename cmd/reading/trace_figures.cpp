@@ -8,13 +8,12 @@
 
 namespace driftless {
 
-namespace {
-
-const TraceRow& row_of(const Trace& trace, const Planned& planned) {
+static const TraceRow& row_of(const Trace& trace, const Planned& planned) {
     return trace.rows[planned.row];
 }
 
-void count_instants(const Trace& trace, std::span<const Planned> rows, ArrivalFigures& figures) {
+static void count_instants(const Trace& trace, std::span<const Planned> rows,
+                           ArrivalFigures& figures) {
     Burst burst;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (i == 0 || rows[i].due_ns != rows[i - 1].due_ns) {
@@ -33,7 +32,7 @@ void count_instants(const Trace& trace, std::span<const Planned> rows, ArrivalFi
     }
 }
 
-Peak peak_of(const Trace& trace, std::span<const Planned> rows, std::int64_t window_ns) {
+static Peak peak_of(const Trace& trace, std::span<const Planned> rows, std::int64_t window_ns) {
     Peak peak;
     std::uint64_t tokens = 0;
     std::size_t first = 0;
@@ -55,7 +54,8 @@ Peak peak_of(const Trace& trace, std::span<const Planned> rows, std::int64_t win
 }
 
 /// Variance / mean of the counts in `windows` windows; rows behind them are left out.
-double dispersion_of(std::span<const Planned> rows, std::int64_t window_ns, std::uint64_t windows) {
+static double dispersion_of(std::span<const Planned> rows, std::int64_t window_ns,
+                            std::uint64_t windows) {
     if (windows < dispersion_windows_min) {
         return unknown_figure;
     }
@@ -79,7 +79,7 @@ double dispersion_of(std::span<const Planned> rows, std::int64_t window_ns, std:
     return (squares / static_cast<double>(windows) - mean * mean) / mean;
 }
 
-double gap_variation_of(std::span<const Planned> rows) {
+static double gap_variation_of(std::span<const Planned> rows) {
     if (rows.size() < 3 || rows.back().due_ns == rows.front().due_ns) {
         return unknown_figure;
     }
@@ -92,8 +92,6 @@ double gap_variation_of(std::span<const Planned> rows) {
     }
     return std::sqrt(squares / gaps) / mean;
 }
-
-}  // namespace
 
 ArrivalFigures arrivals_of(const Trace& trace, std::span<const Planned> recorded,
                            std::span<const Planned> spread) {
@@ -199,10 +197,8 @@ SessionFigures sessions_of(const Trace& trace, std::span<const Planned> rows) {
     return figures;
 }
 
-namespace {
-
-LengthFigures lengths_of(const Trace& trace, const std::vector<Planned>& rows,
-                         std::uint32_t TraceRow::* length) {
+static LengthFigures lengths_of(const Trace& trace, const std::vector<Planned>& rows,
+                                std::uint32_t TraceRow::* length) {
     LengthFigures figures;
     Sample sample;
     for (const Planned& planned : rows) {
@@ -218,8 +214,8 @@ LengthFigures lengths_of(const Trace& trace, const std::vector<Planned>& rows,
     return figures;
 }
 
-ContextFigures context_of(const Trace& trace, const std::vector<Planned>& rows,
-                          std::uint64_t limit) {
+static ContextFigures context_of(const Trace& trace, const std::vector<Planned>& rows,
+                                 std::uint64_t limit) {
     ContextFigures figures{limit, 0, 0};
     for (const Planned& planned : rows) {
         const TraceRow& row = trace.rows[planned.row];
@@ -230,7 +226,8 @@ ContextFigures context_of(const Trace& trace, const std::vector<Planned>& rows,
 }
 
 /// How many blocks of the trace make one of the cache, ascending from 1. Empty: no multiple.
-std::vector<std::uint32_t> groups_of(std::uint32_t own, const std::vector<std::uint32_t>& asked) {
+static std::vector<std::uint32_t> groups_of(std::uint32_t own,
+                                            const std::vector<std::uint32_t>& asked) {
     std::vector<std::uint32_t> groups{1};
     for (const std::uint32_t size : asked) {
         if (size == 0 || size % own != 0) {
@@ -248,8 +245,8 @@ std::vector<std::uint32_t> groups_of(std::uint32_t own, const std::vector<std::u
     return groups;
 }
 
-void add_to_files(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path,
-                  std::vector<std::int64_t>& first_at_ns, std::vector<FileFigures>& files) {
+static void add_to_files(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path,
+                         std::vector<std::int64_t>& first_at_ns, std::vector<FileFigures>& files) {
     if (files.empty()) {
         return;
     }
@@ -270,8 +267,8 @@ void add_to_files(const Trace& trace, const TraceRow& row, const PrefixTree::Pat
 
 /// The first pass over rows and blocks, in the order of time. Gives of each row its path's last
 /// edge.
-std::vector<std::uint32_t> first_pass(const Trace& trace, const std::vector<Planned>& rows,
-                                      PrefixTree& tree, InspectFigures& figures) {
+static std::vector<std::uint32_t> first_pass(const Trace& trace, const std::vector<Planned>& rows,
+                                             PrefixTree& tree, InspectFigures& figures) {
     BlockIdCounter ids(trace, tree);
     std::vector<std::int64_t> first_at_ns(trace.files.size());  // [file] its first selected row
     for (const TraceFilePart& file : trace.files) {
@@ -298,8 +295,9 @@ std::vector<std::uint32_t> first_pass(const Trace& trace, const std::vector<Plan
 static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
 
 /// `edges`: of each row its path's last.
-void count_blocks_used(const Trace& trace, const std::vector<Planned>& rows, PrefixTree& tree,
-                       const std::vector<std::uint32_t>& edges, Timeline& timeline) {
+static void count_blocks_used(const Trace& trace, const std::vector<Planned>& rows,
+                              PrefixTree& tree, const std::vector<std::uint32_t>& edges,
+                              Timeline& timeline) {
     std::vector<std::uint8_t> last_used(tree.nodes_end(), 0);  // [node] bucket + 1
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const TraceRow& row = trace.rows[rows[i].row];
@@ -313,9 +311,9 @@ void count_blocks_used(const Trace& trace, const std::vector<Planned>& rows, Pre
 }
 
 /// A pass for each size of a cache's blocks: so that the memory of one is there at a time.
-void count_capacity(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t group,
-                    PrefixTree& tree, const std::vector<std::uint32_t>& edges,
-                    InspectFigures& figures) {
+static void count_capacity(const Trace& trace, const std::vector<Planned>& rows,
+                           std::uint32_t group, PrefixTree& tree,
+                           const std::vector<std::uint32_t>& edges, InspectFigures& figures) {
     CapacityCounter counter(trace, group, tree.nodes_end());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const TraceRow& row = trace.rows[rows[i].row];
@@ -323,8 +321,6 @@ void count_capacity(const Trace& trace, const std::vector<Planned>& rows, std::u
     }
     figures.capacity.push_back(counter.figures());
 }
-
-}  // namespace
 
 Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& options) {
     std::vector<std::uint32_t> groups;
@@ -367,12 +363,10 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
     return figures;
 }
 
-namespace {
+static constexpr std::size_t sizes_compared = 5;
+static constexpr std::uint64_t size_step = 4;
 
-constexpr std::size_t sizes_compared = 5;
-constexpr std::uint64_t size_step = 4;
-
-std::vector<double> lengths_of(const Trace& trace, std::uint32_t TraceRow::* length) {
+static std::vector<double> lengths_of(const Trace& trace, std::uint32_t TraceRow::* length) {
     std::vector<double> values;
     values.reserve(trace.rows.size());
     for (const TraceRow& row : trace.rows) {
@@ -381,7 +375,7 @@ std::vector<double> lengths_of(const Trace& trace, std::uint32_t TraceRow::* len
     return values;
 }
 
-std::vector<double> gaps_of(const TreeTrace& one) {
+static std::vector<double> gaps_of(const TreeTrace& one) {
     std::vector<std::int64_t> last;  // [tree]
     std::vector<double> gaps;
     for (std::size_t i = 0; i < one.trace.rows.size(); ++i) {
@@ -398,7 +392,7 @@ std::vector<double> gaps_of(const TreeTrace& one) {
     return gaps;
 }
 
-Result<CapacityFigures> capacity_of(const Trace& trace) {
+static Result<CapacityFigures> capacity_of(const Trace& trace) {
     InspectOptions options;
     options.block_sizes = {trace.block_size};
     const Result<InspectFigures> figures = inspect_trace(trace, options);
@@ -406,15 +400,13 @@ Result<CapacityFigures> capacity_of(const Trace& trace) {
 }
 
 /// The share of tokens that a cache of so many blocks, a power of two, hits.
-double hit_rate(const CapacityFigures& figures, std::uint64_t blocks) {
+static double hit_rate(const CapacityFigures& figures, std::uint64_t blocks) {
     std::uint64_t hits = 0;
     for (const CapacityPoint& point : figures.curve) {
         hits = point.blocks <= blocks ? point.hit_tokens : hits;
     }
     return static_cast<double>(hits) / static_cast<double>(figures.input_tokens);
 }
-
-}  // namespace
 
 double greatest_distance(std::vector<double> a, std::vector<double> b) {
     if (a.empty() || b.empty()) {

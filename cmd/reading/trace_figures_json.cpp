@@ -15,15 +15,11 @@
 
 namespace driftless {
 
-namespace {
-
 /// A part of a whole; nothing where the whole is 0.
-std::optional<double> rate_of(std::uint64_t part, std::uint64_t whole) {
+static std::optional<double> rate_of(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? std::nullopt
                       : std::optional(static_cast<double>(part) / static_cast<double>(whole));
 }
-
-}  // namespace
 
 // `put` finds these by the types of their values, so that they stand in no namespace of the file.
 
@@ -172,9 +168,7 @@ static void put_value(JsonWriter& json, const FileFigures& f) {
                       {"hit_tokens", f.hit_tokens}});
 }
 
-namespace {
-
-void put_blocks(JsonWriter& json, const InspectFigures& figures) {
+static void put_blocks(JsonWriter& json, const InspectFigures& figures) {
     const BlockFigures& f = figures.blocks;
     put_object(json, {{"references", f.references},
                       {"ids", f.ids},
@@ -191,8 +185,6 @@ void put_blocks(JsonWriter& json, const InspectFigures& figures) {
                       {"rows_without_ids", f.rows_without_ids},
                       {"expected_cached_tokens", figures.foretold.cached_tokens}});
 }
-
-}  // namespace
 
 void append_json(std::string& out, const Trace& trace, const InspectFigures& figures) {
     const std::size_t begin = out.size();
@@ -235,7 +227,13 @@ void append_json(std::string& out, const Trace& trace, const InputErrors& errors
 namespace {
 
 enum class Action : std::uint8_t { first, hit, partial_hit, miss, no_hash_ids };
-constexpr const char* action_names[] = {"FIRST", "HIT", "PARTIAL_HIT", "MISS", "NO_HASH_IDS"};
+
+}  // namespace
+
+static constexpr const char* action_names[] = {"FIRST", "HIT", "PARTIAL_HIT", "MISS",
+                                               "NO_HASH_IDS"};
+
+namespace {
 
 struct Request {
     std::uint64_t place = 0;  ///< `req`
@@ -269,8 +267,10 @@ struct Sums {
     }
 };
 
+}  // namespace
+
 /// Whether each session is a sub-agent: named as another one, a slash, and more.
-std::vector<bool> sub_agents(const Trace& trace) {
+static std::vector<bool> sub_agents(const Trace& trace) {
     std::vector<std::string_view> names(trace.sessions.begin(), trace.sessions.end());
     std::sort(names.begin(), names.end());
     std::vector<bool> result;
@@ -284,6 +284,8 @@ std::vector<bool> sub_agents(const Trace& trace) {
     }
     return result;
 }
+
+namespace {
 
 /// Plays the requests of one file.
 class Simulation {
@@ -371,15 +373,17 @@ class Simulation {
     Sums sums_;
 };
 
+}  // namespace
+
 /// A rate with four decimals, 0 of nothing.
-double rate(std::uint64_t part, std::uint64_t whole) {
+static double rate(std::uint64_t part, std::uint64_t whole) {
     return whole == 0
                ? 0
                : std::nearbyint(static_cast<double>(part) / static_cast<double>(whole) * 10000) /
                      10000;
 }
 
-void put_sums(JsonWriter& json, const Sums& sums) {
+static void put_sums(JsonWriter& json, const Sums& sums) {
     put(json, {{"first", sums.actions[0]},
                {"hit", sums.actions[1]},
                {"partial_hit", sums.actions[2]},
@@ -393,7 +397,7 @@ void put_sums(JsonWriter& json, const Sums& sums) {
                {"set_cache_hit_rate", rate(sums.set_hits, sums.set_total)}});
 }
 
-void put_request(JsonWriter& json, const Request& request) {
+static void put_request(JsonWriter& json, const Request& request) {
     put_object(json, {{"req", request.place},
                       {"action", action_names[static_cast<std::size_t>(request.action)]},
                       {"in_tokens", request.in_tokens},
@@ -409,11 +413,9 @@ void put_request(JsonWriter& json, const Request& request) {
                       {"hash_block_miss_tokens", request.in_tokens - request.hit_tokens}});
 }
 
-std::string_view file_name(std::string_view path) {
+static std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
-
-}  // namespace
 
 void append_hash_block_report(std::string& out, const Trace& trace, std::string_view origin) {
     std::vector<const TraceRow*> rows;

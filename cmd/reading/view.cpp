@@ -11,9 +11,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::array views{
+static constexpr std::array views{
     View{"vllm", "vllm 0.32.0, bench serve", "vLLM's bench serve", vllm_view},
     View{"sglang", "sglang 0.5.23, bench_serving", "SGLang's bench_serving", sglang_view},
     View{"aiperf", "aiperf 0.13.0", "AIPerf", aiperf_view},
@@ -31,8 +29,6 @@ constexpr std::array views{
     View{"llm-d", "llm-d benchmark report 0.2.1", "llm-d's report, of vLLM's figures", llmd_view},
 };
 
-}  // namespace
-
 std::span<const View> all_views() {
     return views;
 }
@@ -42,10 +38,8 @@ const View* find_view(std::string_view name) {
     return found == views.end() ? nullptr : found;
 }
 
-namespace {
-
 /// The next run of "r2c40"; nothing at its end, or where it is not of that form.
-std::optional<std::pair<char, std::size_t>> take_run(std::string_view& runs) {
+static std::optional<std::pair<char, std::size_t>> take_run(std::string_view& runs) {
     if (runs.size() < 2) {
         return std::nullopt;
     }
@@ -61,7 +55,7 @@ std::optional<std::pair<char, std::size_t>> take_run(std::string_view& runs) {
 
 /// Where chunks have no stamps: those of the first and the last one, or the end of an answer that
 /// came at once.
-void fill_ends(ViewedRequest& request, const Record& record) {
+static void fill_ends(ViewedRequest& request, const Record& record) {
     const std::int64_t last = *record.last_token_ns;
     const std::int64_t first = record.first_token_ns.value_or(last);
     const std::int64_t content = record.first_content_ns.value_or(first);
@@ -75,7 +69,7 @@ void fill_ends(ViewedRequest& request, const Record& record) {
     }
 }
 
-void fill_chunks(ViewedRequest& request, const Record& record) {
+static void fill_chunks(ViewedRequest& request, const Record& record) {
     CHECK(record.fired_ns.has_value());
     if (record.last_token_ns && (!record.first_token_ns || !record.has_chunks)) {
         fill_ends(request, record);
@@ -96,11 +90,9 @@ void fill_chunks(ViewedRequest& request, const Record& record) {
     }
 }
 
-bool is_of(const ViewedChunk& chunk, std::string_view kinds) {
+static bool is_of(const ViewedChunk& chunk, std::string_view kinds) {
     return kinds.find(chunk.kind) != kinds.npos;
 }
-
-}  // namespace
 
 bool ViewedRequest::stream_read() const {
     const bool readable =
@@ -205,11 +197,7 @@ std::optional<ViewedRequest> viewed_request(const Record& record) {
     return request;
 }
 
-namespace {
-
-constexpr std::uint32_t whole = 1000;  ///< per mille
-
-}  // namespace
+static constexpr std::uint32_t whole = 1000;  ///< per mille
 
 const std::vector<double>& ValueList::sorted() const {
     if (!is_sorted_) {
@@ -387,16 +375,12 @@ std::string centred(std::string_view text, std::size_t width, char filler) {
     return std::string(room / 2, filler) + std::string(text) + std::string(room - room / 2, filler);
 }
 
-namespace {
-
 /// Code points: continuation bytes have no width.
-std::size_t width_of(const std::string& text) {
+static std::size_t width_of(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
         return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
     }));
 }
-
-}  // namespace
 
 std::string ViewTable::text(std::size_t left, bool is_last_left) const {
     std::vector<std::size_t> widths;

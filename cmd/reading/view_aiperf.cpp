@@ -8,9 +8,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::optional<Counted> counted_by(const ViewedRequest& request, std::string_view kinds) {
+static std::optional<Counted> counted_by(const ViewedRequest& request, std::string_view kinds) {
     std::vector<std::int64_t> stamps = request.stamps_of(kinds);
     if (stamps.empty()) {
         return std::nullopt;
@@ -22,8 +20,6 @@ std::optional<Counted> counted_by(const ViewedRequest& request, std::string_view
         tokens_or_usage(request, kinds));
 }
 
-}  // namespace
-
 std::optional<Counted> aiperf_counted(const ViewedRequest& request) {
     return request.stream_read() ? counted_by(request, all_text_kinds) : std::nullopt;
 }
@@ -34,20 +30,18 @@ Known first_spoken_ms(const Counted& one) {
                                            : Known(in_ms(spoken.front() - one.begin_ns));
 }
 
-namespace {
-
-Known second_gap_ms(const Counted& one) {
+static Known second_gap_ms(const Counted& one) {
     return one.has_chunks() && one.events_ns.size() > 1
                ? Known(in_ms(one.events_ns[1] - one.events_ns[0]))
                : std::nullopt;
 }
 
-Known user_rate(const Counted& one) {
+static Known user_rate(const Counted& one) {
     const double itl = itl_ns(one).value_or(0);
     return known_if(itl > 0, ns_per_s / itl);
 }
 
-Known reasoning_tokens(const Counted& one) {
+static Known reasoning_tokens(const Counted& one) {
     if (!one.has_chunks()) {
         return std::nullopt;
     }
@@ -56,24 +50,24 @@ Known reasoning_tokens(const Counted& one) {
                : as_double(one.output - one.seen->tokens_of(spoken_kinds).value_or(one.output));
 }
 
-Known spoken_tokens(const Counted& one) {
+static Known spoken_tokens(const Counted& one) {
     const Known reasoning = reasoning_tokens(one);
     return reasoning ? Known(as_double(one.output) - *reasoning) : std::nullopt;
 }
 
 /// From the fire to the response head.
-Known head_ms(const Counted& one) {
+static Known head_ms(const Counted& one) {
     return known_if(one.seen->headers_ns.has_value(),
                     in_ms(one.seen->headers_ns.value_or(0) - one.begin_ns));
 }
 
-Known prefill_ms(const Counted& one) {
+static Known prefill_ms(const Counted& one) {
     const std::int64_t first = one.begin_ns + one.first_ns.value_or(0);
     return known_if(one.seen->headers_ns.has_value(),
                     in_ms(first - one.seen->headers_ns.value_or(0)));
 }
 
-ToolKeys aiperf_metrics() {
+static ToolKeys aiperf_metrics() {
     const char* const rate = "tokens/sec/user";
     return {
         {"time_to_first_token/*", first_token<ns_per_ms>, "Time to First Token (ms)", "ms"},
@@ -101,7 +95,7 @@ ToolKeys aiperf_metrics() {
 }
 
 /// With each failure as an infinite value, which is null in JSON.
-ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
+static ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
     if (failed == 0 || !metric.computable()) {
         return {};
     }
@@ -119,7 +113,7 @@ ToolKeys adjusted(const ToolKey& metric, std::size_t failed) {
     return keys;
 }
 
-ToolKeys aiperf_totals(const GoodputLimits& limits, const Tally& t) {
+static ToolKeys aiperf_totals(const GoodputLimits& limits, const Tally& t) {
     const char* const tokens = "tokens/sec";
     const char* const requests = "requests/sec";
     const double sent = as_double(t.sent());
@@ -146,7 +140,7 @@ ToolKeys aiperf_totals(const GoodputLimits& limits, const Tally& t) {
     return keys;
 }
 
-ToolKeys aiperf_keys(const ViewedRun& run) {
+static ToolKeys aiperf_keys(const ViewedRun& run) {
     Tally t = tally_of(run, aiperf_counted);
     t.seconds = in_s(t.span.length_ns());
     const ToolKeys metrics = measured(aiperf_metrics(), t);
@@ -160,13 +154,11 @@ ToolKeys aiperf_keys(const ViewedRun& run) {
     return keys;
 }
 
-constexpr const char* missing = "N/A";
+static constexpr const char* missing = "N/A";
 
-std::string comma_cell(const ToolKey& row, std::string_view name) {
+static std::string comma_cell(const ToolKey& row, std::string_view name) {
     return row.values().empty() ? missing : with_commas(row.statistic(name), 2);
 }
-
-}  // namespace
 
 ViewResult aiperf_view(const ViewedRun& run) {
     const ToolKeys keys = aiperf_keys(run);
@@ -188,20 +180,18 @@ ViewResult aiperf_view(const ViewedRun& run) {
 
 // GenAI-Perf (genai_perf/profile_data_parser, metrics/statistics.py).
 
-namespace {
-
-std::optional<Counted> genai_counted(const ViewedRequest& request) {
+static std::optional<Counted> genai_counted(const ViewedRequest& request) {
     return counted_by(request, content_kinds);
 }
 
-Known genai_itl_ns(const Counted& one) {
+static Known genai_itl_ns(const Counted& one) {
     const Known itl = one.events_ns.size() > 1 ? itl_ns(one) : std::nullopt;
     return itl ? Known(std::round(*itl)) : std::nullopt;
 }
 
 /// The lists are zipped although they are not of one length: a request without ITL shifts all
 /// later pairs.
-std::int64_t genai_good(const GoodputLimits& limits, const std::vector<Counted>& ok) {
+static std::int64_t genai_good(const GoodputLimits& limits, const std::vector<Counted>& ok) {
     std::vector<double> itls_ms;
     for (const Counted& one : ok) {
         if (const Known itl = genai_itl_ns(one)) {
@@ -219,7 +209,7 @@ std::int64_t genai_good(const GoodputLimits& limits, const std::vector<Counted>&
     return good;
 }
 
-ToolKeys genai_keys(const ViewedRun& run) {
+static ToolKeys genai_keys(const ViewedRun& run) {
     Tally t = tally_of(run, genai_counted);
     t.seconds = in_s(t.span.length_ns());
     const char* const per_second = "requests/sec";
@@ -249,8 +239,6 @@ ToolKeys genai_keys(const ViewedRun& run) {
          {"input_sequence_length/*", prompt_tokens, "Input Sequence Length (tokens)", "tokens"}});
     return measured(std::move(keys), t);
 }
-
-}  // namespace
 
 ViewResult genai_perf_view(const ViewedRun& run) {
     const ToolKeys keys = genai_keys(run);

@@ -8,13 +8,11 @@ namespace driftless {
 
 // GuideLLM's distributions over time: of rates and of concurrency.
 
-namespace {
-
-constexpr double merged_within_s = 1e-4;
-constexpr double last_duration_min_s = 1e-6;
+static constexpr double merged_within_s = 1e-4;
+static constexpr double last_duration_min_s = 1e-6;
 
 /// Sorted by time: each group within 0.1 ms of its first becomes one at that first.
-std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
+static std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
     std::ranges::stable_sort(times, {}, &WeightedValue::first);
     std::vector<WeightedValue> out;
     double previous = 0;
@@ -32,7 +30,8 @@ std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
 
 /// Rates of events in [start, end], s: what each counts for, over half the distance between its
 /// neighbours, weighted by that. Events within 0.1 ms are one.
-WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start, double end) {
+static WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start,
+                                         double end) {
     std::erase_if(times, [start, end](const WeightedValue& one) {
         return one.first < start || one.first > end;
     });
@@ -59,8 +58,8 @@ WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start
 }
 
 /// How many of the intervals (begin, end) were open, weighted by time.
-WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals, double start,
-                                         double end) {
+static WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals,
+                                                double start, double end) {
     std::vector<WeightedValue> changes;
     std::int64_t count = 0;
     for (const auto& [begin, until] : intervals) {
@@ -100,7 +99,7 @@ WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& inter
 // GuideLLM (guidellm/schemas/base/request_stats.py, statistics.py, benchmark/schemas/metrics.py).
 
 /// As the tool stores it: up to its last token, the prompt by usage alone.
-Counted guide_counted(const ViewedRequest& request) {
+static Counted guide_counted(const ViewedRequest& request) {
     const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
     const std::int64_t chunks = request.stamped == ViewedStamps::every_chunk
                                     ? static_cast<std::int64_t>(stamps.size())
@@ -112,19 +111,19 @@ Counted guide_counted(const ViewedRequest& request) {
     return one;
 }
 
-bool is_ok(const Counted& one) {
+static bool is_ok(const Counted& one) {
     return (one.first_ns || one.seen->stamped == ViewedStamps::whole) && one.seen->stream_read() &&
            !one.seen->error_ns && one.seen->outcome != Outcome::stream_error;
 }
 
 // Seconds from the start of the run.
 
-Known start_s(const Counted& one) {
+static Known start_s(const Counted& one) {
     return in_s(one.begin_ns);
 }
 
 /// What is raised ends it: an error at its event, a status at the head.
-Known end_s(const Counted& one) {
+static Known end_s(const Counted& one) {
     const ViewedRequest& seen = *one.seen;
     if (is_ok(one)) {
         return in_s(seen.marker_ns.value_or(seen.ended_ns));
@@ -133,14 +132,18 @@ Known end_s(const Counted& one) {
     return in_s(seen.error_ns.value_or(raised.value_or(seen.ended_ns)));
 }
 
-Known first_token_s(const Counted& one) {
+static Known first_token_s(const Counted& one) {
     return one.first_ns ? in_s(one.begin_ns + *one.first_ns) : end_s(one);
 }
 
+namespace {
+
 using Values = std::vector<WeightedValue>;
 
+}  // namespace
+
 /// When its tokens came: the first, and the others at equal steps up to the last.
-void add_output(const Counted& one, Values& out) {
+static void add_output(const Counted& one, Values& out) {
     const double last = one.first_ns ? in_s(one.end_ns()) : *end_s(one);
     if (one.events_ns.size() <= 1) {
         out.emplace_back(last, as_double(one.output));
@@ -155,9 +158,11 @@ void add_output(const Counted& one, Values& out) {
     }
 }
 
-Known gaps_of(const Counted& one) {
+static Known gaps_of(const Counted& one) {
     return std::max(as_double(one.output - 1), 0.0);
 }
+
+namespace {
 
 /// What a metric makes of its values: their distribution, that of their rates at those times, or of
 /// how many were open from the value to the weight.
@@ -171,7 +176,9 @@ struct GuideMetric {
     void (*more)(const Counted& one, Values& out) = nullptr;
 };
 
-constexpr GuideMetric guide_metrics[] = {
+}  // namespace
+
+static constexpr GuideMetric guide_metrics[] = {
     {"requests_per_second", GuideKind::rates, end_s},
     {"request_concurrency", GuideKind::open, start_s, end_s},
     {"prompt_tokens_per_second", GuideKind::rates, first_token_s, prompt_tokens},
@@ -198,9 +205,16 @@ constexpr GuideMetric guide_metrics[] = {
      gaps_of},
 };
 
+namespace {
+
 /// The columns of a metric.
 enum GuideStatus { guide_ok, guide_incomplete, guide_errored, guide_all };
-constexpr const char* status_names[] = {"successful", "incomplete", "errored", "total"};
+
+}  // namespace
+
+static constexpr const char* status_names[] = {"successful", "incomplete", "errored", "total"};
+
+namespace {
 
 /// What can be computed of them.
 enum class GuideKnown { all, mean, none };
@@ -243,7 +257,9 @@ struct GuideRun {
     }
 };
 
-ToolKeys column_of(const std::string& path, const GuideFigures& column) {
+}  // namespace
+
+static ToolKeys column_of(const std::string& path, const GuideFigures& column) {
     const WeightedFigures& figures = column.of;
     const bool any = column.known != GuideKnown::none;
     const auto all = [&column](double value) {
@@ -266,7 +282,7 @@ ToolKeys column_of(const std::string& path, const GuideFigures& column) {
     return keys;
 }
 
-ToolKeys guide_keys(const ViewedRun& viewed, const GuideRun& run) {
+static ToolKeys guide_keys(const ViewedRun& viewed, const GuideRun& run) {
     const auto all = static_cast<std::int64_t>(run.all.size());
     const std::int64_t ok = std::count_if(run.all.begin(), run.all.end(), is_ok);
     const double start = in_s(viewed.zero_utc_ns);
@@ -291,7 +307,7 @@ ToolKeys guide_keys(const ViewedRun& viewed, const GuideRun& run) {
     return keys;
 }
 
-std::string screen_of(const GuideRun& run) {
+static std::string screen_of(const GuideRun& run) {
     const auto named = [&run](std::string_view name, GuideStatus status) {
         return run.figures(*std::ranges::find(guide_metrics, name, &GuideMetric::name), status);
     };
@@ -320,8 +336,6 @@ std::string screen_of(const GuideRun& run) {
     }
     return latency.text() + "\n" + rates.text();
 }
-
-}  // namespace
 
 ViewResult guidellm_view(const ViewedRun& viewed) {
     GuideRun run;

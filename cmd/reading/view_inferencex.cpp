@@ -10,10 +10,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// Completions in windows of one second from the first; the last, partial one is left out.
-ValueList completions_per_second(const Tally& t) {
+static ValueList completions_per_second(const Tally& t) {
     constexpr std::int64_t window_ns = 1'000'000'000;
     std::vector<std::int64_t> ends;
     for (const Counted& one : t.ok) {
@@ -36,16 +34,16 @@ ValueList completions_per_second(const Tally& t) {
     return list;
 }
 
-Known e2e_per_token_s(const Counted& one) {
+static Known e2e_per_token_s(const Counted& one) {
     return ratio(in_s(one.last_ns), as_double(one.output));
 }
 
-constexpr const char* slow_tail = "1/s";
+static constexpr const char* slow_tail = "1/s";
 
 /// Rows of the unit `slow_tail` hold times and show 1 / each statistic of them, so that high
 /// percentiles are the slow tail and the mean is the harmonic one; the deviation alone is that of
 /// the rates.
-KeyValue agentic_statistic(const ToolKey& row, std::string_view name) {
+static KeyValue agentic_statistic(const ToolKey& row, std::string_view name) {
     if (row.unit.empty() || name != "std") {
         return row.unit.empty() ? row.statistic(name) : ratio(1, row.statistic(name));
     }
@@ -56,7 +54,7 @@ KeyValue agentic_statistic(const ToolKey& row, std::string_view name) {
     return rates.std();
 }
 
-ToolKeys agentic_keys(const ViewedRun& run, const Tally& t, std::int64_t profiled) {
+static ToolKeys agentic_keys(const ViewedRun& run, const Tally& t, std::int64_t profiled) {
     const ValueList qps = completions_per_second(t);
     const std::string counts = "request_accounting/";
     const std::string latency = "request_metrics/latency/";
@@ -93,13 +91,11 @@ ToolKeys agentic_keys(const ViewedRun& run, const Tally& t, std::int64_t profile
     };
 }
 
-std::string agentic_cell(const ToolKey& row, std::string_view name) {
+static std::string agentic_cell(const ToolKey& row, std::string_view name) {
     return row.values().empty()
                ? "-"
                : fixed(std::get<double>(agentic_statistic(row, name)), row.unit.empty() ? 5 : 2);
 }
-
-}  // namespace
 
 ViewResult inferencex_view(const ViewedRun& run) {
     Tally t = tally_of(run, aiperf_counted);
@@ -130,9 +126,7 @@ ViewResult inferencex_view(const ViewedRun& run) {
 // InferenceX's runs of fixed length: its fork of vLLM's benchmark (utils/bench_serving) and what
 // utils/process_result.py makes of it.
 
-namespace {
-
-std::optional<Counted> fixed_counted(const ViewedRequest& request) {
+static std::optional<Counted> fixed_counted(const ViewedRequest& request) {
     if (!request.stream_read()) {
         return std::nullopt;
     }
@@ -147,16 +141,16 @@ std::optional<Counted> fixed_counted(const ViewedRequest& request) {
     return one;
 }
 
-constexpr std::string_view fixed_statistics = "mean median std p90 p99 p99.9";
+static constexpr std::string_view fixed_statistics = "mean median std p90 p99 p99.9";
 
 /// ms; `intvty` is 1000 / each statistic of TPOT, also of its deviation, which means nothing.
-double fixed_statistic(const ToolKey& row, std::string_view name) {
+static double fixed_statistic(const ToolKey& row, std::string_view name) {
     const double value = row.statistic(name);
     return row.key == "intvty" ? ratio(1000, value) : value;
 }
 
 /// The rows of the screen, which the file has under "mean_ttft" and so on.
-ToolKeys fixed_metrics(const Tally& t) {
+static ToolKeys fixed_metrics(const Tally& t) {
     return measured({{"ttft", first_token<ns_per_ms>, "ttft (ms)"},
                      {"tpot", tpot_ms, "tpot (ms)"},
                      {"intvty", tpot_ms, "intvty (tok/s/user)"},
@@ -165,7 +159,7 @@ ToolKeys fixed_metrics(const Tally& t) {
                     t);
 }
 
-ToolKeys fixed_keys(const ViewedRun& run, const Tally& t, const ToolKeys& metrics) {
+static ToolKeys fixed_keys(const ViewedRun& run, const Tally& t, const ToolKeys& metrics) {
     ToolKeys keys = {{"model", run.model},
                      {"completed", t.count()},
                      {"duration", t.seconds},
@@ -192,11 +186,9 @@ ToolKeys fixed_keys(const ViewedRun& run, const Tally& t, const ToolKeys& metric
     return keys;
 }
 
-std::string fixed_cell(const ToolKey& row, std::string_view name) {
+static std::string fixed_cell(const ToolKey& row, std::string_view name) {
     return fixed(fixed_statistic(row, name), 2);
 }
-
-}  // namespace
 
 ViewResult inferencex_fixed_view(const ViewedRun& run) {
     const Tally t = tally_of(run, fixed_counted);

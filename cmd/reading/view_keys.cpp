@@ -92,9 +92,7 @@ std::vector<std::string> words_in(std::string_view text) {
     return {std::istream_iterator<std::string>(words), {}};
 }
 
-namespace {
-
-std::string json_of(const KeyValue& value, const FileStyle& style) {
+static std::string json_of(const KeyValue& value, const FileStyle& style) {
     std::string text;
     JsonWriter json(text);
     if (const auto* const count = std::get_if<std::int64_t>(&value)) {
@@ -109,7 +107,8 @@ std::string json_of(const KeyValue& value, const FileStyle& style) {
     return text;
 }
 
-void add_members(std::vector<ToolMember>& members, const ToolKey& row, const FileStyle& style) {
+static void add_members(std::vector<ToolMember>& members, const ToolKey& row,
+                        const FileStyle& style) {
     const auto* const values = std::get_if<ValueList>(&row.value);
     const std::string folder = row.key.substr(0, row.key.rfind('/') + 1);
     const bool has_unit = style.unit_key[0] != '\0' && !row.unit.empty();
@@ -135,8 +134,6 @@ void add_members(std::vector<ToolMember>& members, const ToolKey& row, const Fil
         members.push_back({std::string(row.key).replace(star, 1, name), json_of(value, style)});
     }
 }
-
-}  // namespace
 
 std::vector<ToolMember> members_of(const ToolKeys& keys, const FileStyle& style) {
     std::vector<ToolMember> members;
@@ -239,13 +236,9 @@ ServingPeaks peaks_of(const Tally& tally) {
     return peaks;
 }
 
-namespace {
-
-void add_pair(std::string& screen, std::string_view label, std::string_view value) {
+static void add_pair(std::string& screen, std::string_view label, std::string_view value) {
     screen += pad_right(label, 40) + " " + pad_right(value, 10) + "\n";
 }
-
-}  // namespace
 
 std::string serving_screen(const ToolKeys& keys) {
     constexpr const char* shown[][2] = {{"Mean ", "mean"},

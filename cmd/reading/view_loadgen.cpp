@@ -11,14 +11,12 @@
 
 namespace driftless {
 
-namespace {
-
-std::int64_t loadgen_tokens(const ViewedRequest& request) {
+static std::int64_t loadgen_tokens(const ViewedRequest& request) {
     return request.output_usage.value_or(tokens_or_usage(request, all_text_kinds));
 }
 
 /// One token is set to none: it is lost, and divides by -1.
-std::optional<Counted> loadgen_counted(const ViewedRequest& request) {
+static std::optional<Counted> loadgen_counted(const ViewedRequest& request) {
     const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
     if (!request.stream_read() || stamps.empty()) {
         return std::nullopt;
@@ -30,7 +28,7 @@ std::optional<Counted> loadgen_counted(const ViewedRequest& request) {
     return Counted{due, first, stamps.back() - due, 0, tokens == 1 ? 0 : tokens, {}};
 }
 
-ToolKeys loadgen_keys(const Tally& t) {
+static ToolKeys loadgen_keys(const Tally& t) {
     const Counted none;
     const Counted* last = &none;  // the query that was due last
     for (const Counted& one : t.ok) {
@@ -54,22 +52,22 @@ ToolKeys loadgen_keys(const Tally& t) {
     return measured(std::move(keys), t);
 }
 
-constexpr std::string_view loadgen_statistics =
+static constexpr std::string_view loadgen_statistics =
     "min max mean 50.00_percentile 90.00_percentile 95.00_percentile 97.00_percentile "
     "99.00_percentile 99.90_percentile";
 
-double loadgen_value(const ToolKey& row, std::string_view name) {
+static double loadgen_value(const ToolKey& row, std::string_view name) {
     const auto percent = read_number<double>(name.substr(0, name.find('_')));
     return percent ? row.values().floor_rank(static_cast<std::uint32_t>(std::lround(*percent * 10)))
                    : row.statistic(name);
 }
 
 /// Integers of ns, as the tool has them.
-KeyValue loadgen_statistic(const ToolKey& row, std::string_view name) {
+static KeyValue loadgen_statistic(const ToolKey& row, std::string_view name) {
     return static_cast<std::int64_t>(loadgen_value(row, name));
 }
 
-std::string loadgen_screen(const ToolKeys& keys) {
+static std::string loadgen_screen(const ToolKeys& keys) {
     const auto number = [&keys](std::size_t row) { return std::get<double>(keys[row].value); };
     std::string screen = fmt::format(
         "{0}\nMLPerf Results Summary\n{0}\n"
@@ -90,8 +88,6 @@ std::string loadgen_screen(const ToolKeys& keys) {
     }
     return screen;
 }
-
-}  // namespace
 
 ViewResult loadgen_view(const ViewedRun& run) {
     const Tally t = tally_of(run, loadgen_counted);
@@ -119,10 +115,8 @@ ViewResult loadgen_view(const ViewedRun& run) {
 
 // trace-replayer (src/requester.rs, src/apis/openai_api.rs).
 
-namespace {
-
 /// Without one is a row that is in no file: the transport failed. A timeout has a row.
-std::optional<Counted> replayer_counted(const ViewedRequest& request) {
+static std::optional<Counted> replayer_counted(const ViewedRequest& request) {
     const bool timed_out = request.outcome == Outcome::timeout_connect ||
                            request.outcome == Outcome::timeout_first_byte ||
                            request.outcome == Outcome::timeout_idle ||
@@ -141,17 +135,17 @@ std::optional<Counted> replayer_counted(const ViewedRequest& request) {
     return one;
 }
 
-Known replayer_ttft_ms(const Counted& one) {
+static Known replayer_ttft_ms(const Counted& one) {
     const std::int64_t first = one.begin_ns + one.first_ns.value_or(0);
     return known_if(one.first_ns.has_value(), in_ms(first - one.seen->headers_ns.value_or(0)));
 }
 
-Known replayer_tpot_ms(const Counted& one) {
+static Known replayer_tpot_ms(const Counted& one) {
     return known_if(one.first_ns.has_value(),
                     ratio(in_ms(one.events_length_ns()), as_double(one.output)));
 }
 
-ToolKeys replayer_keys(const ViewedRun& run) {
+static ToolKeys replayer_keys(const ViewedRun& run) {
     Tally t = tally_of(run, replayer_counted);
     t.seconds = in_s(t.span.length_ns());
     const auto parsed = std::count_if(t.ok.begin(), t.ok.end(),
@@ -170,12 +164,10 @@ ToolKeys replayer_keys(const ViewedRun& run) {
     return measured(std::move(keys), t);
 }
 
-KeyValue replayer_statistic(const ToolKey& row, std::string_view name) {
+static KeyValue replayer_statistic(const ToolKey& row, std::string_view name) {
     const auto percent = read_number<std::uint32_t>(name.substr(1));
     return percent ? row.values().nearest_above(*percent * 10) : row.statistic(name);
 }
-
-}  // namespace
 
 ViewResult trace_replayer_view(const ViewedRun& run) {
     const ToolKeys keys = replayer_keys(run);

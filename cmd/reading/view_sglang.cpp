@@ -10,9 +10,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::optional<Counted> sglang_counted(const ViewedRequest& request) {
+static std::optional<Counted> sglang_counted(const ViewedRequest& request) {
     if (!request.stream_read()) {
         return std::nullopt;
     }
@@ -25,15 +23,15 @@ std::optional<Counted> sglang_counted(const ViewedRequest& request) {
 }
 
 /// Of an answer that came at once the tool has all of it as that of the first token.
-Known sglang_ttft_ms(const Counted& one) {
+static Known sglang_ttft_ms(const Counted& one) {
     return one.first_ns ? first_token<ns_per_ms>(one) : whole_answer<ns_per_ms>(one);
 }
 
-double share_of(const Tally& t, std::int64_t count) {
+static double share_of(const Tally& t, std::int64_t count) {
     return ratio(as_double(count), as_double(t.sent()));
 }
 
-ToolKeys sglang_goodput(const GoodputLimits& limits, const Tally& t) {
+static ToolKeys sglang_goodput(const GoodputLimits& limits, const Tally& t) {
     constexpr struct {
         const char* key;
         const char* label;
@@ -66,7 +64,7 @@ ToolKeys sglang_goodput(const GoodputLimits& limits, const Tally& t) {
     return keys;
 }
 
-ToolKeys sglang_keys(const ViewedRun& run, const Tally& t) {
+static ToolKeys sglang_keys(const ViewedRun& run, const Tally& t) {
     const ServingPeaks peaks = peaks_of(t);
     std::int64_t retokenized = 0;
     double e2e_sum_s = 0;
@@ -111,8 +109,6 @@ ToolKeys sglang_keys(const ViewedRun& run, const Tally& t) {
     return measured(std::move(keys), t);
 }
 
-}  // namespace
-
 ViewResult sglang_view(const ViewedRun& run) {
     const ToolKeys keys = sglang_keys(run, tally_of(run, sglang_counted));
     ViewResult result{
@@ -133,9 +129,7 @@ ViewResult sglang_view(const ViewedRun& run) {
 
 // genai-bench (genai_bench/user/openai_user.py, metrics).
 
-namespace {
-
-std::optional<Counted> bench_counted(const ViewedRequest& request) {
+static std::optional<Counted> bench_counted(const ViewedRequest& request) {
     std::vector<std::int64_t> stamps = request.stamps_of(said_kinds);
     if (!request.stream_read() || request.error_ns || request.outcome == Outcome::stream_error ||
         stamps.empty()) {
@@ -146,16 +140,16 @@ std::optional<Counted> bench_counted(const ViewedRequest& request) {
                       request.output_usage.value_or(tokens_or_usage(request, said_kinds)));
 }
 
-double bench_output_s(const Counted& one) {
+static double bench_output_s(const Counted& one) {
     return in_s(one.last_ns) - in_s(one.first_ns.value_or(0));
 }
 
-Known bench_tpot_s(const Counted& one) {
+static Known bench_tpot_s(const Counted& one) {
     return known_if(one.first_ns && one.output > 1 && bench_output_s(one) >= 0.001,
                     bench_output_s(one) / as_double(one.output - 1));
 }
 
-ToolKeys bench_keys(const ViewedRun& run, const Tally& t) {
+static ToolKeys bench_keys(const ViewedRun& run, const Tally& t) {
     const std::string all = "aggregated_metrics/";
     ToolKeys keys = {
         {all + "run_duration", t.seconds},
@@ -202,8 +196,6 @@ ToolKeys bench_keys(const ViewedRun& run, const Tally& t) {
     keys.push_back({"_time_unit", "s"});
     return measured(std::move(keys), t);
 }
-
-}  // namespace
 
 ViewResult genai_bench_view(const ViewedRun& run) {
     const Tally t = tally_of(run, bench_counted);

@@ -11,9 +11,7 @@ namespace driftless {
 
 // vLLM's `bench serve` on a chat API (vllm/benchmarks/serve.py, lib/endpoint_request_func.py).
 
-namespace {
-
-std::optional<Counted> vllm_counted(const ViewedRequest& request) {
+static std::optional<Counted> vllm_counted(const ViewedRequest& request) {
     std::vector<std::int64_t> events = request.choice_events();
     if (!request.stream_read() || events.empty()) {
         return std::nullopt;
@@ -22,8 +20,6 @@ std::optional<Counted> vllm_counted(const ViewedRequest& request) {
     return counted_of(request, std::move(events), end, request.prompt_tokens(),
                       request.output_usage.value_or(tokens_or_usage(request, content_kinds)));
 }
-
-}  // namespace
 
 ViewResult vllm_view(const ViewedRun& run) {
     const Tally t = tally_of(run, vllm_counted);
@@ -126,9 +122,7 @@ ViewResult llmd_view(const ViewedRun& run) {
 
 // inference-perf (inference_perf/apis/streaming_parser.py, reportgen/base.py).
 
-namespace {
-
-std::optional<Counted> perf_counted(const ViewedRequest& request) {
+static std::optional<Counted> perf_counted(const ViewedRequest& request) {
     if (!request.stream_read()) {
         return std::nullopt;
     }
@@ -148,16 +142,16 @@ std::optional<Counted> perf_counted(const ViewedRequest& request) {
     return one;
 }
 
-Known perf_tpot_s(const Counted& one) {
+static Known perf_tpot_s(const Counted& one) {
     return known_if(one.first_ns.has_value(),
                     in_s(one.events_length_ns()) / as_double(one.output - 1));
 }
 
-Known perf_normalized_s(const Counted& one) {
+static Known perf_normalized_s(const Counted& one) {
     return known_if(one.output > 0, in_s(one.last_ns) / as_double(one.output));
 }
 
-ToolKeys perf_goodput(const GoodputLimits& limits, const Tally& t) {
+static ToolKeys perf_goodput(const GoodputLimits& limits, const Tally& t) {
     const auto good = [&t](const GoodputLimits& within) {
         return count_good(t, within, perf_tpot_s, ns_per_s);
     };
@@ -182,7 +176,7 @@ ToolKeys perf_goodput(const GoodputLimits& limits, const Tally& t) {
     return keys;
 }
 
-ToolKeys perf_keys(const ViewedRun& run, Tally& t) {
+static ToolKeys perf_keys(const ViewedRun& run, Tally& t) {
     ValueList delays;
     ValueList failed;
     ViewSpan span;
@@ -219,12 +213,10 @@ ToolKeys perf_keys(const ViewedRun& run, Tally& t) {
     return measured(std::move(keys), t);
 }
 
-std::string perf_cell(const ToolKey& row, std::string_view column) {
+static std::string perf_cell(const ToolKey& row, std::string_view column) {
     const char* const name = column == "Mean" ? "mean" : column == "Med" ? "median" : "p90";
     return row.values().empty() ? "-" : fixed(1000 * row.statistic(name), 2);
 }
-
-}  // namespace
 
 ViewResult inference_perf_view(const ViewedRun& run) {
     Tally t = tally_of(run, perf_counted);

@@ -15,19 +15,17 @@
 
 namespace driftless {
 
-namespace {
-
-double real(std::uint64_t count) {
+static double real(std::uint64_t count) {
     return static_cast<double>(count);
 }
 
-double log_choose(std::uint64_t of, std::uint64_t taken) {
+static double log_choose(std::uint64_t of, std::uint64_t taken) {
     return std::lgamma(real(of) + 1) - std::lgamma(real(taken) + 1) -
            std::lgamma(real(of - taken) + 1);
 }
 
 /// Ranks from 0, less their mean.
-std::vector<double> centred_ranks(std::span<const double> values) {
+static std::vector<double> centred_ranks(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&values](std::size_t row) { return values[row]; });
@@ -45,7 +43,7 @@ std::vector<double> centred_ranks(std::span<const double> values) {
 
 /// z of Mantel and Haenszel over strata: whether marked rows are drawn more often within each. 0
 /// where the strata say nothing.
-double mantel_haenszel_z(std::span<const Overlap> strata) {
+static double mantel_haenszel_z(std::span<const Overlap> strata) {
     double above = 0;
     double variance = 0;
     for (const Overlap& o : strata) {
@@ -59,8 +57,6 @@ double mantel_haenszel_z(std::span<const Overlap> strata) {
     }
     return variance > 0 ? above / std::sqrt(variance) : 0;
 }
-
-}  // namespace
 
 double log10_tail(const Overlap& o) {
     CHECK(o.marked <= o.of && o.drawn <= o.of && o.hits <= std::min(o.marked, o.drawn));
@@ -103,27 +99,25 @@ double log10_two_sided(double z) {
                          std::log10(z * std::sqrt(std::numbers::pi / 2));
 }
 
-namespace {
-
-constexpr std::size_t slow_min = 5;
+static constexpr std::size_t slow_min = 5;
 /// Without a share: so many show most marks, where they are no more than a tenth of all rows.
-constexpr std::size_t slow_usual = 20;
-constexpr std::size_t marked_min = 3;
+static constexpr std::size_t slow_usual = 20;
+static constexpr std::size_t marked_min = 3;
 /// An echo is told from a mark of its own below the chance of a statement, for one question.
-constexpr double own_z_min = 2.6;
+static constexpr double own_z_min = 2.6;
 
-std::string filled_in(const std::string& mark, const std::string& value) {
+static std::string filled_in(const std::string& mark, const std::string& value) {
     const std::size_t place = mark.find("{}");
     return place == mark.npos ? mark : mark.substr(0, place) + value + mark.substr(place + 2);
 }
 
-std::string number_text(double value) {
+static std::string number_text(double value) {
     char text[64];
     (void)std::snprintf(text, sizeof text, "%.6g", value);
     return text;
 }
 
-std::vector<char> flags_of(std::size_t count, const std::vector<std::uint32_t>& rows) {
+static std::vector<char> flags_of(std::size_t count, const std::vector<std::uint32_t>& rows) {
     std::vector<char> flags(count, 0);
     for (const std::uint32_t row : rows) {
         CHECK(row < count);
@@ -134,7 +128,7 @@ std::vector<char> flags_of(std::size_t count, const std::vector<std::uint32_t>& 
 
 /// Places of the slowest rows; of equal ones the later is slower, so that a tie decides nothing by
 /// its size.
-std::vector<std::uint32_t> slowest(const std::vector<double>& values, std::size_t count) {
+static std::vector<std::uint32_t> slowest(const std::vector<double>& values, std::size_t count) {
     std::vector<std::uint32_t> order(values.size());
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [&values](std::uint32_t a, std::uint32_t b) {
@@ -144,14 +138,18 @@ std::vector<std::uint32_t> slowest(const std::vector<double>& values, std::size_
     return order;
 }
 
+namespace {
+
 struct Candidate {
     const WhyQuestion* question;
     WhyStatement statement;
 };
 
+}  // namespace
+
 /// Rows in one stratum and beyond: by which of the given marks they have.
-bool is_own(const std::vector<char>& marked, const std::vector<char>& slow,
-            const std::vector<char>& first) {
+static bool is_own(const std::vector<char>& marked, const std::vector<char>& slow,
+                   const std::vector<char>& first) {
     std::array<Overlap, 2> strata;
     for (std::size_t i = 0; i < marked.size(); ++i) {
         Overlap& stratum = strata[first[i] != 0 ? 1 : 0];
@@ -164,7 +162,7 @@ bool is_own(const std::vector<char>& marked, const std::vector<char>& slow,
 }
 
 /// So many of the slowest rows are looked at.
-std::size_t slow_count(std::size_t rows, std::optional<double> share) {
+static std::size_t slow_count(std::size_t rows, std::optional<double> share) {
     const auto part = [rows](double of) {
         return static_cast<std::size_t>(std::ceil(static_cast<double>(rows) * of - 1e-9));
     };
@@ -173,7 +171,7 @@ std::size_t slow_count(std::size_t rows, std::optional<double> share) {
     return std::max(slow_min, count);
 }
 
-void add_needed(std::optional<double> share, double asked, WhyFinding& finding) {
+static void add_needed(std::optional<double> share, double asked, WhyFinding& finding) {
     // Each slow row has a mark of half of all rows with a chance of a half.
     const double needed = std::ceil((asked - why_log10_max) / std::log10(2.0));
     finding.slow_needed = static_cast<std::uint64_t>(needed);
@@ -184,8 +182,8 @@ void add_needed(std::optional<double> share, double asked, WhyFinding& finding) 
     }
 }
 
-std::vector<Candidate> candidates_of(const WhyQuestions& questions, const std::vector<char>& slow,
-                                     WhyFinding& finding) {
+static std::vector<Candidate> candidates_of(const WhyQuestions& questions,
+                                            const std::vector<char>& slow, WhyFinding& finding) {
     std::vector<Candidate> candidates;
     for (const WhyQuestion& question : questions.marks) {
         if (question.rows.size() < marked_min || question.rows.size() >= slow.size()) {
@@ -203,8 +201,8 @@ std::vector<Candidate> candidates_of(const WhyQuestions& questions, const std::v
     return candidates;
 }
 
-void state(std::vector<Candidate> candidates, const std::vector<char>& slow, double asked,
-           WhyFinding& finding) {
+static void state(std::vector<Candidate> candidates, const std::vector<char>& slow, double asked,
+                  WhyFinding& finding) {
     std::set<std::string> families;
     std::vector<char> first;
     for (Candidate& candidate : candidates) {
@@ -226,9 +224,9 @@ void state(std::vector<Candidate> candidates, const std::vector<char>& slow, dou
     }
 }
 
-std::vector<WhyCorrelation> correlations_of(const std::vector<double>& values,
-                                            const std::vector<WhyNumber>& numbers,
-                                            WhyFinding& finding) {
+static std::vector<WhyCorrelation> correlations_of(const std::vector<double>& values,
+                                                   const std::vector<WhyNumber>& numbers,
+                                                   WhyFinding& finding) {
     std::vector<WhyCorrelation> out;
     for (const WhyNumber& one : numbers) {
         std::vector<double> number, value;
@@ -251,8 +249,8 @@ std::vector<WhyCorrelation> correlations_of(const std::vector<double>& values,
 /// Questions about a number that rows have: whether they are among the highest 50, 25, 10, 5 and
 /// 1 %, and whether the values go with it. `numbers` are by place; NaN: the row has none. `mark`
 /// has the bound in place of "{}".
-void add_number_questions(WhyQuestions& questions, const std::string& name, const std::string& mark,
-                          const std::vector<double>& numbers) {
+static void add_number_questions(WhyQuestions& questions, const std::string& name,
+                                 const std::string& mark, const std::vector<double>& numbers) {
     questions.numbers.push_back({name, numbers});
     std::vector<double> sorted = numbers;
     std::erase_if(sorted, [](double number) { return std::isnan(number); });
@@ -279,8 +277,8 @@ void add_number_questions(WhyQuestions& questions, const std::string& name, cons
 
 /// A question for each value that at least 3 rows have, where there are two values at least.
 /// `mark` has the value in place of "{}"; an empty text: the row has none.
-void add_value_questions(WhyQuestions& questions, const std::string& family,
-                         const std::string& mark, const std::vector<std::string>& values) {
+static void add_value_questions(WhyQuestions& questions, const std::string& family,
+                                const std::string& mark, const std::vector<std::string>& values) {
     std::map<std::string, std::vector<std::uint32_t>> rows_of;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!values[i].empty()) {
@@ -296,8 +294,6 @@ void add_value_questions(WhyQuestions& questions, const std::string& family,
         }
     }
 }
-
-}  // namespace
 
 WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questions,
                    std::optional<double> share) {
@@ -331,23 +327,19 @@ WhyFinding ask_why(const std::vector<double>& values, const WhyQuestions& questi
     return finding;
 }
 
-namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t burst_ns = 10'000'000;  ///< rows due within it are of one burst
-constexpr std::size_t header_names_max = 8;
-constexpr double server_age_max_ns = 5e9;
+static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+static constexpr std::int64_t burst_ns = 10'000'000;  ///< rows due within it are of one burst
+static constexpr std::size_t header_names_max = 8;
+static constexpr double server_age_max_ns = 5e9;
 
 template <typename T>
-double number_or_unknown(const std::optional<T>& value) {
+static double number_or_unknown(const std::optional<T>& value) {
     return value ? static_cast<double>(*value) : unknown;
 }
 
-std::string tenth_mark(std::size_t tenth) {
+static std::string tenth_mark(std::size_t tenth) {
     return "were sent in tenth " + std::to_string(tenth + 1) + " of the run";
 }
-
-}  // namespace
 
 const FigureName* find_why_figure(std::string_view name) {
     const FigureName* const figure = find_figure(name);

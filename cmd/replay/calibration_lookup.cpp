@@ -20,13 +20,13 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::int64_t window_ns = 10'000'000'000;
+static constexpr std::int64_t window_s = 10;
+static constexpr std::int64_t noisy_age_max_ns = 3'600'000'000'000;
+static constexpr const char* without = "none";
+static constexpr const char* automatic = "auto";
 
-constexpr std::int64_t window_ns = 10'000'000'000;
-constexpr std::int64_t window_s = 10;
-constexpr std::int64_t noisy_age_max_ns = 3'600'000'000'000;
-constexpr const char* without = "none";
-constexpr const char* automatic = "auto";
+namespace {
 
 /// The figures, or why there are none; and how long it took to measure them, 0: not now.
 struct Lookup {
@@ -35,8 +35,10 @@ struct Lookup {
     std::string kept = {};  ///< file of an earlier run that has measured it; empty: not such
 };
 
+}  // namespace
+
 /// How the engines are placed, in the name of a file.
-std::string placed(const HostChoice& host) {
+static std::string placed(const HostChoice& host) {
     const std::optional<double> quota = read_cgroup_limits().cpus;
     return std::string(name_of(host.wait)) + "-" + name_of(host.granted.scheduling) +
            (host.writer.gives_way ? "-beside" : "") +
@@ -44,7 +46,7 @@ std::string placed(const HostChoice& host) {
 }
 
 /// The same, for a replay that rehearses.
-std::vector<std::string> placement_flags(const HostChoice& host) {
+static std::vector<std::string> placement_flags(const HostChoice& host) {
     std::vector<std::string> flags{"--writer-cpu", host.writer.gives_way ? "beside" : "apart"};
     if (host.granted.scheduling != Scheduling::realtime) {
         flags.insert(flags.end(), {"--scheduling", name_of(host.granted.scheduling)});
@@ -53,7 +55,7 @@ std::vector<std::string> placement_flags(const HostChoice& host) {
 }
 
 /// Whether other threads of this host run most of the time, by a look of 20 ms.
-bool others_are_busy() {
+static bool others_are_busy() {
     constexpr int looks = 10;
     constexpr timespec between{0, 2'000'000};
     int busy = 0;
@@ -65,13 +67,13 @@ bool others_are_busy() {
 }
 
 /// Since it was measured; negative where its date is to come.
-std::int64_t age_ns_of(const Calibration& calibration) {
+static std::int64_t age_ns_of(const Calibration& calibration) {
     const Result<std::int64_t> made_ns = parse_utc_ns(calibration.date);
     return realtime_clock().now() - (made_ns ? made_ns.value() : 0);
 }
 
 /// Where it says little about this host today: its age, or its date; else empty.
-std::string too_old_text(const Calibration& calibration) {
+static std::string too_old_text(const Calibration& calibration) {
     constexpr std::int64_t day_ns = 86'400'000'000'000;
     const std::int64_t age_ns = age_ns_of(calibration);
     if (age_ns >= 0 && age_ns / day_ns <= kept_days_max) {
@@ -83,8 +85,8 @@ std::string too_old_text(const Calibration& calibration) {
 }
 
 /// What an earlier run has measured and kept, where it can be used again.
-FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
-                              const EngineSetup& run) {
+static FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
+                                     const EngineSetup& run) {
     std::error_code failed;
     if (path.empty() || !std::filesystem::exists(path, failed)) {
         return {std::nullopt, "no run of this host has kept what it measured", true};
@@ -105,16 +107,16 @@ FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
     return found;
 }
 
-double milliseconds_of(std::int64_t ns) {
+static double milliseconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e6;
 }
 
-bool names_file(const CalibrationFlags& flags) {
+static bool names_file(const CalibrationFlags& flags) {
     return flags.source != without && flags.source != automatic;
 }
 
 /// Before this run, on its own thread and CPU, waiting as it will.
-Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
+static Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
     MeasuredHost measured{host.engine_cpus(), host.apart,  facts.cpus_allowed,
                           realtime,           host.driver, placement_flags(host),
                           &stop_requests()};
@@ -140,8 +142,8 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
     return lookup;
 }
 
-Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
-               const HostChoice& host) {
+static Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
+                      const HostChoice& host) {
     const EngineSetup run{realtime, host.engines(), name_of(host.driver)};
     if (flags.source == without) {
         return {{std::nullopt, "--calibration none", false}, 0};
@@ -167,7 +169,7 @@ Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& fa
     return measured;
 }
 
-void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
+static void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
     if (c.chunks_per_s_max > 0 && chunks_per_s > c.chunks_per_s_max) {
         complain(
             "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, but "
@@ -194,14 +196,14 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
 }
 
 /// `--require-certified`, and a file that does not hold.
-int refuse_file(const FoundCalibration& found) {
+static int refuse_file(const FoundCalibration& found) {
     return refuse(exit_usage,
                   "driftless: --require-certified: %s; or remove --calibration to have this host "
                   "measured before the run",
                   found.why_not.c_str());
 }
 
-void print_limits(const TaintLimits& limits) {
+static void print_limits(const TaintLimits& limits) {
     print_line(
         "calibration: rows sent more than %.3f ms late, or read more than %.3f ms late, are "
         "tainted",
@@ -210,15 +212,13 @@ void print_limits(const TaintLimits& limits) {
 
 /// Tokens per second that the plan asks for in its busiest 10 s of due instants, one a chunk: what
 /// a server would send that keeps up. Plans shorter than that count as 10 s long.
-std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
+static std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
     std::vector<std::size_t> tokens;
     for (const Planned& planned : plan.rows) {
         tokens.push_back(trace.rows[planned.row].output_length);
     }
     return static_cast<std::int64_t>(most_within(plan, tokens, window_ns)) / window_s;
 }
-
-}  // namespace
 
 int check_calibration(Replay& run) {
     run.facts = read_host_facts();
@@ -267,10 +267,8 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
         folder.c_str(), why.c_str());
 }
 
-namespace {
-
 /// Of a new run.
-int settle_limits(Replay& run) {
+static int settle_limits(Replay& run) {
     const CalibrationFlags& flags = run.options().calibration;
     const bool realtime = run.options().host.realtime;
     const Workload& workload = run.workload;
@@ -311,8 +309,6 @@ int settle_limits(Replay& run) {
     warn(calibration, chunks_per_s, workload);
     return exit_done;
 }
-
-}  // namespace
 
 int look_up_calibration(Replay& run) {
     int code = exit_done;

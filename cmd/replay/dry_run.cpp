@@ -21,10 +21,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// Of the rows that this process would send: a shard's plan keeps the sums of the whole.
-std::string tokens_of(const Workload& workload, std::uint32_t TraceRow::* length) {
+static std::string tokens_of(const Workload& workload, std::uint32_t TraceRow::* length) {
     std::uint64_t sum = 0;
     bool is_whole = true;
     for (const Planned& planned : workload.plan.rows) {
@@ -38,7 +36,7 @@ std::string tokens_of(const Workload& workload, std::uint32_t TraceRow::* length
 }
 
 /// What the rows would hit of which that is known.
-std::string hits_text(const ForetoldHits& hits) {
+static std::string hits_text(const ForetoldHits& hits) {
     if (hits.rows == 0) {
         return "hits of a prefix cache are not known: the prompts are recorded text";
     }
@@ -52,7 +50,7 @@ std::string hits_text(const ForetoldHits& hits) {
 }
 
 /// What run.json says of rows that were armed and not sent.
-std::string json_of(const Replay& run, const PromptSums& sums) {
+static std::string json_of(const Replay& run, const PromptSums& sums) {
     RunProgress progress;
     progress.end.emplace();
     progress.end->prompts_digest = sums.digest;
@@ -60,8 +58,6 @@ std::string json_of(const Replay& run, const PromptSums& sums) {
     progress.end->clamped_rows = sums.clamped_rows;
     return to_json(run, progress);
 }
-
-}  // namespace
 
 int execute_dry_run(Replay& run) {
     run.quiet.end();  // its output is the result
@@ -113,16 +109,14 @@ int execute_dry_run(Replay& run) {
     return exit_done;
 }
 
-namespace {
+static constexpr std::size_t write_bytes = std::size_t{256} << 10;
 
-constexpr std::size_t write_bytes = std::size_t{256} << 10;
-
-int fail(const std::string& file, const Error& error) {
+static int fail(const std::string& file, const Error& error) {
     return fail_new_file("--save-prompts", file, error);
 }
 
 /// The plan's rows in the order in which they are due, which is that of the armer.
-std::vector<WrittenRow> planned_rows(const Plan& plan) {
+static std::vector<WrittenRow> planned_rows(const Plan& plan) {
     std::vector<WrittenRow> rows;
     rows.reserve(plan.rows.size());
     for (const Planned& planned : plan.rows) {
@@ -132,16 +126,14 @@ std::vector<WrittenRow> planned_rows(const Plan& plan) {
 }
 
 /// Whom bodies are made for. Two servers that files describe are told apart by those files.
-std::string api_of(const Dialect& dialect) {
+static std::string api_of(const Dialect& dialect) {
     return dialect.form == nullptr ? dialect.name
                                    : dialect.name + (":" + hex_text(dialect.form->digest));
 }
 
-std::string_view body_of(const RowUnderway& request) {
+static std::string_view body_of(const RowUnderway& request) {
     return request.bytes.substr(request.bytes.find("\r\n\r\n") + 4);
 }
-
-}  // namespace
 
 int save_prompts(Replay& run) {
     const ReplayOptions& options = run.options();

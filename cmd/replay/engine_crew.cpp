@@ -23,9 +23,7 @@
 
 namespace driftless {
 
-namespace {
-
-BudgetRules budgets_of(const SendingFlags& sending) {
+static BudgetRules budgets_of(const SendingFlags& sending) {
     BudgetRules rules;
     if (sending.budget_input) {
         rules.input = sending.budget_input->rate;
@@ -36,8 +34,6 @@ BudgetRules budgets_of(const SendingFlags& sending) {
     }
     return rules;
 }
-
-}  // namespace
 
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host) {
     ReplaySettings settings;
@@ -64,9 +60,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     return settings;
 }
 
-namespace {
-
-ForecastRules forecast_rules(const Replay& run) {
+static ForecastRules forecast_rules(const Replay& run) {
     const Workload& workload = run.workload;
     ForecastRules rules;
     rules.in_run_order = workload.waiting.has_value();
@@ -79,11 +73,9 @@ ForecastRules forecast_rules(const Replay& run) {
 }
 
 /// As its probes showed; without any, as its API says.
-bool has_end_mark(const PreflightFindings& findings, const Dialect& dialect) {
+static bool has_end_mark(const PreflightFindings& findings, const Dialect& dialect) {
     return findings.has_end_mark.value_or(dialect.has_end_mark);
 }
-
-}  // namespace
 
 AssemblerConfig assembler_config(const Replay& run, const Plan& plan, std::uint32_t requests_end) {
     const Invocation& invocation = run.invocation;
@@ -127,12 +119,8 @@ AssemblerConfig assembler_config(const Replay& run, const Plan& plan, std::uint3
     return config;
 }
 
-namespace {
-
 // The first engine has nothing left to send, and looks after the others.
-constexpr timespec nap{0, 1'000'000};
-
-}  // namespace
+static constexpr timespec nap{0, 1'000'000};
 
 void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& standing,
                    RunParts& parts) {

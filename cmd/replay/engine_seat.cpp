@@ -14,12 +14,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// How much memory a run has used, part by part. `before`: the marks of the blocks that were built
 /// before the run.
-RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayParts& parts,
-                   const PromptBuilder::CacheMarks& before) {
+static RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayParts& parts,
+                          const PromptBuilder::CacheMarks& before) {
     RunMarks marks;
     marks.lanes_max = run.lane_counts().open_max;
     marks.body_region = pass.bodies().region_bytes();
@@ -36,7 +34,7 @@ RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayPar
     return marks;
 }
 
-std::size_t ring_bytes(ReplayParts& parts, const Plan& plan) {
+static std::size_t ring_bytes(ReplayParts& parts, const Plan& plan) {
     const RequestFlags& request = parts.invocation().options.request;
     const Workload& workload = parts.workload();
     const bool lengths_known = request.output != OutputRule::free &&
@@ -44,13 +42,14 @@ std::size_t ring_bytes(ReplayParts& parts, const Plan& plan) {
     return event_ring_bytes(plan, workload.trace, lengths_known, !workload.waiting);
 }
 
-std::size_t rows_open_max(ReplayParts& parts, const Plan& plan, const ReplaySettings& settings) {
+static std::size_t rows_open_max(ReplayParts& parts, const Plan& plan,
+                                 const ReplaySettings& settings) {
     return std::min<std::size_t>(std::max(settings.inflight_max, settings.lanes_max),
                                  requests_most(plan, parts.workload().users));
 }
 
-RequestPass pass_of(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
-                    ShardPlace place, const std::vector<std::uint32_t>* positions) {
+static RequestPass pass_of(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
+                           ShardPlace place, const std::vector<std::uint32_t>* positions) {
     const Invocation& invocation = parts.invocation();
     const Workload& workload = parts.workload();
     return {parts, plan,
@@ -58,8 +57,6 @@ RequestPass pass_of(ReplayParts& parts, const Plan& plan, const EarlierRows& ear
                         users_of(workload.users, place), workload.live ? &*workload.live : nullptr),
             invocation.run_id, positions};
 }
-
-}  // namespace
 
 EngineSeat::EngineSeat(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
                        ReplaySettings settings)
@@ -135,19 +132,18 @@ ReplaySettings settings_at(ReplaySettings whole, ShardPlace place) {
     return whole;
 }
 
-namespace {
-
-void add_digest(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& other) {
+static void add_digest(std::optional<std::uint64_t>& sum,
+                       const std::optional<std::uint64_t>& other) {
     sum = sum && other ? std::optional(*sum + *other) : std::nullopt;  // it wraps
 }
 
 /// Adds these members of another one.
 template <typename Counts, typename... Members>
-void add_each(Counts& sum, const Counts& other, Members Counts::*... members) {
+static void add_each(Counts& sum, const Counts& other, Members Counts::*... members) {
     ((sum.*members += other.*members), ...);
 }
 
-void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>& other) {
+static void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>& other) {
     if (!sum || !other) {
         sum = sum ? sum : other;
         return;
@@ -155,8 +151,6 @@ void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>&
     add_each(*sum, *other, &IdleFigures::tree_jumps, &IdleFigures::tree_skipped_ns,
              &IdleFigures::system_jumps, &IdleFigures::system_skipped_ns);
 }
-
-}  // namespace
 
 void add_end(RunEnd& sum, const RunEnd& other) {
     sum.interrupted = sum.interrupted || other.interrupted;

@@ -37,11 +37,9 @@
 
 namespace driftless {
 
-namespace {
-
 /// Fills in verdict, rules and thresholds, by the figures of the run and of its client.
-void judge(const Replay& run, const SummaryFigures& figures, const ClientTotals& client,
-           const std::string& records_path, SummaryInfo& info) {
+static void judge(const Replay& run, const SummaryFigures& figures, const ClientTotals& client,
+                  const std::string& records_path, SummaryInfo& info) {
     const ReplayOptions& options = run.options();
     const Judgement judged = judge_run(run.calibration, figures, client, info.cache_probe);
     info.verdict = name_of(judged.verdict);
@@ -58,8 +56,8 @@ void judge(const Replay& run, const SummaryFigures& figures, const ClientTotals&
 
 /// By what `judge` found: 130 before 7 before 5 before 6 before 8 (design, section 4). `failed`:
 /// the host failed us.
-int exit_code_of(const Replay& run, bool interrupted, const SummaryFigures& figures,
-                 const SummaryInfo& info, bool failed) {
+static int exit_code_of(const Replay& run, bool interrupted, const SummaryFigures& figures,
+                        const SummaryInfo& info, bool failed) {
     const ReplayOptions& options = run.options();
     if (interrupted) {
         return exit_interrupted;
@@ -82,8 +80,8 @@ int exit_code_of(const Replay& run, bool interrupted, const SummaryFigures& figu
 /// After the writer failed: replaces the figures of a run, which count all rows that were fired, by
 /// those of the records in `folder`, as `driftless report` reads them, and says how many rows have
 /// no record. Does nothing if the records cannot be read.
-void read_written(const std::string& folder, SummaryFigures& figures,
-                  std::optional<Unfinished>& unfinished) {
+static void read_written(const std::string& folder, SummaryFigures& figures,
+                         std::optional<Unfinished>& unfinished) {
     RunFacts facts;
     if (!read_run(folder, facts).empty()) {
         return;
@@ -100,7 +98,7 @@ void read_written(const std::string& folder, SummaryFigures& figures,
 }
 
 /// Why it could not be written, or empty.
-std::string try_page(const ReportedRun& run) {
+static std::string try_page(const ReportedRun& run) {
     std::string why;
     const Result<std::string> page = page_of(run, why);
     if (!page) {
@@ -116,8 +114,9 @@ std::string try_page(const ReportedRun& run) {
 /// Writes `report.html` into the folder, over that of an earlier segment, and what `--markdown` and
 /// `--junit` name. If the page fails, a warning says why; the run itself has all of its files.
 /// Returns an exit code.
-int write_for_people(const std::string& folder, const SummaryFigures& figures,
-                     const SummaryInfo& info, std::string summary, const ResultFlags& results) {
+static int write_for_people(const std::string& folder, const SummaryFigures& figures,
+                            const SummaryInfo& info, std::string summary,
+                            const ResultFlags& results) {
     RunFacts facts;
     std::string why = read_run(folder, facts);
     const ReportedRun run{folder, facts, figures, info, std::move(summary)};
@@ -134,6 +133,8 @@ int write_for_people(const std::string& folder, const SummaryFigures& figures,
     }
     return write_ci_files(results.ci, run);
 }
+
+namespace {
 
 /// One run on this host: its parts, and what the steps of a run ask for. Prints what stops it.
 class Execution final : private RunHost {
@@ -222,7 +223,9 @@ class Execution final : private RunHost {
     int code_ = exit_done;  ///< of what refused, or of the books
 };
 
-int fail_records(const RecordWriter& writer) {
+}  // namespace
+
+static int fail_records(const RecordWriter& writer) {
     return fail_host(writer.failed_path().c_str(), writer.error());
 }
 
@@ -525,8 +528,6 @@ void Execution::close_books(const RecordWriter& writer) {
         (void)write_whole_file(run_json, to_json(replay_, progress_));
     }
 }
-
-}  // namespace
 
 Played execute_run(const Replay& run) {
     Execution execution(run);

@@ -18,15 +18,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// With fewer CPUs than these beside the engines a server of this host needs them all.
-constexpr std::size_t roomy_cpus = 3;
+static constexpr std::size_t roomy_cpus = 3;
 /// An engine that never sleeps needs one CPU for the rest of us and one for everybody else.
-constexpr std::size_t spin_cpus = 2;
+static constexpr std::size_t spin_cpus = 2;
 
 /// Of these CPUs, those that an engine has.
-std::size_t engines_on(const PlacementFacts& facts, const std::vector<std::uint32_t>& cpus) {
+static std::size_t engines_on(const PlacementFacts& facts, const std::vector<std::uint32_t>& cpus) {
     return static_cast<std::size_t>(
         std::count_if(cpus.begin(), cpus.end(), [&facts](std::uint32_t cpu) {
             return std::find(facts.engine_cpus.begin(), facts.engine_cpus.end(), cpu) !=
@@ -34,11 +32,11 @@ std::size_t engines_on(const PlacementFacts& facts, const std::vector<std::uint3
         }));
 }
 
-std::size_t spare_cpus(const PlacementFacts& facts) {
+static std::size_t spare_cpus(const PlacementFacts& facts) {
     return facts.allowed.size() - engines_on(facts, facts.allowed);
 }
 
-void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement& out) {
+static void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement& out) {
     using Where = WriterCpu::Where;
     const std::size_t spare = spare_cpus(facts);
     const bool never_sleeps = flags.wait == WaitPolicy::spin;
@@ -65,8 +63,6 @@ void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement
     out.gives_way = !never_sleeps && engines_on(facts, out.writer_cpus) > 0;
 }
 
-}  // namespace
-
 Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) {
     Placement out;
     place_writer(flags, facts, out);
@@ -86,11 +82,8 @@ Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) 
     return out;
 }
 
-namespace {
-
-constexpr const char* consequence = ". Otherwise rows wait and are tainted (late_cause limit)";
-
-}  // namespace
+static constexpr const char* consequence =
+    ". Otherwise rows wait and are tainted (late_cause limit)";
 
 OpenEstimate open_estimate(const Plan& plan, const Trace& trace, std::int64_t token_ns) {
     OpenEstimate estimate;
@@ -159,14 +152,12 @@ std::string bodies_warning(std::uint64_t needed, std::uint64_t room) {
            " MiB are kept ready; --arm-ahead all holds all of them if memory allows" + consequence;
 }
 
-namespace {
-
 // More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
-constexpr std::uint64_t inflight_most = 65'536;
+static constexpr std::uint64_t inflight_most = 65'536;
 
 /// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
 /// need none, and then nothing is said.
-std::uint64_t ports_for(const ServerFlags& server) {
+static std::uint64_t ports_for(const ServerFlags& server) {
     std::vector<std::string> servers;
     for (const ReplayTarget& target : server.targets) {
         const Url& place = server.connect_to ? *server.connect_to : target.url;
@@ -180,12 +171,12 @@ std::uint64_t ports_for(const ServerFlags& server) {
     return std::uint64_t{ephemeral_ports()} * static_cast<std::uint64_t>(distinct);
 }
 
-bool is_loopback(const std::string& host) {
+static bool is_loopback(const std::string& host) {
     return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
 /// How long a port that was used is not there for the next row.
-std::int64_t port_kept(const ServerFlags& server) {
+static std::int64_t port_kept(const ServerFlags& server) {
     const std::uint32_t rule = reused_ports();  // 1: all; 2: those of the loopback
     for (const ReplayTarget& target : server.targets) {
         const Url& place = server.connect_to ? *server.connect_to : target.url;
@@ -197,7 +188,7 @@ std::int64_t port_kept(const ServerFlags& server) {
 }
 
 /// Said and not refused: a server that closes first keeps the port of its own side instead.
-void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
+static void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
     if (options.sending.connection != ConnectionRule::fresh || ports == 0) {
         return;
     }
@@ -209,8 +200,8 @@ void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t
 }
 
 /// What must be open at once is known for the rows of one instant, and where a flag says it.
-std::string why_not_enough(const SendingFlags& sending, const Workload& workload,
-                           const ConnectionRoom& room) {
+static std::string why_not_enough(const SendingFlags& sending, const Workload& workload,
+                                  const ConnectionRoom& room) {
     if (sending.connections) {
         return why_too_many(*sending.connections,
                             "--connections " + std::to_string(*sending.connections) + " is set",
@@ -222,8 +213,8 @@ std::string why_not_enough(const SendingFlags& sending, const Workload& workload
 }
 
 /// Said and not refused: the server may be faster than anybody thinks.
-void warn_of_limits(const SendingFlags& sending, const Workload& workload,
-                    const ConnectionRoom& room) {
+static void warn_of_limits(const SendingFlags& sending, const Workload& workload,
+                           const ConnectionRoom& room) {
     if (sending.connections) {
         return;
     }
@@ -234,8 +225,6 @@ void warn_of_limits(const SendingFlags& sending, const Workload& workload,
         complain("driftless: warning: %s", text.c_str());
     }
 }
-
-}  // namespace
 
 std::uint32_t connections_most(const ConnectionRoom& room) {
     const std::uint64_t files = connection_files(room.file_limit);
@@ -297,11 +286,9 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
            (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
 }
 
-namespace {
-
 /// The engines' CPUs, and what is left; the first engine's is chosen.
-void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>& allowed,
-                 HostChoice& host) {
+static void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>& allowed,
+                        HostChoice& host) {
     const HostFlags& flags = options.host;
     host.other_cpus =
         find_engine_cpus(host.engine_cpu.cpu, one_engine_flag(options).empty() ? flags.engines : 1,
@@ -311,8 +298,8 @@ void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>&
 }
 
 /// Where the writer runs, how the engines wait, and what is asked of the kernel for them.
-void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
-           const std::vector<Endpoint>& targets, HostChoice& host) {
+static void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
+                  const std::vector<Endpoint>& targets, HostChoice& host) {
     host.server_is_here = std::any_of(targets.begin(), targets.end(), [](const Endpoint& to) {
         return is_of_this_host(to.address);
     });
@@ -335,7 +322,7 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
     }
 }
 
-const char* text_of(Scheduling scheduling) {
+static const char* text_of(Scheduling scheduling) {
     switch (scheduling) {
         case Scheduling::ordinary:
             return "";
@@ -349,7 +336,7 @@ const char* text_of(Scheduling scheduling) {
     return ", before ordinary threads";
 }
 
-void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed) {
+static void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed) {
     print_line("engine: CPU %u (%s), wait %s%s", host.engine_cpu.cpu,
                host.engine_cpu.reason.c_str(), name_of(host.wait),
                text_of(host.granted.scheduling));
@@ -370,8 +357,8 @@ void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& all
 
 /// Chooses, pins this thread to the engine's CPU, has it scheduled, and prints what was chosen, or
 /// what is missing and how much. `targets`: where rows go to.
-OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
-                               const std::vector<Endpoint>& targets) {
+static OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
+                                      const std::vector<Endpoint>& targets) {
     const HostFlags& flags = options.host;
     HostChoice host;
     const std::vector<std::uint32_t> allowed = allowed_cpus();
@@ -412,8 +399,6 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     print_engines(host, allowed);
     return host;
 }
-
-}  // namespace
 
 std::uint32_t receive_buffers_for(std::uint32_t lanes) {
     return std::clamp(std::bit_ceil(8 * lanes), receive_buffers_min, receive_buffers_max);

@@ -27,20 +27,18 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view bearer = "Bearer ";
+static constexpr std::string_view bearer = "Bearer ";
 // A shorter key may be a word of other flags, too.
-constexpr std::size_t repeated_bytes_min = 12;
+static constexpr std::size_t repeated_bytes_min = 12;
 
 /// Where a value is `env:NAME`, with or without "Bearer" before it: NAME; else empty.
-std::string variable_of(std::string_view value) {
+static std::string variable_of(std::string_view value) {
     return std::string(
         environment_name(value.substr(value.starts_with(bearer) ? bearer.size() : 0)));
 }
 
 /// The value with its variable in place; `why` says what is wrong with the variable.
-std::string taken(const std::string& value, std::string& why) {
+static std::string taken(const std::string& value, std::string& why) {
     const bool has_scheme = value.starts_with(bearer);
     const std::string name = variable_of(value);
     if (name.empty()) {
@@ -60,7 +58,7 @@ std::string taken(const std::string& value, std::string& why) {
 }
 
 /// Overwrites every place of `secret` in an argument.
-void wipe(char* argument, const std::string& secret) {
+static void wipe(char* argument, const std::string& secret) {
     for (char* at = std::strstr(argument, secret.c_str()); at != nullptr;
          at = std::strstr(at, secret.c_str())) {
         std::memset(at, '*', secret.size());
@@ -69,7 +67,7 @@ void wipe(char* argument, const std::string& secret) {
 }
 
 /// `OPENAI_API_KEY=sk-1` before a pasted command: nothing here uses it. False: there is none.
-bool wipe_assigned(int argc, char** argv) {
+static bool wipe_assigned(int argc, char** argv) {
     bool found = false;
     for (int i = 1; i < argc; ++i) {
         const std::size_t at = assigned_secret_at(argv[i]);
@@ -81,10 +79,10 @@ bool wipe_assigned(int argc, char** argv) {
     return found;
 }
 
-std::vector<Header> all_credentials(const RequestFlags& request,
-                                    const std::vector<ReplayTarget>& targets,
-                                    const std::vector<Header>& headers,
-                                    const std::vector<Header>& from_environment) {
+static std::vector<Header> all_credentials(const RequestFlags& request,
+                                           const std::vector<ReplayTarget>& targets,
+                                           const std::vector<Header>& headers,
+                                           const std::vector<Header>& from_environment) {
     std::vector<Header> credentials;
     const auto add = [&credentials](const std::string& name, std::string_view value) {
         if (is_secret_name(name) && !value.empty()) {
@@ -111,8 +109,6 @@ std::vector<Header> all_credentials(const RequestFlags& request,
     }
     return credentials;
 }
-
-}  // namespace
 
 OrExit<Credentials> take_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets) {
@@ -196,16 +192,14 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
     }
 }
 
-namespace {
-
-std::string draw_run_id() {
+static std::string draw_run_id() {
     const auto seed = static_cast<std::uint64_t>(realtime_clock().now());
     return hex_text(mix64(seed)).substr(8);
 }
 
 /// `--cache-salt random`: a salt that no other run has. It is recorded, and printed once it is
 /// known that prompts have it, so that the run can be repeated with it.
-std::string salt_of(const std::string& typed) {
+static std::string salt_of(const std::string& typed) {
     if (typed != "random") {
         return typed;
     }
@@ -214,15 +208,15 @@ std::string salt_of(const std::string& typed) {
     return hex_text(high << 32 | source());
 }
 
-std::string current_folder() {
+static std::string current_folder() {
     std::error_code none;
     const std::filesystem::path folder = std::filesystem::current_path(none);
     return folder.empty() ? "." : folder.string();
 }
 
 /// What `--resume` and `--from` of a later run need. A salt that was drawn is kept as it fell.
-std::vector<std::string> kept_arguments(const std::vector<std::string>& given,
-                                        const std::string& folder, const std::string& salt) {
+static std::vector<std::string> kept_arguments(const std::vector<std::string>& given,
+                                               const std::string& folder, const std::string& salt) {
     std::vector<std::string> kept = arguments_to_keep(given, folder);
     for (std::string& argument : kept) {
         if (argument.starts_with("--cache-salt=")) {
@@ -231,8 +225,6 @@ std::vector<std::string> kept_arguments(const std::vector<std::string>& given,
     }
     return kept;
 }
-
-}  // namespace
 
 Invocation make_invocation(ReplayCommandLine line, Credentials credentials,
                            std::vector<std::string> command) {
@@ -248,10 +240,8 @@ Invocation make_invocation(ReplayCommandLine line, Credentials credentials,
             records_path};
 }
 
-namespace {
-
 /// Where a run will write only after minutes of preparation, it is tried before.
-int try_places(const ResultFlags& results, bool dry_run, Place place) {
+static int try_places(const ResultFlags& results, bool dry_run, Place place) {
     const bool makes_folder = place == Place::free && !(results.out.empty() && dry_run);
     const std::string folder = results.out.empty() ? default_folder("trace") : results.out;
     const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
@@ -262,8 +252,6 @@ int try_places(const ResultFlags& results, bool dry_run, Place place) {
     const Result<void> records = makes_records ? try_place(results.records_path) : Result<void>{};
     return records ? exit_done : fail_host(results.records_path.c_str(), records.error());
 }
-
-}  // namespace
 
 std::string folder_date() {
     return utc_text(realtime_clock().now(), "%Y%m%dT%H%M%SZ");
@@ -284,10 +272,8 @@ std::string folder_of(const ReplayOptions& options, const std::string& trace_nam
            (place.is_part() ? "-shard-" + std::to_string(place.index) : "");
 }
 
-namespace {
-
 /// Two flags that name one file would be told of only after the run.
-int check_files_apart(const ReplayOptions& options) {
+static int check_files_apart(const ReplayOptions& options) {
     const ResultFlags& results = options.results;
     const std::pair<const char*, const std::string&> files[] = {
         {"--markdown", results.ci.markdown},
@@ -317,7 +303,7 @@ int check_files_apart(const ReplayOptions& options) {
     return exit_done;
 }
 
-int check_ci_files(const ReplayOptions& options) {
+static int check_ci_files(const ReplayOptions& options) {
     const CiFiles& ci = options.results.ci;
     for (const auto& [flag, path, begins] : {std::tuple{"--markdown", ci.markdown, markdown_begins},
                                              {"--junit", ci.junit, junit_begins}}) {
@@ -334,8 +320,6 @@ int check_ci_files(const ReplayOptions& options) {
     }
     return exit_done;
 }
-
-}  // namespace
 
 // What a run left that was killed before it wrote run.json may be replaced.
 int check_places(Replay& run) {

@@ -41,21 +41,19 @@ ClockAnchors anchor(Instant zero) {
     return best;
 }
 
-namespace {
+static constexpr int nap_ms = 100;
 
-constexpr int nap_ms = 100;
-
-void say(const std::string& note) {
+static void say(const std::string& note) {
     print_line("meet: %s", printable_lines(note).c_str());
 }
 
-std::string microseconds_text(std::int64_t ns) {
+static std::string microseconds_text(std::int64_t ns) {
     return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
 }
 
 /// Of all that decides which rows are sent when, what they say and how long they may take: flags,
 /// and what the server said of itself.
-std::string plan_digest(const ReplayParts& parts) {
+static std::string plan_digest(const ReplayParts& parts) {
     const Server& server = parts.server();
     const ReplayOptions& options = parts.invocation().options;
     Digest digest;
@@ -76,17 +74,15 @@ std::string plan_digest(const ReplayParts& parts) {
 }
 
 /// The reading of CLOCK_MONOTONIC at that one of CLOCK_REALTIME.
-Instant monotonic_at(std::int64_t utc_ns) {
+static Instant monotonic_at(std::int64_t utc_ns) {
     const Instant now{monotonic_ns()};
     return now + Duration{utc_ns - anchor(now).zero_utc_ns};
 }
 
-int interrupted() {
+static int interrupted() {
     std::fputs("driftless: interrupted before the first request; nothing was written\n", stderr);
     return exit_interrupted;
 }
-
-}  // namespace
 
 RunMeeting::RunMeeting(const ReplayParts& parts, bool resumes)
     : parts_(parts), flags_(parts.invocation().options.shard), resumes_(resumes) {}

@@ -20,17 +20,15 @@
 
 namespace driftless {
 
-namespace {
-
 /// The members of `--extra-body` ask for several answers to each request.
-bool asks_for_several(const std::string& extra_body) {
+static bool asks_for_several(const std::string& extra_body) {
     JsonDocument document;
     const Result<JsonValue> extra = document.parse(extra_body);
     return extra && extra.value().find("n").as_u64().value_or(1) > 1;
 }
 
 /// Why a run with these options cannot put its own answers into later prompts; empty: it can.
-std::string problem_of(const ReplayOptions& options, const Trace& trace) {
+static std::string problem_of(const ReplayOptions& options, const Trace& trace) {
     const StartRules& start = options.workload.users.start;
     if (!trace.recorded) {
         return "the trace has no messages; use a trace of conversations, or remove --assistant";
@@ -58,11 +56,9 @@ std::string problem_of(const ReplayOptions& options, const Trace& trace) {
 }
 
 /// As the user says; else live where the trace holds no answers.
-Assistant assistant_of(const RequestFlags& request, const Trace& trace) {
+static Assistant assistant_of(const RequestFlags& request, const Trace& trace) {
     return request.assistant.value_or(trace.deltas ? Assistant::live : Assistant::recorded);
 }
-
-}  // namespace
 
 int check_live(Replay& run) {
     const ReplayOptions& options = run.options();
@@ -91,10 +87,9 @@ int check_live(Replay& run) {
         problem.c_str());
 }
 
-namespace {
-
 /// Tokens of the server's cache blocks, by flag or by preflight.
-std::optional<std::uint32_t> known_block(const ServerFlags& flags, const PreflightFindings& found) {
+static std::optional<std::uint32_t> known_block(const ServerFlags& flags,
+                                                const PreflightFindings& found) {
     if (flags.server_block || found.server_block <= 0) {
         return flags.server_block;
     }
@@ -102,7 +97,7 @@ std::optional<std::uint32_t> known_block(const ServerFlags& flags, const Preflig
 }
 
 /// Bodies that are whole name a model.
-int check_one_body(const Trace& trace, const Server& server) {
+static int check_one_body(const Trace& trace, const Server& server) {
     const bool is_whole = trace.recorded || !trace.body_ends.empty();
     if (!server.against || !is_whole || server.against->model == server.body.model) {
         return exit_done;
@@ -113,8 +108,6 @@ int check_one_body(const Trace& trace, const Server& server) {
                   "model, or name one that both know with --model",
                   server.body.model.c_str(), server.against->model.c_str());
 }
-
-}  // namespace
 
 int make_bodies(Replay& run) {
     Workload& workload = run.workload;
@@ -154,13 +147,11 @@ Overhead served_overhead(const Server& server, Side side) {
     return server.prompt == PromptKind::ids ? Overhead{} : findings_of(server, side).overhead;
 }
 
-namespace {
-
 /// What the cache of a side's server should hold of each row in its own blocks, if their size is
 /// known: that size. Rows that wait are forecast in the run.
-std::optional<std::uint32_t> forecast_blocks(const Workload& workload, const ServerFlags& flags,
-                                             const Server& server, Side side,
-                                             std::vector<std::uint32_t>& cached) {
+static std::optional<std::uint32_t> forecast_blocks(const Workload& workload,
+                                                    const ServerFlags& flags, const Server& server,
+                                                    Side side, std::vector<std::uint32_t>& cached) {
     const std::optional<std::uint32_t> block = known_block(flags, findings_of(server, side));
     if (!block || workload.waiting) {
         return block;
@@ -174,8 +165,6 @@ std::optional<std::uint32_t> forecast_blocks(const Workload& workload, const Ser
     cached = std::move(*made);
     return block;
 }
-
-}  // namespace
 
 int forecast_hits(Replay& run) {
     Workload& workload = run.workload;
@@ -221,9 +210,11 @@ struct ModelRoom {
     std::int64_t input = -1;    ///< the prompt alone
 };
 
+}  // namespace
+
 /// Refuses rows that do not fit the model, before anything is sent; if its room is unknown, it
 /// refuses nothing. Prints what the longest row needs.
-int check_context(const Workload& workload, ModelRoom room) {
+static int check_context(const Workload& workload, ModelRoom room) {
     const std::int64_t longest = longest_row(workload.trace, workload.plan);
     const auto too_long = [&](const Planned& planned) {
         const TraceRow& row = workload.trace.rows[planned.row];
@@ -267,8 +258,8 @@ int check_context(const Workload& workload, ModelRoom room) {
 
 /// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
 /// nothing.
-std::string short_answers_warning(OutputRule output, const Workload& workload,
-                                  std::uint32_t least) {
+static std::string short_answers_warning(OutputRule output, const Workload& workload,
+                                         std::uint32_t least) {
     const std::vector<Planned>& rows = workload.plan.rows;
     const auto asks_for_less = [&](const Planned& planned) {
         const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
@@ -285,7 +276,8 @@ std::string short_answers_warning(OutputRule output, const Workload& workload,
 
 /// What is lost if `overhead` tokens are assumed to be all in front of the prompt and are not: one
 /// line, with the flag that sets the split; empty: nothing.
-std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
+static std::string split_warning(const Workload& workload, const Overhead& overhead,
+                                 bool templated) {
     const std::vector<Planned>& rows = workload.plan.rows;
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
         return planned.expected_cached_tokens > 0 && !planned.is_to_second();
@@ -310,8 +302,6 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
                         "is a common one"
                       : "");
 }
-
-}  // namespace
 
 int check_rows(Replay& run) {
     if (!run.options().server.preflight) {
@@ -355,13 +345,12 @@ PromptOptions prompt_options(const Invocation& invocation, const Server& server,
     return prompt;
 }
 
-namespace {
-
 /// Of an answer whose length the trace does not say, for the memory of those behind it.
-constexpr std::uint32_t tokens_unknown = 2048;
+static constexpr std::uint32_t tokens_unknown = 2048;
 
 /// Of rows with models of their own it goes on behind the opening of each.
-Result<BodyFrame> frame_of(const Dialect& dialect, const Workload& workload, const BodySpec& body) {
+static Result<BodyFrame> frame_of(const Dialect& dialect, const Workload& workload,
+                                  const BodySpec& body) {
     Result<BodyFrame> frame = dialect.frame(body);
     if (frame && !workload.models.empty()) {
         const std::string opening = RowModels::opening(body.model);
@@ -371,7 +360,7 @@ Result<BodyFrame> frame_of(const Dialect& dialect, const Workload& workload, con
     return frame;
 }
 
-std::vector<RequestHead> heads_of(const Invocation& invocation) {
+static std::vector<RequestHead> heads_of(const Invocation& invocation) {
     const RequestFlags& request = invocation.options.request;
     std::vector<RequestHead> heads;
     for (const ReplayTarget& target : invocation.options.server.targets) {
@@ -390,20 +379,21 @@ std::vector<RequestHead> heads_of(const Invocation& invocation) {
     return heads;
 }
 
-PromptOptions prompts_of(const Workload& workload, PromptOptions options) {
+static PromptOptions prompts_of(const Workload& workload, PromptOptions options) {
     options.shared_blocks = workload.shared_blocks;
     return options;
 }
 
-RowFields row_fields_of(const RequestFlags& request, const Workload& workload, ShardPlace place) {
+static RowFields row_fields_of(const RequestFlags& request, const Workload& workload,
+                               ShardPlace place) {
     InputErrors errors;
     RowFields fields(request.row_headers, workload.trace, workload.plan, errors, place);
     CHECK(errors.empty());  // check_row_templates would have stopped us
     return fields;
 }
 
-RowBodies row_bodies_of(const RequestFlags& request, const Workload& workload,
-                        const BodySpec& body) {
+static RowBodies row_bodies_of(const RequestFlags& request, const Workload& workload,
+                               const BodySpec& body) {
     InputErrors errors;
     const std::string opening =
         workload.models.empty() ? std::string() : RowModels::opening(body.model);
@@ -412,8 +402,6 @@ RowBodies row_bodies_of(const RequestFlags& request, const Workload& workload,
     CHECK(errors.empty());
     return bodies;
 }
-
-}  // namespace
 
 OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocation,
                                                        const Workload& workload,

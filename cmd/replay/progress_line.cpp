@@ -20,21 +20,21 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr int backlog = 16;
-constexpr int look_pause_ms = 100;  ///< so often the thread looks whether the run is over
-constexpr int connection_most_ms = 1000;
-constexpr std::size_t request_bytes_max = 8192;
-constexpr double ns_per_s = 1e9;
+static constexpr int backlog = 16;
+static constexpr int look_pause_ms = 100;  ///< so often the thread looks whether the run is over
+static constexpr int connection_most_ms = 1000;
+static constexpr std::size_t request_bytes_max = 8192;
+static constexpr double ns_per_s = 1e9;
 
 /// A family of one sample.
 template <typename Number>
-void add_family(std::string& out, std::string_view name, std::string_view type,
-                std::string_view help, Number value) {
+static void add_family(std::string& out, std::string_view name, std::string_view type,
+                       std::string_view help, Number value) {
     fmt::format_to(std::back_inserter(out), "# HELP {0} {2}\n# TYPE {0} {1}\n{0} {3}\n", name, type,
                    help, value);
 }
+
+namespace {
 
 /// What is left of the time of a connection.
 class Patience {
@@ -54,8 +54,10 @@ class Patience {
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
+}  // namespace
+
 /// The head of a request; empty where none came whole in time.
-std::string read_head(int connection, const Patience& patience) {
+static std::string read_head(int connection, const Patience& patience) {
     std::string head;
     while (head.find("\r\n\r\n") == std::string::npos) {  // bounded by its bytes and by patience
         char bytes[1024];
@@ -70,7 +72,7 @@ std::string read_head(int connection, const Patience& patience) {
     return head;
 }
 
-void say(int connection, std::string_view text, const Patience& patience) {
+static void say(int connection, std::string_view text, const Patience& patience) {
     while (!text.empty() && patience.wait(connection, POLLOUT)) {
         const ssize_t sent =
             ::send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -81,7 +83,7 @@ void say(int connection, std::string_view text, const Patience& patience) {
     }
 }
 
-std::string answer_to(std::string_view head, const Progress& progress) {
+static std::string answer_to(std::string_view head, const Progress& progress) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
     const bool is_get = line.starts_with("GET ");
     const std::string_view target = line.substr(0, line.rfind(' ')).substr(is_get ? 4 : 0);
@@ -95,8 +97,6 @@ std::string answer_to(std::string_view head, const Progress& progress) {
         "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
         status, is_page ? "; version=0.0.4" : "", body.size(), body);
 }
-
-}  // namespace
 
 std::string live_page_text(const Progress& p) {
     std::string out;
@@ -196,12 +196,10 @@ void LivePage::serve(int connection) {
     say(connection, answer_to(head, latest), patience);
 }
 
-namespace {
+static constexpr std::int64_t window_ns = 5'000'000'000;  // long enough for a rate to stand still
+static constexpr std::int64_t line_every_ns = 30'000'000'000;  // in a log
 
-constexpr std::int64_t window_ns = 5'000'000'000;       // long enough for a rate to stand still
-constexpr std::int64_t line_every_ns = 30'000'000'000;  // in a log
-
-std::string clock_text(std::int64_t ns) {
+static std::string clock_text(std::int64_t ns) {
     const std::int64_t seconds = std::abs(ns) / 1'000'000'000;
     const char* sign = ns < 0 && seconds > 0 ? "-" : "";
     if (seconds >= 3600) {
@@ -211,7 +209,7 @@ std::string clock_text(std::int64_t ns) {
     return fmt::format("{}{}:{:02}", sign, seconds / 60, seconds % 60);
 }
 
-std::string short_time(std::int64_t ns) {
+static std::string short_time(std::int64_t ns) {
     const auto value = static_cast<double>(ns);
     if (ns < 1'000) {
         return fmt::format("{} ns", ns);
@@ -224,7 +222,7 @@ std::string short_time(std::int64_t ns) {
 }
 
 /// "  failed 12: http_5xx 9, truncated 3", and beside it what was never sent.
-std::string failures(const Progress& p) {
+static std::string failures(const Progress& p) {
     std::uint64_t failed = 0;
     for (std::size_t i = 0; i < p.outcomes.size(); ++i) {
         const auto outcome = static_cast<Outcome>(i);
@@ -236,20 +234,20 @@ std::string failures(const Progress& p) {
            (unsent > 0 ? "  not sent " + grouped(unsent) : "");
 }
 
-std::size_t columns_of(int fd) {
+static std::size_t columns_of(int fd) {
     winsize size{};
     const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return known ? size.ws_col : 80;
 }
 
-void write_to(int fd, std::string_view text) {
+static void write_to(int fd, std::string_view text) {
     (void)!::write(fd, text.data(), text.size());  // a progress line may be lost
 }
 
 /// Until the last row is due; from then on, or where nobody knows when that is, what is to come.
 /// Once all have left it also says how long that takes if answers go on as lately: before, pauses
 /// of their users may last longer.
-std::string time_left(const Progress& p, const ProgressRates& rates) {
+static std::string time_left(const Progress& p, const ProgressRates& rates) {
     if (p.left_ns && (*p.left_ns > 0 || p.inflight == 0)) {
         return clock_text(*p.left_ns) + " left";
     }
@@ -270,8 +268,6 @@ std::string time_left(const Progress& p, const ProgressRates& rates) {
     const double seconds = static_cast<double>(open) / std::min(rates.ended_per_s, whole_per_s);
     return what + ", about " + clock_text(static_cast<std::int64_t>(std::min(seconds, 1e8) * 1e9));
 }
-
-}  // namespace
 
 std::string progress_text(const Progress& p, const ProgressRates& rates) {
     const std::string left = time_left(p, rates);

@@ -27,7 +27,9 @@ namespace {
 
 using Stage = int (*)(Replay&);
 
-constexpr Stage before_servers[] = {
+}  // namespace
+
+static constexpr Stage before_servers[] = {
     open_earlier,         // --resume
     check_places,         // --out
     load_workload,        // the trace; the plan, made once
@@ -42,7 +44,7 @@ constexpr Stage before_servers[] = {
     choose_words,         // --tokenizer, --dataset
 };
 
-constexpr Stage of_a_dry_run[] = {
+static constexpr Stage of_a_dry_run[] = {
     describe_server,  // by the flags alone
     make_bodies,      // of recorded requests
     forecast_hits,    // of caches as the flags describe them
@@ -53,7 +55,7 @@ constexpr Stage of_a_dry_run[] = {
     execute_dry_run,  // every row is armed, and none is sent
 };
 
-constexpr Stage before_time_0[] = {
+static constexpr Stage before_time_0[] = {
     resolve_targets,      // addresses, TLS
     take_host,            // CPUs, rings
     describe_server,      // by the flags alone
@@ -71,7 +73,7 @@ constexpr Stage before_time_0[] = {
 };
 
 /// Up to the first stage that stops the replay.
-int go_through(std::span<const Stage> stages, Replay& run) {
+static int go_through(std::span<const Stage> stages, Replay& run) {
     for (const Stage stage : stages) {
         if (const int code = stage(run); code != exit_done) {
             return code;
@@ -80,7 +82,7 @@ int go_through(std::span<const Stage> stages, Replay& run) {
     return exit_done;
 }
 
-int replay(Replay& run) {
+static int replay(Replay& run) {
     if (const int code = go_through(before_servers, run); code != exit_done) {
         return code;
     }
@@ -103,7 +105,7 @@ int replay(Replay& run) {
 }
 
 /// A flag that replay does not know may be one of report, for the run that replay makes.
-void name_report(CommandLine& line) {
+static void name_report(CommandLine& line) {
     constexpr std::string_view before = "driftless replay: unknown flag ";
     if (!line.text.starts_with(before)) {
         return;
@@ -115,8 +117,6 @@ void name_report(CommandLine& line) {
                     "; it is a flag of driftless report, which reads the run afterwards";
     }
 }
-
-}  // namespace
 
 int refuse(int exit_code, const char* format, ...) {
     std::va_list values;

@@ -21,17 +21,15 @@
 
 namespace driftless {
 
-namespace {
-
-int refuse_flag(const std::string& flag, const std::string& why) {
+static int refuse_flag(const std::string& flag, const std::string& why) {
     return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
 }
 
 /// Fails where it is no flag, or not with such values. Each key is read alone, so that none takes
 /// another for its value.
-void check_key(const toml::node& node, const std::string& key,
-               const std::vector<std::string>& flags, const std::string& api_key,
-               TomlReader& reader) {
+static void check_key(const toml::node& node, const std::string& key,
+                      const std::vector<std::string>& flags, const std::string& api_key,
+                      TomlReader& reader) {
     const bool is_name =
         key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == key.npos &&
         !key.starts_with("-");
@@ -52,7 +50,7 @@ void check_key(const toml::node& node, const std::string& key,
 }
 
 /// The flags of `--config FILE`, with those of the command line in their place where both have one.
-int take_config(const std::string& api_key, ReplayCommandLine& line) {
+static int take_config(const std::string& api_key, ReplayCommandLine& line) {
     const std::string name = line.options.again.config;
     const Result<std::string> text = read_whole_file(name);
     if (!text) {
@@ -95,8 +93,6 @@ int take_config(const std::string& api_key, ReplayCommandLine& line) {
     }
     return why.empty() ? exit_done : refuse_flag("--config " + name, why);
 }
-
-}  // namespace
 
 int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<RunFacts>& earlier) {
     const AgainFlags again = line.options.again;
@@ -169,8 +165,10 @@ namespace {
 
 using Long = unsigned long long;
 
-int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
-                  const char* remedy) {
+}  // namespace
+
+static int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
+                         const char* remedy) {
     return refuse(exit_input,
                   "driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s",
                   flag, what, static_cast<Long>(is), static_cast<Long>(was), remedy);
@@ -178,7 +176,7 @@ int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::ui
 
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
 /// from: seed and dataset. With an equal schedule they make equal prompts.
-int check_sources(const Replay& run, const char* flag) {
+static int check_sources(const Replay& run, const char* flag) {
     const RunFacts& facts = *run.earlier;
     const std::uint64_t seed = run.options().workload.plan.seed;
     const std::optional<LoadedCorpus>& text = run.server.words.text;
@@ -196,7 +194,8 @@ int check_sources(const Replay& run, const char* flag) {
     return exit_done;
 }
 
-int refuse_overhead(const char* flag, const char* which, const Overhead& is, const Overhead& was) {
+static int refuse_overhead(const char* flag, const char* which, const Overhead& is,
+                           const Overhead& was) {
     return refuse(exit_input,
                   "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
                   "--overhead %u,%u makes the same prompts",
@@ -204,7 +203,7 @@ int refuse_overhead(const char* flag, const char* which, const Overhead& is, con
 }
 
 /// Of the second server of dual fire. That there is one is in the digest of the schedule.
-int check_against(const RunFacts& facts, const Server& server, const char* flag) {
+static int check_against(const RunFacts& facts, const Server& server, const char* flag) {
     if (!facts.against || !server.against) {
         return exit_done;
     }
@@ -214,8 +213,6 @@ int check_against(const RunFacts& facts, const Server& server, const char* flag)
                : refuse_overhead(flag, "the server of --against", found.overhead,
                                  facts.against->overhead);
 }
-
-}  // namespace
 
 OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     const Plan& plan = parts.workload().plan;
@@ -261,11 +258,9 @@ int check_schedule(Replay& run) {
     return exit_done;
 }
 
-namespace {
-
 /// The words, what the servers' templates add, and the sources of prompts whose digest is not
 /// known.
-int check_words(const Replay& run, const char* flag) {
+static int check_words(const Replay& run, const char* flag) {
     const RunFacts& facts = *run.earlier;
     const Server& server = run.server;
     const Overhead& overhead = server.findings.overhead;
@@ -289,7 +284,7 @@ int check_words(const Replay& run, const char* flag) {
 }
 
 /// `--from`: the prompts themselves, where the run knew its digest; else the words.
-int check_prompts(const Replay& run) {
+static int check_prompts(const Replay& run) {
     const char* const flag = "--from";
     const RunFacts& facts = *run.earlier;
     const int words = check_words(run, flag);
@@ -323,11 +318,11 @@ int check_prompts(const Replay& run) {
     return exit_done;
 }
 
-double seconds_of(std::int64_t ns) {
+static double seconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e9;
 }
 
-int check_model(const std::string& was, const std::string& is) {
+static int check_model(const std::string& was, const std::string& is) {
     if (is == was) {
         return exit_done;
     }
@@ -336,8 +331,6 @@ int check_model(const std::string& was, const std::string& is) {
                   "repeat the run on it with --from",
                   was.c_str(), is.c_str());
 }
-
-}  // namespace
 
 int open_earlier(Replay& run) {
     const std::string& folder = run.options().again.resume;
@@ -383,10 +376,8 @@ int open_earlier(Replay& run) {
     return exit_done;
 }
 
-namespace {
-
 /// Those of rows of the run.
-std::uint64_t known_records(const Replay& run) {
+static std::uint64_t known_records(const Replay& run) {
     const Workload& workload = run.workload;
     std::uint64_t known = 0;
     for (const Planned& planned : workload.plan.rows) {
@@ -396,7 +387,7 @@ std::uint64_t known_records(const Replay& run) {
 }
 
 /// `--resume`: the prompts for this server are those of the earlier segments. Sums all of them.
-int check_resumed(Replay& run) {
+static int check_resumed(Replay& run) {
     const RequestFlags& request = run.options().request;
     const RunFacts& facts = *run.earlier;
     const Server& server = run.server;
@@ -427,7 +418,7 @@ int check_resumed(Replay& run) {
     return keep(sum_prompts(*run.parts), run.sums);
 }
 
-std::optional<FiredMarks> find_marks(const Replay& run) {
+static std::optional<FiredMarks> find_marks(const Replay& run) {
     const Workload& workload = run.workload;
     Result<FiredMarks> marks =
         FiredMarks::open(run.earlier->segments.back().run_id,
@@ -442,8 +433,6 @@ std::optional<FiredMarks> find_marks(const Replay& run) {
     }
     return std::move(marks).value();
 }
-
-}  // namespace
 
 ResumedRun resumed_run(const Replay& run) {
     const ReplayOptions& options = run.options();

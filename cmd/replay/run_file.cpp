@@ -19,10 +19,8 @@ EngineFacts settle_engine(const ThreadMeter& meter, bool realtime) {
     return {meter.why_no_instructions(), settle_memory(), realtime};
 }
 
-namespace {
-
 // Clauses; several may hold.
-std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts& lanes) {
+static std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts& lanes) {
     if (rule == StampRule::none) {
         return "--stamps none";
     }
@@ -43,8 +41,6 @@ std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts&
     }
     return why;
 }
-
-}  // namespace
 
 StampSupport stamps_of(StampRule rule) {
     return {rule != StampRule::none, rule == StampRule::full};
@@ -134,11 +130,9 @@ static void put_value(JsonWriter& json, const TypedBudget& budget) {
     json.string(text_of(budget));
 }
 
-namespace {
-
 // What a run tells in run.json, for those who read it.
 
-void tell_trace(const Replay& run, RunFacts& facts) {
+static void tell_trace(const Replay& run, RunFacts& facts) {
     const Trace& trace = run.workload.trace;
     RunDescription& told = facts.info.run;
     facts.info.trace = trace.name;
@@ -148,7 +142,7 @@ void tell_trace(const Replay& run, RunFacts& facts) {
     told.trace_dependencies = trace.dependencies.size();
 }
 
-void tell_plan(const Replay& run, const std::optional<RunEnd>& end, RunFacts& facts) {
+static void tell_plan(const Replay& run, const std::optional<RunEnd>& end, RunFacts& facts) {
     const WorkloadFlags& flags = run.options().workload;
     const Workload& workload = run.workload;
     const Plan& plan = workload.plan;
@@ -185,7 +179,7 @@ void tell_plan(const Replay& run, const std::optional<RunEnd>& end, RunFacts& fa
     }
 }
 
-void tell_against(const Replay& run, RunFacts& facts) {
+static void tell_against(const Replay& run, RunFacts& facts) {
     if (run.server.against) {
         const PreflightFindings& found = *run.server.against;
         facts.against = {shown_url(run.options().server.targets.back()), found.model,
@@ -194,7 +188,7 @@ void tell_against(const Replay& run, RunFacts& facts) {
     }
 }
 
-void tell_request(const Replay& run, RunFacts& facts) {
+static void tell_request(const Replay& run, RunFacts& facts) {
     const ReplayOptions& options = run.options();
     const RequestFlags& request = options.request;
     const Server& server = run.server;
@@ -234,7 +228,7 @@ void tell_request(const Replay& run, RunFacts& facts) {
 
 // What nobody reads again, and people do.
 
-void put_dataset(JsonWriter& json, const Replay& run) {
+static void put_dataset(JsonWriter& json, const Replay& run) {
     const LoadedCorpus& text = *run.server.words.text;
     const CorpusFigures& figures = text.figures;
     put(json, {{"file", run.options().prompts.dataset},
@@ -251,7 +245,7 @@ void put_dataset(JsonWriter& json, const Replay& run) {
 }
 
 /// Warnings stand behind its own notes.
-void put_preflight(JsonWriter& json, const Replay& run) {
+static void put_preflight(JsonWriter& json, const Replay& run) {
     const PreflightFindings& found = run.server.findings;
     put(json, {{"probe_ns", known_if(found.probe_ns >= 0, found.probe_ns)}});
     std::vector<std::string> notes = found.notes;
@@ -259,7 +253,7 @@ void put_preflight(JsonWriter& json, const Replay& run) {
     put(json, {{"notes", notes}});
 }
 
-void put_found(JsonWriter& json, const PreflightFindings& found) {
+static void put_found(JsonWriter& json, const PreflightFindings& found) {
     const auto known = [](std::int64_t value) {
         return value < 0 ? std::optional<std::int64_t>{} : std::optional<std::int64_t>{value};
     };
@@ -301,7 +295,7 @@ void put_found(JsonWriter& json, const PreflightFindings& found) {
                {"first_words", found.first_words.size()}});
 }
 
-void put_users(JsonWriter& json, const WorkloadFlags& flags) {
+static void put_users(JsonWriter& json, const WorkloadFlags& flags) {
     const UserRules& rules = flags.users;
     const auto& grow = flags.grow;
     put(json, {{"of", rules.single_rows ? "rows" : "trees"},
@@ -314,7 +308,7 @@ void put_users(JsonWriter& json, const WorkloadFlags& flags) {
                {"barrier", tree_barrier_choices.name_of(rules.tree_barrier)}});
 }
 
-void put_users_end(JsonWriter& json, const UserRules& rules) {
+static void put_users_end(JsonWriter& json, const UserRules& rules) {
     put(json, {{"drain_ns", rules.for_ns ? std::optional(rules.drain()) : std::nullopt},
                {"on_failure", text_of(rules.failures)},
                {"on_429", wait_for_429_choices.name_of(rules.failures.waits_for_429)},
@@ -328,7 +322,8 @@ void put_users_end(JsonWriter& json, const UserRules& rules) {
 }
 
 /// Which requests their clients give up; null: none.
-void put_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed) {
+static void put_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules,
+                        std::uint64_t seed) {
     if (!rules) {
         json.null();
         return;
@@ -340,7 +335,8 @@ void put_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std
 }
 
 /// Null where nothing waits.
-void put_gaps(JsonWriter& json, const WorkloadFlags& flags, const std::optional<Waiting>& waiting) {
+static void put_gaps(JsonWriter& json, const WorkloadFlags& flags,
+                     const std::optional<Waiting>& waiting) {
     if (!waiting || flags.users.single_rows) {
         json.null();
         return;
@@ -355,7 +351,7 @@ void put_gaps(JsonWriter& json, const WorkloadFlags& flags, const std::optional<
 
 /// Of the prompts to each side; equal ones got the same bytes. Null without --against, and where
 /// not all were built.
-void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
+static void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
     if (!plan.dual || !end || !end->prompts_digest || !end->against_digest) {
         json.null();
         return;
@@ -364,7 +360,7 @@ void put_side_digests(JsonWriter& json, const Plan& plan, const std::optional<Ru
                       {"b", hex_text(*end->against_digest)}});
 }
 
-void put_placement(JsonWriter& json, const Replay& run) {
+static void put_placement(JsonWriter& json, const Replay& run) {
     const bool sends = run.sends();
     const HostChoice& choice = run.host;
     put(json, {{"engine_cpu", choice.engine_cpu.cpu},
@@ -384,7 +380,7 @@ void put_placement(JsonWriter& json, const Replay& run) {
                {"driver_reason", or_null(choice.why_not_ring)}});
 }
 
-void put_counts(JsonWriter& json, const RunEnd& end) {
+static void put_counts(JsonWriter& json, const RunEnd& end) {
     put(json, {{"connects", end.lanes.connects},
                {"connect_failures", end.lanes.connect_failures},
                {"stale_retries", end.lanes.stale_retries},
@@ -400,7 +396,7 @@ void put_counts(JsonWriter& json, const RunEnd& end) {
                {"margin_ns", end.margin_ns}});
 }
 
-void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCounts& lanes) {
+static void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCounts& lanes) {
     put_object(json, {{"transmit", stamps.transmit},
                       {"receive", stamps.receive},
                       {"reason", or_null(stamps.reason)},
@@ -415,8 +411,8 @@ void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCounts& la
 
 /// Writes what stands at a place of `walk_run`, which names the first key; false: it is none of
 /// these.
-bool put_unread_work(std::string_view first, JsonWriter& json, const Replay& run,
-                     const RunProgress& progress) {
+static bool put_unread_work(std::string_view first, JsonWriter& json, const Replay& run,
+                            const RunProgress& progress) {
     const Workload& workload = run.workload;
     const WorkloadFlags& flags = run.options().workload;
     const Trace& trace = workload.trace;
@@ -455,7 +451,7 @@ bool put_unread_work(std::string_view first, JsonWriter& json, const Replay& run
     return true;
 }
 
-bool put_unread_request(std::string_view first, JsonWriter& json, const Replay& run) {
+static bool put_unread_request(std::string_view first, JsonWriter& json, const Replay& run) {
     const SendingFlags& sending = run.options().sending;
     if (first == "kind") {
         const WordFigures& figures = run.server.words.selected->figures;
@@ -494,8 +490,8 @@ bool put_unread_request(std::string_view first, JsonWriter& json, const Replay& 
     return true;
 }
 
-bool put_unread_rest(std::string_view first, JsonWriter& json, const Replay& run,
-                     const RunProgress& progress) {
+static bool put_unread_rest(std::string_view first, JsonWriter& json, const Replay& run,
+                            const RunProgress& progress) {
     const std::vector<RunSegment>& segments = progress.segments;
     if (first == "version") {
         const bool resumed = segments.size() > 1;
@@ -536,6 +532,8 @@ bool put_unread_rest(std::string_view first, JsonWriter& json, const Replay& run
     }
     return true;
 }
+
+namespace {
 
 class RunWriter : public MemberWriter {
   public:

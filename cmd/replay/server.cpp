@@ -27,14 +27,12 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::int64_t address_pause_ns = 500'000'000;
+static constexpr std::int64_t address_pause_ns = 500'000'000;
 
 /// The address of a name that is the first to take connections: "localhost" is often ::1 first,
 /// where many servers do not listen. Where none does, the first: the preflight will say so.
-Address reachable_address(const ServerFlags& flags, Duration connect_timeout,
-                          const std::vector<Address>& candidates) {
+static Address reachable_address(const ServerFlags& flags, Duration connect_timeout,
+                                 const std::vector<Address>& candidates) {
     const std::chrono::nanoseconds patience(flags.wait_ready_ns.value_or(0));
     const auto began = std::chrono::steady_clock::now();
     while (candidates.size() > 1) {
@@ -52,8 +50,8 @@ Address reachable_address(const ServerFlags& flags, Duration connect_timeout,
 }
 
 /// Where connections of a target go to. Prints why there is no such place.
-OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
-                             const ReplayTarget& target) {
+static OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
+                                    const ReplayTarget& target) {
     const Url& place = flags.connect_to ? *flags.connect_to : target.url;
     const bool is_second = flags.dual && &target != &flags.targets.front();
     const std::string flag = flags.connect_to ? "--connect-to" : is_second ? "--against" : "--url";
@@ -66,7 +64,7 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
 }
 
 /// What all https targets share. Prints what is wrong with a file of --ca, --cert or --key.
-OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& options) {
+static OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& options) {
     std::string why;
     Result<TlsContext> made = TlsContext::client(options, why);
     if (!made) {
@@ -74,8 +72,6 @@ OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& optio
     }
     return std::make_unique<TlsContext>(std::move(made).value());
 }
-
-}  // namespace
 
 OrExit<std::vector<Address>> addresses_of(const std::string& flag, const Url& place,
                                           const std::string& shown) {
@@ -161,15 +157,14 @@ void add_tls_facts(std::vector<TlsFacts>& sum, const std::vector<TlsFacts>& othe
     }
 }
 
-namespace {
+static constexpr std::size_t preflight_timers = 8;
 
-constexpr std::size_t preflight_timers = 8;
-
-void tell_waiting(const std::string& line) {
+static void tell_waiting(const std::string& line) {
     complain("driftless: preflight: %s", line.c_str());
 }
 
-int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
+static int refuse_words(const ReplayOptions& options, const PreflightFindings& found,
+                        PromptKind prompt) {
     std::string remedy = "prompts cannot have the recorded lengths there; ";
     if (!options.prompts.dataset.empty()) {
         remedy += "the text of --dataset needs this model's own --tokenizer; give it, or ";
@@ -186,6 +181,8 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
                   describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
 }
 
+namespace {
+
 /// What to do after the words were probed.
 enum class NextStep : std::uint8_t { go_on, ask_again, refuse };
 
@@ -195,9 +192,11 @@ struct WordDecision {
     std::optional<WordTable> kept{};  ///< where words are left out, or fewer may open a prompt
 };
 
+}  // namespace
+
 /// Fewer words than the table has, or fewer that may open a prompt; refused where too few remain.
-WordDecision narrow_words(const PreflightFindings& found, PromptKind prompt,
-                          const WordTable& table) {
+static WordDecision narrow_words(const PreflightFindings& found, PromptKind prompt,
+                                 const WordTable& table) {
     std::optional<WordTable> kept = table.without(found.dropped, found.first_words);
     if (!kept) {
         return {NextStep::refuse, prompt};
@@ -206,8 +205,8 @@ WordDecision narrow_words(const PreflightFindings& found, PromptKind prompt,
     return {NextStep::go_on, prompt, std::move(kept)};
 }
 
-WordDecision decide_words(const ReplayOptions& options, const PreflightFindings& found,
-                          PromptKind prompt, const WordTable& table) {
+static WordDecision decide_words(const ReplayOptions& options, const PreflightFindings& found,
+                                 PromptKind prompt, const WordTable& table) {
     if (found.words == WordVerdict::not_asked || found.words == WordVerdict::exact) {
         const bool narrows = found.words == WordVerdict::exact && !found.first_words.empty();
         return narrows ? narrow_words(found, prompt, table) : WordDecision{NextStep::go_on, prompt};
@@ -232,7 +231,7 @@ WordDecision decide_words(const ReplayOptions& options, const PreflightFindings&
 }
 
 /// What was found out about the first server stands in the bodies of rows.
-void take_findings(Server& server) {
+static void take_findings(Server& server) {
     const PreflightFindings& found = server.findings;
     server.targets.endpoints.front().said = found.keep_alive;
     server.body.prompt = server.prompt;
@@ -241,16 +240,20 @@ void take_findings(Server& server) {
     server.body.length_member = found.length_member;
 }
 
+namespace {
+
 /// What a preflight learned of one target.
 struct AskedTarget {
     PreflightFindings findings;
     std::string model;  ///< as rows name it
 };
 
+}  // namespace
+
 /// Asks one target; its requests are numbered from `first_request`. Prints what fails, `where`
 /// before it ("--url URL: ", or empty).
-OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where,
-                               std::uint32_t first_request) {
+static OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan,
+                                      const std::string& where, std::uint32_t first_request) {
     Loop loop(driver, preflight_timers);
     Preflight preflight(loop, plan, first_request);
     const bool answered = preflight.run();
@@ -264,8 +267,6 @@ OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const 
     }
     return AskedTarget{preflight.findings(), preflight.model()};
 }
-
-}  // namespace
 
 PreflightPlan preflight_plan(const Invocation& invocation, const Server& server,
                              const BodySpec& body, const WordTable& words, std::size_t index) {
@@ -370,18 +371,16 @@ int describe_server(Replay& run) {
     return exit_done;
 }
 
-namespace {
-
-constexpr const char* both_sides_note =
+static constexpr const char* both_sides_note =
     "server: --against is the same as --url: both sides share its prefix cache, so the second "
     "request of a row finds the first one's prompt there";
 
-std::string overhead_text(const Overhead& overhead) {
+static std::string overhead_text(const Overhead& overhead) {
     return std::to_string(overhead.pre) + "+" + std::to_string(overhead.post);
 }
 
 /// What rows to this server will have that those to the first have not; empty: nothing.
-std::string difference(const Server& server, const PreflightFindings& found) {
+static std::string difference(const Server& server, const PreflightFindings& found) {
     const Overhead& first = server.findings.overhead;
     if (first.pre == found.overhead.pre && first.post == found.overhead.post) {
         return "";
@@ -399,6 +398,8 @@ std::string difference(const Server& server, const PreflightFindings& found) {
            "everywhere";
 }
 
+namespace {
+
 /// What the words of all servers become.
 struct Narrowing {
     bool possible = true;  ///< false: too few remain, or the text of --dataset was counted with
@@ -406,11 +407,13 @@ struct Narrowing {
     std::optional<WordTable> kept{};  ///< empty: as before
 };
 
+}  // namespace
+
 /// Words that are not one token here, and those that may not open a prompt here, are left out for
 /// all.
-Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
-                                    const PreflightFindings& found, const std::string& where,
-                                    PromptKind prompt) {
+static Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTable& table,
+                                           const PreflightFindings& found, const std::string& where,
+                                           PromptKind prompt) {
     if (found.words == WordVerdict::not_asked) {
         return {};
     }
@@ -437,7 +440,7 @@ Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTabl
 }
 
 /// What must hold for all servers holds for the least of them.
-void take_least(Server& server, const PreflightFindings& found) {
+static void take_least(Server& server, const PreflightFindings& found) {
     PreflightFindings& all = server.findings;
     const auto take = [](std::int64_t& least, std::int64_t one) {  // below 0: not known
         least = least < 0 ? one : one < 0 ? least : std::min(least, one);
@@ -453,8 +456,8 @@ void take_least(Server& server, const PreflightFindings& found) {
 
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
 /// `shown`: flag and URL of the further one.
-std::string other_length(const ReplayOptions& options, const Server& server,
-                         const PreflightFindings& found, const std::string& shown) {
+static std::string other_length(const ReplayOptions& options, const Server& server,
+                                const PreflightFindings& found, const std::string& shown) {
     const std::string first_url = shown_url(options.server.targets.front());
     const auto field = [&options](const std::string& member) {
         return member.empty() ? std::string(options.request.dialect->length_member) : member;
@@ -475,7 +478,7 @@ std::string other_length(const ReplayOptions& options, const Server& server,
 }
 
 /// What is said of a further server, as printed. Prompts for --against are made for its overhead.
-std::vector<std::string> notes_of(const Server& server, const PreflightFindings& found) {
+static std::vector<std::string> notes_of(const Server& server, const PreflightFindings& found) {
     std::vector<std::string> notes{"model " + found.model + ", overhead " +
                                    overhead_text(found.overhead) + " tokens"};
     const std::string unlike =
@@ -488,7 +491,7 @@ std::vector<std::string> notes_of(const Server& server, const PreflightFindings&
 }
 
 /// How a further server is asked: as the others, but for the model of --against.
-BodySpec asked_body(const ReplayOptions& options, const Server& server) {
+static BodySpec asked_body(const ReplayOptions& options, const Server& server) {
     BodySpec body = server.body;
     if (options.server.dual && !options.request.against_model.empty()) {
         body.model = options.request.against_model;
@@ -499,7 +502,7 @@ BodySpec asked_body(const ReplayOptions& options, const Server& server) {
 }
 
 /// Holds this one against all servers so far.
-int meet_further(Replay& run, std::size_t index) {
+static int meet_further(Replay& run, std::size_t index) {
     const ReplayOptions& options = run.options();
     Server& server = run.server;
     const std::string url = shown_url(options.server.targets[index]);
@@ -544,7 +547,7 @@ int meet_further(Replay& run, std::size_t index) {
 }
 
 /// The first server is the second, too: there is nothing to be asked again.
-bool is_met(const ReplayOptions& options, const Server& server) {
+static bool is_met(const ReplayOptions& options, const Server& server) {
     return !server.against || options.request.against_model.empty() ||
            options.request.against_model == server.body.model;
 }
@@ -552,7 +555,7 @@ bool is_met(const ReplayOptions& options, const Server& server) {
 /// The servers of further `--url`s: each is asked everything that the first was, before a row is
 /// sent: a server that is down or serves another model would cost its share of the rows. Prints a
 /// line for each; the findings are then what holds for all of them (words, context, ignore_eos).
-int meet_others(Replay& run) {
+static int meet_others(Replay& run) {
     const std::vector<ReplayTarget>& targets = run.options().server.targets;
     Server& server = run.server;
     std::set<std::string> met{whole_url(targets.front())};
@@ -571,8 +574,6 @@ int meet_others(Replay& run) {
     }
     return exit_done;
 }
-
-}  // namespace
 
 int meet_servers(Replay& run) {
     const ReplayOptions& options = run.options();

@@ -20,13 +20,11 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::size_t words_shown = 8;
+static constexpr std::size_t words_shown = 8;
 
 /// Counts that rows will be without; the flags that fix it are in the notes, as is an ignore_eos
 /// that was refused. Where nothing is missing, nothing is said: run.json has it all.
-void print_support(const PreflightFindings& found) {
+static void print_support(const PreflightFindings& found) {
     std::string missing;
     const auto lacks = [&missing](bool there, const char* what) {
         missing += there ? "" : (missing.empty() ? "" : ", ") + std::string(what);
@@ -38,14 +36,12 @@ void print_support(const PreflightFindings& found) {
     }
 }
 
-const char* words_text(PromptKind prompt, bool exact) {
+static const char* words_text(PromptKind prompt, bool exact) {
     if (prompt == PromptKind::ids) {
         return exact ? "ids exact" : "ids not verified";
     }
     return exact ? "every word is one token on this server" : "words not verified";
 }
-
-}  // namespace
 
 void print_findings(const PreflightFindings& found, PromptKind prompt) {
     std::printf("server: model %s", found.model.empty() ? "not named" : found.model.c_str());
@@ -136,25 +132,23 @@ std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     return text;
 }
 
-namespace {
-
-constexpr std::size_t verify_timers = 8;
+static constexpr std::size_t verify_timers = 8;
 // Text that was cut with another tokenizer than the server's shows in the first long row.
-constexpr std::uint32_t dataset_rows = 4;
+static constexpr std::uint32_t dataset_rows = 4;
 
-int refuse_check(const ServerFlags& flags, const std::string& why) {
+static int refuse_check(const ServerFlags& flags, const std::string& why) {
     return refuse(exit_preflight, "driftless: %s: %s",
                   flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
 }
 
 /// Rows to be verified: as many as asked; a few of a dataset's without being asked, where the
 /// server can say.
-std::uint32_t rows_to_verify(const ServerFlags& flags, const Server& server) {
+static std::uint32_t rows_to_verify(const ServerFlags& flags, const Server& server) {
     const bool unasked = server.words.text && server.findings.tokenize.has_value();
     return flags.verify_prompts == 0 && unasked ? dataset_rows : flags.verify_prompts;
 }
 
-void print_findings(const VerifyFindings& found) {
+static void print_findings(const VerifyFindings& found) {
     std::printf("verify: %u prompts are exactly as long as recorded (%llu tokens)", found.rows,
                 static_cast<unsigned long long>(found.tokens));
     if (found.pairs > 0) {
@@ -164,8 +158,6 @@ void print_findings(const VerifyFindings& found) {
     }
     std::printf("\n");
 }
-
-}  // namespace
 
 int verify_prompts(Replay& run) {
     const Invocation& invocation = run.invocation;
@@ -237,23 +229,21 @@ int verify_prompts(Replay& run) {
     return exit_done;
 }
 
-namespace {
-
-constexpr std::size_t probe_timers = 8;
+static constexpr std::size_t probe_timers = 8;
 /// Tokens of the prompt: two blocks of 512, the largest that servers have by default, ..
-constexpr std::int64_t tokens_wanted = 1024;
+static constexpr std::int64_t tokens_wanted = 1024;
 /// .. or so many of the server's own, where these are known to be larger; and never more than this.
-constexpr std::int64_t blocks_wanted = 4;
-constexpr std::int64_t tokens_most = 16'384;
+static constexpr std::int64_t blocks_wanted = 4;
+static constexpr std::int64_t tokens_most = 16'384;
 /// Fewer tell nothing: words may be alike by accident, and blocks may be as long.
-constexpr std::int64_t tokens_least = 64;
+static constexpr std::int64_t tokens_least = 64;
 
-std::string tokens_text(std::uint64_t tokens) {
+static std::string tokens_text(std::uint64_t tokens) {
     return counted(tokens, "token", "tokens");
 }
 
 /// As many tokens as tell something and fit every server; 0: too few fit.
-std::uint32_t tokens_of(const PreflightFindings& found) {
+static std::uint32_t tokens_of(const PreflightFindings& found) {
     const std::int64_t tokens =
         std::min({std::max(tokens_wanted, blocks_wanted * found.server_block), tokens_most,
                   found.prompt_tokens_max()});
@@ -261,7 +251,7 @@ std::uint32_t tokens_of(const PreflightFindings& found) {
 }
 
 /// Of all servers so far, and this one: the worst of them, and the sums.
-CacheProbe with(CacheProbe all, const CacheProbe& one) {
+static CacheProbe with(CacheProbe all, const CacheProbe& one) {
     if (one.state > all.state) {
         all.state = one.state;
         all.why = one.why;
@@ -275,7 +265,7 @@ CacheProbe with(CacheProbe all, const CacheProbe& one) {
 }
 
 /// `where`: "URL: ", where there are several.
-void print(const CacheProbe& probe, const std::string& where, bool is_recorded_text) {
+static void print(const CacheProbe& probe, const std::string& where, bool is_recorded_text) {
     const char* const whose = is_recorded_text ? "trace" : "trace, seed and salt";
     if (!probe.reset.empty()) {
         print_line("cache: %semptied with POST %s: a prompt that was cached before no longer is",
@@ -303,12 +293,12 @@ void print(const CacheProbe& probe, const std::string& where, bool is_recorded_t
     }
 }
 
-int refuse_reset(const std::string& url, const std::string& why) {
+static int refuse_reset(const std::string& url, const std::string& why) {
     return refuse(exit_preflight, "driftless: --reset-cache: %s: %s", url.c_str(), why.c_str());
 }
 
-OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t tokens,
-                             std::uint32_t& next_request) {
+static OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t tokens,
+                                    std::uint32_t& next_request) {
     const Invocation& invocation = run.invocation;
     const ReplayParts& parts = *run.parts;
     const ReplayOptions& options = invocation.options;
@@ -346,7 +336,7 @@ OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t
     return probe;
 }
 
-CacheProbe not_asked(CacheState state, const char* why) {
+static CacheProbe not_asked(CacheState state, const char* why) {
     CacheProbe probe;
     probe.state = state;
     probe.why = why;
@@ -356,7 +346,7 @@ CacheProbe not_asked(CacheState state, const char* why) {
 /// Asks each server, empties its cache if that was asked for, and prints what was found. Refuses to
 /// go on if a cache cannot be emptied, or cannot be shown to be empty. Requests are numbered from
 /// `next_request`.
-OrExit<CacheProbe> probe_all(const Replay& run, std::uint32_t next_request) {
+static OrExit<CacheProbe> probe_all(const Replay& run, std::uint32_t next_request) {
     const ServerFlags& flags = run.options().server;
     if (!flags.preflight || !flags.warm_probe) {
         return not_asked(CacheState::off, flags.preflight ? "--no-warm-probe" : "--no-preflight");
@@ -384,8 +374,6 @@ OrExit<CacheProbe> probe_all(const Replay& run, std::uint32_t next_request) {
     }
     return all;
 }
-
-}  // namespace
 
 int probe_caches(Replay& run) {
     if (run.resumes()) {  // its first segment has warmed the cache itself

@@ -23,40 +23,43 @@
 
 namespace driftless {
 
-namespace {
+static constexpr const char* own_count = "DRIFTLESS_SHARDS";
+static constexpr const char* slurm_part = "SLURM_PROCID";
+static constexpr const char* slurm_count = "SLURM_NTASKS";
 
-constexpr const char* own_count = "DRIFTLESS_SHARDS";
-constexpr const char* slurm_part = "SLURM_PROCID";
-constexpr const char* slurm_count = "SLURM_NTASKS";
+namespace {
 
 struct Pair {
     const char* part;
     const char* count;
 };
-constexpr std::array<Pair, 4> pairs{Pair{"JOB_COMPLETION_INDEX", own_count},
-                                    Pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                    Pair{"PMI_RANK", "PMI_SIZE"}, Pair{"PMIX_RANK", "PMI_SIZE"}};
-constexpr std::array<const char*, 2> job_step{"SLURM_JOB_ID", "SLURM_STEP_ID"};
-/// What SLURM_STEP_ID is in a batch script, where it is set at all: no step.
-constexpr const char* batch_step = "4294967291";
 
-const std::string* value_of(const Variables& variables, const char* name) {
+}  // namespace
+
+static constexpr std::array<Pair, 4> pairs{
+    Pair{"JOB_COMPLETION_INDEX", own_count}, Pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    Pair{"PMI_RANK", "PMI_SIZE"}, Pair{"PMIX_RANK", "PMI_SIZE"}};
+static constexpr std::array<const char*, 2> job_step{"SLURM_JOB_ID", "SLURM_STEP_ID"};
+/// What SLURM_STEP_ID is in a batch script, where it is set at all: no step.
+static constexpr const char* batch_step = "4294967291";
+
+static const std::string* value_of(const Variables& variables, const char* name) {
     const auto found = std::find_if(variables.begin(), variables.end(),
                                     [name](const auto& one) { return one.first == name; });
     return found == variables.end() ? nullptr : &found->second;
 }
 
-std::string is(const char* name, const std::string& value) {
+static std::string is(const char* name, const std::string& value) {
     return std::string(name) + " is " + value;
 }
 
-FoundShard refused(const std::string& why) {
+static FoundShard refused(const std::string& why) {
     return {"", {}, why + " (--shard none: this process sends the whole trace)"};
 }
 
 /// A number; else `why` says what it is.
-std::optional<std::uint32_t> number_of(const char* name, const std::string& value,
-                                       std::uint32_t least, std::string& why) {
+static std::optional<std::uint32_t> number_of(const char* name, const std::string& value,
+                                              std::uint32_t least, std::string& why) {
     const Result<std::uint64_t> number = parse_count(value);
     if (!number || number.value() < least || number.value() > shards_max) {
         why = std::string(name) + " is \"" + value + "\", which is not a number from " +
@@ -68,7 +71,7 @@ std::optional<std::uint32_t> number_of(const char* name, const std::string& valu
 }
 
 /// The variable that says of how many; null: none does.
-const char* count_name_of(const Variables& variables, const Pair& pair) {
+static const char* count_name_of(const Variables& variables, const Pair& pair) {
     if (value_of(variables, pair.count) != nullptr) {
         return pair.count;
     }
@@ -76,7 +79,7 @@ const char* count_name_of(const Variables& variables, const Pair& pair) {
 }
 
 /// `variables` has the part and the count.
-FoundShard read_pair(const Variables& variables, const Pair& pair) {
+static FoundShard read_pair(const Variables& variables, const Pair& pair) {
     const std::string& part = *value_of(variables, pair.part);
     const char* const count_name = count_name_of(variables, pair);
     const std::string* const count = value_of(variables, count_name);
@@ -95,12 +98,12 @@ FoundShard read_pair(const Variables& variables, const Pair& pair) {
 }
 
 /// A batch script has the variables of a task, and is none.
-bool is_batch_script(const Variables& variables) {
+static bool is_batch_script(const Variables& variables) {
     const std::string* const step = value_of(variables, job_step[1]);
     return value_of(variables, job_step[0]) != nullptr && (step == nullptr || *step == batch_step);
 }
 
-FoundShard of_slurm(const Variables& variables) {
+static FoundShard of_slurm(const Variables& variables) {
     const std::string* const part = value_of(variables, slurm_part);
     const std::string* const count = value_of(variables, slurm_count);
     if (part != nullptr && count == nullptr && *part != "0") {  // 0 is a batch script, too
@@ -121,7 +124,7 @@ FoundShard of_slurm(const Variables& variables) {
 
 /// A rank without a number of ranks, as Open MPI and Slurm set PMIX_RANK beside variables that have
 /// both: it only has to agree with those.
-FoundShard beside_rank(const Variables& variables, const char* name, FoundShard found) {
+static FoundShard beside_rank(const Variables& variables, const char* name, FoundShard found) {
     const std::string& rank = *value_of(variables, name);
     if (found.from.empty()) {
         return refused(is(name, rank) +
@@ -136,7 +139,7 @@ FoundShard beside_rank(const Variables& variables, const char* name, FoundShard 
 }
 
 /// DRIFTLESS_SHARDS beside a shard that a launcher has numbered.
-FoundShard checked(const Variables& variables, FoundShard found) {
+static FoundShard checked(const Variables& variables, FoundShard found) {
     const std::string* const own = value_of(variables, own_count);
     if (own == nullptr) {
         return found;
@@ -152,8 +155,6 @@ FoundShard checked(const Variables& variables, FoundShard found) {
     }
     return found;
 }
-
-}  // namespace
 
 Variables read_variables() {
     Variables variables;
@@ -206,11 +207,9 @@ FoundShard find_shard(const Variables& variables) {
     return found.refused.empty() ? checked(variables, std::move(found)) : found;
 }
 
-namespace {
-
 /// So much of a cap is this part's.
 template <typename Number>
-std::string share_cap(const char* flag, const ShardPlace& place, Number& cap) {
+static std::string share_cap(const char* flag, const ShardPlace& place, Number& cap) {
     if (cap < place.count) {
         return std::string(flag) + " is " + std::to_string(cap) + ", and each of " +
                std::to_string(place.count) + " shards needs 1 at least: give " +
@@ -221,8 +220,8 @@ std::string share_cap(const char* flag, const ShardPlace& place, Number& cap) {
     return "";
 }
 
-std::string share_caps(const ReplayOptions& options, const ShardPlace& place,
-                       SendingFlags& sending) {
+static std::string share_caps(const ReplayOptions& options, const ShardPlace& place,
+                              SendingFlags& sending) {
     std::string why;
     const auto share = [&](const char* flag, auto* cap) {
         why = why.empty() && cap != nullptr ? share_cap(flag, place, *cap) : why;
@@ -238,7 +237,7 @@ std::string share_caps(const ReplayOptions& options, const ShardPlace& place,
 }
 
 /// What cannot be, where several processes play one plan.
-std::string why_not_a_part(const ReplayOptions& options) {
+static std::string why_not_a_part(const ReplayOptions& options) {
     const WorkloadFlags& workload = options.workload;
     if (workload.grow) {
         return "--grow adds users by what one process measures, and --shard has several; remove "
@@ -267,7 +266,7 @@ std::string why_not_a_part(const ReplayOptions& options) {
 }
 
 /// What is said of the instant at which all begin.
-std::string start_contradiction(const ShardFlags& shard) {
+static std::string start_contradiction(const ShardFlags& shard) {
     if (shard.meet && shard.start_at_utc_ns) {
         return "--meet agrees on time 0 and --start-at names it; remove one";
     }
@@ -279,7 +278,7 @@ std::string start_contradiction(const ShardFlags& shard) {
 }
 
 /// Of an instant that is named: before anything is read.
-std::string why_too_late(const ShardFlags& shard) {
+static std::string why_too_late(const ShardFlags& shard) {
     const std::int64_t now_ns = realtime_clock().now();
     if (!shard.start_at_utc_ns || *shard.start_at_utc_ns > now_ns) {
         return "";
@@ -289,7 +288,7 @@ std::string why_too_late(const ShardFlags& shard) {
 }
 
 /// What is to be done once: shard 0 does events and reads the servers' metrics for all.
-void leave_to_the_first(ReplayOptions& options) {
+static void leave_to_the_first(ReplayOptions& options) {
     options.events.typed.clear();
     MetricsPlace none;
     none.kind = MetricsPlace::Kind::none;
@@ -297,7 +296,7 @@ void leave_to_the_first(ReplayOptions& options) {
 }
 
 /// A part writes beside the others.
-void keep_apart(ReplayOptions& options) {
+static void keep_apart(ReplayOptions& options) {
     const std::uint32_t index = options.shard.place.index;
     ResultFlags& results = options.results;
     if (!results.out.empty()) {
@@ -309,8 +308,6 @@ void keep_apart(ReplayOptions& options) {
     }
     options.prompts.save_prompts = file_of_shard(options.prompts.save_prompts, index);
 }
-
-}  // namespace
 
 ShardPlace shard_in(const std::vector<std::string>& arguments) {
     constexpr std::string_view flag = "--shard=";
@@ -383,10 +380,8 @@ int settle_part(bool taken_up, ReplayCommandLine& line) {
     return refuse(exit_usage, "driftless replay: %s", why.c_str());
 }
 
-namespace {
-
 /// Those rows of `whole` whose requests are this part's.
-Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
+static Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
     Plan part = whole;
     std::erase_if(part.rows, [&is_own](const Planned& planned) { return !is_own[planned.row]; });
     part.burst_rows_max = 0;
@@ -398,7 +393,7 @@ Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
     return part;
 }
 
-int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_own) {
+static int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_own) {
     const bool by_trees = share.rule == DealRule::trees;
     const std::size_t parts =
         by_trees ? RowTrees(workload.trace, workload.plan).count() : workload.plan.rows_once();
@@ -413,8 +408,6 @@ int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_o
                  : counted(parts, "row", "rows").c_str(),
         counted(parts, "process", "processes").c_str());
 }
-
-}  // namespace
 
 DealRule deal_rule(const ReplayOptions& options, const Workload& workload) {
     const bool waits = workload.waiting && !options.workload.users.single_rows;

@@ -25,13 +25,11 @@
 
 namespace driftless {
 
-namespace {
-
 /// For a name with several addresses: "localhost" is often ::1 first, where many do not listen.
-constexpr Duration connect_patience = milliseconds(500);
+static constexpr Duration connect_patience = milliseconds(500);
 
 /// Keys go to the servers of the run, and to nobody else. The number of `targets` where it is none.
-std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) {
+static std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) {
     const auto found =
         std::find_if(targets.begin(), targets.end(), [&url](const ReplayTarget& target) {
             return target.url.host == url.host && target.url.port == url.port &&
@@ -40,12 +38,12 @@ std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) 
     return static_cast<std::size_t>(found - targets.begin());
 }
 
-bool has_header(const std::vector<Header>& headers, const std::string& name) {
+static bool has_header(const std::vector<Header>& headers, const std::string& name) {
     return std::any_of(headers.begin(), headers.end(),
                        [&name](const Header& one) { return equal_ignoring_case(one.name, name); });
 }
 
-std::string request_of(const Url& url, const char* method, std::vector<Header> headers) {
+static std::string request_of(const Url& url, const char* method, std::vector<Header> headers) {
     RequestHeadSpec spec;
     spec.method = method;
     spec.target = url.path.empty() ? "/" : url.path;
@@ -56,8 +54,6 @@ std::string request_of(const Url& url, const char* method, std::vector<Header> h
     bytes.resize(head.write(bytes.data(), "", 0));
     return bytes;
 }
-
-}  // namespace
 
 /// Where a URL of no server of the run leads to.
 OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
@@ -109,15 +105,13 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
     return asked;
 }
 
-namespace {
-
 /// "+90s run ./kill-pod.sh"
-std::string text_of(const TimedEvent& event) {
+static std::string text_of(const TimedEvent& event) {
     return "+" + duration_to_text(event.at_ns) + " " + name_of(event.kind) + " " +
            printable(event.what);
 }
 
-std::string why_failed(const TimedEvent& event, const std::string& timeout) {
+static std::string why_failed(const TimedEvent& event, const std::string& timeout) {
     switch (event.status) {
         case EventStatus::timed_out:
             return "stopped after --event-timeout " + timeout;
@@ -135,7 +129,7 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
 }
 
 /// On the screen, with the last lines of what it said.
-void tell_failed(const TimedEvent& event, const EventRules& rules) {
+static void tell_failed(const TimedEvent& event, const EventRules& rules) {
     if (event.status == EventStatus::ok) {
         return;
     }
@@ -150,7 +144,7 @@ void tell_failed(const TimedEvent& event, const EventRules& rules) {
 }
 
 /// Numbers of the events that have a line in the file. What cannot be read tells of none.
-std::vector<std::uint64_t> events_told(const std::string& path) {
+static std::vector<std::uint64_t> events_told(const std::string& path) {
     std::vector<std::uint64_t> told;
     const Result<std::string> text = read_whole_file(path);
     std::string_view rest = text ? std::string_view(text.value()) : std::string_view();
@@ -166,8 +160,6 @@ std::vector<std::uint64_t> events_told(const std::string& path) {
     }
     return told;
 }
-
-}  // namespace
 
 OrExit<std::vector<PlannedEvent>> RunEvents::prepare() {
     std::vector<PlannedEvent> events;
@@ -250,17 +242,15 @@ void RunEvents::discard() {
     }
 }
 
-namespace {
-
 /// An idle server answers within 40 ms. Who asked for a page by name waits longer for the baseline
 /// than who did not ask.
-constexpr Duration automatic_wait = milliseconds(400);
-constexpr Duration named_wait = seconds(3);
-constexpr long look_pause_ns = 1'000'000;
+static constexpr Duration automatic_wait = milliseconds(400);
+static constexpr Duration named_wait = seconds(3);
+static constexpr long look_pause_ns = 1'000'000;
 
 /// Two names of one server of this host, whose page would count twice. Elsewhere one address may
 /// stand before many servers, which go by the name.
-bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
+static bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
     const std::string address = a.address.to_text();
     const bool is_here = address.starts_with("127.") || address.starts_with("[::1]");
     const auto path_of = [](const ScrapeTarget& one) {
@@ -268,8 +258,6 @@ bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
     };
     return is_here && address == b.address.to_text() && path_of(a) == path_of(b);
 }
-
-}  // namespace
 
 OrExit<ScrapeTarget> RunMetrics::prepare_target(const Url& url, bool optional) {
     OrExit<AskedUrl> asked =

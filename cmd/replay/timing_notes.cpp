@@ -29,9 +29,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::string rate_flag_text(const RateFlags& flags) {
+static std::string rate_flag_text(const RateFlags& flags) {
     if (flags.rate) {
         return "--rate " + flags.rate->text;
     }
@@ -39,7 +37,7 @@ std::string rate_flag_text(const RateFlags& flags) {
 }
 
 /// Why they cannot arrive, with the remedy.
-std::string arrival_refusal(const RateFlags& flags, const Error& error) {
+static std::string arrival_refusal(const RateFlags& flags, const Error& error) {
     const std::string flag = rate_flag_text(flags);
     switch (error.code) {
         case ErrorCode::out_of_range:
@@ -55,8 +53,6 @@ std::string arrival_refusal(const RateFlags& flags, const Error& error) {
                    "there are no gaps to scale; use constant, poisson or gamma:K";
     }
 }
-
-}  // namespace
 
 std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trace& trace,
                                           const Plan& plan) {
@@ -88,11 +84,9 @@ std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Work
     return facts;
 }
 
-namespace {
-
 /// Makes single rows in file order: drops what they waited for and their recorded times, which came
 /// from another load.
-void lay_out_loop(Trace& trace, Plan& plan) {
+static void lay_out_loop(Trace& trace, Plan& plan) {
     trace.dependencies.clear();
     for (Planned& planned : plan.rows) {
         planned.due_ns = 0;
@@ -102,8 +96,6 @@ void lay_out_loop(Trace& trace, Plan& plan) {
     });
     plan = summed_up(trace, std::move(plan));
 }
-
-}  // namespace
 
 std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& trace,
                                        const Plan& plan) {
@@ -123,15 +115,13 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
     return {note};
 }
 
-namespace {
-
 /// Of each request that can be open or waiting, in all tables of the schedule and of the records:
 /// 204 by their sizes.
-constexpr std::uint64_t request_bytes = 384;
+static constexpr std::uint64_t request_bytes = 384;
 
 /// As many copies of all rows as the users need have to fit half of the memory that is free, where
 /// that is known.
-int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+static int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::uint64_t copies = TreeOrder::copies_of(trees, rules);
     const std::uint64_t free_bytes = available_memory();
     const std::uint64_t room =
@@ -151,8 +141,8 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
 }
 
 /// Exit code; prints why where that is none of `exit_done`. `trees`: RowTrees of the plan.
-int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
-                const Plan& plan) {
+static int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees,
+                       const Trace& trace, const Plan& plan) {
     if (rules.users > trees && !rules.recycle && !is_bound) {
         return refuse(exit_input,
                       "driftless: --users %u: the selection has %s, each replayed once; give at "
@@ -172,7 +162,7 @@ int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, cons
 }
 
 /// In the place of `Plan::schedule_digest`: of what rows wait for, and of the rules.
-std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
+static std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
     Digest digest;
     digest.add_u64(waits_digest);
     digest.add_u64(rules.users);
@@ -203,8 +193,6 @@ std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest
     return digest.value();
 }
 
-}  // namespace
-
 std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
     const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
                                          : "until all have ended";
@@ -221,11 +209,9 @@ std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees,
             (rules.recycle ? ", repeatedly: " : ": ") + end};
 }
 
-namespace {
-
 /// Refuses a trace in which nothing waits, unless users play it, or which lacks what the rules
 /// need, with the remedy, on standard error. Returns `exit_done` or the code of the refusal.
-int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
+static int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
         return refuse(exit_input,
                       "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
@@ -242,7 +228,7 @@ int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
 }
 
 /// What became of the gaps: a line for the screen and run.json.
-std::string gap_note(const GapRules& rules, const GapFigures& figures) {
+static std::string gap_note(const GapRules& rules, const GapFigures& figures) {
     std::string note = std::string(gap_choices.name_of(rules.rule)) + ": " +
                        counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
                        seconds_text(figures.derived_ns) + " in all";
@@ -260,15 +246,15 @@ std::string gap_note(const GapRules& rules, const GapFigures& figures) {
 }
 
 /// The plan of a closed run: its digest is of what rows wait for, not of instants.
-Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
+static Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
     const std::uint64_t waits = digest_of_waits(trace, plan, speed);
     plan.schedule_digest = users.users > 0 ? digest_of_users(users, waits) : waits;
     return plan;
 }
 
 /// Of users that begin the trace anew, once through it.
-Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
-                   const GapFigures& gaps) {
+static Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
+                          const GapFigures& gaps) {
     WaitFigures figures = waits_of(trace, plan, speed);
     if (users.users == 0) {
         return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
@@ -284,7 +270,7 @@ Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const User
 }
 
 /// Turns wait for what of their tree had ended, where the user says so.
-int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
+static int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
     if (!users.tree_barrier) {
         return exit_done;
     }
@@ -300,7 +286,7 @@ int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figure
     return exit_done;
 }
 
-std::string barrier_note(const BarrierFigures& figures) {
+static std::string barrier_note(const BarrierFigures& figures) {
     std::string note = "barrier: " + counted(figures.rows, "row waits", "rows wait") + " for " +
                        counted(figures.waits, "row", "rows") +
                        " of other sessions of their trees that had ended before";
@@ -312,7 +298,7 @@ std::string barrier_note(const BarrierFigures& figures) {
     return note;
 }
 
-int loop_rows(Workload& workload) {
+static int loop_rows(Workload& workload) {
     const UserRules& users = workload.users;
     lay_out_loop(workload.trace, workload.plan);
     workload.plan = plan_of_waits(workload.trace, std::move(workload.plan), Speed(), users);
@@ -326,7 +312,7 @@ int loop_rows(Workload& workload) {
     return exit_done;
 }
 
-int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
+static int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
     if (!flags.arrivals) {
         return exit_done;
     }
@@ -341,8 +327,8 @@ int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
 
 /// Closed sessions: gaps by the rules, and a plan whose digest tells of them. `notes`: what became
 /// of gaps and barriers.
-int close_sessions(const WorkloadFlags& flags, Workload& workload,
-                   std::vector<std::string>& notes) {
+static int close_sessions(const WorkloadFlags& flags, Workload& workload,
+                          std::vector<std::string>& notes) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
     const UserRules& users = workload.users;
     int code = check_waits(workload.trace, rules, users.users > 0);
@@ -378,8 +364,6 @@ int close_sessions(const WorkloadFlags& flags, Workload& workload,
     }
     return exit_done;
 }
-
-}  // namespace
 
 int time_rows(const WorkloadFlags& flags, Workload& workload, std::vector<std::string>& notes) {
     if (flags.users.single_rows) {
@@ -444,7 +428,9 @@ struct Counted {
     std::uint32_t TraceRow::* length;
 };
 
-bool is_known(const Counted& counted, const Workload& workload) {
+}  // namespace
+
+static bool is_known(const Counted& counted, const Workload& workload) {
     const auto is_unknown = [&](const Planned& planned) {
         return workload.trace.rows[planned.row].*counted.length == 0;
     };
@@ -460,7 +446,7 @@ bool is_known(const Counted& counted, const Workload& workload) {
 }
 
 /// A full bucket is there at once: they may leave a period sooner than that.
-void print_length(const Counted& counted, const Workload& workload) {
+static void print_length(const Counted& counted, const Workload& workload) {
     const TypedBudget& budget = *counted.budget;
     std::uint64_t tokens = 0;
     for (const Planned& planned : workload.plan.rows) {
@@ -473,8 +459,6 @@ void print_length(const Counted& counted, const Workload& workload) {
                text_of(rate, budget.uncached).c_str(), grouped(tokens).c_str(), counted.what,
                periods * static_cast<double>(rate.period.ns) / 1e9);
 }
-
-}  // namespace
 
 int check_budgets(Replay& run) {
     const SendingFlags& sending = run.options().sending;
@@ -493,11 +477,9 @@ int check_budgets(Replay& run) {
     return exit_done;
 }
 
-namespace {
-
 /// How many rows of the plan have each value of a key: 0, where that is not known before; empty,
 /// where the values are not, either.
-std::map<std::string, std::size_t> values_of(const GroupKey& key, const Replay& run) {
+static std::map<std::string, std::size_t> values_of(const GroupKey& key, const Replay& run) {
     std::map<std::string, std::size_t> values;
     const Workload& workload = run.workload;
     const Plan& plan = workload.plan;
@@ -533,8 +515,9 @@ std::map<std::string, std::size_t> values_of(const GroupKey& key, const Replay& 
 
 /// How many rows a rule is of, as `values_of` says. Nothing: it is of none, and says nothing of
 /// any; that is printed.
-std::optional<std::size_t> rows_of(const std::string& rule, const std::optional<GroupKey>& key,
-                                   const std::string& value, const Replay& run) {
+static std::optional<std::size_t> rows_of(const std::string& rule,
+                                          const std::optional<GroupKey>& key,
+                                          const std::string& value, const Replay& run) {
     constexpr std::size_t named_max = 6;
     if (!key) {
         return run.workload.plan.rows.size();
@@ -561,7 +544,7 @@ std::optional<std::size_t> rows_of(const std::string& rule, const std::optional<
 
 /// Refuses a rule that says the same of every run. `rows`: those that it is of; `span_ns`: how long
 /// the run takes at least, 0 where that is not known.
-int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns) {
+static int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns) {
     const std::string_view name = one.figure->name;
     const bool is_rate = name == "request_throughput" || name == "request_goodput";
     const bool is_least = one.compare == Compare::below || one.compare == Compare::at_most;
@@ -591,8 +574,6 @@ int refuse_settled(const Threshold& one, std::size_t rows, std::int64_t span_ns)
         counted(static_cast<std::uint64_t>(needed), "row", is_rate ? "rows in that time" : "rows")
             .c_str());
 }
-
-}  // namespace
 
 int check_thresholds(Replay& run) {
     const ResultFlags& results = run.options().results;

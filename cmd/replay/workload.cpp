@@ -28,24 +28,22 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t models_shown = 8;
 
-constexpr std::size_t models_shown = 8;
-
-void print_notes(const char* topic, const std::vector<std::string>& notes) {
+static void print_notes(const char* topic, const std::vector<std::string>& notes) {
     for (const std::string& note : notes) {
         print_line("%s: %s", topic, note.c_str());
     }
 }
 
 /// As `print_notes`; then they are behind `all`.
-void add_notes(const char* topic, const std::vector<std::string>& notes,
-               std::vector<std::string>& all) {
+static void add_notes(const char* topic, const std::vector<std::string>& notes,
+                      std::vector<std::string>& all) {
     print_notes(topic, notes);
     all.insert(all.end(), notes.begin(), notes.end());
 }
 
-int read_rows(const TraceFiles& files, Workload& workload) {
+static int read_rows(const TraceFiles& files, Workload& workload) {
     InputErrors errors;
     int code = exit_done;
     if (names_made_trace(files.paths)) {
@@ -61,7 +59,7 @@ int read_rows(const TraceFiles& files, Workload& workload) {
 }
 
 /// `--load` and its kin: which rows there are at all.
-int shape_load(const LoadOptions& options, Workload& workload) {
+static int shape_load(const LoadOptions& options, Workload& workload) {
     const Result<LoadFigures> load = apply_load(options, workload.trace);
     if (!load) {
         return refuse(exit_input, "driftless: %s", load_refusal(load.error()));
@@ -72,7 +70,7 @@ int shape_load(const LoadOptions& options, Workload& workload) {
 }
 
 /// What goes by sessions has nothing to go by where there are none.
-std::vector<std::string> session_notes(const SendingFlags& sending, const Trace& trace) {
+static std::vector<std::string> session_notes(const SendingFlags& sending, const Trace& trace) {
     const bool sticky = sending.connection == ConnectionRule::sticky;
     if (!trace.sessions.empty() || (!sticky && sending.balance != Balance::session)) {
         return {};
@@ -81,7 +79,7 @@ std::vector<std::string> session_notes(const SendingFlags& sending, const Trace&
             (sticky ? "--connection sticky" : "--balance session") + " has no effect"};
 }
 
-int plan_rows(const WorkloadFlags& flags, Workload& workload) {
+static int plan_rows(const WorkloadFlags& flags, Workload& workload) {
     PlanOptions options = flags.plan;
     if (flags.arrivals) {
         options.duration_ns.reset();  // of arrivals, which are not known yet
@@ -103,7 +101,7 @@ int plan_rows(const WorkloadFlags& flags, Workload& workload) {
     return exit_done;
 }
 
-int name_models(const std::optional<FieldTemplate>& row_model, Workload& workload) {
+static int name_models(const std::optional<FieldTemplate>& row_model, Workload& workload) {
     if (!row_model) {
         return exit_done;
     }
@@ -126,7 +124,7 @@ int name_models(const std::optional<FieldTemplate>& row_model, Workload& workloa
 }
 
 /// The first blocks that passes share, where the user says so.
-int share_blocks(Workload& workload) {
+static int share_blocks(Workload& workload) {
     if (!workload.users.shares_system) {
         return exit_done;
     }
@@ -146,7 +144,7 @@ int share_blocks(Workload& workload) {
 }
 
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
-std::string selection_text(const Workload& workload, const WorkloadFlags& flags) {
+static std::string selection_text(const Workload& workload, const WorkloadFlags& flags) {
     const Trace& trace = workload.trace;
     const Plan& plan = workload.plan;
     const std::optional<Waiting>& waiting = workload.waiting;
@@ -168,7 +166,7 @@ std::string selection_text(const Workload& workload, const WorkloadFlags& flags)
 }
 
 /// `--against`: each row twice, for both servers.
-int plan_for_both(std::uint64_t seed, Workload& workload) {
+static int plan_for_both(std::uint64_t seed, Workload& workload) {
     Result<Plan> dual = dual_plan(workload.trace, std::move(workload.plan), seed);
     if (!dual) {
         return refuse(exit_input, "driftless: --against: cannot %s", dual.error().doing);
@@ -189,8 +187,8 @@ int plan_for_both(std::uint64_t seed, Workload& workload) {
 }
 
 /// Says what was selected. `gaps`: of gaps and barriers.
-void tell_selection(const WorkloadFlags& flags, const std::vector<std::string>& gaps,
-                    Workload& workload) {
+static void tell_selection(const WorkloadFlags& flags, const std::vector<std::string>& gaps,
+                           Workload& workload) {
     const Plan& plan = workload.plan;
     std::puts(selection_text(workload, flags).c_str());  // two lines of numbers
     if (flags.arrivals) {
@@ -202,8 +200,6 @@ void tell_selection(const WorkloadFlags& flags, const std::vector<std::string>& 
         add_notes("users", user_notes(flags.users, workload.waiting->trees, plan), workload.notes);
     }
 }
-
-}  // namespace
 
 int load_workload(Replay& run) {
     const ReplayOptions& options = run.options();
@@ -260,9 +256,7 @@ int check_row_templates(Replay& run) {
     return errors.empty() ? exit_done : exit_input;
 }
 
-namespace {
-
-void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
+static void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
     const CorpusFigures& figures = text.figures;
     const double megabytes = static_cast<double>(figures.bytes) / 1e6;
     print_line("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)",
@@ -285,14 +279,14 @@ void print_text(const std::string& dataset, const LoadedCorpus& text, double sec
     }
 }
 
-int refuse_row(const std::string& dataset, const TraceRow& row, const std::string& why) {
+static int refuse_row(const std::string& dataset, const TraceRow& row, const std::string& why) {
     return refuse(exit_input, "driftless: --dataset %s: the row at line %u %s", dataset.c_str(),
                   row.line, why.c_str());
 }
 
 /// Reads and counts the dataset's text. Prints what it is, or what is wrong with it.
-OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
-                                 const WordTable& words) {
+static OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
+                                        const WordTable& words) {
     std::string why;
     const std::int64_t begin_ns = monotonic_ns();
     Result<LoadedCorpus> loaded =
@@ -307,8 +301,8 @@ OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenize
 
 /// Rows that ask for more text than there is, or for something that text cannot give. Prints what
 /// is wrong; returns an exit code.
-int check_text(const std::string& dataset, const Workload& workload,
-               const std::optional<LoadedCorpus>& text) {
+static int check_text(const std::string& dataset, const Workload& workload,
+                      const std::optional<LoadedCorpus>& text) {
     if (!text) {
         return exit_done;
     }
@@ -330,7 +324,7 @@ int check_text(const std::string& dataset, const Workload& workload,
 }
 
 /// Prints what was chosen, or why none can be.
-OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
+static OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
     if (prompts.tokenizer.empty()) {
         return ChosenWords();
     }
@@ -364,8 +358,6 @@ OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
     words.selected.emplace(std::move(selected).value());
     return words;
 }
-
-}  // namespace
 
 int choose_words(Replay& run) {
     const PromptFlags& prompts = run.options().prompts;

@@ -19,28 +19,34 @@
 
 namespace driftless {
 
-namespace {
-
 /// Those with definitions of their own in the exports.
-constexpr std::array defined_tables{RunTable::summary, RunTable::requests, RunTable::periods};
+static constexpr std::array defined_tables{RunTable::summary, RunTable::requests,
+                                           RunTable::periods};
+
+namespace {
 
 struct TableNames {
     const char* name;
     const char* schema;
 };
+
+}  // namespace
+
 /// [RunTable]
-constexpr std::array table_names{
+static constexpr std::array table_names{
     TableNames{"requests", "record.schema.json"}, TableNames{"periods", "period.schema.json"},
     TableNames{"summary", "summary.schema.json"}, TableNames{"events", "timed_event.schema.json"},
     TableNames{"client", "client.schema.json"},
 };
 
-std::string_view schema_of(RunTable table) {
+static std::string_view schema_of(RunTable table) {
     const ShippedFile* const found =
         find_shipped_file(table_names[static_cast<std::size_t>(table)].schema);
     CHECK(found != nullptr);
     return found->text;
 }
+
+namespace {
 
 /// A member of the schema that is still to be looked at.
 struct Pending {
@@ -48,8 +54,10 @@ struct Pending {
     Figure figure;
 };
 
+}  // namespace
+
 /// The type, or one of the types, that a schema allows.
-bool allows(JsonValue schema, std::string_view type) {
+static bool allows(JsonValue schema, std::string_view type) {
     const JsonValue types = schema.find("type");
     for (JsonValue one = types.first(); one.present(); one = one.next()) {
         if (one.as_string() == type) {
@@ -59,13 +67,13 @@ bool allows(JsonValue schema, std::string_view type) {
     return types.as_string() == type;
 }
 
-bool is_array_of_numbers(JsonValue schema) {
+static bool is_array_of_numbers(JsonValue schema) {
     const JsonValue items = schema.find("items");
     return items.present() && (allows(items, "integer") || allows(items, "number"));
 }
 
 /// Up to the first full stop that ends a sentence.
-std::string first_sentence(std::string_view text) {
+static std::string first_sentence(std::string_view text) {
     for (std::size_t at = text.find(". "); at != text.npos; at = text.find(". ", at + 1)) {
         const char next = at + 2 < text.size() ? text[at + 2] : 'A';
         if (next >= 'A' && next <= 'Z') {
@@ -76,7 +84,7 @@ std::string first_sentence(std::string_view text) {
 }
 
 /// The unit at the end of a name; empty where it has none.
-std::string unit_in(std::string_view name) {
+static std::string unit_in(std::string_view name) {
     constexpr std::array<std::string_view, 4> units{"ns", "us", "ms", "s"};
     const std::size_t at = name.rfind('_');
     const std::string_view last = at == name.npos ? "" : name.substr(at + 1);
@@ -84,7 +92,7 @@ std::string unit_in(std::string_view name) {
 }
 
 /// `above` is the object that holds it, whose unit and definition it has where it says nothing.
-Figure figure_of(const Figure& above, JsonValue schema) {
+static Figure figure_of(const Figure& above, JsonValue schema) {
     Figure figure;
     const std::string key(schema.key());
     figure.path = above.path;
@@ -104,8 +112,6 @@ Figure figure_of(const Figure& above, JsonValue schema) {
     figure.definition = said ? first_sentence(*said) : above.definition;
     return figure;
 }
-
-}  // namespace
 
 const char* name_of(RunTable table) {
     return table_names[static_cast<std::size_t>(table)].name;

@@ -53,7 +53,9 @@ struct CsvFile {
     CsvLines lines{file.text};
 };
 
-int write_jsonl(const ReportedRun& run, RunTable table, const std::string& to) {
+}  // namespace
+
+static int write_jsonl(const ReportedRun& run, RunTable table, const std::string& to) {
     std::string why;
     Result<JsonlRows> rows = rows_of(run, table, why);
     if (!rows) {
@@ -69,16 +71,14 @@ int write_jsonl(const ReportedRun& run, RunTable table, const std::string& to) {
     return csv.file.finish();
 }
 
-int write_rows(const std::vector<TableRow>& rows, std::span<const std::string_view> columns,
-               const std::string& to) {
+static int write_rows(const std::vector<TableRow>& rows, std::span<const std::string_view> columns,
+                      const std::string& to) {
     CsvFile csv(to, columns);
     for (const TableRow& row : rows) {
         csv.add(row);
     }
     return csv.file.finish();
 }
-
-}  // namespace
 
 int write_csv_folder(const ReportedRun& run, const std::string& folder, bool force) {
     if (!make_folder(folder) && errno != EEXIST) {
@@ -109,7 +109,9 @@ struct Shown {
     std::string_view figure;
 };
 
-constexpr std::array load{
+}  // namespace
+
+static constexpr std::array load{
     Shown{"Sent", "fired"},
     Shown{"Duration", "duration"},
     Shown{"Requests sent", "sent_rate"},
@@ -118,7 +120,7 @@ constexpr std::array load{
     Shown{"Input and output tokens", "total_token_throughput"},
     Shown{"Most open at once", "max_concurrent_requests"},
 };
-constexpr std::array cache{
+static constexpr std::array cache{
     Shown{"Expected", "cache.expected_cached_tokens"},
     Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
     Shown{"Hit", "cache.cached_tokens"},
@@ -130,12 +132,14 @@ constexpr std::array cache{
     Shown{"Expected in the server's own blocks", "cache.server_expected_cached_tokens"},
     Shown{"Rows as expected in those", "cache.server_rows_equal"},
 };
-constexpr std::array late{
+static constexpr std::array late{
     Shown{"p50", "load_error.p50_ms"},
     Shown{"p99", "load_error.p99_ms"},
     Shown{"Worst", "load_error.max_ms"},
     Shown{"Rows above the host's limit", "load_error.late_rows"},
 };
+
+namespace {
 
 /// The summary by the names of its figures.
 class Page {
@@ -177,7 +181,9 @@ class Page {
     JsonValue root_;
 };
 
-void add_outcome(Page& page, const ReportedRun& run) {
+}  // namespace
+
+static void add_outcome(Page& page, const ReportedRun& run) {
     const SummaryInfo& info = run.info;
     const SummaryFigures& f = run.figures;
     const auto row = [&page](const char* label, const std::string& text) {
@@ -208,7 +214,7 @@ void add_outcome(Page& page, const ReportedRun& run) {
     }
 }
 
-void add_latencies(Page& page, const SummaryFigures& f) {
+static void add_latencies(Page& page, const SummaryFigures& f) {
     std::vector<std::string> head{"ms"};
     for (const Statistic& statistic : shown_statistics) {
         head.emplace_back(statistic.name);
@@ -231,14 +237,14 @@ void add_latencies(Page& page, const SummaryFigures& f) {
 }
 
 /// As the certificate has it; nothing where a record cannot be read.
-void add_lost_hits(Page& page, const ReportedRun& run) {
+static void add_lost_hits(Page& page, const ReportedRun& run) {
     HitLoss loss;
     if (each_record(run, [&loss](const Record& record) { loss.add(record); }).empty()) {
         page.text += "\nHits lost: " + markdown_text(hit_loss_text(loss.tokens())) + "\n";
     }
 }
 
-void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
+static void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
     if (findings.empty()) {
         return;
     }
@@ -249,7 +255,7 @@ void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
     }
 }
 
-void add_groups(Page& page, const std::vector<GroupTable>& tables) {
+static void add_groups(Page& page, const std::vector<GroupTable>& tables) {
     for (const GroupTable& table : tables) {
         const GroupCells cells = group_cells(table);
         page.text += "\n### " + markdown_text(cells.head.front()) + "\n\n";
@@ -262,7 +268,7 @@ void add_groups(Page& page, const std::vector<GroupTable>& tables) {
     page.text += tables.empty() ? "" : "\n" + markdown_text(group_units) + "\n";
 }
 
-std::string markdown_summary(const ReportedRun& run) {
+static std::string markdown_summary(const ReportedRun& run) {
     Page page(run.summary);
     add_outcome(page, run);
     page.add("Load", load);
@@ -275,7 +281,7 @@ std::string markdown_summary(const ReportedRun& run) {
     return page.text;
 }
 
-TestCase verdict_case(const SummaryInfo& info) {
+static TestCase verdict_case(const SummaryInfo& info) {
     TestCase one{"verdict", "the run is trustworthy", CaseEnd::failed, info.verdict,
                  joined(info.verdict_reasons, "; ")};
     if (info.unfinished) {
@@ -290,7 +296,7 @@ TestCase verdict_case(const SummaryInfo& info) {
     return one;
 }
 
-std::vector<TestCase> cases_of(const SummaryInfo& info) {
+static std::vector<TestCase> cases_of(const SummaryInfo& info) {
     std::vector<TestCase> cases{verdict_case(info)};
     for (const ThresholdFinding& one : info.thresholds) {
         const std::string found = value_text(one);
@@ -301,7 +307,8 @@ std::vector<TestCase> cases_of(const SummaryInfo& info) {
 }
 
 /// A text is written where its file is asked for.
-int write_texts(const CiFiles& files, const std::string& markdown, const std::string& junit) {
+static int write_texts(const CiFiles& files, const std::string& markdown,
+                       const std::string& junit) {
     int code = exit_done;
     const auto write = [&](const char* flag, const std::string& path, const std::string& text) {
         if (code == exit_done && !path.empty()) {
@@ -313,8 +320,6 @@ int write_texts(const CiFiles& files, const std::string& markdown, const std::st
     write("--junit", files.junit, junit);
     return code;
 }
-
-}  // namespace
 
 int write_ci_files(const CiFiles& files, const ReportedRun& run) {
     return write_texts(files, files.markdown.empty() ? "" : markdown_summary(run),

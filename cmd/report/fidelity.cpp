@@ -20,11 +20,11 @@
 
 namespace driftless {
 
-namespace {
-
-std::string digest_text(std::optional<std::uint64_t> digest) {
+static std::string digest_text(std::optional<std::uint64_t> digest) {
     return digest ? fmt::format("{:016x}", *digest) : "unknown";
 }
+
+namespace {
 
 /// What a certificate has of the records.
 struct WorkCertificate {
@@ -38,9 +38,11 @@ struct WorkCertificate {
     HitLossTokens loss;
 };
 
+}  // namespace
+
 /// Of the work: what was selected, what was sent of it, what was dropped because a row that it
 /// waited for failed, and what was sent with one word because it was not longer than the template.
-std::uint64_t digest_of(const ReportedRun& run) {
+static std::uint64_t digest_of(const ReportedRun& run) {
     const RunFacts& facts = run.facts;
     Digest digest;
     for (const std::uint64_t part :
@@ -53,24 +55,24 @@ std::uint64_t digest_of(const ReportedRun& run) {
 }
 
 /// Rows that were not sent, for any reason.
-std::uint64_t unsent_rows(const ReportedRun& run) {
+static std::uint64_t unsent_rows(const ReportedRun& run) {
     return run.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
 }
 
-std::optional<double> share_of(std::uint64_t part, std::uint64_t whole) {
+static std::optional<double> share_of(std::uint64_t part, std::uint64_t whole) {
     return known_if(whole > 0, ratio(static_cast<double>(part), static_cast<double>(whole)));
 }
 
-std::string share_text(const std::optional<double>& share) {
+static std::string share_text(const std::optional<double>& share) {
     return share ? fmt::format("{:.2f} %", 100 * *share) : "unknown";
 }
 
-std::uint64_t rules_in(const ReportedRun& run, RuleState state) {
+static std::uint64_t rules_in(const ReportedRun& run, RuleState state) {
     return static_cast<std::uint64_t>(
         std::ranges::count(run.info.rules, state, &RuleFinding::state));
 }
 
-void add_first_turn(const Record& record, WorkCertificate& out) {
+static void add_first_turn(const Record& record, WorkCertificate& out) {
     const bool first = !record.session || record.turn.value_or(1) == 1;
     if (record.phase != Phase::profile || !first || !record.fired_ns) {
         return;
@@ -84,7 +86,7 @@ void add_first_turn(const Record& record, WorkCertificate& out) {
     }
 }
 
-std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
+static std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
     const SummaryFigures& f = run.figures;
     HitLoss loss;
     std::uint64_t prompts = 0;
@@ -107,7 +109,7 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
     return why;
 }
 
-std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate) {
+static std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate) {
     const RunFacts& facts = run.facts;
     Lines lines;
     lines.blank();
@@ -142,7 +144,7 @@ std::string certificate_screen(const ReportedRun& run, const WorkCertificate& ce
     return lines.take();
 }
 
-void write_certificate(JsonWriter& json, const ReportedRun& run, const WorkCertificate& c) {
+static void write_certificate(JsonWriter& json, const ReportedRun& run, const WorkCertificate& c) {
     const RunFacts& facts = run.facts;
     json.begin_object();
     put(json, {{"digest", digest_text(digest_of(run))},
@@ -177,8 +179,6 @@ void write_certificate(JsonWriter& json, const ReportedRun& run, const WorkCerti
     }
     json.end_object().end_object();
 }
-
-}  // namespace
 
 std::string take_certificate(const ReportedRun& run, ReadingTexts& out) {
     WorkCertificate certificate;
@@ -242,7 +242,9 @@ struct SideLists {
     std::vector<double> output;
 };
 
-SideLists lists_of(const Half& side, double speed) {
+}  // namespace
+
+static SideLists lists_of(const Half& side, double speed) {
     SideLists lists;
     std::unordered_map<std::string, std::int64_t> before;
     for (std::size_t i = 0; i < side.requests.size(); ++i) {
@@ -267,7 +269,7 @@ SideLists lists_of(const Half& side, double speed) {
     return lists;
 }
 
-Distribution distribution_of(const std::vector<double>& values) {
+static Distribution distribution_of(const std::vector<double>& values) {
     Sample sample;
     for (const double value : values) {
         sample.add(value);
@@ -275,9 +277,9 @@ Distribution distribution_of(const std::vector<double>& values) {
     return sample.distribution();
 }
 
-void add_distributions(std::vector<FidelityLine>& lines, const std::string& name, const char* unit,
-                       const std::vector<double>& recorded, const std::vector<double>& replayed,
-                       double scale, int decimals) {
+static void add_distributions(std::vector<FidelityLine>& lines, const std::string& name,
+                              const char* unit, const std::vector<double>& recorded,
+                              const std::vector<double>& replayed, double scale, int decimals) {
     const Distribution a = distribution_of(recorded);
     const Distribution b = distribution_of(replayed);
     const auto add = [&](const char* what, double left, double right) {
@@ -291,12 +293,12 @@ void add_distributions(std::vector<FidelityLine>& lines, const std::string& name
     add("p99", a.at[p99_index], b.at[p99_index]);
 }
 
-std::optional<double> variation(const std::vector<double>& gaps) {
+static std::optional<double> variation(const std::vector<double>& gaps) {
     const Distribution of = distribution_of(gaps);
     return known_if(of.count > 0 && of.mean != 0, ratio(of.std, of.mean));
 }
 
-std::string read_side(const ReportedRun& run, Half& side) {
+static std::string read_side(const ReportedRun& run, Half& side) {
     double prompts = 0;
     double expected = 0;
     double reported = 0;
@@ -329,7 +331,7 @@ std::string read_side(const ReportedRun& run, Half& side) {
     return why;
 }
 
-Half side_of(const Trace& trace) {
+static Half side_of(const Trace& trace) {
     Half side;
     for (const TraceRow& row : trace.rows) {
         side.requests.push_back(
@@ -347,7 +349,7 @@ Half side_of(const Trace& trace) {
 
 /// The requests of `recorded` that were sent, by row, where every one that was sent is there with
 /// the length of its prompt. Else nothing.
-std::vector<Half::Request> matched(const Half& recorded, const Half& replayed) {
+static std::vector<Half::Request> matched(const Half& recorded, const Half& replayed) {
     std::unordered_map<std::uint32_t, const Half::Request*> by_row;
     for (const Half::Request& one : recorded.requests) {
         by_row.emplace(one.row, &one);
@@ -363,8 +365,8 @@ std::vector<Half::Request> matched(const Half& recorded, const Half& replayed) {
     return rows;
 }
 
-void compare_rows(const std::vector<Half::Request>& recorded, const Half& replayed, double speed,
-                  std::vector<FidelityLine>& out) {
+static void compare_rows(const std::vector<Half::Request>& recorded, const Half& replayed,
+                         double speed, std::vector<FidelityLine>& out) {
     Sample off;
     std::uint64_t exact = 0;
     std::uint64_t outputs = 0;
@@ -385,7 +387,7 @@ void compare_rows(const std::vector<Half::Request>& recorded, const Half& replay
 }
 
 /// Rounded: rows of one instant leave some 10 us apart, which is no other distribution.
-std::vector<double> to_ms(std::vector<double> seconds) {
+static std::vector<double> to_ms(std::vector<double> seconds) {
     for (double& value : seconds) {
         value = std::round(value * 1000);
     }
@@ -393,8 +395,8 @@ std::vector<double> to_ms(std::vector<double> seconds) {
 }
 
 /// The run's own where its rows left at recorded instants; else as the spans of time tell.
-double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
-                const Half& replayed) {
+static double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
+                       const Half& replayed) {
     const RunDescription& how = run.info.run;
     const double typed = std::strtod(how.speed.c_str(), nullptr);
     if (rows_match && !how.arrival && how.sessions == "recorded" && typed > 0) {
@@ -406,7 +408,8 @@ double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
 }
 
 /// Reads the trace and the records. Returns why one of them cannot be read, or the empty text.
-std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out) {
+static std::string read_fidelity(const ReportedRun& run, const std::string& path,
+                                 FidelityReading& out) {
     TraceFiles files;
     files.paths = {path};
     files.times_free = true;
@@ -464,7 +467,7 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
     return "";
 }
 
-std::string fidelity_screen(const std::string& path, const FidelityReading& reading) {
+static std::string fidelity_screen(const std::string& path, const FidelityReading& reading) {
     Lines lines;
     lines.blank();
     lines.add("Fidelity",
@@ -498,8 +501,6 @@ std::string fidelity_screen(const std::string& path, const FidelityReading& read
     }
     return lines.take() + table.text();
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const FidelityLine& line) {
     put_object(json, {{"figure", line.name},

@@ -17,9 +17,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr const char* others = "(others)";
 
-constexpr const char* others = "(others)";
+namespace {
 
 /// The rows of one key.
 struct Grouping {
@@ -44,8 +44,10 @@ struct Grouping {
     }
 };
 
+}  // namespace
+
 /// Ascending where all are numbers or ranges of numbers; else the largest group first.
-void sort_rows(std::vector<GroupRow>& rows) {
+static void sort_rows(std::vector<GroupRow>& rows) {
     const auto number = [](const GroupRow& row) { return std::strtod(row.value.c_str(), nullptr); };
     const bool numbers = std::ranges::all_of(rows, [](const GroupRow& row) {
         return !row.value.empty() && row.value[0] >= '0' && row.value[0] <= '9';
@@ -55,19 +57,24 @@ void sort_rows(std::vector<GroupRow>& rows) {
     });
 }
 
+namespace {
+
 /// A time by its name among all figures, and its decimals on the screen; nothing: it is not there.
 struct GroupTime {
     std::string_view name;
     std::optional<int> decimals;
 };
-constexpr std::array group_times{GroupTime{"ttft", 1}, GroupTime{"ttft_due", {}},
-                                 GroupTime{"tpot", 2}, GroupTime{"e2e", 0}};
 
-std::optional<ErrorBar> scaled(const std::optional<ErrorBar>& error, double by) {
+}  // namespace
+
+static constexpr std::array group_times{GroupTime{"ttft", 1}, GroupTime{"ttft_due", {}},
+                                        GroupTime{"tpot", 2}, GroupTime{"e2e", 0}};
+
+static std::optional<ErrorBar> scaled(const std::optional<ErrorBar>& error, double by) {
     return error ? std::optional(ErrorBar{error->below * by, error->above * by}) : std::nullopt;
 }
 
-std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run) {
+static std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run) {
     const double seconds = static_cast<double>(run.figures.duration_ns) / ns_per_s;
     SummaryFigures f = group.figures();
     // What the run knows: all rows of a group may have failed here, or have no record.
@@ -104,7 +111,7 @@ std::vector<GroupFigure> figures_of(const Summary& group, const ReportedRun& run
     return out;
 }
 
-GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
+static GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
     GroupTable table;
     table.key = grouping.key.text;
     table.has_bars = run.facts.schema >= first_schema_with_bounds;
@@ -116,7 +123,7 @@ GroupTable table_of(const Grouping& grouping, const ReportedRun& run) {
 }
 
 /// The ranges of `input:N` are known after a pass of their own.
-std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings) {
+static std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings) {
     const bool wanted = std::ranges::any_of(
         groupings, [](const Grouping& one) { return one.key.kind == GroupKey::Kind::input; });
     if (!wanted) {
@@ -133,6 +140,8 @@ std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings
     }
     return why;
 }
+
+namespace {
 
 /// What records have of their own: the columns of --keep, and the headers of --record-header, with
 /// a value or without.
@@ -363,7 +372,10 @@ struct TreeFigureName {
     int decimals;
     Distribution TreeTotals::* figure;
 };
-constexpr std::array tree_figure_names{
+
+}  // namespace
+
+static constexpr std::array tree_figure_names{
     TreeFigureName{"duration_s", "duration, s", 2, &TreeTotals::duration_s},
     TreeFigureName{"turns", "turns", 0, &TreeTotals::turns},
     TreeFigureName{"answer_s", "in answers, s", 2, &TreeTotals::answer_s},
@@ -373,7 +385,7 @@ constexpr std::array tree_figure_names{
     TreeFigureName{"output_tokens", "output tokens", 0, &TreeTotals::output},
 };
 
-std::string tree_screen(const TreeTotals& totals) {
+static std::string tree_screen(const TreeTotals& totals) {
     Lines lines;
     lines.blank();
     if (totals.trees == 0) {
@@ -406,8 +418,6 @@ std::string tree_screen(const TreeTotals& totals) {
     }
     return lines.take() + table.text();
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const TreeTotals& totals) {
     json.begin_object();

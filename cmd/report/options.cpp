@@ -13,18 +13,16 @@
 
 namespace driftless {
 
-namespace {
-
 // The flags of `report` for its readings (report.hpp).
 
-Result<std::string> parse_trace_path(std::string_view text) {
+static Result<std::string> parse_trace_path(std::string_view text) {
     if (text.empty()) {
         return invalid("is empty; name a trace");
     }
     return std::string(text);
 }
 
-Result<const View*> parse_view(std::string_view text) {
+static Result<const View*> parse_view(std::string_view text) {
     if (const View* view = find_view(text); view != nullptr) {
         return view;
     }
@@ -32,7 +30,7 @@ Result<const View*> parse_view(std::string_view text) {
     return invalid(remedy.c_str());
 }
 
-void add_reading_flags(Flags& flags, ReportReadings& readings) {
+static void add_reading_flags(Flags& flags, ReportReadings& readings) {
     flags.group("Readings");
     flags.value("--view", "TOOL",
                 "another tool's figures in its layout: vllm, sglang, aiperf, guidellm,\n"
@@ -60,7 +58,7 @@ void add_reading_flags(Flags& flags, ReportReadings& readings) {
 }
 
 /// `--why` may stand without a value: what follows it is one only if it is meant as one.
-std::vector<std::string> with_value_of_why(const std::vector<std::string>& arguments) {
+static std::vector<std::string> with_value_of_why(const std::vector<std::string>& arguments) {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const bool is_why = arguments[i] == "--why";
@@ -75,19 +73,19 @@ std::vector<std::string> with_value_of_why(const std::vector<std::string>& argum
 }
 
 /// Why they cannot stand together, or the empty text.
-std::string why_not_readings(const ReportReadings& readings) {
+static std::string why_not_readings(const ReportReadings& readings) {
     if (readings.view != nullptr && readings.any_below()) {
         return "--view prints only another tool's figures; remove the other flags";
     }
     return repeated_goodput(readings.slos);
 }
 
-constexpr const char* description =
+static constexpr const char* description =
     "Rebuilds the summary of a run from its files. A run that was killed or is still running is "
     "summed\n"
     "up as far as it got, and missing records are counted. The run's files are not changed.\n";
 
-constexpr const char* footer =
+static constexpr const char* footer =
     R"(Examples:
   driftless report runs/20261121T062957Z-trace
   driftless report runs/20261121T062957Z-trace --table full
@@ -123,8 +121,6 @@ std::string why_not_together(const ReportCommand& command) {
     }
     return "";
 }
-
-}  // namespace
 
 ReportCommandLine parse_report_options(const std::vector<std::string>& arguments) {
     ReportCommandLine line;

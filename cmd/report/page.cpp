@@ -33,9 +33,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  ///< null, on a page
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();  ///< null, on a page
+namespace {
 
 /// What a column of records is likely near to, so that its codes are short: all are sums of others,
 /// or stamps of one request.
@@ -44,7 +44,10 @@ struct Base {
     std::string_view plus;
     std::string_view minus;
 };
-constexpr std::array bases{
+
+}  // namespace
+
+static constexpr std::array bases{
     Base{"request", "row", ""},
     Base{"parent_end_ns", "due_ns", ""},
     Base{"armed_ns", "due_ns", ""},
@@ -72,31 +75,31 @@ constexpr std::array bases{
     Base{"to_ns", "from_ns", ""},
 };
 
-const PageColumn* named(const std::vector<PageColumn>& columns, std::string_view name,
-                        std::size_t before) {
+static const PageColumn* named(const std::vector<PageColumn>& columns, std::string_view name,
+                               std::size_t before) {
     const auto all = std::span(columns).first(before);
     const auto found = std::ranges::find(all, name, &PageColumn::name);
     return found == all.end() ? nullptr : &*found;
 }
 
-std::uint64_t or_zero(const PageColumn* column, std::size_t row) {
+static std::uint64_t or_zero(const PageColumn* column, std::size_t row) {
     return column == nullptr ? 0 : static_cast<std::uint64_t>(column->integer(row).value_or(0));
 }
 
 /// 0, -1, 1, -2, .. as 1, 2, 3, 4, ..: 0 is left for null.
-std::uint64_t code_of(std::uint64_t difference) {
+static std::uint64_t code_of(std::uint64_t difference) {
     const auto signed_one = static_cast<std::int64_t>(difference);
     return ((difference << 1) ^ static_cast<std::uint64_t>(signed_one >> 63)) + 1;
 }
 
-void append_varint(std::vector<std::uint8_t>& out, std::uint64_t code) {
+static void append_varint(std::vector<std::uint8_t>& out, std::uint64_t code) {
     for (; code >= 128; code >>= 7) {
         out.push_back(static_cast<std::uint8_t>((code & 127) | 128));
     }
     out.push_back(static_cast<std::uint8_t>(code));
 }
 
-std::size_t bytes_of(const std::vector<std::uint64_t>& codes) {
+static std::size_t bytes_of(const std::vector<std::uint64_t>& codes) {
     std::size_t bytes = 0;
     for (const std::uint64_t code : codes) {
         bytes += (static_cast<std::size_t>(std::bit_width(code | 1)) + 6) / 7;
@@ -104,7 +107,7 @@ std::size_t bytes_of(const std::vector<std::uint64_t>& codes) {
     return bytes;
 }
 
-std::vector<std::uint64_t> stepped(const std::vector<OptionalNs>& values) {
+static std::vector<std::uint64_t> stepped(const std::vector<OptionalNs>& values) {
     std::vector<std::uint64_t> codes;
     std::uint64_t before = 0;
     for (const OptionalNs& value : values) {
@@ -114,7 +117,7 @@ std::vector<std::uint64_t> stepped(const std::vector<OptionalNs>& values) {
     return codes;
 }
 
-void write_codes(JsonWriter& json, const std::vector<std::uint64_t>& codes) {
+static void write_codes(JsonWriter& json, const std::vector<std::uint64_t>& codes) {
     const bool equal = std::ranges::adjacent_find(codes, std::not_equal_to<>()) == codes.end();
     if (equal) {
         json.key("all").unsigned_integer(codes.empty() ? 0 : codes.front());
@@ -126,8 +129,6 @@ void write_codes(JsonWriter& json, const std::vector<std::uint64_t>& codes) {
     }
     json.key("codes").string(base64_of(bytes));
 }
-
-}  // namespace
 
 void PageColumn::add(const TableCell& cell) {
     if (!figure_.holds_numbers) {
@@ -239,27 +240,27 @@ void put_value(JsonWriter& json, const std::vector<PageColumn>& columns) {
     json.end_array();
 }
 
-namespace {
-
 /// In the order in which they need each other.
-constexpr std::array<std::string_view, 6> libraries{"d3-array",  "d3-collection",  "d3-color",
-                                                    "d3-format", "d3-interpolate", "d3-scale"};
-constexpr std::array<std::string_view, 10> shared_scripts{
+static constexpr std::array<std::string_view, 6> libraries{
+    "d3-array", "d3-collection", "d3-color", "d3-format", "d3-interpolate", "d3-scale"};
+static constexpr std::array<std::string_view, 10> shared_scripts{
     "columns", "statistics", "words", "parts", "draw",
     "pointer", "fingers",    "keys",  "chart", "whole"};
 
-std::string_view part(std::string_view name) {
+static std::string_view part(std::string_view name) {
     const auto all = shipped_page();
     const auto found = std::ranges::find(all, name, &ShippedPagePart::name);
     CHECK(found != all.end());
     return found->text;
 }
 
-void append_parts(std::string& code, std::span<const std::string_view> names) {
+static void append_parts(std::string& code, std::span<const std::string_view> names) {
     for (const std::string_view name : names) {
         code.append(part(name)).append("\n");
     }
 }
+
+namespace {
 
 /// What stands in the page for a word between two @ in its shell.
 struct Filling {
@@ -267,8 +268,10 @@ struct Filling {
     std::string_view text;
 };
 
+}  // namespace
+
 /// In one pass, so that no mark is looked for in what was filled in.
-std::string filled(std::string_view shell, std::span<const Filling> fillings) {
+static std::string filled(std::string_view shell, std::span<const Filling> fillings) {
     std::string page;
     for (std::size_t from = 0;;) {
         const std::size_t at = shell.find('@', from);
@@ -285,8 +288,6 @@ std::string filled(std::string_view shell, std::span<const Filling> fillings) {
         from = end + 1;
     }
 }
-
-}  // namespace
 
 std::string page_text(std::string_view title, std::span<const std::string_view> scripts,
                       std::string_view data) {
@@ -326,12 +327,14 @@ struct PageTable {
     }
 };
 
-void put_value(JsonWriter& json, const PageTable& table) {
+}  // namespace
+
+static void put_value(JsonWriter& json, const PageTable& table) {
     put_object(json, {{"rows", table.kept}, {"of", table.read}, {"columns", table.columns}});
 }
 
 /// Of all places those that the page has, as its rows.
-PageTable places_on_page(const std::vector<std::uint32_t>& places, std::uint64_t stride) {
+static PageTable places_on_page(const std::vector<std::uint32_t>& places, std::uint64_t stride) {
     PageTable table{{{"row", ""}}};
     for (const std::uint32_t place : places) {
         if (place % stride == 0) {
@@ -343,7 +346,7 @@ PageTable places_on_page(const std::vector<std::uint32_t>& places, std::uint64_t
 }
 
 /// The text of the certificate, and by cause tokens and the rows that it cost most.
-void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t stride) {
+static void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t stride) {
     const auto put_cause = [&loss, stride](JsonWriter& to, const HitLossCause& cause) {
         std::vector<std::uint32_t> places;
         for (std::uint32_t place = 0; place < loss.rows_lost.size(); ++place) {
@@ -359,6 +362,8 @@ void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t strid
     put_object(json,
                {{"text", hit_loss_text(loss)}, {"causes", put_each(hit_loss_causes, put_cause)}});
 }
+
+namespace {
 
 // What the page of a run says beside its tables and charts, by the readings of `report`: why its
 // slow rows were slow, its steady part, and the size of the servers' caches. Reads the run's
@@ -412,18 +417,20 @@ class PageReadings {
     ServerCacheSize cache_size_;
 };
 
+}  // namespace
+
 /// Of this page alone, in the order in which they need each other.
-constexpr std::array<std::string_view, 14> run_scripts{
+static constexpr std::array<std::string_view, 14> run_scripts{
     "run",   "record", "load",   "steady",   "latency",  "why",         "forecast",
     "cache", "server", "client", "sessions", "outcomes", "definitions", "page",
 };
-constexpr std::array defined_on_page{RunTable::summary, RunTable::requests, RunTable::periods,
-                                     RunTable::client, RunTable::events};
-constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
-                                 RunTable::events};
+static constexpr std::array defined_on_page{RunTable::summary, RunTable::requests,
+                                            RunTable::periods, RunTable::client, RunTable::events};
+static constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
+                                        RunTable::events};
 
 /// Columns of a table of this run: only records of a merged run have a shard.
-std::vector<Figure> columns_of(const ReportedRun& run, RunTable which) {
+static std::vector<Figure> columns_of(const ReportedRun& run, RunTable which) {
     std::vector<Figure> columns = figures_of(which);
     if (run.figures.shards.empty()) {
         std::erase_if(columns, [](const Figure& one) { return one.name == "shard"; });
@@ -431,7 +438,7 @@ std::vector<Figure> columns_of(const ReportedRun& run, RunTable which) {
     return columns;
 }
 
-PageTable empty_table(const std::vector<Figure>& columns) {
+static PageTable empty_table(const std::vector<Figure>& columns) {
     PageTable table;
     for (const Figure& figure : columns) {
         table.columns.emplace_back(figure);
@@ -439,14 +446,15 @@ PageTable empty_table(const std::vector<Figure>& columns) {
     return table;
 }
 
-void keep_row(const TableRow& row, PageTable& table) {
+static void keep_row(const TableRow& row, PageTable& table) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         table.columns[i].add(row[i]);
     }
     ++table.kept;
 }
 
-std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::string& why) {
+static std::optional<PageTable> read_table(const ReportedRun& run, RunTable which,
+                                           std::string& why) {
     const std::string path = run.folder + "/" + name_of(which) + ".jsonl";
     Result<JsonlRows> rows = JsonlRows::open(path, columns_of(run, which), why);
     if (!rows) {
@@ -462,8 +470,8 @@ std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std:
 }
 
 /// `stride`: the table has every so many records. `readings` get all of them.
-std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t stride,
-                                       PageReadings& readings, std::string& why) {
+static std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t stride,
+                                              PageReadings& readings, std::string& why) {
     const std::vector<Figure> columns = columns_of(run, RunTable::requests);
     PageTable table = empty_table(columns);
     JsonDocument document;
@@ -481,7 +489,7 @@ std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t str
 }
 
 /// Of the requests of one pass through the trace, all of which are on the page.
-PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
+static PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
     if (requests.kept < requests.read) {
         return {.why_not = "Prompt sharing is shown only for shorter runs."};
     }
@@ -513,7 +521,7 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
     return forecast_prefixes(run, sent);
 }
 
-bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
+static bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
     Result<std::vector<PageColumn>> columns = read_server_table(run.folder + "/server.jsonl", why);
     if (columns) {
         const std::uint64_t rows = columns.value().front().rows();
@@ -522,7 +530,7 @@ bool add_server(JsonWriter& json, const ReportedRun& run, std::string& why) {
     return static_cast<bool>(columns);
 }
 
-void put_run(JsonWriter& json, const ReportedRun& run) {
+static void put_run(JsonWriter& json, const ReportedRun& run) {
     const RunFacts& facts = run.facts;
     put(json, {{"run",
                 JsonPairs{{"program", std::string("driftless ") + version()},
@@ -538,7 +546,7 @@ void put_run(JsonWriter& json, const ReportedRun& run) {
 }
 
 /// Head and lines of each table, as people see them.
-void put_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
+static void put_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
     std::vector<std::vector<std::vector<std::string>>> groups;
     for (const GroupTable& table : tables) {
         GroupCells cells = group_cells(table);
@@ -549,13 +557,13 @@ void put_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
 }
 
 /// Of so many records the page has every so many-th.
-std::uint64_t stride_of(std::uint64_t records, std::uint64_t records_max) {
+static std::uint64_t stride_of(std::uint64_t records, std::uint64_t records_max) {
     return records > records_max ? (records + records_max - 1) / records_max : 1;
 }
 
 /// All that the page shows, as one JSON object; nothing where a file cannot be read.
-std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records_max,
-                                   std::string& why) {
+static std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records_max,
+                                          std::string& why) {
     const std::uint64_t records = run.figures.rows + run.figures.warmup_rows;
     PageReadings readings;
     if (why = readings.begin(run); !why.empty()) {
@@ -600,8 +608,6 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.end_object();
     return text;
 }
-
-}  // namespace
 
 Result<std::string> page_of(const ReportedRun& run, std::string& why, std::uint64_t records_max) {
     const std::optional<std::string> data = data_of(run, records_max, why);

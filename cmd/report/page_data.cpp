@@ -91,20 +91,22 @@ struct Known {
     bool present = false;  ///< on the latest page
 };
 
-constexpr std::string_view vllm_config = "vllm:cache_config_info";
-constexpr std::string_view sglang_tokens = "sglang:max_total_num_tokens";
-constexpr std::string_view dynamo_blocks = "dynamo_frontend_model_total_kv_blocks";
-constexpr std::string_view dynamo_block = "dynamo_frontend_model_kv_cache_block_size";
-constexpr std::string_view trtllm_blocks = "trtllm_iteration_kvCacheStats_maxNumBlocks";
-constexpr std::string_view trtllm_block = "trtllm_iteration_kvCacheStats_tokensPerBlock";
-constexpr std::array telling{vllm_config,  sglang_tokens, dynamo_blocks,
-                             dynamo_block, trtllm_blocks, trtllm_block};
-/// Ranks of one replica share its cache's places, so that each says the same number.
-constexpr std::array<std::string_view, 3> ranks{"tp_rank", "pp_rank", "moe_ep_rank"};
-/// More is not a cache but a wrong number.
-constexpr double tokens_max = 1e15;
+}  // namespace
 
-std::string_view label(const ServerSeries& series, std::string_view name) {
+static constexpr std::string_view vllm_config = "vllm:cache_config_info";
+static constexpr std::string_view sglang_tokens = "sglang:max_total_num_tokens";
+static constexpr std::string_view dynamo_blocks = "dynamo_frontend_model_total_kv_blocks";
+static constexpr std::string_view dynamo_block = "dynamo_frontend_model_kv_cache_block_size";
+static constexpr std::string_view trtllm_blocks = "trtllm_iteration_kvCacheStats_maxNumBlocks";
+static constexpr std::string_view trtllm_block = "trtllm_iteration_kvCacheStats_tokensPerBlock";
+static constexpr std::array telling{vllm_config,  sglang_tokens, dynamo_blocks,
+                                    dynamo_block, trtllm_blocks, trtllm_block};
+/// Ranks of one replica share its cache's places, so that each says the same number.
+static constexpr std::array<std::string_view, 3> ranks{"tp_rank", "pp_rank", "moe_ep_rank"};
+/// More is not a cache but a wrong number.
+static constexpr double tokens_max = 1e15;
+
+static std::string_view label(const ServerSeries& series, std::string_view name) {
     for (const auto& [key, value] : series.labels) {
         if (key == name) {
             return value;
@@ -114,12 +116,12 @@ std::string_view label(const ServerSeries& series, std::string_view name) {
 }
 
 /// A label that is a whole number above 0; else 0.
-double number_label(const ServerSeries& series, std::string_view name) {
+static double number_label(const ServerSeries& series, std::string_view name) {
     return static_cast<double>(read_number<std::uint64_t>(label(series, name)).value_or(0));
 }
 
 /// The series of that name on the latest pages.
-std::vector<const Known*> named(const std::vector<Known>& known, std::string_view name) {
+static std::vector<const Known*> named(const std::vector<Known>& known, std::string_view name) {
     std::vector<const Known*> found;
     for (const Known& one : known) {
         if (one.present && same_metric_name(one.line.name, name)) {
@@ -130,14 +132,15 @@ std::vector<const Known*> named(const std::vector<Known>& known, std::string_vie
 }
 
 /// As the first of these series says it; none where the number cannot be right.
-ServerCacheSize sized(double tokens, std::size_t caches, const std::vector<const Known*>& series) {
+static ServerCacheSize sized(double tokens, std::size_t caches,
+                             const std::vector<const Known*>& series) {
     if (!(tokens >= 1 && tokens <= tokens_max)) {
         return {};
     }
     return {static_cast<std::uint64_t>(tokens), caches, series.front()->line.name};
 }
 
-ServerCacheSize vllm_size(const std::vector<Known>& known) {
+static ServerCacheSize vllm_size(const std::vector<Known>& known) {
     const std::vector<const Known*> engines = named(known, vllm_config);
     double tokens = 0;
     std::map<std::pair<std::string, std::string>, double> servers;
@@ -160,7 +163,7 @@ ServerCacheSize vllm_size(const std::vector<Known>& known) {
     return sized(tokens, engines.size(), engines);
 }
 
-ServerCacheSize sglang_size(const std::vector<Known>& known) {
+static ServerCacheSize sglang_size(const std::vector<Known>& known) {
     const std::vector<const Known*> series = named(known, sglang_tokens);
     std::map<std::string, double> replicas;
     for (const Known* one : series) {
@@ -181,8 +184,8 @@ ServerCacheSize sglang_size(const std::vector<Known>& known) {
 }
 
 /// Blocks times the tokens of a block, joined by the label `by` of one page.
-ServerCacheSize product(const std::vector<Known>& known, std::string_view blocks,
-                        std::string_view block, std::string_view by) {
+static ServerCacheSize product(const std::vector<Known>& known, std::string_view blocks,
+                               std::string_view block, std::string_view by) {
     const std::vector<const Known*> counts = named(known, blocks);
     double tokens = 0;
     for (const Known* count : counts) {
@@ -196,7 +199,7 @@ ServerCacheSize product(const std::vector<Known>& known, std::string_view blocks
 }
 
 /// Engines' own pages before a gateway's, which may tell of one worker alone.
-ServerCacheSize size_of(const std::vector<Known>& known) {
+static ServerCacheSize size_of(const std::vector<Known>& known) {
     for (const ServerCacheSize& one : {vllm_size(known), sglang_size(known),
                                        product(known, dynamo_blocks, dynamo_block, "model"),
                                        product(known, trtllm_blocks, trtllm_block, "")}) {
@@ -206,6 +209,8 @@ ServerCacheSize size_of(const std::vector<Known>& known) {
     }
     return {};
 }
+
+namespace {
 
 /// Fed with the lines of a file in their order.
 class ServerCacheSizes {
@@ -281,8 +286,10 @@ struct PrefixBlock {
     std::uint32_t hits = 0;
 };
 
-void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> nodes,
-           const SentPrompt& prompt, std::uint32_t block_size) {
+}  // namespace
+
+static void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> nodes,
+                  const SentPrompt& prompt, std::uint32_t block_size) {
     std::int64_t parent = -1;
     for (std::uint32_t depth = 0; depth < nodes.size(); ++depth) {
         const std::uint32_t node = nodes[depth];
@@ -301,9 +308,9 @@ void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> node
 }
 
 /// Blocks that at least `from` prompts have, those of the same prompts joined. `order`: by depth.
-std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
-                                 const std::vector<std::uint32_t>& order, std::uint64_t from,
-                                 std::uint32_t block_size) {
+static std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
+                                        const std::vector<std::uint32_t>& order, std::uint64_t from,
+                                        std::uint32_t block_size) {
     std::vector<SharedPrefix> prefixes;
     std::vector<std::int64_t> place(blocks.size(), -1);  // [node] its prefix
     for (const std::uint32_t node : order) {
@@ -326,8 +333,6 @@ std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
     }
     return prefixes;
 }
-
-}  // namespace
 
 PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPrompt>& sent) {
     if (trace.block_size == 0 || trace.ids.empty()) {

@@ -46,29 +46,31 @@ enum class AnnotationField : pbf_tag_type {
     string_value = 6,
 };
 
+}  // namespace
+
 // TrackEvent.Type
-constexpr std::uint32_t type_slice_begin = 1;
-constexpr std::uint32_t type_slice_end = 2;
-constexpr std::uint32_t type_instant = 3;
+static constexpr std::uint32_t type_slice_begin = 1;
+static constexpr std::uint32_t type_slice_end = 2;
+static constexpr std::uint32_t type_instant = 3;
 // TracePacket.SequenceFlags
-constexpr std::uint32_t incremental_state_cleared = 1;
-constexpr std::uint32_t needs_incremental_state = 2;
+static constexpr std::uint32_t incremental_state_cleared = 1;
+static constexpr std::uint32_t needs_incremental_state = 2;
 
 /// Numbers of interned texts begin at 1.
-std::uint64_t iid_of(std::size_t index) {
+static std::uint64_t iid_of(std::size_t index) {
     return index + 1;
 }
 
 /// Tells traces apart that are put one behind the other; never 0.
-std::uint32_t sequence_of(std::uint64_t identity) {
+static std::uint32_t sequence_of(std::uint64_t identity) {
     return static_cast<std::uint32_t>(identity) | 1;
 }
 
-std::optional<std::int64_t> whole_number(const TableCell& cell) {
+static std::optional<std::int64_t> whole_number(const TableCell& cell) {
     return cell.kind == CellKind::number ? read_number<std::int64_t>(cell.text) : std::nullopt;
 }
 
-void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::size_t name) {
+static void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::size_t name) {
     pbf_builder<AnnotationField> annotation(event, EventField::debug_annotations);
     annotation.add_uint64(AnnotationField::name_iid, iid_of(name));
     if (cell.kind == CellKind::text) {
@@ -82,8 +84,6 @@ void add_argument(pbf_builder<EventField>& event, const TableCell& cell, std::si
                               read_number<double>(cell.text).value_or(0));
     }
 }
-
-}  // namespace
 
 PerfettoTrace::PerfettoTrace(std::string& out, const std::vector<Figure>& columns,
                              const std::vector<Figure>& event_columns, const RunOfTracks& run)

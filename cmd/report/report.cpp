@@ -96,7 +96,9 @@ namespace {
 
 using Long = unsigned long long;
 
-void explain_users(const Unrecorded& lost, bool live) {
+}  // namespace
+
+static void explain_users(const Unrecorded& lost, bool live) {
     if (live) {
         complain("report: the run is still running");
         return;
@@ -108,7 +110,7 @@ void explain_users(const Unrecorded& lost, bool live) {
 }
 
 /// What is not in the table: why it is not the whole run, and what brings the rest.
-void explain(const std::string& folder, const RebuiltRun& run) {
+static void explain(const std::string& folder, const RebuiltRun& run) {
     const auto& [facts, past, files, live, lost, figures, judged, info] = run;
     const std::uint64_t torn = files.requests.torn + files.fired.torn + files.client.torn;
     if (torn > 0) {
@@ -151,7 +153,8 @@ void explain(const std::string& folder, const RebuiltRun& run) {
 }
 
 /// On standard output the summary and what is below it, or the one reading that stands alone.
-void print_run(const ReportCommand& command, const ReportedRun& run, const ReadingTexts& readings) {
+static void print_run(const ReportCommand& command, const ReportedRun& run,
+                      const ReadingTexts& readings) {
     if (command.exports.take_stdout()) {
         return;
     }
@@ -165,7 +168,7 @@ void print_run(const ReportCommand& command, const ReportedRun& run, const Readi
     std::fputs(readings.notes.c_str(), stderr);
 }
 
-int report(const ReportCommand& command) {
+static int report(const ReportCommand& command) {
     const std::string folder = without_slashes(command.folder);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
@@ -194,8 +197,6 @@ int report(const ReportCommand& command) {
     return !command.fail_if.empty() && any_fails(rebuilt.info.thresholds) ? exit_threshold
                                                                           : exit_done;
 }
-
-}  // namespace
 
 int run_report(int argc, char** argv) {
     const ReportCommandLine line = parse_report_options({argv + 1, argv + argc});

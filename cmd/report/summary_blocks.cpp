@@ -41,7 +41,9 @@ class Parts {
     std::string text_;
 };
 
-std::string engines_of(const ServerTotals& totals) {
+}  // namespace
+
+static std::string engines_of(const ServerTotals& totals) {
     std::string engines;
     for (const ScrapedUrl& url : totals.urls) {
         const bool is_new = engines.find(url.engine) == std::string::npos;
@@ -52,7 +54,7 @@ std::string engines_of(const ServerTotals& totals) {
     return engines;
 }
 
-void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
+static void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
     const std::string engines = engines_of(totals);
     std::string text = fmt::format(
         "{} of {} read{}", counted(totals.scrapes, "page", "pages"),
@@ -71,8 +73,8 @@ void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
     lines.push_back(std::move(text));
 }
 
-void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
-                const ServerTotals& totals, std::uint64_t finished_trees) {
+static void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
+                       const ServerTotals& totals, std::uint64_t finished_trees) {
     if (!totals.joules) {
         return;
     }
@@ -95,8 +97,6 @@ void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
     }
     parts.end(lines);
 }
-
-}  // namespace
 
 std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo& info) {
     std::vector<std::string> lines;
@@ -149,14 +149,16 @@ enum class CacheAnswer : std::uint8_t {
                        ///< more
 };
 
+}  // namespace
+
 /// Whether both kinds of blocks say the same.
-bool same_cache_forecasts(const SummaryFigures& f) {
+static bool same_cache_forecasts(const SummaryFigures& f) {
     return f.server_cache_rows == f.cache_rows_compared() &&
            f.server_cache_expected == f.expected_cached_tokens_reported &&
            f.server_cache_rows_equal == f.cache_rows_equal;
 }
 
-CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
+static CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
     if (f.cache_rows_reported == 0) {
         return CacheAnswer::none;
     }
@@ -176,13 +178,14 @@ CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 /// Why hits of recorded text are compared with nothing.
-constexpr const char* why_not_foretold = "not forecast: the prompts are recorded text";
+static constexpr const char* why_not_foretold = "not forecast: the prompts are recorded text";
 
 /// What may be the reason of `only_zeros`.
-constexpr const char* why_only_zeros = "it may not count hits, or its cache is off or too small";
+static constexpr const char* why_only_zeros =
+    "it may not count hits, or its cache is off or too small";
 
 /// Why there are no hits, whose loss that is, and what was expected: the line of `none`.
-std::string no_hits_text(const SummaryFigures& f) {
+static std::string no_hits_text(const SummaryFigures& f) {
     const std::string hits = f.tainted_lost == 0 ? "hits not reported by the server"
                                                  : "hits not known: " + rows_text(f.tainted_lost) +
                                                        " lost a part of the answer in this client";
@@ -191,8 +194,8 @@ std::string no_hits_text(const SummaryFigures& f) {
 }
 
 /// The real hit rate first: what of the prompts was hit, and what could be. Then how much of that.
-std::vector<std::string> hit_lines(const SummaryFigures& f, std::uint64_t expected,
-                                   std::uint64_t equal, std::string_view in_blocks) {
+static std::vector<std::string> hit_lines(const SummaryFigures& f, std::uint64_t expected,
+                                          std::uint64_t equal, std::string_view in_blocks) {
     const std::uint64_t hit = f.cached_tokens_compared();
     const std::uint64_t prompts = f.cache_prompt_tokens.value_or(0);
     std::vector<std::string> lines{
@@ -209,7 +212,7 @@ std::vector<std::string> hit_lines(const SummaryFigures& f, std::uint64_t expect
     return lines;
 }
 
-std::vector<std::string> compared_lines(const SummaryFigures& f, const SummaryInfo& info) {
+static std::vector<std::string> compared_lines(const SummaryFigures& f, const SummaryInfo& info) {
     if (cache_answer(f, info) == CacheAnswer::by_server_blocks) {
         return hit_lines(f, f.server_cache_expected, f.server_cache_rows_equal,
                          fmt::format(" in the server's blocks of {}", *info.server_block));
@@ -224,8 +227,6 @@ std::vector<std::string> compared_lines(const SummaryFigures& f, const SummaryIn
     }
     return lines;
 }
-
-}  // namespace
 
 std::vector<std::string> cache_lines(const SummaryFigures& f, const SummaryInfo& info) {
     std::vector<std::string> lines;
@@ -434,16 +435,14 @@ std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info)
     return lines.take();
 }
 
-namespace {
-
 /// Those that `pick` wants.
 template <typename Pick>
-std::string names_of(std::vector<const RuleFinding*> set, Pick pick) {
+static std::string names_of(std::vector<const RuleFinding*> set, Pick pick) {
     std::erase_if(set, [&pick](const RuleFinding* one) { return !pick(*one); });
     return joined(set, ", ", &RuleFinding::rule);
 }
 
-RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
+static RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
     RuleLines lines;
     const auto count = [&set](RuleState state) {
         return std::to_string(std::ranges::count(set, state, &RuleFinding::state));
@@ -471,8 +470,6 @@ RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
     }
     return lines;
 }
-
-}  // namespace
 
 std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings) {
     std::vector<RuleLines> all;

@@ -14,9 +14,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t errors_shown = 5;
 
-constexpr std::size_t errors_shown = 5;
+namespace {
 
 /// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
 class Table {
@@ -61,11 +61,13 @@ class Table {
     std::string text_;
 };
 
-std::string fixed_or_dash(const std::optional<double>& value, int decimals) {
+}  // namespace
+
+static std::string fixed_or_dash(const std::optional<double>& value, int decimals) {
     return value ? fixed(*value, decimals) : "-";
 }
 
-void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.count("Successful requests:", f.completed);
     table.some("Short outputs:", f.short_output);
     table.some("Long outputs:", f.long_output);
@@ -122,21 +124,22 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
 }
 
 /// "-" where nothing was measured.
-std::string three(const Distribution& d, double unit) {
+static std::string three(const Distribution& d, double unit) {
     return d.count == 0 ? "-"
                         : fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / unit,
                                       d.at[p99_index] / unit, d.max / unit);
 }
 
 /// Rows that were held, if there are any, and how long or late they were.
-void add_held(Table& table, std::string_view who, std::string_view what, const Distribution& d) {
+static void add_held(Table& table, std::string_view who, std::string_view what,
+                     const Distribution& d) {
     if (d.count > 0) {
         table.count(who, d.count);
         table.line(what, three(d, ns_per_ms));
     }
 }
 
-void add_drift(Table& table, const SummaryFigures& f) {
+static void add_drift(Table& table, const SummaryFigures& f) {
     const Distribution& drift = f.sending.drift;
     table.title("Drift (fired - due)");
     table.distribution("drift", drift, ns_per_us, "us");
@@ -158,7 +161,7 @@ void add_drift(Table& table, const SummaryFigures& f) {
 }
 
 /// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
-void add_wire(Table& table, const SummaryFigures& f) {
+static void add_wire(Table& table, const SummaryFigures& f) {
     const SendingFigures& s = f.sending;
     table.title("Kernel (median / P99 / worst, us)");
     table.line("Call that fires a row:", three(s.submit, ns_per_us));
@@ -183,7 +186,7 @@ void add_wire(Table& table, const SummaryFigures& f) {
     }
 }
 
-void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
                fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off,
@@ -201,7 +204,7 @@ void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info)
 }
 
 /// Which server had which rows, where there are several.
-void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
+static void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
     if (urls.size() < 2) {
         return;
     }
@@ -211,7 +214,7 @@ void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
     }
 }
 
-void add_outcomes(Table& table, const SummaryFigures& f) {
+static void add_outcomes(Table& table, const SummaryFigures& f) {
     table.title("Outcomes");
     for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
         table.some(fmt::format("{}:", name_of(static_cast<Outcome>(i))), f.outcomes[i]);
@@ -220,7 +223,7 @@ void add_outcomes(Table& table, const SummaryFigures& f) {
 }
 
 /// The reasons of most rows, one line each.
-void add_errors(Table& table, const SummaryFigures& f) {
+static void add_errors(Table& table, const SummaryFigures& f) {
     if (f.errors.empty()) {
         return;
     }
@@ -237,8 +240,8 @@ void add_errors(Table& table, const SummaryFigures& f) {
     table.some("Others (summary.json):", f.failed - std::min(shown, f.failed));
 }
 
-void add_times(Table& table, std::string_view title, std::string_view name, std::string_view key,
-               const SummaryFigures& f) {
+static void add_times(Table& table, std::string_view title, std::string_view name,
+                      std::string_view key, const SummaryFigures& f) {
     const FigureName& figure = *find_figure(key);
     table.title(title);
     table.distribution(name, figure.distribution(f), ns_per_ms, "ms");
@@ -246,8 +249,6 @@ void add_times(Table& table, std::string_view title, std::string_view name, std:
         table.line("Client moved P99 by (ms):", p99_error_text(figure, f));
     }
 }
-
-}  // namespace
 
 std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     Table table;

@@ -19,9 +19,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t errors_shown = 3;
 
-constexpr std::size_t errors_shown = 3;
+namespace {
 
 /// A reason as it is shown, and its rows.
 struct ShownError {
@@ -30,8 +30,10 @@ struct ShownError {
     bool is_ours = false;  ///< it may end with a flag: shown as a whole
 };
 
+}  // namespace
+
 /// The reasons, most rows first. Those that would look alike on the screen are one.
-std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
+static std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
     constexpr std::size_t compared =
         table_columns - label_columns - std::string_view("12,031 rows, ...").size();
     std::vector<ShownError> shown;
@@ -54,7 +56,7 @@ std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
 }
 
 /// Why rows failed: the reasons of most rows. A server's words have a line each.
-void add_errors(Lines& lines, const SummaryFigures& f) {
+static void add_errors(Lines& lines, const SummaryFigures& f) {
     constexpr std::size_t room = table_columns - label_columns;
     const std::vector<ShownError> errors = shown_errors(f.errors);
     for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
@@ -67,7 +69,7 @@ void add_errors(Lines& lines, const SummaryFigures& f) {
 }
 
 /// Rows that the run itself kept back.
-void add_unsent(Lines& lines, const SummaryFigures& f) {
+static void add_unsent(Lines& lines, const SummaryFigures& f) {
     if (f.dropped > 0) {
         lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
                                           rows_text(f.dropped)));
@@ -80,7 +82,7 @@ void add_unsent(Lines& lines, const SummaryFigures& f) {
 }
 
 /// What became of the requests, and whether the server kept up.
-void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.add("Requests", requests_text(f, info));
     lines.list("Warning", f.warnings);
     if (f.warmup_rows > 0) {
@@ -138,7 +140,7 @@ void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info
 }
 
 /// Asked, planned and sent, where rows arrive at a rate.
-void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
+static void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     if (!run.arrival) {
         return;
     }
@@ -157,7 +159,7 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 
 /// ", peak 1,234/s", the best whole second; empty where the run is shorter than one. In a short run
 /// it can lie below the mean.
-std::string peak_text(const SummaryFigures& f) {
+static std::string peak_text(const SummaryFigures& f) {
     const std::optional<std::uint64_t> best = shown_peak(f);
     if (!best) {
         return f.duration_ns < 1'000'000'000 ? "" : ", peak not known";
@@ -168,7 +170,7 @@ std::string peak_text(const SummaryFigures& f) {
 }
 
 /// Lengths of answers against those recorded; empty where all are as recorded.
-std::string outputs_text(const SummaryFigures& f) {
+static std::string outputs_text(const SummaryFigures& f) {
     const std::uint64_t uncounted = f.outputs_unknown - f.outputs_unrecorded;
     const std::uint64_t compared = f.outputs_exact + f.outputs_short + f.outputs_long;
     if (f.outputs_short + f.outputs_long + f.outputs_unknown == 0) {
@@ -186,7 +188,7 @@ std::string outputs_text(const SummaryFigures& f) {
                                                           grouped(f.outputs_unrecorded));
 }
 
-void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
+static void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     const std::optional<double>& sent = f.timeline.sent_rate;
     const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
     lines.add("Load",
@@ -214,7 +216,7 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     lines.list("Goodput", goodput_lines(f));
 }
 
-void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f) {
+static void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f) {
     const Distribution& d = figure.distribution(f);
     std::string line = fmt::format("{:<{}}", figure.title, label_columns);
     for (const Statistic& statistic : shown_statistics) {
@@ -224,7 +226,7 @@ void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f
     lines.raw(line + fmt::format("{:>10}", p99_error_text(figure, f)));
 }
 
-void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.blank();
     std::string head = fmt::format("{:<{}}", "ms", label_columns);
     for (const Statistic& statistic : shown_statistics) {
@@ -242,7 +244,7 @@ void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& inf
 }
 
 /// Which server had which rows, where several share them out.
-void add_urls(Lines& lines, const SummaryFigures& f) {
+static void add_urls(Lines& lines, const SummaryFigures& f) {
     const bool shared = f.urls.size() > 1 && !f.sides;
     std::vector<std::string> texts;
     for (const UrlFigures& one : shared ? f.urls : std::vector<UrlFigures>()) {
@@ -257,7 +259,7 @@ void add_urls(Lines& lines, const SummaryFigures& f) {
     lines.list("Servers", texts);
 }
 
-void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.list("Cache", cache_lines(f, info));
     if (info.split_unknown && f.expected_cached_tokens > 0) {
         lines.add("",
@@ -277,7 +279,7 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
 }
 
 /// How late the load was, and what was held back by a wish or a limit.
-void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const Distribution& late = f.load_late();
     if (late.count > 0) {
         std::string text =
@@ -310,7 +312,7 @@ void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 /// Whether to trust the figures: the reason that decided.
-void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+static void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const std::vector<std::string>& reasons = info.verdict_reasons;
     lines.add("Verdict", info.verdict + (reasons.empty() ? "" : ": " + reasons.front()));
     if (reasons.size() > 1 && info.verdict != name_of(Verdict::certified)) {
@@ -337,7 +339,7 @@ void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     }
 }
 
-std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
+static std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     Lines lines;
     lines.rule("Result");
     add_requests(lines, f, info);
@@ -354,8 +356,6 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     lines.rule("");
     return lines.take();
 }
-
-}  // namespace
 
 std::string summary_brief(const SummaryFigures& figures, const SummaryInfo& info) {
     std::string text = requests_text(figures, info);

@@ -130,23 +130,28 @@ std::uint16_t Sheet::place_of(std::string_view column) const {
     return static_cast<std::uint16_t>(found - columns_.begin());
 }
 
-namespace {
-
 // Axes show ns as ms and s: each comma of a number format divides by 1,000.
-constexpr const char* ns_as_ms = "0.0,,";
-constexpr const char* ns_as_s = "0.0,,,";
-constexpr const char* plain = "General";
+static constexpr const char* ns_as_ms = "0.0,,";
+static constexpr const char* ns_as_s = "0.0,,,";
+static constexpr const char* plain = "General";
+
+namespace {
 
 struct Axis {
     const char* title;
     const char* format;
     const char* column = nullptr;  ///< of the axis across
 };
-constexpr Axis by_end{"s", ns_as_s, "end_ns"};
-constexpr Axis by_due{"s", ns_as_s, "due_ns"};
-constexpr Axis by_input{"tokens", plain, "input_length"};
-constexpr Axis axis_ms{"ms", ns_as_ms};
-constexpr Axis axis_requests{"requests", plain};
+
+}  // namespace
+
+static constexpr Axis by_end{"s", ns_as_s, "end_ns"};
+static constexpr Axis by_due{"s", ns_as_s, "due_ns"};
+static constexpr Axis by_input{"tokens", plain, "input_length"};
+static constexpr Axis axis_ms{"ms", ns_as_ms};
+static constexpr Axis axis_requests{"requests", plain};
+
+namespace {
 
 /// A chart of a table: columns over one column.
 struct ChartSpec {
@@ -157,9 +162,12 @@ struct ChartSpec {
     Axis up;
     std::string_view columns;  ///< with blanks between them
 };
-constexpr lxw_chart_type line_chart = LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS;
-constexpr lxw_chart_type dots_chart = LXW_CHART_SCATTER;
-constexpr ChartSpec chart_specs[] = {
+
+}  // namespace
+
+static constexpr lxw_chart_type line_chart = LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS;
+static constexpr lxw_chart_type dots_chart = LXW_CHART_SCATTER;
+static constexpr ChartSpec chart_specs[] = {
     {"TTFT by period", RunTable::periods, line_chart, by_end, axis_ms,
      "ttft_p50_ns ttft_p90_ns ttft_p99_ns"},
     {"Requests by period", RunTable::periods, line_chart, by_end, axis_requests,
@@ -169,6 +177,8 @@ constexpr ChartSpec chart_specs[] = {
     {"TTFT by input length", RunTable::requests, dots_chart, by_input, axis_ms, "ttft_ns"},
     {"Drift by due instant", RunTable::requests, dots_chart, by_due, axis_ms, "drift_ns"},
 };
+
+namespace {
 
 /// Charts below each other on a sheet of their own.
 class ChartSheet {
@@ -222,7 +232,9 @@ class ChartSheet {
     lxw_row_t next_row_ = 0;
 };
 
-void fill(Sheet& sheet, const std::vector<TableRow>& rows) {
+}  // namespace
+
+static void fill(Sheet& sheet, const std::vector<TableRow>& rows) {
     for (const TableRow& row : rows) {
         sheet.add(row);
     }
@@ -230,7 +242,7 @@ void fill(Sheet& sheet, const std::vector<TableRow>& rows) {
 }
 
 /// Why the lines cannot be read, or empty.
-std::string fill(Sheet& sheet, JsonlRows& rows) {
+static std::string fill(Sheet& sheet, JsonlRows& rows) {
     while (const TableRow* row = rows.next()) {
         sheet.add(*row);
     }
@@ -240,8 +252,8 @@ std::string fill(Sheet& sheet, JsonlRows& rows) {
 
 /// Fills the workbook. Why it cannot be, or empty; `made` is false where the library had no
 /// temporary file for one of the sheets.
-std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requests,
-                 JsonlRows& periods, bool& made) {
+static std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requests,
+                        JsonlRows& periods, bool& made) {
     Sheet summary(workbook, name_of(RunTable::summary), summary_columns);
     fill(summary, summary_rows(run.summary));
     ChartSheet charts(workbook);
@@ -262,6 +274,8 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
            definitions.made();
     return "";
 }
+
+namespace {
 
 /// What the library says of an error on standard error is left out: our own line says it.
 class Unsaid {

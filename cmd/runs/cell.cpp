@@ -237,23 +237,21 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     return environment;
 }
 
-namespace {
-
-constexpr std::int64_t ns_per_second = 1'000'000'000;
+static constexpr std::int64_t ns_per_second = 1'000'000'000;
 // What is asked to end may have a server to stop.
-constexpr std::int64_t end_grace_ns = 2 * ns_per_second;
-constexpr std::int64_t ns_per_ms = 1'000'000;
-constexpr std::int64_t try_ns_max = 30 * ns_per_second;
-constexpr std::int64_t try_pause_ns = ns_per_second / 2;
-constexpr std::int64_t tell_ns = 4 * ns_per_second;
-constexpr std::size_t said_bytes_max = 4096;
+static constexpr std::int64_t end_grace_ns = 2 * ns_per_second;
+static constexpr std::int64_t ns_per_ms = 1'000'000;
+static constexpr std::int64_t try_ns_max = 30 * ns_per_second;
+static constexpr std::int64_t try_pause_ns = ns_per_second / 2;
+static constexpr std::int64_t tell_ns = 4 * ns_per_second;
+static constexpr std::size_t said_bytes_max = 4096;
 
-bool asked_to_stop(int stops) {
+static bool asked_to_stop(int stops) {
     return stop_requests().load() > stops;
 }
 
 /// Ends a group that is over its time: asked first, then killed.
-void end_group(Child& child) {
+static void end_group(Child& child) {
     child.signal_group(SIGTERM);
     const std::int64_t end = monotonic_ns() + end_grace_ns;
     while (monotonic_ns() < end && !child.wait(end - monotonic_ns())) {
@@ -262,7 +260,7 @@ void end_group(Child& child) {
 }
 
 /// Of a file that may be long and still grow.
-std::string last_lines_in(const std::string& path) {
+static std::string last_lines_in(const std::string& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     const std::streamoff bytes = file.tellg();
     const std::streamoff begin =
@@ -273,13 +271,13 @@ std::string last_lines_in(const std::string& path) {
     return last_lines(text);
 }
 
-HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
-                const std::string& output) {
+static HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
+                       const std::string& output) {
     return {outcome, std::string(hook.name) + ": " + what, output.substr(output.rfind('/') + 1),
             last_lines_in(output)};
 }
 
-HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {
+static HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {
     if (end.exit_code == 0) {
         return {};
     }
@@ -289,8 +287,9 @@ HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) 
 }
 
 /// `run_hook`; `look` is called several times a second.
-HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environment,
-                    const std::string& output, int stops, const std::function<void()>& look) {
+static HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environment,
+                           const std::string& output, int stops,
+                           const std::function<void()>& look) {
     if (hook.command.empty()) {
         return {};
     }
@@ -328,7 +327,7 @@ HookEnd run_looking(const Hook& hook, const std::vector<std::string>& environmen
 
 /// Once called `tell_ns` from now or later, it calls `tell`, and never again. Refers to all of
 /// them.
-auto late_teller(const Hook& hook, const std::string& output, const TellHook& tell) {
+static auto late_teller(const Hook& hook, const std::string& output, const TellHook& tell) {
     return [&, begin = monotonic_ns(), told = false](const HookEnd& last) mutable {
         if (!told && monotonic_ns() - begin >= tell_ns) {
             told = true;
@@ -338,8 +337,6 @@ auto late_teller(const Hook& hook, const std::string& output, const TellHook& te
         }
     };
 }
-
-}  // namespace
 
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
                  const std::string& output, int stops, const TellHook& tell) {

@@ -39,17 +39,19 @@ struct SideRead {
     RunTimeline timeline;
 };
 
-double known(const OptionalNs& value) {
+}  // namespace
+
+static double known(const OptionalNs& value) {
     return value ? static_cast<double>(*value) : unknown_value;
 }
 
 /// Whether the server is to blame: what the end of the client cut off says nothing of it.
-bool is_servers_failure(const Record& record) {
+static bool is_servers_failure(const Record& record) {
     return is_failure(record.outcome) && record.outcome != Outcome::not_sent &&
            record.outcome != Outcome::interrupted && record.outcome != Outcome::cancelled;
 }
 
-void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out) {
+static void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out) {
     const std::optional<std::size_t> rule = rule_of(slo, record);
     if (!rule || record.censored) {
         return;
@@ -63,7 +65,7 @@ void put_slo(const GoodputRules& slo, const Record& record, ComparedRequest& out
 }
 
 /// The same in each run; another one in each pass.
-std::uint64_t tree_of(const Record& record) {
+static std::uint64_t tree_of(const Record& record) {
     const std::optional<std::string>& name = record.tree ? record.tree : record.session;
     if (!name) {
         return 0;
@@ -76,7 +78,7 @@ std::uint64_t tree_of(const Record& record) {
 
 /// It left, or was read, later than a certificate allows, and that is known: by less than a
 /// twentieth of what it lasted. The client's error holds how far that may have moved it.
-bool is_little_late(const Record& record) {
+static bool is_little_late(const Record& record) {
     constexpr double part_max = 0.05;
     const auto is_lateness = [](const std::string& why) {
         return why == taint_late || why == taint_wire_late || why == taint_sent_late ||
@@ -91,7 +93,7 @@ bool is_little_late(const Record& record) {
     return static_cast<double>(late_ns) <= part_max * static_cast<double>(*record.e2e_ns);
 }
 
-ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
+static ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     ReadRow out;
     ComparedRequest& request = out.request;
     request.key = number_in_pass(record.row, record.pass);
@@ -133,7 +135,7 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     return out;
 }
 
-void count(const ReadRow& one, PlayedCounts& counts) {
+static void count(const ReadRow& one, PlayedCounts& counts) {
     const Outcome outcome = one.row.outcome;
     counts.ok += one.request.ok ? 1 : 0;
     counts.failed += one.request.failed ? 1 : 0;
@@ -149,7 +151,7 @@ void count(const ReadRow& one, PlayedCounts& counts) {
 }
 
 /// The rows in the order of their keys, of each the last try.
-void settle(SideRead& read, PlayedRun& run) {
+static void settle(SideRead& read, PlayedRun& run) {
     std::ranges::stable_sort(read.rows, [](const ReadRow& a, const ReadRow& b) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
@@ -177,7 +179,7 @@ void settle(SideRead& read, PlayedRun& run) {
 }
 
 /// As its summary.json has it; empty where there is none.
-void read_verdict(const std::string& folder, PlayedRun& run) {
+static void read_verdict(const std::string& folder, PlayedRun& run) {
     const std::string path = folder + "/summary.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text && text.error().code == ErrorCode::not_found) {
@@ -191,6 +193,8 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
     run.verdict_reasons = texts_of(verdict.find("reasons"));
     run.warnings = texts_of(verdict.find("warnings"));
 }
+
+namespace {
 
 using Sides = std::array<SideRead, side_count>;
 
@@ -220,8 +224,10 @@ class UnmetColumns {
     JsonDocument scratch_;
 };
 
-std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
-                       Sides& sides, UnmetColumns& unmet) {
+}  // namespace
+
+static std::string read_sides(const std::string& path, const RunFacts& facts,
+                              const GoodputRules& slo, Sides& sides, UnmetColumns& unmet) {
     const bool lane_cap = has_lane_cap(facts.arguments);
     return each_record_in(path, [&](const Record& record) {
         unmet.meet(record);
@@ -234,8 +240,6 @@ std::string read_sides(const std::string& path, const RunFacts& facts, const Goo
         }
     });
 }
-
-}  // namespace
 
 std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
                                        const std::vector<PlayedRun>& b) {
@@ -286,10 +290,10 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
     return exit_done;
 }
 
-namespace {
+static constexpr std::uint32_t size_groups = 5;
+static constexpr int time_groups = 6;
 
-constexpr std::uint32_t size_groups = 5;
-constexpr int time_groups = 6;
+namespace {
 
 /// One request in several runs: its place in each of them.
 struct Sent {
@@ -311,9 +315,11 @@ struct Sent {
     }
 };
 
+}  // namespace
+
 /// Gives `take` each request that all runs have, in the order of their keys.
 template <typename Take>
-void each_of_all(const std::vector<const PlayedRun*>& runs, Take take) {
+static void each_of_all(const std::vector<const PlayedRun*>& runs, Take take) {
     Sent sent{runs, std::vector<std::size_t>(runs.size(), 0)};
     for (const ComparedRequest& first : runs.front()->compared.requests) {
         bool all_have = true;
@@ -331,7 +337,8 @@ void each_of_all(const std::vector<const PlayedRun*>& runs, Take take) {
     }
 }
 
-std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests, RowValue value) {
+static std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests,
+                                           RowValue value) {
     std::vector<PairedRequest> known;
     for (const PairedRequest& one : requests) {
         if (!std::isnan(one.ratio(value))) {
@@ -341,6 +348,8 @@ std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests, 
     return known;
 }
 
+namespace {
+
 /// A group's name and rows; sorted by `order`.
 struct Group {
     std::string name;
@@ -348,9 +357,11 @@ struct Group {
 };
 using Groups = std::map<std::int64_t, Group>;
 
+}  // namespace
+
 /// `place_of(row)`: the order of its group and the group's name, or nothing.
 template <typename PlaceOf>
-Groups groups_by(const std::vector<PairedRequest>& rows, PlaceOf place_of) {
+static Groups groups_by(const std::vector<PairedRequest>& rows, PlaceOf place_of) {
     Groups groups;
     for (const PairedRequest& row : rows) {
         if (std::optional<std::pair<std::int64_t, std::string>> place = place_of(row)) {
@@ -362,7 +373,7 @@ Groups groups_by(const std::vector<PairedRequest>& rows, PlaceOf place_of) {
     return groups;
 }
 
-Groups by_size(const std::vector<PairedRequest>& rows) {
+static Groups by_size(const std::vector<PairedRequest>& rows) {
     std::vector<std::uint32_t> lengths;
     for (const PairedRequest& row : rows) {
         lengths.push_back(static_cast<std::uint32_t>(row.input_tokens));
@@ -374,7 +385,7 @@ Groups by_size(const std::vector<PairedRequest>& rows) {
     });
 }
 
-Groups by_turn(const std::vector<PairedRequest>& rows) {
+static Groups by_turn(const std::vector<PairedRequest>& rows) {
     struct Turns {
         std::uint32_t last;
         const char* name;
@@ -393,7 +404,7 @@ Groups by_turn(const std::vector<PairedRequest>& rows) {
     });
 }
 
-Groups by_hit(const std::vector<PairedRequest>& rows) {
+static Groups by_hit(const std::vector<PairedRequest>& rows) {
     constexpr std::array names{"none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"};
     return groups_by(rows, [&names](const PairedRequest& row) {
         const bool known = !std::isnan(row.expected_hit);
@@ -403,7 +414,7 @@ Groups by_hit(const std::vector<PairedRequest>& rows) {
     });
 }
 
-Groups by_time(const std::vector<PairedRequest>& rows) {
+static Groups by_time(const std::vector<PairedRequest>& rows) {
     const auto order = [](const PairedRequest& x, const PairedRequest& y) {
         return x.due_ns < y.due_ns;
     };
@@ -419,7 +430,7 @@ Groups by_time(const std::vector<PairedRequest>& rows) {
 
 /// A's side of a group is 1 everywhere, so that the ratio of the two medians is the median of the
 /// ratios, with the interval of the room that all others come from.
-ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOptions& options) {
+static ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOptions& options) {
     ComparedRun ones;
     ComparedRun ratios;
     for (const PairedRequest* row : group.rows) {
@@ -448,8 +459,6 @@ ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOption
     }
     return out;
 }
-
-}  // namespace
 
 std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
                                            const std::vector<PlayedRun>& b) {

@@ -23,17 +23,15 @@
 
 namespace driftless {
 
-namespace {
-
-std::string or_none(const std::string& text) {
+static std::string or_none(const std::string& text) {
     return text.empty() ? "none" : text;
 }
 
-std::string time_or(const OptionalNs& ns, const char* nothing) {
+static std::string time_or(const OptionalNs& ns, const char* nothing) {
     return ns ? duration_to_text(*ns) : nothing;
 }
 
-std::string window_of(const PlayedRun& run) {
+static std::string window_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
     const OptionalNs start = how.start_ns == OptionalNs(0) ? OptionalNs() : how.start_ns;
     return fmt::format("{} to {}, due within {}, limit {}: {}", time_or(start, "start"),
@@ -43,7 +41,7 @@ std::string window_of(const PlayedRun& run) {
 }
 
 /// A rate, or "ramp " and a ramp, as it is meant, however it was typed.
-std::string meant_rate(const std::string& typed) {
+static std::string meant_rate(const std::string& typed) {
     constexpr std::string_view ramps = "ramp ";
     if (const Result<TypedRate> rate = parse_rate(typed); rate && !rate.value().infinite) {
         return fmt::format("{}", rate.value().per_second);
@@ -58,7 +56,7 @@ std::string meant_rate(const std::string& typed) {
     return typed;
 }
 
-std::string load_with(const PlayedRun& run, const std::string& rate) {
+static std::string load_with(const PlayedRun& run, const std::string& rate) {
     const RunDescription& how = run.facts.info.run;
     std::string text = "sessions " + how.sessions;
     if (how.users > 0) {
@@ -71,21 +69,21 @@ std::string load_with(const PlayedRun& run, const std::string& rate) {
     return text + (how.spread ? ", spread" : "");
 }
 
-std::string rate_of(const PlayedRun& run) {
+static std::string rate_of(const PlayedRun& run) {
     const auto& arrival = run.facts.info.run.arrival;
     return arrival ? arrival->rate : "";
 }
 
-std::string speed_of(const PlayedRun& run) {
+static std::string speed_of(const PlayedRun& run) {
     return run.facts.info.run.speed;
 }
 
-std::string meant_speed_of(const PlayedRun& run) {
+static std::string meant_speed_of(const PlayedRun& run) {
     const std::optional<double> speed = read_number<double>(speed_of(run));
     return speed ? fmt::format("{}", *speed) : speed_of(run);
 }
 
-std::string words_of(const PlayedRun& run) {
+static std::string words_of(const PlayedRun& run) {
     const RunFacts& facts = run.facts;
     return fmt::format("{}, dataset {}, template {}", hex_text(facts.words_digest),
                        facts.dataset_digest ? hex_text(*facts.dataset_digest) : "none",
@@ -93,11 +91,11 @@ std::string words_of(const PlayedRun& run) {
 }
 
 /// Its prompts have no salt, and are not shortened by what stands around them.
-bool is_recorded_text(const PlayedRun& run) {
+static bool is_recorded_text(const PlayedRun& run) {
     return !run.facts.info.run.expected_cached_tokens;
 }
 
-std::string overhead_of(const PlayedRun& run) {
+static std::string overhead_of(const PlayedRun& run) {
     if (is_recorded_text(run)) {
         return "none to make room for";
     }
@@ -107,13 +105,15 @@ std::string overhead_of(const PlayedRun& run) {
 
 /// Of all runs of a group, each once: repeats may have salts of their own, so that none finds the
 /// prompts of another in the cache, where A and B have the same ones.
-std::string salts_of(const std::vector<PlayedRun>& runs) {
+static std::string salts_of(const std::vector<PlayedRun>& runs) {
     std::set<std::string> salts;
     for (const PlayedRun& run : runs) {
         salts.insert(is_recorded_text(run) ? "none" : or_none(run.facts.info.run.cache_salt));
     }
     return joined(salts, ", ");
 }
+
+namespace {
 
 /// Something that run.json says, by which two runs can differ. `explains`: instants or prompts
 /// differ because of it.
@@ -127,8 +127,11 @@ struct WorkPart {
     std::string (*shown)(const PlayedRun& run) = nullptr;  ///< instead of `value`
 };
 
-constexpr const char* repeat = "run B with driftless replay --from A, which repeats A's work";
-constexpr std::array work_parts{
+}  // namespace
+
+static constexpr const char* repeat =
+    "run B with driftless replay --from A, which repeats A's work";
+static constexpr std::array work_parts{
     WorkPart{
         "trace", Weight::no_pairs,
         [](const PlayedRun& run) { return hex_text(run.facts.trace_digest); },
@@ -166,7 +169,7 @@ constexpr std::array work_parts{
 };
 
 /// What all shards of one replay have alike, beside their work.
-constexpr std::array shard_parts{
+static constexpr std::array shard_parts{
     WorkPart{"cache salt", Weight::refused,
              [](const PlayedRun& run) { return or_none(run.facts.info.run.cache_salt); }, ""},
     WorkPart{"due instants", Weight::refused,
@@ -177,6 +180,8 @@ constexpr std::array shard_parts{
              },
              ""},
 };
+
+namespace {
 
 class Differences {
   public:

@@ -88,41 +88,41 @@ std::vector<std::string> Window::flags() const {
     return flags;
 }
 
-namespace {
-
-constexpr const char* dry_run_folder = "00-dry-run";
-constexpr const char* loop_folder = "00-closed-loop";
+static constexpr const char* dry_run_folder = "00-dry-run";
+static constexpr const char* loop_folder = "00-closed-loop";
 /// Of the closed loop: engines of today run as many requests at once, and each place has a few.
-constexpr int loop_open = 64;
-constexpr int loop_rows = 3 * loop_open;
-constexpr const char* loop_time = "60s";  ///< for servers that answer one a second, or fewer
-constexpr std::int64_t idle_limit_ns = 60 * ns_per_second;
+static constexpr int loop_open = 64;
+static constexpr int loop_rows = 3 * loop_open;
+static constexpr const char* loop_time = "60s";  ///< for servers that answer one a second, or fewer
+static constexpr std::int64_t idle_limit_ns = 60 * ns_per_second;
 
 /// Eight hex digits that no other search has: equal seeds mean equal prompts, and the server's
 /// cache must not know them from the probe before.
-std::string draw_name() {
+static std::string draw_name() {
     std::uint32_t drawn = 0;
     (void)::getrandom(&drawn, sizeof drawn, 0);
     return fmt::format("{:08x}", drawn);
 }
 
-ReplayCommandLine replay_line(const std::vector<std::string>& arguments) {
+static ReplayCommandLine replay_line(const std::vector<std::string>& arguments) {
     const char* const variable = std::getenv("OPENAI_API_KEY");
     return parse_replay_options(arguments, variable != nullptr ? variable : "");
 }
 
 /// The traces of a probe, which has these arguments; none where replay refuses them, which the dry
 /// run will say.
-std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
+static std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
     const ReplayCommandLine line = replay_line(arguments);
     std::string unread;
     Result<std::vector<KeptTrace>> kept = keep_traces(line.options.workload.files.paths, unread);
     return kept ? std::move(kept).value() : std::vector<KeptTrace>();
 }
 
-KneeProbe first_probe(const FindOptions& options) {
+static KneeProbe first_probe(const FindOptions& options) {
     return {options.rules.start, 0, 0, Purpose::bracket};
 }
+
+namespace {
 
 /// A search from its first probe to its last, or from where it was cut off: plays what `next_step`
 /// asks for, and keeps `find.json`. One process at a time has the folder.
@@ -502,7 +502,9 @@ class Finder {
     std::uint64_t short_rows_ = 0;  ///< its rows
 };
 
-int begin(const FindOptions& options, const std::vector<std::string>& command) {
+}  // namespace
+
+static int begin(const FindOptions& options, const std::vector<std::string>& command) {
     const bool named = !options.out.empty();
     std::string folder = named ? options.out : default_folder("find");
     const Result<NewFolder> taken = named ? take_new_folder(folder) : take_numbered_folder(folder);
@@ -514,7 +516,7 @@ int begin(const FindOptions& options, const std::vector<std::string>& command) {
 }
 
 /// All that a search is to do is in its command, which find.json has.
-int go_on(const std::string& shown, const std::string& folder, SearchReport kept) {
+static int go_on(const std::string& shown, const std::string& folder, SearchReport kept) {
     const FindCommandLine line = parse_find_options(kept.command);
     if (line.kind != FindCommandLine::Kind::run || !line.options.resume.empty()) {
         return refuse_find(shown + "/find.json has an invalid command: " + line.text, exit_input);
@@ -526,7 +528,7 @@ int go_on(const std::string& shown, const std::string& folder, SearchReport kept
     return Finder(line.options, {}, folder).resume(std::move(kept));
 }
 
-int resume(const std::string& folder) {
+static int resume(const std::string& folder) {
     OrExit<KeptFolder> taken = take_kept_folder("find", "a search", folder);
     if (!taken) {
         return taken.exit_code();
@@ -537,8 +539,6 @@ int resume(const std::string& folder) {
     }
     return go_on(folder, absolute_path(folder), std::move(kept));
 }
-
-}  // namespace
 
 int run_find(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

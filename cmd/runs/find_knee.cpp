@@ -6,18 +6,16 @@
 
 namespace driftless {
 
-namespace {
-
 /// A probe below the boundary is at this share of it.
-constexpr double below_share = 0.85;
+static constexpr double below_share = 0.85;
 /// A probe in this part below the boundary makes that one superfluous.
-constexpr double below_from = 0.75;
-constexpr double below_to = 0.95;
+static constexpr double below_from = 0.75;
+static constexpr double below_to = 0.95;
 /// The interval widens by 1, 3, 7, 15 and 31 widths of the boundary, and no further.
-constexpr std::uint32_t widenings_max = 5;
+static constexpr std::uint32_t widenings_max = 5;
 
 /// As few digits as the width needs, within the bounds. A tenth of `width` is resolved.
-double rounded(const SearchRules& rules, double value, double width) {
+static double rounded(const SearchRules& rules, double value, double width) {
     double at = std::round(value);
     if (!rules.whole) {
         const double digits = std::ceil(-std::log10(width / 10));
@@ -26,6 +24,8 @@ double rounded(const SearchRules& rules, double value, double width) {
     }
     return std::clamp(at, rules.low, rules.high);
 }
+
+namespace {
 
 /// What is asked at each step, over all probes that are done.
 class Asked {
@@ -71,9 +71,11 @@ class Asked {
     std::span<const JudgedProbe> done_;
 };
 
+}  // namespace
+
 /// Pass and fail by the probes so far. A failure below a load that passed counts when a second
 /// seed fails there, too: `next` is that probe.
-SearchStep boundary(const Asked& asked) {
+static SearchStep boundary(const Asked& asked) {
     SearchStep step;
     const std::vector<double> values = asked.searched();
     double highest_met = 0;
@@ -101,7 +103,7 @@ SearchStep boundary(const Asked& asked) {
 }
 
 /// Growing steps up or down until both sides are known, then the middle.
-void search(const Asked& asked, SearchStep& step) {
+static void search(const Asked& asked, SearchStep& step) {
     const SearchRules& rules = asked.rules();
     Knee& knee = step.knee;
     const double tried = static_cast<double>(asked.searched().size());
@@ -135,7 +137,7 @@ void search(const Asked& asked, SearchStep& step) {
 }
 
 /// Batching can break monotonicity: one probe below the boundary, unless there was one.
-void look_below(const Asked& asked, SearchStep& step) {
+static void look_below(const Asked& asked, SearchStep& step) {
     const double pass = *step.knee.pass;
     const double at = rounded(asked.rules(), pass * below_share, pass / 10);
     for (const double value : asked.searched()) {
@@ -148,11 +150,16 @@ void look_below(const Asked& asked, SearchStep& step) {
     }
 }
 
+namespace {
+
 enum class IntervalEnd : std::uint8_t { low, high };
+
+}  // namespace
 
 /// The end of the interval on one side: the load nearest to the boundary at which all seeds say
 /// the same. Nothing where there is none, or where `next` must be probed first.
-std::optional<double> end_of_interval(const Asked& asked, IntervalEnd side, SearchStep& step) {
+static std::optional<double> end_of_interval(const Asked& asked, IntervalEnd side,
+                                             SearchStep& step) {
     const SearchRules& rules = asked.rules();
     const double width = *step.knee.fail - *step.knee.pass;
     const bool wanted = side == IntervalEnd::low;
@@ -182,7 +189,7 @@ std::optional<double> end_of_interval(const Asked& asked, IntervalEnd side, Sear
     return std::nullopt;
 }
 
-void find_interval(const Asked& asked, SearchStep& step) {
+static void find_interval(const Asked& asked, SearchStep& step) {
     if (asked.rules().replicates == 0) {
         return;
     }
@@ -191,8 +198,6 @@ void find_interval(const Asked& asked, SearchStep& step) {
         step.knee.high = end_of_interval(asked, IntervalEnd::high, step);
     }
 }
-
-}  // namespace
 
 std::optional<double> saturated_rate(std::vector<std::int64_t> ended_ns) {
     constexpr double ns_per_second = 1e9;

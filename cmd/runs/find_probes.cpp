@@ -115,10 +115,8 @@ Result<Slos> parse_slos(std::string_view text) {
     return out;
 }
 
-namespace {
-
 /// What became of each `--fail-if`, which are the SLOs in their order.
-Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
+static Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
     JsonValue one = root.find("thresholds").first();
     for (const Slo& slo : slos.list) {
         JsonMembers fields(one);
@@ -133,7 +131,7 @@ Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe&
     return {};
 }
 
-Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedProbe& probe) {
+static Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedProbe& probe) {
     const JsonValue root = summary.root();
     const auto fired = root.find("fired").as_u64();
     const auto warmup = root.find("warmup").find("fired").as_u64();
@@ -145,6 +143,8 @@ Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedPr
     return read_findings(root, slos, probe);
 }
 
+namespace {
+
 /// The rows that were sent in the measurement.
 struct SentRows {
     std::vector<RowTimes> times;
@@ -153,7 +153,9 @@ struct SentRows {
         late_ns;  ///< of each: from its due instant, or its release, to the wire
 };
 
-Result<SentRows> read_rows(const std::string& path) {
+}  // namespace
+
+static Result<SentRows> read_rows(const std::string& path) {
     Result<FileLines> lines = FileLines::open(path);
     if (!lines) {
         return lines.error();
@@ -185,7 +187,7 @@ Result<SentRows> read_rows(const std::string& path) {
 }
 
 /// By how much a figure lies beyond its bound: 2 is twice the bound; nothing where unmeasured.
-double excess(const Slo& slo, const ThresholdFinding& finding) {
+static double excess(const Slo& slo, const ThresholdFinding& finding) {
     constexpr double ns_per_ms = 1e6;
     constexpr double unmeasured = 1e300;
     if (!finding.value) {
@@ -200,7 +202,7 @@ double excess(const Slo& slo, const ThresholdFinding& finding) {
 }
 
 /// The SLO that fails by the largest factor; null where all hold.
-const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
+static const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
     const Slo* found = nullptr;
     double most = 0;
     for (std::size_t i = 0; i < slos.list.size(); ++i) {
@@ -213,13 +215,13 @@ const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
     return found;
 }
 
-std::string figures_text(const JudgedProbe& probe) {
+static std::string figures_text(const JudgedProbe& probe) {
     return joined(probe.findings, ", ", [](const ThresholdFinding& one) {
         return one.condition + " " + value_text(one);
     });
 }
 
-std::string stability_text(const StabilityFinding& found) {
+static std::string stability_text(const StabilityFinding& found) {
     return fmt::format(
         "the server does not keep up: waiting requests rise {:.1f}-fold and TTFT {:.1f}-fold "
         "during the run",
@@ -228,7 +230,7 @@ std::string stability_text(const StabilityFinding& found) {
 
 /// The least time against which a late row counts in an SLO: its bound, or of good rows those of
 /// --goodput; of a time between tokens, what half of the answers last. Endless where no time does.
-double tightest_ns(const Threshold& slo, JsonValue summary) {
+static double tightest_ns(const Threshold& slo, JsonValue summary) {
     constexpr double ns_per_ms = 1e6;
     constexpr double endless = std::numeric_limits<double>::infinity();
     const double lasted = ns_per_ms * summary.find("median_e2el_ms").as_double().value_or(endless);
@@ -254,7 +256,7 @@ double tightest_ns(const Threshold& slo, JsonValue summary) {
 }
 
 /// What the client may have changed of the figures that an SLO asks; empty: nothing.
-std::string moved_across(const CellEnd& end, const Slos& slos, const JudgedProbe& probe) {
+static std::string moved_across(const CellEnd& end, const Slos& slos, const JudgedProbe& probe) {
     for (std::size_t i = 0; i < slos.list.size(); ++i) {
         const Threshold& threshold = slos.list[i].threshold;
         const auto bar = end.summary->error_bar(threshold);
@@ -273,8 +275,8 @@ std::string moved_across(const CellEnd& end, const Slos& slos, const JudgedProbe
 /// What the client was blamed for, where that may have changed what becomes of the SLOs. Empty: it
 /// lost nothing, its rows left nearly in time, the true figures lie on the same side of their
 /// bounds, and whether the server kept up is the same without its part.
-std::string why_spoiled(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
-                        SentRows rows) {
+static std::string why_spoiled(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
+                               SentRows rows) {
     std::vector<std::int64_t>& late_ns = rows.late_ns;
     constexpr double worst_part = 0.1;  // of the tightest bound, for one row
     constexpr double late_part = 0.05;  // for a hundredth of them
@@ -312,7 +314,7 @@ std::string why_spoiled(const CellEnd& end, const Slos& slos, const JudgedProbe&
     return "";
 }
 
-void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& probe) {
+static void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& probe) {
     const Slo* fails = worst(slos, probe);
     const bool unstable = probe.stability.stability == Stability::unstable;
     const bool blamed = end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict);
@@ -337,8 +339,6 @@ void decide(const CellEnd& end, const Slos& slos, SentRows rows, JudgedProbe& pr
         probe.why += "; " + probe.verdict + ", which cannot have changed that";
     }
 }
-
-}  // namespace
 
 bool can_be_judged(const CellEnd& end) {
     const bool ended = end.exit_code == exit_done || end.exit_code == exit_threshold ||
@@ -493,7 +493,9 @@ struct Load {
     void operator()(JsonWriter& json) const { value ? json.raw(load_text(*value)) : json.null(); }
 };
 
-void put_finding(JsonWriter& json, const ThresholdFinding& finding) {
+}  // namespace
+
+static void put_finding(JsonWriter& json, const ThresholdFinding& finding) {
     const std::optional<ErrorBar>& bar = finding.error;
     put_object(json, {{"slo", finding.condition},
                       {"value", finding.value},
@@ -503,7 +505,7 @@ void put_finding(JsonWriter& json, const ThresholdFinding& finding) {
 }
 
 /// What a search that goes on needs beside its probes.
-void walk_search(auto& fields, auto& report) {
+static void walk_search(auto& fields, auto& report) {
     fields.value("seconds", 2, report.seconds);
     fields.value("command", 2, report.command);
     fields.value("home", 2, report.home);
@@ -511,7 +513,7 @@ void walk_search(auto& fields, auto& report) {
 }
 
 /// How a probe ended, as it is read back.
-void walk_result(auto& fields, auto& one) {
+static void walk_result(auto& fields, auto& one) {
     fields.value("verdict", 2, one.verdict);
     fields.value("why", 2, one.why);
     fields.value("outcome", 1, one.outcome);
@@ -523,7 +525,7 @@ void walk_result(auto& fields, auto& one) {
     fields.value("stability", 1, one.stability.stability);
 }
 
-void put_probe(JsonWriter& json, const JudgedProbe& one) {
+static void put_probe(JsonWriter& json, const JudgedProbe& one) {
     MemberWriter fields(json);
     json.begin_object();
     put(json, {{"value", Load{one.probe.value}},
@@ -534,7 +536,7 @@ void put_probe(JsonWriter& json, const JudgedProbe& one) {
     json.end_object();
 }
 
-std::vector<ThresholdFinding> read_findings(JsonValue slos) {
+static std::vector<ThresholdFinding> read_findings(JsonValue slos) {
     std::vector<ThresholdFinding> findings;
     for (JsonValue one = slos.first(); one.present(); one = one.next()) {
         ThresholdFinding finding;
@@ -550,7 +552,7 @@ std::vector<ThresholdFinding> read_findings(JsonValue slos) {
 }
 
 /// False: something is missing, or of another version.
-bool read_probe(JsonValue json, JudgedProbe& out) {
+static bool read_probe(JsonValue json, JudgedProbe& out) {
     constexpr double lowest = load_min / 2048;
     JsonMembers fields(json);
     fields.value("value", 1, out.probe.value);
@@ -560,8 +562,6 @@ bool read_probe(JsonValue json, JudgedProbe& out) {
     out.findings = read_findings(json.find("slos"));
     return !fields.error() && out.probe.value >= lowest && out.probe.value <= load_max;
 }
-
-}  // namespace
 
 std::string find_json(const SearchReport& report) {
     const FindOptions& options = *report.options;

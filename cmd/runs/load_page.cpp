@@ -46,25 +46,27 @@ struct LoadPage {
     std::vector<LoadPoint> points;
 };
 
-double unit_of(const Threshold& threshold) {
+}  // namespace
+
+static double unit_of(const Threshold& threshold) {
     return threshold.figure->unit == FigureUnit::time ? ns_per_ms : 1;
 }
 
-LoadLimit limit_of(std::string condition, const Threshold& threshold) {
+static LoadLimit limit_of(std::string condition, const Threshold& threshold) {
     return {std::move(condition), threshold.bound / unit_of(threshold)};
 }
 
 /// The name of the first one.
-std::string title_of(const std::vector<KeptTrace>& traces) {
+static std::string title_of(const std::vector<KeptTrace>& traces) {
     const std::string path = traces.empty() ? "no trace" : traces.front().path;
     return path.substr(path.rfind('/') + 1);
 }
 
-bool is_judged(std::string_view outcome) {
+static bool is_judged(std::string_view outcome) {
     return outcome == "meets" || outcome == "fails";
 }
 
-LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
+static LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
     LoadPoint point;
     point.load = probe.probe.value;
     point.name = std::string(report.options->over->name) + " " + load_text(point.load);
@@ -82,7 +84,7 @@ LoadPoint point_of(const SearchReport& report, const JudgedProbe& probe) {
     return point;
 }
 
-LoadPage page_of_search(const SearchReport& report) {
+static LoadPage page_of_search(const SearchReport& report) {
     LoadPage page{.command = "find",
                   .title = title_of(report.traces),
                   .over = std::string(report.options->over->name),
@@ -102,7 +104,7 @@ LoadPage page_of_search(const SearchReport& report) {
 }
 
 /// The first axis that is a load.
-std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
+static std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
     const auto found = std::ranges::find_if(plan.axes, [](const SweepAxis& axis) {
         return std::ranges::all_of(axis.values, [](const std::string& value) {
             return read_number<double>(value).has_value();
@@ -115,7 +117,7 @@ std::optional<std::size_t> numeric_axis(const SweepPlan& plan) {
 
 /// What the runs of a sweep must keep, each as the condition that fails: that of all rows, by the
 /// first run that has a summary.
-std::vector<Threshold> limits_of(const std::vector<TableRun>& runs) {
+static std::vector<Threshold> limits_of(const std::vector<TableRun>& runs) {
     std::vector<Threshold> limits;
     const auto run =
         std::ranges::find_if(runs, [](const TableRun& one) { return one.summary.has_value(); });
@@ -128,8 +130,8 @@ std::vector<Threshold> limits_of(const std::vector<TableRun>& runs) {
     return limits;
 }
 
-LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis,
-                   const std::vector<Threshold>& figures, bool has_limits) {
+static LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis,
+                          const std::vector<Threshold>& figures, bool has_limits) {
     LoadPoint point;
     point.name = cell.planned.name;
     point.run = cell.planned.folder;
@@ -166,7 +168,7 @@ LoadPoint point_of(const LedgerCell& cell, const TableRun& run, std::size_t axis
 }
 
 /// Between the loads at which all cells keep the limits and those at which one does not.
-Knee knee_of(const std::vector<LoadPoint>& points) {
+static Knee knee_of(const std::vector<LoadPoint>& points) {
     Knee knee;
     for (const LoadPoint& one : points) {
         if (one.outcome == "fails") {
@@ -181,7 +183,8 @@ Knee knee_of(const std::vector<LoadPoint>& points) {
     return knee;
 }
 
-LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs, std::size_t axis) {
+static LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs,
+                              std::size_t axis) {
     LoadPage page;
     page.command = "sweep";
     page.title = title_of(ledger.plan.traces);
@@ -218,9 +221,9 @@ LoadPage page_of_sweep(const Ledger& ledger, const std::vector<TableRun>& runs, 
     return page;
 }
 
-constexpr std::array<std::string_view, 2> scripts{"frontier", "loads"};
+static constexpr std::array<std::string_view, 2> scripts{"frontier", "loads"};
 
-void put_limit(JsonWriter& json, const LoadLimit& limit) {
+static void put_limit(JsonWriter& json, const LoadLimit& limit) {
     const std::string name(
         trim_blanks(limit.condition.substr(0, limit.condition.find_first_of("<>"))));
     const Result<TableFigure> figure = parse_table_figure(name);
@@ -231,14 +234,14 @@ void put_limit(JsonWriter& json, const LoadLimit& limit) {
                       {"bound", limit.bound}});
 }
 
-void put_figure(JsonWriter& json, const GroupFigure& one) {
+static void put_figure(JsonWriter& json, const GroupFigure& one) {
     const ErrorBar error = one.error.value_or(ErrorBar());
     put_object(json, {{"value", one.value},
                       {"below", known_if(one.error.has_value(), error.below)},
                       {"above", known_if(one.error.has_value(), error.above)}});
 }
 
-std::string load_page_text(const LoadPage& page, const std::string& folder) {
+static std::string load_page_text(const LoadPage& page, const std::string& folder) {
     const auto put_fact = [](JsonWriter& to, const auto& fact) {
         put_value(to, std::vector{fact.first, fact.second});
     };
@@ -270,7 +273,8 @@ std::string load_page_text(const LoadPage& page, const std::string& folder) {
     return page_text(page.title, scripts, data);
 }
 
-void write_load_page(const LoadPage& page, const std::string& folder, std::string_view name) {
+static void write_load_page(const LoadPage& page, const std::string& folder,
+                            std::string_view name) {
     const std::string path = folder + "/" + std::string(name);
     const Result<void> written = write_whole_file(path, load_page_text(page, folder));
     if (written) {
@@ -280,8 +284,6 @@ void write_load_page(const LoadPage& page, const std::string& folder, std::strin
                  reason_of(written.error()).c_str());
     }
 }
-
-}  // namespace
 
 void write_search_page(const SearchReport& report, const std::string& folder) {
     write_load_page(page_of_search(report), folder, "find.html");

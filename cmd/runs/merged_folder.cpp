@@ -176,19 +176,19 @@ void RecordLines::give_back() const {
     }
 }
 
-namespace {
-
 /// The line with the number of its shard as its last member. It ends with the bracket of an object
 /// that is not empty.
-void append_line(std::string& out, std::string_view line, std::uint32_t shard) {
+static void append_line(std::string& out, std::string_view line, std::uint32_t shard) {
     out.append(line.substr(0, line.size() - 1));
     out.append(",\"shard\":").append(std::to_string(shard)).append("}\n");
 }
 
-MergeRefusal why_unwritten(const std::string& path, const Error& error) {
+static MergeRefusal why_unwritten(const std::string& path, const Error& error) {
     return {exit_host, path + ": cannot " + error.doing + ": " + reason_of(error) +
                            host_remedy(error.sys_errno)};
 }
+
+namespace {
 
 /// The next line of a shard's file, and what orders it.
 struct Head {
@@ -215,8 +215,10 @@ struct Head {
     }
 };
 
+}  // namespace
+
 /// Line by line the one with the least instant; of equal ones that of the first shard.
-std::string merge_heads(std::vector<Head>& heads, const char* key, LineSink& sink) {
+static std::string merge_heads(std::vector<Head>& heads, const char* key, LineSink& sink) {
     JsonDocument document;
     for (Head& head : heads) {
         if (std::string why = head.advance(key, document); !why.empty()) {
@@ -244,8 +246,8 @@ std::string merge_heads(std::vector<Head>& heads, const char* key, LineSink& sin
 }
 
 /// The shards' files of that name, but for those without a line.
-MergeRefusal open_files(const std::vector<ShardRun>& shards, const char* name,
-                        std::vector<Head>& out) {
+static MergeRefusal open_files(const std::vector<ShardRun>& shards, const char* name,
+                               std::vector<Head>& out) {
     for (const ShardRun& shard : shards) {
         const std::string path = shard.path(name);
         MergeRefusal refusal{exit_input, ""};
@@ -262,8 +264,8 @@ MergeRefusal open_files(const std::vector<ShardRun>& shards, const char* name,
 }
 
 /// Keeps the lines of rows that are not among those that ended.
-std::string copy_open(const std::string& path, std::uint32_t shard,
-                      const std::unordered_set<std::uint64_t>& ended, LineSink& sink) {
+static std::string copy_open(const std::string& path, std::uint32_t shard,
+                             const std::unordered_set<std::uint64_t>& ended, LineSink& sink) {
     std::string why;
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
@@ -287,14 +289,12 @@ std::string copy_open(const std::string& path, std::uint32_t shard,
 }
 
 /// The servers were read until all shards had ended.
-bool saw_all_end(const std::vector<ShardRun>& shards, const ShardRun& reader) {
+static bool saw_all_end(const std::vector<ShardRun>& shards, const ShardRun& reader) {
     return shards.size() == reader.facts.shard->count &&
            std::ranges::all_of(shards, [&reader](const ShardRun& shard) {
                return &shard == &reader || shard.facts.shard->met_after;
            });
 }
-
-}  // namespace
 
 MergedFolder::~MergedFolder() {
     if (!folder_ || is_kept_) {

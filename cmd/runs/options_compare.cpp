@@ -12,18 +12,16 @@
 
 namespace driftless {
 
-namespace {
-
 // The flags that only `driftless compare --table` has; it shares --json and --html.
 
-Result<std::string> parse_table_path(std::string_view text) {
+static Result<std::string> parse_table_path(std::string_view text) {
     if (text.empty()) {
         return invalid("is empty; give it a value");
     }
     return std::string(text);
 }
 
-void add_table_flags(Flags& flags, TableCommand& table) {
+static void add_table_flags(Flags& flags, TableCommand& table) {
     flags.group("With --table");
     flags.value("--sort", "FIGURE", "the best first: ttft:p99, output_throughput .. [as given]",
                 parse_table_figure, table.sort);
@@ -43,7 +41,7 @@ void add_table_flags(Flags& flags, TableCommand& table) {
 }
 
 /// Why flags of --table do not go together, or were given without it; empty: all is well.
-std::string why_not_table(const TableCommand& table, bool is_table) {
+static std::string why_not_table(const TableCommand& table, bool is_table) {
     const bool any = table.sort || table.each || !table.charts.empty() || !table.group.empty() ||
                      !table.csv.empty() || !table.inferencex.empty() || !table.llmd.empty();
     if (any && !is_table) {
@@ -52,7 +50,7 @@ std::string why_not_table(const TableCommand& table, bool is_table) {
     return "";
 }
 
-constexpr const char* compare_description =
+static constexpr const char* compare_description =
     R"(Is B better than A, or is it chance? Both runs must have played the same work.
 
   driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  repeats, made in turns: A B B A A B
@@ -61,7 +59,7 @@ constexpr const char* compare_description =
   driftless compare --table [FLAGS] RUN..         many runs in one table
 )";
 
-constexpr const char* compare_footer =
+static constexpr const char* compare_footer =
     R"(Examples:
   driftless compare old-1 old-2 old-3 -- new-1 new-2 new-3
   driftless compare old-? -- new-? --fail-if "ttft:p99 > +5 %" --fail-if "errors > 0.1 %"
@@ -74,10 +72,10 @@ Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists), 3 n
 work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-if holds.)";
 
 /// Stands for "--" among the arguments; nobody can type it.
-const std::string separator("\0--", 3);
+static const std::string separator("\0--", 3);
 
 /// Sorts the folders into the two sides. Returns what is wrong, or the empty text.
-std::string take_sides(const std::vector<std::string>& runs, CompareCommand& command) {
+static std::string take_sides(const std::vector<std::string>& runs, CompareCommand& command) {
     const auto bar = std::ranges::find(runs, separator);
     if (std::ranges::count(runs, separator) > 1) {
         return "-- appears twice; use it once, between A and B";
@@ -99,7 +97,7 @@ std::string take_sides(const std::vector<std::string>& runs, CompareCommand& com
                : "";
 }
 
-std::string take_table(const std::vector<std::string>& runs, TableCommand& table) {
+static std::string take_table(const std::vector<std::string>& runs, TableCommand& table) {
     if (std::ranges::find(runs, separator) != runs.end()) {
         return "--table does not split runs into A and B; remove --";
     }
@@ -107,7 +105,7 @@ std::string take_table(const std::vector<std::string>& runs, TableCommand& table
     return runs.empty() ? "no run is given; name the run folders for the table" : "";
 }
 
-Result<std::string> parse_path(std::string_view text) {
+static Result<std::string> parse_path(std::string_view text) {
     if (text.empty() || text == separator) {
         return invalid("is empty; name a file, or - for standard output");
     }
@@ -115,9 +113,9 @@ Result<std::string> parse_path(std::string_view text) {
 }
 
 /// Whether what is unsure fails.
-constexpr Choices<bool> unsure_choices{{"pass", false}, {"fail", true}};
+static constexpr Choices<bool> unsure_choices{{"pass", false}, {"fail", true}};
 
-void add_flags(Flags& flags, CompareCommand& command) {
+static void add_flags(Flags& flags, CompareCommand& command) {
     ComparisonWish& wish = command.wish;
     flags.group("Comparison");
     flags.values("--metric", "NAME", "ttft:p99, tpot:mean, errors, .. [all]", parse_metric,
@@ -152,7 +150,7 @@ void add_flags(Flags& flags, CompareCommand& command) {
     add_ci_flags(flags, files.ci, parse_path);
 }
 
-std::string why_not_in_table(const CompareCommand& command) {
+static std::string why_not_in_table(const CompareCommand& command) {
     const ComparisonWish& wish = command.wish;
     const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || !command.slo.empty() ||
                      wish.within_runs || command.parts.where || command.parts.rows_listed > 0 ||
@@ -164,7 +162,7 @@ std::string why_not_in_table(const CompareCommand& command) {
 
 /// One run of a side cannot say how much runs differ. Nothing is read for a rule that could not be
 /// judged.
-std::string why_not_judged(const CompareCommand& command) {
+static std::string why_not_judged(const CompareCommand& command) {
     const bool has_one_run = !command.b.empty() && std::min(command.a.size(), command.b.size()) < 2;
     if (!has_one_run || command.wish.within_runs) {
         return "";
@@ -179,13 +177,11 @@ std::string why_not_judged(const CompareCommand& command) {
                      "--within-runs";
 }
 
-std::string why_not_together(const CompareExports& files) {
+static std::string why_not_together(const CompareExports& files) {
     const int on_stdout =
         (files.json == "-") + (files.ci.markdown == "-") + (files.ci.junit == "-");
     return on_stdout > 1 ? "--json, --markdown and --junit: only one of them can be -" : "";
 }
-
-}  // namespace
 
 CompareCommandLine parse_compare_options(const std::vector<std::string>& arguments) {
     CompareCommandLine line;
@@ -219,14 +215,12 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     return line;
 }
 
-namespace {
-
-constexpr const char* merge_description =
+static constexpr const char* merge_description =
     "Makes one run of the runs of all shards of a replay (replay --shard): one file of records,\n"
     "by their due instants, and one summary, whose percentiles are exact. The shards' own folders\n"
     "stay as they are.\n";
 
-constexpr const char* merge_footer =
+static constexpr const char* merge_footer =
     R"(A shard that is missing is named, and its rows are counted as not reported; so are those of
 one that was killed. Finish such a shard with driftless replay --resume, then merge again.
 
@@ -246,14 +240,12 @@ Result<std::string> parse_merged(std::string_view text) {
     return std::string(text);
 }
 
-std::string why_not(const MergeCommand& command) {
+static std::string why_not(const MergeCommand& command) {
     if (command.folders.empty()) {
         return "no run is given; name the folders of all shards";
     }
     return command.out.empty() ? "--out is missing; name a folder for the merged run" : "";
 }
-
-}  // namespace
 
 MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) {
     MergeCommandLine line;

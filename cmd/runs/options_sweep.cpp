@@ -19,9 +19,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* sweep_description =
+static constexpr const char* sweep_description =
     R"(Replays a trace once for each combination of values. Each cell is an ordinary run in its own
 folder; sweep.json and sweep.csv have the results of all.
 
@@ -30,7 +28,7 @@ folder; sweep.json and sweep.csv have the results of all.
   driftless sweep --resume DIR
 )";
 
-constexpr const char* sweep_footer =
+static constexpr const char* sweep_footer =
     R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
 and DRIFTLESS_URL, DRIFTLESS_RUN (folder of the run), DRIFTLESS_CELL (name of that folder). At its
 time limit a hook is killed with its process group, and the cell fails. What it starts in the
@@ -53,10 +51,10 @@ to its end, 7 stopped by failing hooks, or the host lacks something or fails, 8 
 or --stop-when holds, 130 interrupted.)";
 
 /// Where a flag or an argument is unknown.
-constexpr const char* replay_flags_hint = "; flags of replay go after --";
+static constexpr const char* replay_flags_hint = "; flags of replay go after --";
 
 /// Replay's own help, where it is asked for behind "--".
-bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& line) {
+static bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& line) {
     if (!help_topic(of_replay)) {
         return false;
     }
@@ -65,13 +63,15 @@ bool is_help_of_replay(const std::vector<std::string>& of_replay, CommandLine& l
     return true;
 }
 
-Result<std::int64_t> parse_limit(std::string_view text) {
+static Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     if (ns && ns.value() == 0) {
         return invalid("is 0; use 10m or 30s");
     }
     return ns;
 }
+
+namespace {
 
 /// What was typed before "--".
 struct TypedSweep {
@@ -83,7 +83,9 @@ struct TypedSweep {
     std::int64_t hook_limit_ns = 0;
 };
 
-void add_flags(Flags& flags, TypedSweep& typed) {
+}  // namespace
+
+static void add_flags(Flags& flags, TypedSweep& typed) {
     SweepPlan& plan = typed.command.plan;
     flags.group("Cells");
     flags.values("--over", "NAME=A,B,..", "values of a replay flag; true and false for a switch",
@@ -111,7 +113,7 @@ void add_flags(Flags& flags, TypedSweep& typed) {
 }
 
 /// With a file, what it has may not be typed as well.
-std::string read_file(TypedSweep& typed) {
+static std::string read_file(TypedSweep& typed) {
     SweepPlan& plan = typed.command.plan;
     const bool more = typed.places.size() > 1 || !typed.over.empty() || !typed.server.empty() ||
                       plan.repeat > 1 || !plan.labels.empty() || !plan.before.command.empty() ||
@@ -130,7 +132,7 @@ std::string read_file(TypedSweep& typed) {
     return why.empty() ? "" : path + ": " + why;
 }
 
-std::string complete(TypedSweep& typed, const std::vector<std::string>& of_replay) {
+static std::string complete(TypedSweep& typed, const std::vector<std::string>& of_replay) {
     SweepPlan& plan = typed.command.plan;
     plan.before.limit_ns = plan.ready.limit_ns = plan.after.limit_ns = typed.hook_limit_ns;
     if (typed.places.empty()) {
@@ -157,8 +159,6 @@ std::string complete(TypedSweep& typed, const std::vector<std::string>& of_repla
     return why;
 }
 
-}  // namespace
-
 SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) {
     const auto separator = std::ranges::find(arguments, "--");
     const std::vector<std::string> own(arguments.begin(), separator);
@@ -184,16 +184,14 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     return line;
 }
 
-namespace {
-
-constexpr const char* find_description =
+static constexpr const char* find_description =
     "Finds the highest load at which a server meets an SLO. Each probe is an ordinary replay at "
     "one\n"
     "load, in its own folder. All have one seed and take the rows in the same order; with "
     "--duration\n"
     "or --for a higher load plays more of them. Flags after -- are passed to replay.\n";
 
-constexpr const char* find_footer =
+static constexpr const char* find_footer =
     R"(Loads:
   replicate    copies of the trace, sharing nothing; sharing inside a copy stays as recorded
   rate         requests per second (sessions, with replay --sessions open or closed)
@@ -219,21 +217,21 @@ Examples:
 Exit codes: 0 done, 2 usage, 6 a probe was spoiled in every try, 8 the lowest load fails,
 130 interrupted; 3, 4 and 7 as in the replay that ended so.)";
 
-constexpr std::array axes{
+static constexpr std::array axes{
     LoadAxis{"replicate", true, "copies"},     LoadAxis{"rate", false, "a second"},
     LoadAxis{"users", true, "users"},          LoadAxis{"concurrency", true, "open requests"},
     LoadAxis{"speed", false, "times as fast"},
 };
-constexpr Choices<const LoadAxis*> axis_choices({{axes[0].name.data(), &axes[0]},
-                                                 {axes[1].name.data(), &axes[1]},
-                                                 {axes[2].name.data(), &axes[2]},
-                                                 {axes[3].name.data(), &axes[3]},
-                                                 {axes[4].name.data(), &axes[4]}},
-                                                "is not a load; use ", " or ");
+static constexpr Choices<const LoadAxis*> axis_choices({{axes[0].name.data(), &axes[0]},
+                                                        {axes[1].name.data(), &axes[1]},
+                                                        {axes[2].name.data(), &axes[2]},
+                                                        {axes[3].name.data(), &axes[3]},
+                                                        {axes[4].name.data(), &axes[4]}},
+                                                       "is not a load; use ", " or ");
 /// Without --low and --high: so far from the first probe, doubled or halved.
-constexpr double reach = 1024;
+static constexpr double reach = 1024;
 
-Result<std::optional<double>> parse_load(std::string_view text) {
+static Result<std::optional<double>> parse_load(std::string_view text) {
     const auto value = read_number<double>(text, std::chars_format::fixed);
     if (!value || !(*value >= load_min && *value <= load_max)) {
         return invalid("is not a load; use a number above 0, up to 1000000");
@@ -241,7 +239,7 @@ Result<std::optional<double>> parse_load(std::string_view text) {
     return value;
 }
 
-Result<double> parse_tolerance(std::string_view text) {
+static Result<double> parse_tolerance(std::string_view text) {
     const bool percent = text.ends_with('%');
     text.remove_suffix(percent ? 1 : 0);
     const double value =
@@ -252,16 +250,16 @@ Result<double> parse_tolerance(std::string_view text) {
     return value;
 }
 
-Result<std::uint32_t> parse_up_to_20(std::string_view text) {
+static Result<std::uint32_t> parse_up_to_20(std::string_view text) {
     return within(parse_u32(text), 0, 20, "is not a whole number from 0 to 20");
 }
 
-Result<std::uint32_t> parse_tries(std::string_view text) {
+static Result<std::uint32_t> parse_tries(std::string_view text) {
     return within(parse_u32(text), 1, 20, "is not a number from 1 to 20");
 }
 
-std::string check_whole(const LoadAxis& axis, const char* flag,
-                        const std::optional<double>& value) {
+static std::string check_whole(const LoadAxis& axis, const char* flag,
+                               const std::optional<double>& value) {
     if (value && axis.whole && *value != std::floor(*value)) {
         return std::string(flag) + " " + load_text(*value) +
                " is not a whole number, as required by --over " + std::string(axis.name);
@@ -269,12 +267,13 @@ std::string check_whole(const LoadAxis& axis, const char* flag,
     return "";
 }
 
-double three_digits(double value) {
+static double three_digits(double value) {
     return std::stod(fmt::format("{:.3g}", value));
 }
 
 /// Bounds and the first probe, where they were not given.
-std::string complete_rules(const TypedLoads& typed, const LoadAxis& axis, SearchRules& rules) {
+static std::string complete_rules(const TypedLoads& typed, const LoadAxis& axis,
+                                  SearchRules& rules) {
     constexpr std::array names{"--low", "--high", "--start-at"};
     const std::array given{&typed.low, &typed.high, &typed.start};
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -304,7 +303,7 @@ std::string complete_rules(const TypedLoads& typed, const LoadAxis& axis, Search
                : "--low, --high and --start-at do not fit: " + std::string(checked.error().doing);
 }
 
-std::string complete(FindOptions& options) {
+static std::string complete(FindOptions& options) {
     if (options.traces.empty()) {
         return "no trace is given; name a file or a directory";
     }
@@ -335,7 +334,7 @@ std::string complete(FindOptions& options) {
     return complete_rules(options.loads, *options.over, options.rules);
 }
 
-void add_flags(Flags& flags, FindOptions& options) {
+static void add_flags(Flags& flags, FindOptions& options) {
     flags.group("Search");
     flags.value("--slo", "CONDITIONS",
                 "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", parse_slos,
@@ -366,8 +365,6 @@ void add_flags(Flags& flags, FindOptions& options) {
     flags.group("Server");
     flags.values("--url", "URL", "as in replay", options.urls);
 }
-
-}  // namespace
 
 bool has_flag(const std::vector<std::string>& flags, std::string_view name) {
     return std::ranges::any_of(flags, [&](const std::string& one) {

@@ -72,8 +72,10 @@ struct Estimate {
     bool at_least = false;  ///< answers decide how long it takes
 };
 
+}  // namespace
+
 /// Of a closed loop: what --for says, else the least that its gaps allow.
-std::optional<Estimate> read_estimate(const std::string& folder) {
+static std::optional<Estimate> read_estimate(const std::string& folder) {
     const std::optional<RunFacts> facts = read_run_partly(folder);
     if (!facts) {
         return std::nullopt;
@@ -85,8 +87,8 @@ std::optional<Estimate> read_estimate(const std::string& folder) {
     return Estimate{facts->rows, in_s(lasts_ns), closed && !profile_ns};
 }
 
-void print_cell(const PlannedCell& cell, const CellEnd& end,
-                const std::optional<Estimate>& estimate) {
+static void print_cell(const PlannedCell& cell, const CellEnd& end,
+                       const std::optional<Estimate>& estimate) {
     if (!estimate) {
         print_line("%s: %s", cell.name.c_str(), end.why.c_str());
         return;
@@ -98,7 +100,7 @@ void print_cell(const PlannedCell& cell, const CellEnd& end,
 
 /// Lets replay make a dry run of each combination: the cells, with their rows and how long each
 /// takes. Prints; returns the exit code.
-int dry_run_sweep(const Ledger& ledger) {
+static int dry_run_sweep(const Ledger& ledger) {
     const Scratch scratch;
     if (!scratch.made()) {
         return fail_host("TMPDIR", error_from_errno(errno, "make a temporary folder"));
@@ -132,19 +134,19 @@ int dry_run_sweep(const Ledger& ledger) {
 
 // Gauges. A page may have those of two servers (a router and its engines): all are summed, because
 // none may have a request.
-constexpr std::array<std::string_view, 10> names{"vllm:num_requests_running",
-                                                 "vllm:num_requests_waiting",
-                                                 "sglang:num_running_reqs",
-                                                 "sglang:num_queue_reqs",
-                                                 "tgi_queue_size",
-                                                 "tgi_batch_current_size",
-                                                 "llamacpp:requests_processing",
-                                                 "llamacpp:requests_deferred",
-                                                 "dynamo_frontend_inflight_requests",
-                                                 "dynamo_frontend_queued_requests"};
+static constexpr std::array<std::string_view, 10> names{"vllm:num_requests_running",
+                                                        "vllm:num_requests_waiting",
+                                                        "sglang:num_running_reqs",
+                                                        "sglang:num_queue_reqs",
+                                                        "tgi_queue_size",
+                                                        "tgi_batch_current_size",
+                                                        "llamacpp:requests_processing",
+                                                        "llamacpp:requests_deferred",
+                                                        "dynamo_frontend_inflight_requests",
+                                                        "dynamo_frontend_queued_requests"};
 
 /// The value of a line "name{labels} 3.0 [time]", where it is one of ours.
-std::optional<double> value_of(std::string_view line) {
+static std::optional<double> value_of(std::string_view line) {
     const std::size_t name_end = std::min(line.find_first_of("{ \t"), line.size());
     if (std::ranges::find(names, line.substr(0, name_end)) == names.end()) {
         return std::nullopt;
@@ -160,8 +162,6 @@ std::optional<double> value_of(std::string_view line) {
     return error == std::errc() && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-}  // namespace
-
 std::optional<double> busy_requests(std::string_view page) {
     std::optional<double> sum;
     for (const auto line : std::views::split(page, '\n')) {
@@ -172,13 +172,13 @@ std::optional<double> busy_requests(std::string_view page) {
     return sum;
 }
 
-namespace {
-
-constexpr std::int64_t poll_ns = 500'000'000;
+static constexpr std::int64_t poll_ns = 500'000'000;
 // A server that has just ended a request may count it for a moment, or begin another one.
-constexpr int idle_polls = 3;
-constexpr std::int64_t quiet_ns = 2'000'000'000;
-constexpr Duration page_timeout = seconds(10);
+static constexpr int idle_polls = 3;
+static constexpr std::int64_t quiet_ns = 2'000'000'000;
+static constexpr Duration page_timeout = seconds(10);
+
+namespace {
 
 /// Requests of all targets.
 struct Polled {
@@ -227,14 +227,14 @@ class Servers {
     std::vector<std::unique_ptr<PageAsker>> pages_;
 };
 
-IdleEnd quiet_time(const std::string& why, int stops) {
+}  // namespace
+
+static IdleEnd quiet_time(const std::string& why, int stops) {
     return pause_ns(quiet_ns, stops)
                ? IdleEnd{IdleOutcome::unknown,
                          "whether the server is idle is not known (" + why + "); waited 2 s"}
                : IdleEnd{IdleOutcome::stopped, "stopped by the user"};
 }
-
-}  // namespace
 
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops) {
     const std::int64_t end = monotonic_ns() + limit_ns;
@@ -268,19 +268,19 @@ IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int
     return {};
 }
 
-namespace {
-
-std::string utc_now() {
+static std::string utc_now() {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);
     return utc_text(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec);
 }
 
 /// What people see, now.
-void show(const std::string& text) {
+static void show(const std::string& text) {
     std::fputs(printable_lines(text).c_str(), stdout);
     (void)std::fflush(stdout);
 }
+
+namespace {
 
 /// One cell: its hooks, the barrier and its run. Shows what comes of it.
 class CellPlay {
@@ -387,7 +387,9 @@ class CellPlay {
     std::string said_;  ///< the end of what the hook printed that failed
 };
 
-int exit_code_of(const Ledger& ledger, bool stopped, bool hooks_fail) {
+}  // namespace
+
+static int exit_code_of(const Ledger& ledger, bool stopped, bool hooks_fail) {
     bool any = false;
     bool crossed = false;
     for (const LedgerCell& cell : ledger.cells) {
@@ -405,41 +407,41 @@ int exit_code_of(const Ledger& ledger, bool stopped, bool hooks_fail) {
 }
 
 /// A cell anew, as if it had not been begun.
-void forget(LedgerCell& cell) {
+static void forget(LedgerCell& cell) {
     LedgerCell fresh;
     fresh.planned = std::move(cell.planned);
     fresh.cut_folders = std::move(cell.cut_folders);
     cell = std::move(fresh);
 }
 
-int write_or_fail(const Ledger& ledger, const std::string& folder) {
+static int write_or_fail(const Ledger& ledger, const std::string& folder) {
     const Result<void> written = write_ledger(ledger, folder);
     return written ? exit_done : fail_host((folder + "/sweep.json").c_str(), written.error());
 }
 
 /// What sweep.json could not be told, and what standard output may have lost with it: both can be
 /// on a disk that is full.
-void tell_end(const LedgerCell& cell) {
+static void tell_end(const LedgerCell& cell) {
     complain("driftless sweep: cell %s: %s%s%s; sweep.json does not record this",
              cell.planned.name.c_str(), name_of(cell.outcome), cell.why.empty() ? "" : ": ",
              cell.why.c_str());
 }
 
 /// Its run did not begin, for a hook before it failed.
-bool hook_kept_out(const LedgerCell& cell) {
+static bool hook_kept_out(const LedgerCell& cell) {
     return cell.outcome == CellOutcome::failed && !cell.hook_failed.empty() &&
            !cell.hook_failed.starts_with("after");
 }
 
 /// False: it is to be played, or to be played again.
-bool has_ended(const LedgerCell& cell) {
+static bool has_ended(const LedgerCell& cell) {
     return cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted &&
            !hook_kept_out(cell);
 }
 
 /// Cells in the order of the plan; those that a hook kept out before come last, so that others are
 /// played even where these can never be.
-std::vector<std::size_t> order_of_play(const Ledger& ledger) {
+static std::vector<std::size_t> order_of_play(const Ledger& ledger) {
     std::vector<std::size_t> order(ledger.cells.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_partition(
@@ -449,15 +451,15 @@ std::vector<std::size_t> order_of_play(const Ledger& ledger) {
 
 /// Hooks kept out two cells of different values, in the same way. Once more the same values say
 /// nothing of the hooks.
-bool fail_alike(const LedgerCell& a, const LedgerCell& b) {
+static bool fail_alike(const LedgerCell& a, const LedgerCell& b) {
     const bool same_values = std::ranges::equal(a.planned.values, b.planned.values, {},
                                                 &CellValue::value, &CellValue::value);
     return hook_kept_out(a) && a.hook_failed == b.hook_failed && !same_values;
 }
 
 /// From its beginning to what is kept of it; what stops the whole sweep is an exit code.
-int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
-              const std::string& key) {
+static int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
+                     const std::string& key) {
     LedgerCell& cell = ledger.cells[index];
     const Result<std::string> cut = set_aside(folder, cell.planned.folder);
     if (!cut) {
@@ -491,7 +493,7 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
 /// Plays every cell of the ledger that has not ended, in order; writes the files into `folder`
 /// after each step, prints a line per cell and a table. The caller holds the folder's lock and has
 /// called `count_stop_requests`. `key` is the value of OPENAI_API_KEY. Returns the exit code.
-int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
+static int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
     const LedgerCell* kept_out = nullptr;  // the last cell that was played, if a hook kept it out
     bool hooks_fail = false;
@@ -534,12 +536,12 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
     return exit_code_of(ledger, stopped, hooks_fail);
 }
 
-int refuse(const std::string& why, int code = exit_usage) {
+static int refuse(const std::string& why, int code = exit_usage) {
     return refuse_cells("sweep", why, code);
 }
 
 /// Replay's own words, without its name and its hint.
-std::string words_of_replay(const std::string& text) {
+static std::string words_of_replay(const std::string& text) {
     constexpr std::string_view before = "driftless replay: ";
     constexpr std::string_view behind = " (see driftless replay --help)";
     std::string words = text.starts_with(before) ? text.substr(before.size()) : text;
@@ -547,8 +549,8 @@ std::string words_of_replay(const std::string& text) {
 }
 
 /// Every cell is one that replay takes, before the first hook runs. `paths`: its traces.
-int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
-                std::vector<std::string>& paths) {
+static int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
+                       std::vector<std::string>& paths) {
     for (const LedgerCell& cell : ledger.cells) {
         std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
         if (dry_run) {
@@ -581,7 +583,7 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
     return exit_done;
 }
 
-void print_plan(const Ledger& ledger, const std::string& folder) {
+static void print_plan(const Ledger& ledger, const std::string& folder) {
     print_line("sweep: %zu cells in %s", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
         print_line(
@@ -591,7 +593,7 @@ void print_plan(const Ledger& ledger, const std::string& folder) {
 }
 
 /// A new folder that is ours from now on.
-OrExit<FolderLock> take_folder(const std::string& folder) {
+static OrExit<FolderLock> take_folder(const std::string& folder) {
     if (!make_folder(folder)) {
         return errno == EEXIST
                    ? refuse("--out " + folder +
@@ -603,7 +605,7 @@ OrExit<FolderLock> take_folder(const std::string& folder) {
 }
 
 /// Each cell that was cut off is nobody's any more.
-int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
+static int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
     for (const LedgerCell& cell : ledger.cells) {
         const std::string run = folder + "/" + cell.planned.folder;
         const int code =
@@ -615,7 +617,7 @@ int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
     return exit_done;
 }
 
-int begin(const SweepCommand& command, const std::string& key) {
+static int begin(const SweepCommand& command, const std::string& key) {
     Ledger ledger = new_ledger(command.plan);
     std::vector<std::string> paths;
     if (const int code = check_cells(ledger, key, command.dry_run, paths); code != exit_done) {
@@ -640,7 +642,7 @@ int begin(const SweepCommand& command, const std::string& key) {
     return play_sweep(ledger, folder, key);
 }
 
-int resume(const std::string& shown, const std::string& key) {
+static int resume(const std::string& shown, const std::string& key) {
     const OrExit<KeptFolder> kept = take_kept_folder("sweep", "a sweep", shown);
     if (!kept) {
         return kept.exit_code();
@@ -663,8 +665,6 @@ int resume(const std::string& shown, const std::string& key) {
     }
     return play_sweep(ledger, folder, key);
 }
-
-}  // namespace
 
 int run_sweep(int argc, char** argv) {
     const SweepCommandLine line = parse_sweep_options({argv + 1, argv + argc});

@@ -19,16 +19,19 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t text_columns_max = 28;  ///< of a name or a value; files have the whole
 
-constexpr std::size_t text_columns_max = 28;  ///< of a name or a value; files have the whole
+namespace {
 
 struct Column {
     const char* head;
     const char* figure;
     int digits;  ///< behind the point
 };
-constexpr std::array all_columns{
+
+}  // namespace
+
+static constexpr std::array all_columns{
     Column{"req/s", "request_throughput", 2},
     Column{"TTFT p50", "ttft:p50", 2},
     Column{"p99 ms", "ttft:p99", 2},
@@ -40,9 +43,13 @@ constexpr std::array all_columns{
     Column{"hits", "hits", 1},
 };
 
+namespace {
+
 using Columns = std::vector<Column>;
 
-Columns columns_with(bool due) {
+}  // namespace
+
+static Columns columns_with(bool due) {
     Columns columns(all_columns.begin(), all_columns.end());
     std::erase_if(columns, [due](const Column& one) {
         return !due && std::string_view(one.figure) == "ttft_due:p99";
@@ -51,13 +58,13 @@ Columns columns_with(bool due) {
 }
 
 /// The farthest repeat from the mean, in percent of it.
-std::string spread_of(const CellFigure& value) {
+static std::string spread_of(const CellFigure& value) {
     const double far = std::max(value.high - value.mean, value.mean - value.low);
     return value.runs < 2 || value.mean == 0 ? ""
                                              : fmt::format(" ±{:.0f}%", 100 * far / value.mean);
 }
 
-std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int digits) {
+static std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int digits) {
     if (!value) {
         return "-";
     }
@@ -67,12 +74,12 @@ std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int 
 }
 
 /// Of a URL the host and port: the path is the same in all.
-std::string without_path(const std::string& url) {
+static std::string without_path(const std::string& url) {
     const std::size_t at = url.find("://");
     return at == url.npos ? url : url.substr(at + 3, url.find('/', at + 3) - at - 3);
 }
 
-std::string cut(std::string text) {
+static std::string cut(std::string text) {
     text = printable(text);
     if (text.size() > text_columns_max) {
         text.resize(text_columns_max - 2);
@@ -81,7 +88,7 @@ std::string cut(std::string text) {
     return text.empty() ? "-" : text;
 }
 
-std::size_t sweeps_in(const ManyRuns& table) {
+static std::size_t sweeps_in(const ManyRuns& table) {
     std::set<std::string> sweeps;
     for (const TableRun& run : table.runs) {
         sweeps.insert(run.sweep);
@@ -90,7 +97,7 @@ std::size_t sweeps_in(const ManyRuns& table) {
 }
 
 /// Of the run behind a cell as it stands in lists: "01 speed=2", "old-1 +2".
-std::string short_name(const ManyRuns& table, const RunCell& cell) {
+static std::string short_name(const ManyRuns& table, const RunCell& cell) {
     const TableRun& run = table.runs[cell.runs.front()];
     if (run.sweep.empty()) {
         return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
@@ -103,13 +110,13 @@ std::string short_name(const ManyRuns& table, const RunCell& cell) {
 }
 
 /// Sum over the shown runs.
-std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
+static std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
     const std::optional<CellFigure> value = figure_of(table, cell, known_figure(name));
     return value ? fmt::format("{:.0f}", value->mean * static_cast<double>(value->runs)) : "-";
 }
 
 /// The verdicts of the shown runs, or what became of the cell.
-std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
+static std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
     std::set<std::string> words;
     for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
         const TableRun& run = table.runs[index];
@@ -119,8 +126,8 @@ std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
 }
 
 /// What the screen says of a cell; of none, what its columns are called.
-std::vector<std::string> row_of(const ManyRuns& table, const RunCell* cell,
-                                const Columns& columns) {
+static std::vector<std::string> row_of(const ManyRuns& table, const RunCell* cell,
+                                       const Columns& columns) {
     std::vector<std::string> row{cell == nullptr ? "run" : cut(short_name(table, *cell))};
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         const std::string& text = cell == nullptr ? table.columns[i] : cell->values[i];
@@ -143,7 +150,7 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell* cell,
     return row;
 }
 
-bool any_below_floor(const ManyRuns& table, const Columns& columns) {
+static bool any_below_floor(const ManyRuns& table, const Columns& columns) {
     return std::ranges::any_of(table.cells, [&](const RunCell& cell) {
         return std::ranges::any_of(columns, [&](const Column& column) {
             const std::optional<CellFigure> value =
@@ -153,7 +160,7 @@ bool any_below_floor(const ManyRuns& table, const Columns& columns) {
     });
 }
 
-std::string notes_of(const ManyRuns& table, const Columns& columns, bool due) {
+static std::string notes_of(const ManyRuns& table, const Columns& columns, bool due) {
     std::string text;
     const bool repeats =
         std::ranges::any_of(table.cells, [](const RunCell& one) { return one.shown.size() > 1; });
@@ -193,19 +200,19 @@ std::string notes_of(const ManyRuns& table, const Columns& columns, bool due) {
     return text;
 }
 
-std::string area_text(double area, const ChartAxes& axes) {
+static std::string area_text(double area, const ChartAxes& axes) {
     const auto unit = [](const TableFigure& one) {
         return std::string(*name_of(one.unit) == '\0' ? "1" : name_of(one.unit));
     };
     return fmt::format("{:.4g} {} x {}", area, unit(axes.x), unit(axes.y));
 }
 
-std::string arrow(const TableFigure& figure) {
+static std::string arrow(const TableFigure& figure) {
     return figure.title + (figure.better == Better::low ? " (low)" : " (high)");
 }
 
-std::string names_of(const ManyRuns& table, const ParetoChart& chart,
-                     const std::vector<std::size_t>& frontier) {
+static std::string names_of(const ManyRuns& table, const ParetoChart& chart,
+                            const std::vector<std::size_t>& frontier) {
     const std::string text = joined(frontier, ", ", [&](std::size_t index) {
         const ChartPoint& point = chart.points[index];
         return short_name(table, table.cells[point.cell]) + (point.below_floor() ? "*" : "");
@@ -213,7 +220,7 @@ std::string names_of(const ManyRuns& table, const ParetoChart& chart,
     return text.empty() ? "none" : text;
 }
 
-std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
+static std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
     std::string text =
         fmt::format("{} against {}; hypervolume up to {:.6g}, {:.6g}\n", arrow(chart.axes.x),
                     arrow(chart.axes.y), chart.reference.x, chart.reference.y);
@@ -234,8 +241,6 @@ std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
     });
     return missing.empty() ? text : text + "  without these figures: " + printable(missing) + "\n";
 }
-
-}  // namespace
 
 bool shows_due(const std::vector<TableRun>& runs) {
     const Threshold ttft = known_figure("ttft:p99").which;

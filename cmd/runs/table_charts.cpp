@@ -17,9 +17,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::vector<std::string> words_of(std::string_view text) {
+static std::vector<std::string> words_of(std::string_view text) {
     constexpr std::string_view between = ":, ";
     std::vector<std::string> words;
     for (text = trim(text, between); !text.empty(); text = trim(text, between)) {
@@ -31,7 +29,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// The next figure of the words from `at` on: a name, behind "low" or "high" where that is said,
 /// with a statistic where the name alone is none.
-Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size_t& at) {
+static Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size_t& at) {
     std::optional<Better> better;
     if (at < words.size() && (words[at] == "low" || words[at] == "high")) {
         better = words[at++] == "low" ? Better::low : Better::high;
@@ -52,13 +50,17 @@ Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size
     return figure;
 }
 
+namespace {
+
 /// The points of a group, and where each stands among all points.
 struct Part {
     std::vector<ParetoPoint> points;
     std::vector<std::size_t> places;
 };
 
-Part part_of(const std::vector<ChartPoint>& points, std::optional<std::size_t> group) {
+}  // namespace
+
+static Part part_of(const std::vector<ChartPoint>& points, std::optional<std::size_t> group) {
     Part part;
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (!group || points[i].group == *group) {
@@ -69,7 +71,7 @@ Part part_of(const std::vector<ChartPoint>& points, std::optional<std::size_t> g
     return part;
 }
 
-std::vector<std::size_t> frontier_of(const Part& part, ParetoAxes axes) {
+static std::vector<std::size_t> frontier_of(const Part& part, ParetoAxes axes) {
     std::vector<std::size_t> frontier = pareto_frontier(part.points, axes);
     for (std::size_t& index : frontier) {
         index = part.places[index];
@@ -79,13 +81,13 @@ std::vector<std::size_t> frontier_of(const Part& part, ParetoAxes axes) {
 
 /// Times and rates of 0 are those of a run that measured nothing; shares and counts may be 0 where
 /// less is better.
-bool is_place(const CellFigure& value, const TableFigure& figure) {
+static bool is_place(const CellFigure& value, const TableFigure& figure) {
     const bool may_be_zero = figure.better == Better::low &&
                              (figure.unit == TableUnit::share || figure.unit == TableUnit::count);
     return value.mean > 0 || (may_be_zero && value.mean == 0);
 }
 
-std::size_t group_index(ParetoChart& chart, const std::string& name) {
+static std::size_t group_index(ParetoChart& chart, const std::string& name) {
     const auto found = std::ranges::find(chart.groups, name, &ChartGroup::name);
     const auto at = static_cast<std::size_t>(found - chart.groups.begin());
     if (found == chart.groups.end()) {
@@ -94,7 +96,7 @@ std::size_t group_index(ParetoChart& chart, const std::string& name) {
     return at;
 }
 
-void add_points(const ManyRuns& table, std::string_view group, ParetoChart& chart) {
+static void add_points(const ManyRuns& table, std::string_view group, ParetoChart& chart) {
     for (std::size_t i = 0; i < table.cells.size(); ++i) {
         const RunCell& cell = table.cells[i];
         if (!cell.counts) {
@@ -114,8 +116,6 @@ void add_points(const ManyRuns& table, std::string_view group, ParetoChart& char
         chart.points.push_back(point);
     }
 }
-
-}  // namespace
 
 Result<ChartAxes> parse_chart_axes(std::string_view text) {
     const std::vector<std::string> words = words_of(text);

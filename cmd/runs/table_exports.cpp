@@ -16,10 +16,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// What a view needs of the sums: the summary has them, so that the records are read once.
-SummaryFigures figures_in(JsonValue summary) {
+static SummaryFigures figures_in(JsonValue summary) {
     SummaryFigures figures;
     figures.duration_ns =
         std::llround(summary.find("duration").as_double().value_or(0) * 1'000'000'000);
@@ -29,7 +27,7 @@ SummaryFigures figures_in(JsonValue summary) {
 /// Gives what `use` makes of the run as the readers of reports want it. Returns why the run cannot
 /// be read, or what `use` returns.
 template <typename Use>
-std::string with_reported(const TableRun& run, Use use) {
+static std::string with_reported(const TableRun& run, Use use) {
     RunFacts facts;
     if (std::string why = read_run(run.folder, facts); !why.empty()) {
         return why;
@@ -38,7 +36,7 @@ std::string with_reported(const TableRun& run, Use use) {
     return use(ReportedRun{run.folder, facts, figures, facts.info, ""});
 }
 
-std::string read_one(TableRun& run) {
+static std::string read_one(TableRun& run) {
     Sample sample;
     std::string why = with_reported(run, [&sample](const ReportedRun& reported) {
         return each_record(reported, [&sample](const Record& record) {
@@ -52,8 +50,6 @@ std::string read_one(TableRun& run) {
     run.e2e_per_token = sample.distribution();
     return why;
 }
-
-}  // namespace
 
 std::string read_e2e_per_token(std::vector<TableRun>& runs) {
     for (TableRun& run : runs) {
@@ -73,9 +69,11 @@ struct Column {
     TableFigure figure;
 };
 
+}  // namespace
+
 /// "p99_ttft_ms" of ttft:p99, "interactivity_p50" of interactivity:p50. Their word of E2E is
 /// latency.
-std::string column_name(const TableFigure& figure) {
+static std::string column_name(const TableFigure& figure) {
     const std::size_t colon = figure.name.find(':');
     if (colon == figure.name.npos) {
         return figure.name;
@@ -88,7 +86,7 @@ std::string column_name(const TableFigure& figure) {
 }
 
 /// As InferenceX names and counts them.
-const std::vector<Column>& theirs() {
+static const std::vector<Column>& theirs() {
     static const std::vector<Column> columns = [] {
         std::vector<Column> all;
         for (const auto& [name, figure] :
@@ -111,7 +109,7 @@ const std::vector<Column>& theirs() {
 }
 
 /// The other figures of a table.
-const std::vector<Column>& ours() {
+static const std::vector<Column>& ours() {
     static const std::vector<Column> columns = [] {
         std::vector<Column> all;
         for (const TableFigure& figure : table_figures()) {
@@ -126,7 +124,7 @@ const std::vector<Column>& ours() {
 }
 
 /// Percent of looked-up prompt tokens that the server's own counters say were hits of a tier.
-std::string tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
+static std::string tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
     double sum = 0;
     std::size_t count = 0;
     for (const std::size_t index : cell.shown) {
@@ -141,7 +139,7 @@ std::string tier_rate(const ManyRuns& table, const RunCell& cell, const char* hi
     return count == 0 ? "" : fmt::format("{}", sum / static_cast<double>(count));
 }
 
-std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
+static std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
     std::string text;
     for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
         const std::string& outcome = table.runs[index].outcome;
@@ -152,7 +150,7 @@ std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
     return text;
 }
 
-std::string why_of(const ManyRuns& table, const RunCell& cell) {
+static std::string why_of(const ManyRuns& table, const RunCell& cell) {
     std::string text;
     for (const std::size_t index : cell.runs) {
         const std::string& why = table.runs[index].left_out;
@@ -163,7 +161,7 @@ std::string why_of(const ManyRuns& table, const RunCell& cell) {
 
 /// A cell; null: the names of what it says. What differs among the runs; InferenceX's columns,
 /// unless that has their names; then ours.
-void add_line(const ManyRuns& table, const RunCell* cell, CsvLines& line) {
+static void add_line(const ManyRuns& table, const RunCell* cell, CsvLines& line) {
     const auto add = [&](const std::string& name, const auto& of) {
         line.add(cell == nullptr ? name : std::string(std::invoke(of, *cell)));
     };
@@ -213,8 +211,6 @@ void add_line(const ManyRuns& table, const RunCell* cell, CsvLines& line) {
     line.end();
 }
 
-}  // namespace
-
 std::string table_csv(const ManyRuns& table) {
     std::string out;
     CsvLines lines(out);
@@ -232,8 +228,11 @@ struct Provenance {
     const char* key;
     Kind kind;
 };
+
+}  // namespace
+
 /// In the order of their file, up to the number of requests.
-constexpr std::array provenance{
+static constexpr std::array provenance{
     Provenance{"hw", Kind::text},
     Provenance{"conc", Kind::integer},
     Provenance{"image", Kind::text},
@@ -253,11 +252,12 @@ constexpr std::array provenance{
     Provenance{"allocated_cpu_dram_gb", Kind::integer},
 };
 /// Behind the accounting.
-constexpr std::array shape{Provenance{"pp", Kind::integer}, Provenance{"dcp_size", Kind::integer},
-                           Provenance{"pcp_size", Kind::integer}};
+static constexpr std::array shape{Provenance{"pp", Kind::integer},
+                                  Provenance{"dcp_size", Kind::integer},
+                                  Provenance{"pcp_size", Kind::integer}};
 
 /// A label or an axis of that name; of some what the run itself says.
-std::string text_of(const TableRun& run, std::string_view key) {
+static std::string text_of(const TableRun& run, std::string_view key) {
     if (const std::optional<std::string> label = run.label(key)) {
         return *label;
     }
@@ -280,7 +280,7 @@ std::string text_of(const TableRun& run, std::string_view key) {
     return "";
 }
 
-void put_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
+static void put_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
     const std::string text = text_of(run, one.key);
     const bool is_on = text == "true" || text == "1" || text == "yes" || text == "on";
     switch (one.kind) {
@@ -294,7 +294,7 @@ void put_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
 }
 
 /// As the view has it, with what only labels know.
-std::string throughput_text(const TableRun& run, JsonValue throughput) {
+static std::string throughput_text(const TableRun& run, JsonValue throughput) {
     const std::optional<double> gpus = gpus_of(run);
     if (!gpus) {
         return std::string(throughput.raw());
@@ -309,7 +309,7 @@ std::string throughput_text(const TableRun& run, JsonValue throughput) {
 }
 
 /// The parts of it that servers tell us under names that mean the same.
-void put_server_metrics(JsonWriter& json, JsonValue server) {
+static void put_server_metrics(JsonWriter& json, JsonValue server) {
     const auto of = [&server](const char* key) { return server.find(key).as_double(); };
     const std::optional<double> queries = of("prefix_query_tokens");
     const auto most = [&server](const char* key) {
@@ -328,8 +328,6 @@ void put_server_metrics(JsonWriter& json, JsonValue server) {
                 {"tokens", JsonPairs{{"prompt_total", of("prompt_tokens")},
                                      {"generation_total", of("generated_tokens")}}}});
 }
-
-}  // namespace
 
 std::string inferencex_row(const TableRun& run, const std::string& view) {
     const ParsedJson seen(view);

@@ -35,7 +35,9 @@ struct Key {
     std::string_view key;  ///< in the JSON
 };
 
-constexpr std::array load{
+}  // namespace
+
+static constexpr std::array load{
     Key{"url", Where::run, "urls"},           Key{"model", Where::root, "model_id"},
     Key{"api", Where::root, "endpoint_type"}, Key{"tokenizer", Where::root, "tokenizer_id"},
     Key{"speed", Where::run, "speed"},        Key{"rate", Where::run, "rate"},
@@ -44,20 +46,20 @@ constexpr std::array load{
     Key{"for", Where::run, "for_ns"},         Key{"max-inflight", Where::root, "max_concurrency"},
 };
 
-constexpr std::array window{
+static constexpr std::array window{
     Key{"trace", Where::run, "trace_digest"}, Key{"start", Where::run, "start_ns"},
     Key{"end", Where::run, "end_ns"},         Key{"duration", Where::run, "duration_ns"},
     Key{"limit", Where::run, "limit"},
 };
 
-constexpr std::array contents{
+static constexpr std::array contents{
     Key{"seed", Where::run, "seed"},
     Key{"prompt", Where::run, "prompt"},
     Key{"output", Where::run, "output"},
 };
 
 /// The text of a value, without the quotes of a string; null, false and what is absent are empty.
-std::string key_text(JsonValue value) {
+static std::string key_text(JsonValue value) {
     if (const auto text = value.as_string()) {
         return std::string(*text);
     }
@@ -73,14 +75,14 @@ std::string key_text(JsonValue value) {
 }
 
 /// All values of a flag of replay; of a switch "true".
-std::string flag_text(const std::vector<std::string>& arguments, const std::string& flag) {
+static std::string flag_text(const std::vector<std::string>& arguments, const std::string& flag) {
     return joined(values_given(arguments, flag), " ",
                   [](const std::string& value) { return value.empty() ? "true" : value; });
 }
 
 /// What a summary says under these keys. Of a value that is not set the text is empty.
-std::vector<CellValue> values_of(JsonValue summary,
-                                 std::initializer_list<std::span<const Key>> lists) {
+static std::vector<CellValue> values_of(JsonValue summary,
+                                        std::initializer_list<std::span<const Key>> lists) {
     const JsonValue run = summary.find("run");
     std::vector<CellValue> values;
     for (const std::span<const Key> keys : lists) {
@@ -92,8 +94,6 @@ std::vector<CellValue> values_of(JsonValue summary,
     return values;
 }
 
-}  // namespace
-
 const CellValue* find_value(const std::vector<CellValue>& values, std::string_view name) {
     const auto found = std::ranges::find(values, name, &CellValue::name);
     return found == values.end() ? nullptr : &*found;
@@ -104,10 +104,8 @@ std::string_view value_in(const std::vector<CellValue>& values, std::string_view
     return found == nullptr ? std::string_view() : std::string_view(found->value);
 }
 
-namespace {
-
 /// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
-std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
+static std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
     const std::string path = folder + "/summary.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text) {
@@ -126,12 +124,12 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
     return std::move(summary).value();
 }
 
-std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
+static std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
     return summary.find("outcomes").find(outcome).as_u64().value_or(0);
 }
 
 /// What the summary alone says against the figures.
-void judge_by_summary(TableRun& run) {
+static void judge_by_summary(TableRun& run) {
     const CellSummary& summary = *run.summary;
     const JsonValue root = summary.root();
     const JsonValue stopped = root.find("stopped_when");
@@ -161,7 +159,7 @@ void judge_by_summary(TableRun& run) {
     }
 }
 
-std::string read_run_folder(const std::string& folder, std::vector<TableRun>& out) {
+static std::string read_run_folder(const std::string& folder, std::vector<TableRun>& out) {
     TableRun run;
     run.folder = folder;
     run.name = folder.substr(folder.rfind('/') + 1);
@@ -183,7 +181,7 @@ std::string read_run_folder(const std::string& folder, std::vector<TableRun>& ou
 }
 
 /// What became of a cell goes before what its summary says: replay's exit code is in it.
-void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
+static void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
     if (cell.state != CellState::ended) {
         run.outcome = cell.state == CellState::pending ? "pending" : "cut off";
         run.left_out = cell.state == CellState::pending ? "not run yet"
@@ -196,8 +194,8 @@ void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
     }
 }
 
-TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
-                     const std::vector<std::pair<std::string, std::string>>& labels) {
+static TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
+                            const std::vector<std::pair<std::string, std::string>>& labels) {
     TableRun run;
     run.folder = sweep + "/" + cell.planned.folder;
     run.name = cell.planned.folder;
@@ -224,8 +222,6 @@ TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
     return run;
 }
 
-}  // namespace
-
 std::vector<TableRun> sweep_runs(const Ledger& ledger, const std::string& folder) {
     std::vector<TableRun> runs;
     for (const LedgerCell& cell : ledger.cells) {
@@ -234,9 +230,7 @@ std::vector<TableRun> sweep_runs(const Ledger& ledger, const std::string& folder
     return runs;
 }
 
-namespace {
-
-std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& out) {
+static std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& out) {
     const std::string path = folder + "/sweep.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text) {
@@ -251,7 +245,7 @@ std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& 
 }
 
 /// Runs of several folders may have one name: those get the folder above, too.
-void tell_names_apart(std::vector<TableRun>& runs) {
+static void tell_names_apart(std::vector<TableRun>& runs) {
     std::map<std::string, std::size_t> uses;
     for (const TableRun& run : runs) {
         ++uses[run.name];
@@ -265,7 +259,7 @@ void tell_names_apart(std::vector<TableRun>& runs) {
 }
 
 /// Under two paths, or in its sweep and by itself: it would count twice.
-std::string why_same_run(const std::vector<TableRun>& runs) {
+static std::string why_same_run(const std::vector<TableRun>& runs) {
     std::map<std::string, std::string> folders;
     for (const TableRun& run : runs) {
         if (const auto [first, is_new] = folders.emplace(run.run_id, run.folder);
@@ -276,8 +270,6 @@ std::string why_same_run(const std::vector<TableRun>& runs) {
     }
     return "";
 }
-
-}  // namespace
 
 std::optional<std::string> TableRun::label(std::string_view key) const {
     const CellValue* const found = find_value(labels, key);
@@ -339,29 +331,27 @@ std::string read_table_runs(const std::vector<std::string>& folders, std::vector
     return why_same_run(out);
 }
 
-namespace {
-
 /// Keys of the load that say where requests go, not when.
-constexpr std::array<std::string_view, 5> places{"url", "model", "api", "tokenizer",
-                                                 "max-inflight"};
+static constexpr std::array<std::string_view, 5> places{"url", "model", "api", "tokenizer",
+                                                        "max-inflight"};
 
-bool is_place(std::string_view key) {
+static bool is_place(std::string_view key) {
     return std::ranges::find(places, key) != places.end();
 }
 
 /// Both are cells of one sweep, which varied this on purpose.
-bool varied_on_purpose(const TableRun& a, const TableRun& b, std::string_view key) {
+static bool varied_on_purpose(const TableRun& a, const TableRun& b, std::string_view key) {
     return !a.sweep.empty() && a.sweep == b.sweep &&
            value_in(a.values, key) != value_in(b.values, key);
 }
 
-bool varied_anything(const TableRun& a, const TableRun& b) {
+static bool varied_anything(const TableRun& a, const TableRun& b) {
     return std::ranges::any_of(a.values, [&](const CellValue& one) {
         return !is_place(one.name) && varied_on_purpose(a, b, one.name);
     });
 }
 
-std::string shown(std::string_view key, std::string_view value) {
+static std::string shown(std::string_view key, std::string_view value) {
     const bool is_time = key == "start" || key == "end" || key == "duration";
     if (value.empty()) {
         return "none";
@@ -369,17 +359,18 @@ std::string shown(std::string_view key, std::string_view value) {
     return is_time ? fmt::format("{} ns", value) : fmt::format("\"{}\"", value);
 }
 
-JsonValue run_of(const TableRun& run) {
+static JsonValue run_of(const TableRun& run) {
     return run.summary->root().find("run");
 }
 
-bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b, bool of_places) {
+static bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b,
+                      bool of_places) {
     return std::ranges::all_of(a, [&](const CellValue& one) {
         return is_place(one.name) != of_places || one.value == value_in(b, one.name);
     });
 }
 
-std::string key_difference(const TableRun& first, const TableRun& run) {
+static std::string key_difference(const TableRun& first, const TableRun& run) {
     for (const CellValue& expected : first.corpus) {
         const std::string_view found = value_in(run.corpus, expected.name);
         const bool of_window = std::ranges::count(window, expected.name, &Key::name) > 0;
@@ -393,7 +384,7 @@ std::string key_difference(const TableRun& first, const TableRun& run) {
     return value_in(run.corpus, "trace").empty() ? "it does not say which trace it played" : "";
 }
 
-std::string rows_difference(const TableRun& first, const TableRun& run) {
+static std::string rows_difference(const TableRun& first, const TableRun& run) {
     const auto rows = run_of(run).find("rows").as_u64();
     const auto expected = run_of(first).find("rows").as_u64();
     const bool copies = value_in(first.load, "replicate") != value_in(run.load, "replicate");
@@ -408,7 +399,7 @@ std::string rows_difference(const TableRun& first, const TableRun& run) {
 }
 
 /// Of runs that agree in all flags that this file knows.
-std::string digest_difference(const TableRun& first, const TableRun& run) {
+static std::string digest_difference(const TableRun& first, const TableRun& run) {
     if (!same_keys(first.load, run.load, false) || varied_anything(first, run)) {
         return "";
     }
@@ -435,12 +426,12 @@ std::string digest_difference(const TableRun& first, const TableRun& run) {
 }
 
 /// The figures that sweep.json keeps do not say what was played, but its cells have one plan.
-bool cannot_say(const TableRun& first, const TableRun& run) {
+static bool cannot_say(const TableRun& first, const TableRun& run) {
     return (first.corpus.empty() || run.corpus.empty()) && !first.sweep.empty() &&
            first.sweep == run.sweep;
 }
 
-std::string difference(const TableRun& first, const TableRun& run) {
+static std::string difference(const TableRun& first, const TableRun& run) {
     if (cannot_say(first, run)) {
         return "";
     }
@@ -451,8 +442,6 @@ std::string difference(const TableRun& first, const TableRun& run) {
     why = why.empty() ? rows_difference(first, run) : why;
     return why.empty() ? digest_difference(first, run) : why;
 }
-
-}  // namespace
 
 // A dual run is in no mean, and counts each row twice.
 std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs) {

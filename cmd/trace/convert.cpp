@@ -37,11 +37,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr const char* remedy = "make one with: openssl rand -hex 32";
 
-constexpr const char* remedy = "make one with: openssl rand -hex 32";
-
-std::string read_file(const std::string& path, std::string& salt) {
+static std::string read_file(const std::string& path, std::string& salt) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                                &std::fclose);
     if (file == nullptr) {
@@ -51,8 +49,6 @@ std::string read_file(const std::string& path, std::string& salt) {
     salt.resize(std::fread(salt.data(), 1, salt.size(), file.get()));
     return std::ferror(file.get()) != 0 ? "--salt-file " + path + ": cannot be read" : "";
 }
-
-}  // namespace
 
 std::string read_salt(const std::string& file, const std::string& variable, std::string& salt) {
     const std::string source = file.empty() ? "--salt-env " + variable : "--salt-file " + file;
@@ -76,17 +72,15 @@ std::string read_salt(const std::string& file, const std::string& variable, std:
     return "";
 }
 
-namespace {
-
-int refuse(const std::string& why, int code) {
+static int refuse(const std::string& why, int code) {
     complain("driftless: %s", why.c_str());
     return code;
 }
 
 /// Tokenizer, salt, logs; a trace without their text. Returns the exit code. What is wrong with the
 /// logs goes into `errors`.
-int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& errors,
-                   std::vector<std::string>& notes) {
+static int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& errors,
+                          std::vector<std::string>& notes) {
     std::string salt;
     const std::string why_no_salt = read_salt(options.logs.salt_file, options.logs.salt_env, salt);
     if (!why_no_salt.empty()) {
@@ -111,6 +105,8 @@ int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& err
                                                                                    : exit_input;
 }
 
+namespace {
+
 // A run as a trace: what was really sent and got.
 
 /// What a record leaves in a trace.
@@ -127,7 +123,9 @@ struct SentRow {
     std::string kept;  ///< JSON object
 };
 
-std::string kept_of(const Record& record) {
+}  // namespace
+
+static std::string kept_of(const Record& record) {
     std::string kept = record.kept.size() > 2 ? record.kept.substr(0, record.kept.size() - 1) : "";
     kept += kept.empty() ? "{" : ",";
     kept += "\"cached_tokens\":" +
@@ -135,7 +133,7 @@ std::string kept_of(const Record& record) {
     return kept + ",\"outcome\":\"" + name_of(record.outcome) + "\"}";
 }
 
-SentRow sent_row(const Record& record) {
+static SentRow sent_row(const Record& record) {
     SentRow sent;
     sent.row = record.row;
     sent.pass = record.pass;
@@ -158,7 +156,8 @@ SentRow sent_row(const Record& record) {
 }
 
 /// The last try of each row in each pass.
-std::string read_sent(const std::string& path, std::vector<SentRow>& out, std::uint64_t& unsent) {
+static std::string read_sent(const std::string& path, std::vector<SentRow>& out,
+                             std::uint64_t& unsent) {
     std::string why;
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
@@ -191,10 +190,14 @@ std::string read_sent(const std::string& path, std::vector<SentRow>& out, std::u
     return lines.value().why();
 }
 
+namespace {
+
 using SessionNumbers = std::unordered_map<std::string, std::uint32_t>;
 
+}  // namespace
+
 /// The number of a session by its name; a new one is added to the trace.
-std::uint32_t number_of(const std::string& name, SessionNumbers& known, Trace& trace) {
+static std::uint32_t number_of(const std::string& name, SessionNumbers& known, Trace& trace) {
     const auto [found, fresh] =
         known.try_emplace(name, static_cast<std::uint32_t>(trace.sessions.size()));
     if (fresh) {
@@ -204,7 +207,7 @@ std::uint32_t number_of(const std::string& name, SessionNumbers& known, Trace& t
 }
 
 /// Lengths and sessions alone, as the records have them.
-Trace bare_trace(const std::vector<SentRow>& sent, const std::string& name) {
+static Trace bare_trace(const std::vector<SentRow>& sent, const std::string& name) {
     Trace trace;
     trace.name = name;
     trace.format = "canonical";
@@ -228,6 +231,8 @@ Trace bare_trace(const std::vector<SentRow>& sent, const std::string& name) {
     }
     return trace;
 }
+
+namespace {
 
 /// Replaces the rows of a trace by what was sent.
 class SentTrace {
@@ -309,8 +314,10 @@ class SentTrace {
     std::uint64_t left_out_ = 0;
 };
 
+}  // namespace
+
 /// Why the trace of a run is not that of its run.json, or the empty text.
-std::string read_planned(const RunFacts& facts, Trace& out) {
+static std::string read_planned(const RunFacts& facts, Trace& out) {
     ReplayCommandLine line = parse_replay_options(facts.arguments, "-");
     if (line.kind != ReplayCommandLine::Kind::run) {
         return "the flags of the run cannot be read";
@@ -330,7 +337,7 @@ std::string read_planned(const RunFacts& facts, Trace& out) {
     return out.digest == facts.trace_digest ? "" : "the trace of the run has changed";
 }
 
-bool is_run_folder(const std::string& path) {
+static bool is_run_folder(const std::string& path) {
     struct stat facts{};
     return ::stat((path + "/run.json").c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
@@ -341,7 +348,7 @@ bool is_run_folder(const std::string& path) {
 /// be read any more or is another one, rows have only lengths and sessions, and a note says so.
 /// Rows that users sent several times become a session of their own for each pass. Returns the exit
 /// code; errors are printed.
-int read_run_trace(const std::string& given, Trace& out, std::vector<std::string>& notes) {
+static int read_run_trace(const std::string& given, Trace& out, std::vector<std::string>& notes) {
     const std::string folder = without_slashes(given);
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
@@ -374,6 +381,8 @@ int read_run_trace(const std::string& given, Trace& out, std::vector<std::string
     return exit_done;
 }
 
+namespace {
+
 /// One conversion. What a person should know goes to standard output, or to standard error where
 /// the trace goes there.
 class Conversion {
@@ -400,6 +409,8 @@ class Conversion {
     Trace trace_;
     std::vector<WrittenRow> rows_;
 };
+
+}  // namespace
 
 void Conversion::say(const char* topic, const std::vector<std::string>& lines) const {
     for (const std::string& line : lines) {
@@ -447,8 +458,6 @@ int Conversion::select() {
     }
     return exit_done;
 }
-
-}  // namespace
 
 int run_convert(int argc, char** argv) {
     const ConvertCommandLine line = parse_convert_options({argv + 1, argv + argc});

@@ -18,28 +18,26 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t files_shown_max = 40;
+static constexpr std::size_t plot_height = 6;
+static constexpr std::size_t bar_width = 30;
+static constexpr const char* report_flag = "--hash-block-report";
 
-constexpr std::size_t files_shown_max = 40;
-constexpr std::size_t plot_height = 6;
-constexpr std::size_t bar_width = 30;
-constexpr const char* report_flag = "--hash-block-report";
-
-std::string figure(double value) {
+static std::string figure(double value) {
     return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
 }
 
 /// "1 row", "12,031 rows".
-std::string counted(std::uint64_t count, std::string_view thing) {
+static std::string counted(std::uint64_t count, std::string_view thing) {
     return fmt::format("{} {}{}", grouped(count), thing, count == 1 ? "" : "s");
 }
 
-std::string in_seconds(double ns) {
+static std::string in_seconds(double ns) {
     return fmt::format("{:.3f}", ns / 1e9);
 }
 
 /// "1.5 GiB", three significant figures.
-std::string bytes(std::uint64_t count) {
+static std::string bytes(std::uint64_t count) {
     constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     auto value = static_cast<double>(count);
     std::size_t unit = 0;
@@ -49,6 +47,8 @@ std::string bytes(std::uint64_t count) {
     return fmt::format("{:.{}f} {}", value, value < 10 && unit > 0 ? 2 : (value < 100 ? 1 : 0),
                        units[unit]);
 }
+
+namespace {
 
 /// Appends headings, facts and rows of columns.
 class Page {
@@ -66,7 +66,9 @@ class Page {
     std::string text_;
 };
 
-void add_arrivals(Page& page, const ArrivalFigures& f) {
+}  // namespace
+
+static void add_arrivals(Page& page, const ArrivalFigures& f) {
     page.heading("Arrivals (dispersion and variation: 1 for a Poisson process, more for bursts)");
     page.fact("distinct instants", grouped(f.instants));
     page.fact("largest instant", fmt::format("{} at {} s", counted(f.most_rows.rows, "row"),
@@ -99,8 +101,8 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
 
 /// A row of the table of distributions, and what is behind it.
 template <typename Tell>
-void add_distribution(Page& page, std::string_view name, const Distribution& d, const Tell& tell,
-                      std::string_view behind = "") {
+static void add_distribution(Page& page, std::string_view name, const Distribution& d,
+                             const Tell& tell, std::string_view behind = "") {
     page.add("  {:<16}", name);
     for (const double value : {d.min, d.at[1], d.at[3], d.at[5], d.max, d.mean}) {
         page.add(" {:>10}", tell(value));
@@ -109,7 +111,7 @@ void add_distribution(Page& page, std::string_view name, const Distribution& d, 
 }
 
 /// Whole values as they are, others with two decimals.
-std::string tokens_of(double value) {
+static std::string tokens_of(double value) {
     const double whole = std::floor(value);
     std::string text = grouped(static_cast<std::uint64_t>(whole));
     if (value > whole) {
@@ -118,7 +120,7 @@ std::string tokens_of(double value) {
     return text;
 }
 
-void add_length(Page& page, std::string_view name, const LengthFigures& f) {
+static void add_length(Page& page, std::string_view name, const LengthFigures& f) {
     if (f.distribution.count == 0) {
         page.add("  {:<16} {:>10}\n", name, "not recorded");
         return;
@@ -126,7 +128,7 @@ void add_length(Page& page, std::string_view name, const LengthFigures& f) {
     add_distribution(page, name, f.distribution, tokens_of, fmt::format(" {:>15}", grouped(f.sum)));
 }
 
-void add_lengths(Page& page, const InspectFigures& f) {
+static void add_lengths(Page& page, const InspectFigures& f) {
     page.add("\n{:<18} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>15}\n", "Tokens", "min", "p50",
              "p90", "p99", "max", "mean", "sum");
     add_length(page, "input", f.input);
@@ -139,7 +141,7 @@ void add_lengths(Page& page, const InspectFigures& f) {
     }
 }
 
-void add_sessions(Page& page, const InspectFigures& figures) {
+static void add_sessions(Page& page, const InspectFigures& figures) {
     const SessionFigures& f = figures.sessions;
     if (f.sessions == 0) {
         return;
@@ -156,7 +158,7 @@ void add_sessions(Page& page, const InspectFigures& figures) {
              counted(f.dependencies, "wait"), grouped(f.overlaps));
 }
 
-std::string chaining(const BlockFigures& f) {
+static std::string chaining(const BlockFigures& f) {
     if (f.chained()) {
         return "chained: equal ids mean equal prefixes";
     }
@@ -164,7 +166,7 @@ std::string chaining(const BlockFigures& f) {
                        share(f.ids_moving, f.ids), share(f.ids_joining, f.ids));
 }
 
-void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
+static void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
     const BlockFigures& f = figures.blocks;
     const CapacityFigures& own = figures.capacity.front();
     page.heading(fmt::format("Sharing, in blocks of {} tokens", trace.block_size));
@@ -195,7 +197,7 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
 }
 
 /// The curve at every second power of two, and at the size that is as good as an infinite one.
-void add_curve(Page& page, const CapacityFigures& f, const InspectCommand& command) {
+static void add_curve(Page& page, const CapacityFigures& f, const InspectCommand& command) {
     page.add("\n{:<12} {:>13}{} {:>11} {:>11}\n", "Cache blocks", "tokens",
              command.token_bytes > 0 ? "      bytes" : "", "blocks hit", "tokens hit");
     for (std::size_t i = 0; i < f.curve.size(); ++i) {
@@ -219,7 +221,7 @@ void add_curve(Page& page, const CapacityFigures& f, const InspectCommand& comma
 }
 
 /// What each block size could hit, and how large a cache it takes.
-void add_sizes(Page& page, const InspectFigures& figures, const InspectCommand& command) {
+static void add_sizes(Page& page, const InspectFigures& figures, const InspectCommand& command) {
     page.add("\n{:<12} {:>11} {:>11}   cache {} for this share of it\n", "Block size", "ideal, of",
              "", command.token_bytes > 0 ? "bytes" : "tokens");
     page.add("{:<12} {:>11} {:>11}", "", "blocks", "tokens");
@@ -240,8 +242,8 @@ void add_sizes(Page& page, const InspectFigures& figures, const InspectCommand& 
 }
 
 /// Columns over time, with the scale at the left and the time below.
-void add_columns(Page& page, std::string_view title, const std::vector<std::uint64_t>& values,
-                 std::int64_t bucket_ns) {
+static void add_columns(Page& page, std::string_view title,
+                        const std::vector<std::uint64_t>& values, std::int64_t bucket_ns) {
     const std::uint64_t most = *std::max_element(values.begin(), values.end());
     page.heading(title);
     const std::vector<std::string> lines = columns(values, plot_height);
@@ -253,7 +255,7 @@ void add_columns(Page& page, std::string_view title, const std::vector<std::uint
     page.add("{:>12}  0{:>{}}\n", "", end, std::max<std::size_t>(values.size(), 2) - 1);
 }
 
-void add_timeline(Page& page, const InspectFigures& figures) {
+static void add_timeline(Page& page, const InspectFigures& figures) {
     const Timeline& line = figures.timeline;
     const std::string bucket = duration_to_text(line.bucket_ns);
     add_columns(page, "Rows in every " + bucket, line.rows, line.bucket_ns);
@@ -270,7 +272,7 @@ void add_timeline(Page& page, const InspectFigures& figures) {
     add_columns(page, "Distinct blocks so far: what an infinite cache holds", held, line.bucket_ns);
 }
 
-void add_histogram(Page& page, std::string_view title, const LengthFigures& f) {
+static void add_histogram(Page& page, std::string_view title, const LengthFigures& f) {
     page.heading(title);
     const std::uint64_t most = *std::max_element(f.by_power.begin(), f.by_power.end());
     std::size_t first = 0;
@@ -288,28 +290,28 @@ void add_histogram(Page& page, std::string_view title, const LengthFigures& f) {
     }
 }
 
-constexpr std::size_t name_columns = 26;
+static constexpr std::size_t name_columns = 26;
 
 /// The end of a name that is too long says more than its beginning.
-std::string shortened(const std::string& name) {
+static std::string shortened(const std::string& name) {
     return name.size() <= name_columns ? name
                                        : "..." + name.substr(name.size() - (name_columns - 3));
 }
 
-std::string line_of(const std::string& name, std::string_view format, std::string_view rows,
-                    std::string_view span, std::string_view input, std::string_view output,
-                    std::string_view blocks, std::string_view tokens) {
+static std::string line_of(const std::string& name, std::string_view format, std::string_view rows,
+                           std::string_view span, std::string_view input, std::string_view output,
+                           std::string_view blocks, std::string_view tokens) {
     const std::string middle = format.empty() ? "" : fmt::format("{:<9} ", format);
     return fmt::format("{:<{}} {}{:>8} {:>11} {:>14} {:>11} {:>9} {:>9}\n", shortened(name),
                        name_columns, middle, rows, span, input, output, blocks, tokens);
 }
 
-std::string file_heading(bool each) {
+static std::string file_heading(bool each) {
     return line_of("file", each ? "format" : "", "rows", "span s", "input", "output", "blocks hit",
                    "tokens hit");
 }
 
-std::string file_line(const FileFigures& file, const Trace* each) {
+static std::string file_line(const FileFigures& file, const Trace* each) {
     const bool shares = file.references > 0;
     return line_of(file.name, each == nullptr ? "" : each->format, grouped(file.rows),
                    fmt::format("{:.3f}", static_cast<double>(file.span_ns) / 1e9),
@@ -318,16 +320,12 @@ std::string file_line(const FileFigures& file, const Trace* each) {
                    shares ? share(file.hit_tokens, file.input_tokens) : "-");
 }
 
-}  // namespace
-
 std::string refused_line(const std::string& name, const InputErrors& errors) {
     return fmt::format("{:<{}} refused: {} error{}\n", shortened(name), name_columns, errors.count,
                        errors.count == 1 ? "" : "s");
 }
 
-namespace {
-
-void add_files(Page& page, const InspectFigures& figures) {
+static void add_files(Page& page, const InspectFigures& figures) {
     if (figures.files.size() < 2) {
         return;
     }
@@ -339,8 +337,6 @@ void add_files(Page& page, const InspectFigures& figures) {
         page.add("and {} more files: --json lists all\n", figures.files.size() - files_shown_max);
     }
 }
-
-}  // namespace
 
 std::string inspect_table(const Trace& trace, const InspectFigures& figures,
                           const InspectCommand& command) {
@@ -394,6 +390,8 @@ class Inspection {
     InputErrors errors_;
     InspectFigures figures_;
 };
+
+}  // namespace
 
 int Inspection::run() {
     const int code = refuse_existing_file(report_flag, command_.hash_block_report);
@@ -505,8 +503,6 @@ int Inspection::write_report() const {
     }
     return code;
 }
-
-}  // namespace
 
 int run_inspect(int argc, char** argv) {
     // What is freed goes back to the host, whatever was freed before: a large trace has a table at

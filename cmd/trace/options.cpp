@@ -9,9 +9,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* convert_description =
+static constexpr const char* convert_description =
     "Rewrites a trace: in another format, or a part of it, faster, spread, sampled or overlaid. "
     "It\n"
     "prints a line for each thing that the format cannot hold. Given the folder of a run instead "
@@ -19,7 +17,7 @@ constexpr const char* convert_description =
     "a trace, it writes what was really sent and received. --from-logs makes a trace from logged\n"
     "requests: their text becomes block ids under a secret salt and is not written.\n";
 
-constexpr const char* convert_footer =
+static constexpr const char* convert_footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. A file that ends in
 .gz, .bz2, .xz or .zst is compressed. Formats written: canonical (everything that a trace holds,
 in ns) and mooncake (ms; ids renumbered).
@@ -42,7 +40,7 @@ Result<std::string> parse_log_format(std::string_view text) {
     return invalid(why.c_str());
 }
 
-void add_log_flags(Flags& flags, LogOptions& logs) {
+static void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.group("Logs");
     flags.on_off("--from-logs", "read logs of requests instead of a trace", logs.wanted);
     flags.value("--log-format", "NAME", "litellm, langfuse, otel or plain [detected]",
@@ -53,12 +51,12 @@ void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.value("--salt-env", "NAME", "environment variable with the salt", logs.salt_env);
 }
 
-std::string files_refusal(const TraceFiles& files) {
+static std::string files_refusal(const TraceFiles& files) {
     const std::string why = flat_agents_refusal(files.flat_agents, files.sessions);
     return why.empty() ? model_column_refusal(files.map) : why;
 }
 
-void add_selection_flags(Flags& flags, ConvertOptions& options) {
+static void add_selection_flags(Flags& flags, ConvertOptions& options) {
     flags.group("Selection");
     add_range_flags(flags, options.plan);
     add_load_flags(flags, options.load);
@@ -70,7 +68,7 @@ void add_selection_flags(Flags& flags, ConvertOptions& options) {
 }
 
 /// What logs need, and what has no meaning for them.
-std::string check_logs(const ConvertOptions& options) {
+static std::string check_logs(const ConvertOptions& options) {
     const LogOptions& logs = options.logs;
     const TraceFiles& files = options.files;
     if (!logs.wanted) {
@@ -95,7 +93,7 @@ std::string check_logs(const ConvertOptions& options) {
     return "";
 }
 
-std::string complete(ConvertOptions& options) {
+static std::string complete(ConvertOptions& options) {
     if (options.files.paths.empty()) {
         return "no trace is given; name a file, a directory or -";
     }
@@ -122,8 +120,6 @@ std::string complete(ConvertOptions& options) {
     return complete_speed(options.speed_text, options.plan);
 }
 
-}  // namespace
-
 ConvertCommandLine parse_convert_options(const std::vector<std::string>& arguments) {
     ConvertCommandLine line;
     ConvertOptions& options = line.options;
@@ -149,13 +145,11 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
     return line;
 }
 
-namespace {
-
-constexpr const char* inspect_description =
+static constexpr const char* inspect_description =
     "Describes a trace and its faults: rates, bursts, lengths, sessions, sharing,\n"
     "and the hit rate of a prefix cache as a function of its size. Nothing is sent.\n";
 
-constexpr const char* inspect_footer =
+static constexpr const char* inspect_footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. Hit rates are exact
 for an LRU cache that evicts the end of a prompt before its beginning.
 
@@ -183,7 +177,7 @@ Result<std::vector<std::uint32_t>> parse_sizes(std::string_view text) {
     return sizes;
 }
 
-void add_flags(Flags& flags, InspectCommand& command) {
+static void add_flags(Flags& flags, InspectCommand& command) {
     flags.group("Trace");
     add_trace_flags(flags, command.files);
     flags.on_off("--each", "treat every file as a separate trace: one line each", command.each);
@@ -207,7 +201,7 @@ void add_flags(Flags& flags, InspectCommand& command) {
                 command.hash_block_report);
 }
 
-std::string contradiction(const InspectCommand& command) {
+static std::string contradiction(const InspectCommand& command) {
     if (command.files.paths.empty()) {
         return "no trace is given; name a file, a directory or -";
     }
@@ -223,8 +217,6 @@ std::string contradiction(const InspectCommand& command) {
     return files_refusal(command.files);
 }
 
-}  // namespace
-
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments) {
     InspectCommandLine line;
     CommandParser parser("inspect", inspect_description, inspect_footer);
@@ -234,14 +226,12 @@ InspectCommandLine parse_inspect_options(const std::vector<std::string>& argumen
     return line;
 }
 
-namespace {
-
-constexpr const char* like_description =
+static constexpr const char* like_description =
     "Makes a trace from whole session trees of another one: longer or shorter, at another rate, "
     "or\n"
     "with a number of users. It keeps lengths, gaps and sharing, and prints how well.\n";
 
-constexpr const char* like_footer =
+static constexpr const char* like_footer =
     R"(Durations are 90, 1.5s, 250ms, 10m or 2h; a bare number is seconds. A file that ends in .gz,
 .bz2, .xz or .zst is compressed.
 
@@ -254,19 +244,19 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     return within(parse_rows(text), 1, like_rows_max, "is not from 1 to 100000000");
 }
 
-Result<double> parse_like_rate(std::string_view text) {
+static Result<double> parse_like_rate(std::string_view text) {
     const Result<double> rate = parse_synth_rate(text);
     return rate && rate.value() > 0
                ? rate
                : invalid("is not a rate; use 10 (rows a second), 600/m or 50/h");
 }
 
-Result<std::uint32_t> parse_users(std::string_view text) {
+static Result<std::uint32_t> parse_users(std::string_view text) {
     const Result<std::uint32_t> users = parse_groups(text);
     return users ? users : invalid("is not from 1 to 1000000 users");
 }
 
-std::string check(const LikeCommand& command) {
+static std::string check(const LikeCommand& command) {
     const LikeOptions& like = command.like;
     if (command.files.paths.empty()) {
         return "like needs a trace; name a file, a directory or -";
@@ -279,8 +269,6 @@ std::string check(const LikeCommand& command) {
     }
     return flat_agents_refusal(command.files.flat_agents, command.files.sessions);
 }
-
-}  // namespace
 
 LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     LikeCommandLine line;

@@ -18,15 +18,11 @@
 
 namespace driftless {
 
-namespace {
-
 /// Sets these chains apart from all else that may be hashed under the same secret.
-constexpr std::string_view chain_name = "driftless prompt blocks 1";
+static constexpr std::string_view chain_name = "driftless prompt blocks 1";
 
 /// What stands for a token that is not known: no tokenizer has it.
-constexpr std::uint32_t unknown_token = 0xFFFFFFFF;
-
-}  // namespace
+static constexpr std::uint32_t unknown_token = 0xFFFFFFFF;
 
 PromptBlocks::PromptBlocks(KeyedHash& hash, std::uint32_t block_size)
     : hash_(hash), block_size_(block_size) {
@@ -84,15 +80,13 @@ void render(std::span<const LogMessage> prompt, Tokenizer& tokenizer,
     }
 }
 
-namespace {
-
-constexpr std::int64_t unknown_ns = -1;
+static constexpr std::int64_t unknown_ns = -1;
 
 /// Blocks that most servers use; a trace of larger ones says less about what they share.
-constexpr std::uint32_t usual_block_size = 16;
+static constexpr std::uint32_t usual_block_size = 16;
 
 /// Of session and prompt: a call that is tried again has the same. Stays in memory.
-std::uint64_t prompt_digest(const LogCall& call) {
+static std::uint64_t prompt_digest(const LogCall& call) {
     Xxh64 digest;
     digest.add(call.session);
     for (const LogMessage& message : call.prompt) {
@@ -103,6 +97,8 @@ std::uint64_t prompt_digest(const LogCall& call) {
     }
     return digest.value();
 }
+
+namespace {
 
 // LogRows: calls of a log in, rows of a trace out.
 //
@@ -421,7 +417,9 @@ struct Reading {
     }
 };
 
-void describe_logs(Trace& trace, const Reading& reading, std::vector<std::string>& notes) {
+}  // namespace
+
+static void describe_logs(Trace& trace, const Reading& reading, std::vector<std::string>& notes) {
     trace.remarks = reading.reader.remarks();
     describe(trace, 1, {}, notes);
     const std::vector<std::string> own = reading.rows.notes();
@@ -432,8 +430,6 @@ void describe_logs(Trace& trace, const Reading& reading, std::vector<std::string
             "server's chat template");
     }
 }
-
-}  // namespace
 
 bool read_logs(const TraceFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Trace& out,
                InputErrors& errors, std::vector<std::string>& notes) {

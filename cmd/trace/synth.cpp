@@ -11,9 +11,7 @@
 
 namespace driftless {
 
-namespace {
-
-const char* refusal(const Error& error) {
+static const char* refusal(const Error& error) {
     switch (error.code) {
         case ErrorCode::unsupported:
             return "like: the trace has recorded text; use a trace of lengths and block ids";
@@ -28,11 +26,11 @@ const char* refusal(const Error& error) {
     }
 }
 
-double span_s(const Trace& trace) {
+static double span_s(const Trace& trace) {
     return static_cast<double>(trace.rows.back().at_ns - trace.rows.front().at_ns) / 1e9;
 }
 
-void print_likeness(std::FILE* say, const TreeTrace& before, const TreeTrace& after) {
+static void print_likeness(std::FILE* say, const TreeTrace& before, const TreeTrace& after) {
     const Result<Likeness> result = likeness_of(before, after);
     if (!result) {
         std::fprintf(say, "kept: not compared: %s\n", reason_of(result.error()).c_str());
@@ -61,7 +59,7 @@ void print_likeness(std::FILE* say, const TreeTrace& before, const TreeTrace& af
     }
 }
 
-int make(const LikeCommand& command) {
+static int make(const LikeCommand& command) {
     std::FILE* const say = command.out == "-" ? stderr : stdout;
     Trace trace;
     InputErrors errors;
@@ -95,7 +93,7 @@ int make(const LikeCommand& command) {
 }
 
 /// `arguments`: those after "synth like". Returns the exit code.
-int run_like(const std::vector<std::string>& arguments) {
+static int run_like(const std::vector<std::string>& arguments) {
     const LikeCommandLine line = parse_like_options(arguments);
     if (const std::optional<int> code = line.finish()) {
         return *code;
@@ -105,7 +103,7 @@ int run_like(const std::vector<std::string>& arguments) {
 }
 
 /// What a person should know of a pattern; empty: nothing.
-std::string pattern_line(const SynthSpec& spec) {
+static std::string pattern_line(const SynthSpec& spec) {
     const auto* stress = std::get_if<StressSpec>(&spec.kind);
     if (stress == nullptr || stress->pattern != StressPattern::reuse) {
         return "";
@@ -123,7 +121,7 @@ std::string pattern_line(const SynthSpec& spec) {
     return text;
 }
 
-int write_rows(const SynthOptions& options) {
+static int write_rows(const SynthOptions& options) {
     std::FILE* const say = options.out == "-" ? stderr : stdout;
     SynthText lines(options.spec, options.name, *options.target);
     ExportFile file("--out", options.out);
@@ -154,8 +152,6 @@ int write_rows(const SynthOptions& options) {
                  static_cast<double>(sums.last_ns) / 1e9);
     return exit_done;
 }
-
-}  // namespace
 
 int run_synth(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "like") {

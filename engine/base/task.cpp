@@ -14,7 +14,12 @@ struct alignas(16) Prefix {
     FramePool* pool;
     std::uint32_t size_class;
 };
+
+}  // namespace
+
 static_assert(sizeof(Prefix) == 16);
+
+namespace {
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -22,9 +27,9 @@ static_assert(sizeof(Prefix) == 16);
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(DRIFTLESS_ADDRESS_SANITIZER)
-constexpr bool pooled = false;
+static constexpr bool pooled = false;
 #else
-constexpr bool pooled = true;
+static constexpr bool pooled = true;
 #endif
 
 }  // namespace

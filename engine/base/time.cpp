@@ -37,9 +37,7 @@ void ClockOffset::take(const ClockReading* readings, std::size_t count) {
     known_ = true;
 }
 
-namespace {
-constexpr std::uint32_t arity = 4;  // flatter than binary: fewer cache misses a pop
-}
+static constexpr std::uint32_t arity = 4;  // flatter than binary: fewer cache misses a pop
 
 Timers::Timers(std::size_t timers_max) : timers_max_(timers_max) {
     heap_.reserve(timers_max);

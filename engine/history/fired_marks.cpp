@@ -13,21 +13,17 @@
 
 namespace driftless {
 
-namespace {
+static constexpr mode_t others_may = 077;
+static constexpr std::uint32_t gaps_max = 8;
 
-constexpr mode_t others_may = 077;
-constexpr std::uint32_t gaps_max = 8;
-
-std::string name_for(const std::string& run_id, std::uint32_t engine) {
+static std::string name_for(const std::string& run_id, std::uint32_t engine) {
     return "/driftless-" + run_id + (engine == 0 ? "" : "." + std::to_string(engine));
 }
 
-Error closing(int fd, Error error) {
+static Error closing(int fd, Error error) {
     ::close(fd);
     return error;
 }
-
-}  // namespace
 
 Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows, int sharing) {
     CHECK(fd >= 0);

@@ -13,7 +13,10 @@ namespace {
 
 using AddLine = Result<void> (Past::*)(std::string_view);
 
-Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, std::string& why) {
+}  // namespace
+
+static Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past,
+                                    std::string& why) {
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
         return lines.error();
@@ -31,7 +34,7 @@ Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, s
     return lines.value().bytes();
 }
 
-Result<LineBytes> read_records(const std::string& path, Past& past, std::string& why) {
+static Result<LineBytes> read_records(const std::string& path, Past& past, std::string& why) {
     Result<RecordFeed> records = RecordFeed::open(path, why);
     if (!records) {
         return records.error();
@@ -49,8 +52,6 @@ Result<LineBytes> read_records(const std::string& path, Past& past, std::string&
     }
     return feed.bytes();
 }
-
-}  // namespace
 
 Result<void> Past::add_record(std::string_view line) {
     const Result<Record> record = read_record(document_, line);

@@ -116,16 +116,15 @@ void TurnsLeft::settle(std::uint32_t position, const Fate& fate) {
     }
 }
 
-namespace {
-
 /// When the run had died at the latest, by its own clock. A row without a sign says nothing of
 /// that: it may have been held back, and have left with the ones behind it after the last line.
-std::int64_t died_before_ns(const InterruptedRun& run) {
+static std::int64_t died_before_ns(const InterruptedRun& run) {
     const std::int64_t known = std::max(run.past.known_ns(), run.last_first_due_ns);
     return known + signs_every_ns + unseen_ns;
 }
 
-bool may_have_left(const InterruptedRun& run, const Planned& planned, const Expectation& expected) {
+static bool may_have_left(const InterruptedRun& run, const Planned& planned,
+                          const Expectation& expected) {
     const std::uint32_t row = run.trace.rows[planned.row].index;
     const bool unseen = run.marks != nullptr
                             ? run.marks->marked(mark_of(planned.row, planned.side))
@@ -133,8 +132,8 @@ bool may_have_left(const InterruptedRun& run, const Planned& planned, const Expe
     return unseen || run.past.open().contains(sending_number(row, 0, planned.side));
 }
 
-void put(const InterruptedRun& run, bool resend, std::uint32_t position, TurnsLeft& waiting,
-         std::vector<Fate>& fates) {
+static void put(const InterruptedRun& run, bool resend, std::uint32_t position, TurnsLeft& waiting,
+                std::vector<Fate>& fates) {
     const Planned& planned = run.plan.rows[position];
     if (run.past.has_record(run.trace.rows[planned.row].index, planned.side)) {
         return;
@@ -151,7 +150,8 @@ void put(const InterruptedRun& run, bool resend, std::uint32_t position, TurnsLe
 }
 
 /// [rows of the plan]
-std::vector<Fate> fates_of(const InterruptedRun& run, bool resend, RemainingRows& remaining) {
+static std::vector<Fate> fates_of(const InterruptedRun& run, bool resend,
+                                  RemainingRows& remaining) {
     std::vector<Fate> fates(run.plan.rows.size());
     TurnsLeft waiting(run);
     if (!run.closed) {
@@ -170,8 +170,8 @@ std::vector<Fate> fates_of(const InterruptedRun& run, bool resend, RemainingRows
     return fates;
 }
 
-Record unsent_record(const InterruptedRun& run, std::uint32_t position,
-                     const AssemblerConfig& config) {
+static Record unsent_record(const InterruptedRun& run, std::uint32_t position,
+                            const AssemblerConfig& config) {
     Record record;
     fill_origin(record, due_at(run.plan, position), config.number_in_all(position), config);
     record.segment = config.segment;
@@ -179,8 +179,8 @@ Record unsent_record(const InterruptedRun& run, std::uint32_t position,
     return record;
 }
 
-Record interrupted_record(const InterruptedRun& run, const RemainingRows& remaining,
-                          std::uint32_t position, const AssemblerConfig& config) {
+static Record interrupted_record(const InterruptedRun& run, const RemainingRows& remaining,
+                                 std::uint32_t position, const AssemblerConfig& config) {
     Record record = unsent_record(run, position, config);
     record.segment = config.segment - 1;
     record.outcome = Outcome::interrupted;
@@ -199,8 +199,6 @@ Record interrupted_record(const InterruptedRun& run, const RemainingRows& remain
     }
     return record;
 }
-
-}  // namespace
 
 RemainingRows remaining_rows(const InterruptedRun& run, bool resend) {
     RemainingRows remaining;

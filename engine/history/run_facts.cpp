@@ -13,7 +13,7 @@
 
 namespace driftless {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
+static constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 namespace {
 
@@ -63,8 +63,10 @@ class RunReader : public JsonMembers {
     JsonValue here_;
 };
 
+}  // namespace
+
 /// Absent in runs of before there were shards.
-void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
+static void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
     const Result<std::optional<ShardFacts>> shard =
         read_shard(root.find("shard"), root.find("meeting"));
     const Result<std::optional<MergedRun>> merged = read_merged(root.find("merged"));
@@ -77,13 +79,11 @@ void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
     out.info.merged = merged.value();
 }
 
-Result<JsonValue> parse_run(JsonDocument& document, std::string_view text) {
+static Result<JsonValue> parse_run(JsonDocument& document, std::string_view text) {
     const Result<JsonValue> root = document.parse(text);
     return root && root.value().is(JsonType::object) ? root
                                                      : Error{ErrorCode::bad_json, 0, "the whole"};
 }
-
-}  // namespace
 
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     const Result<JsonValue> root = parse_run(document, text);
@@ -199,16 +199,16 @@ std::string utc_text(std::int64_t utc_ns) {
     return utc_text(utc_ns, "%Y-%m-%dT%H:%M:%S") + fraction;
 }
 
-namespace {
-
 /// More shards than any run has; bounds what a foreign run.json may ask for.
-constexpr std::uint32_t count_max = 65'536;
+static constexpr std::uint32_t count_max = 65'536;
 /// Clocks that lie further apart than 100 years are no clocks; sums of such stamps fit.
-constexpr std::int64_t clock_ns_max = 3'153'600'000'000'000'000;
+static constexpr std::int64_t clock_ns_max = 3'153'600'000'000'000'000;
 
-bool is_clock(std::int64_t ns) {
+static bool is_clock(std::int64_t ns) {
     return ns <= clock_ns_max && ns >= -clock_ns_max;
 }
+
+namespace {
 
 /// What an exchange with shard 0, or several, leaves of where its clock may be.
 struct Interval {
@@ -216,8 +216,11 @@ struct Interval {
     std::int64_t most_ns = 0;
 };
 
+}  // namespace
+
 /// One that holds both: the clocks may have moved against each other in between.
-void widen(std::optional<Interval>& interval, std::int64_t offset_ns, std::int64_t error_ns) {
+static void widen(std::optional<Interval>& interval, std::int64_t offset_ns,
+                  std::int64_t error_ns) {
     const Interval one{offset_ns - error_ns, offset_ns + error_ns};
     interval = interval ? Interval{std::min(interval->least_ns, one.least_ns),
                                    std::max(interval->most_ns, one.most_ns)}
@@ -225,7 +228,7 @@ void widen(std::optional<Interval>& interval, std::int64_t offset_ns, std::int64
 }
 
 /// The first key whose number no clock has; nullptr: there is none.
-const char* beyond_all(const MetClock& clock) {
+static const char* beyond_all(const MetClock& clock) {
     for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
         if (one && !is_clock(one->offset_ns)) {
             return "offset_ns";
@@ -238,7 +241,7 @@ const char* beyond_all(const MetClock& clock) {
     return kernel_ns < 0 || !is_clock(kernel_ns) ? "kernel_error_ns" : nullptr;
 }
 
-std::optional<ShardClock> clock_of(const MetClock& clock) {
+static std::optional<ShardClock> clock_of(const MetClock& clock) {
     std::optional<Interval> interval;
     for (const std::optional<ClockDifference>& one : {clock.before, clock.after}) {
         if (one) {
@@ -254,8 +257,6 @@ std::optional<ShardClock> clock_of(const MetClock& clock) {
     const std::int64_t half_ns = (interval->most_ns - interval->least_ns + 1) / 2;
     return ShardClock{interval->least_ns + half_ns, half_ns};
 }
-
-}  // namespace
 
 static void walk(auto& fields, IsOf<ShardClock> auto& clock) {
     fields.value("offset_ns", 1, clock.offset_ns);
@@ -289,10 +290,8 @@ static void walk(auto& fields, IsOf<MergedRun> auto& run) {
     fields.value("shards", 1, run.shards);
 }
 
-namespace {
-
 /// The first key whose number no run has; nullptr: there is none.
-const char* beyond_all(const MergedRun& run) {
+static const char* beyond_all(const MergedRun& run) {
     for (const MergedShard& one : run.shards) {
         if (std::max({one.rows, one.not_reported, one.rows_left}) > UINT32_MAX) {
             return "rows";
@@ -307,8 +306,6 @@ const char* beyond_all(const MergedRun& run) {
            : !is_clock(run.clock_error_max_ns)                     ? "clock_error_max_ns"
                                                                    : nullptr;
 }
-
-}  // namespace
 
 Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting) {
     if (!shard.present() || shard.is(JsonType::null)) {

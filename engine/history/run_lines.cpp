@@ -20,11 +20,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* restore_or_remove = "; restore the line or remove it";
-
-}  // namespace
+static constexpr const char* restore_or_remove = "; restore the line or remove it";
 
 std::string describe_line(const std::string& path, std::uint64_t line, const Error& error) {
     const std::string place = path + ":" + std::to_string(line) + ": ";
@@ -98,14 +94,14 @@ std::optional<std::string_view> RunLines::next() {
     return std::nullopt;
 }
 
-namespace {
-
 /// Work for about a millisecond: a hundred records of some tokens each.
-constexpr std::size_t batch_bytes = std::size_t{256} << 10;
+static constexpr std::size_t batch_bytes = std::size_t{256} << 10;
 /// So many that no thread waits while the caller takes one; a few MB.
-constexpr std::size_t batches_max = 12;
+static constexpr std::size_t batches_max = 12;
 /// More threads than this parse faster than one caller sums up.
-constexpr std::size_t threads_max = 3;
+static constexpr std::size_t threads_max = 3;
+
+namespace {
 
 struct Parsed {
     std::string_view line;
@@ -121,7 +117,9 @@ struct Batch {
     std::optional<Error> error;  ///< of the line behind those
 };
 
-void parse(JsonDocument& document, Batch& batch) {
+}  // namespace
+
+static void parse(JsonDocument& document, Batch& batch) {
     std::string_view text = batch.text;
     while (!text.empty() && !batch.error) {
         const std::size_t end = text.find('\n');
@@ -140,11 +138,9 @@ void parse(JsonDocument& document, Batch& batch) {
     }
 }
 
-std::size_t threads_beside() {
+static std::size_t threads_beside() {
     return std::min(threads_max, std::max<std::size_t>(allowed_cpus().size(), 1) - 1);
 }
-
-}  // namespace
 
 struct RecordFeed::State {
     explicit State(RunLines source) : lines(std::move(source)) {}

@@ -8,30 +8,28 @@
 
 namespace driftless {
 
-namespace {
-
 /// A figure that was not measured leaves the bar.
-std::int64_t at_most(std::int64_t measured_ns, std::int64_t bar_ns) {
+static std::int64_t at_most(std::int64_t measured_ns, std::int64_t bar_ns) {
     return measured_ns > 0 ? std::min(measured_ns, bar_ns) : bar_ns;
 }
 
 /// Of some time; a little more than all of it is the clock's grain.
-bool is_share(double value) {
+static bool is_share(double value) {
     return 0 <= value && value <= 1.1;
 }
 
-bool is_measured(const Spread& spread) {
+static bool is_measured(const Spread& spread) {
     constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
     return spread.p50_ns <= spread.p99_ns && spread.p99_ns <= spread.p999_ns &&
            spread.p999_ns <= spread.max_ns && 0 <= spread.p99_ns && spread.p99_ns <= most_ns;
 }
 
-bool is_measured(const Rehearsal& one) {
+static bool is_measured(const Rehearsal& one) {
     return is_share(one.busy_share) && is_share(one.taken_share) && is_measured(one.drift) &&
            is_measured(one.receive_delay);
 }
 
-bool is_measured(const Calibration& c) {
+static bool is_measured(const Calibration& c) {
     const auto spreads = {c.wake_spin, c.wake_hybrid, c.wake_sleep, c.fire_small, c.fire_large};
     return c.engines > 0 && c.engines <= engines_max && is_share(c.spin_lost_share) &&
            is_share(c.steal_share) && is_share(c.run_delay_share) &&
@@ -43,8 +41,8 @@ bool is_measured(const Calibration& c) {
 
 /// The median p99 of the rehearsals that were as busy as `chunks_per_s`, or less; at least of the
 /// first one. One disturbed rehearsal does not move it far.
-std::int64_t median_p99(const Calibration& calibration, std::int64_t chunks_per_s,
-                        Spread Rehearsal::* spread) {
+static std::int64_t median_p99(const Calibration& calibration, std::int64_t chunks_per_s,
+                               Spread Rehearsal::* spread) {
     std::vector<std::int64_t> values;
     for (std::size_t i = 0; i < calibration.rehearsals.size(); ++i) {
         const Spread& one = calibration.rehearsals[i].*spread;
@@ -60,15 +58,13 @@ std::int64_t median_p99(const Calibration& calibration, std::int64_t chunks_per_
 }
 
 /// The largest share that others had of a rehearsal's second.
-double rehearsed_taken_share(const Calibration& c) {
+static double rehearsed_taken_share(const Calibration& c) {
     double most = 0;
     for (const Rehearsal& rehearsal : c.rehearsals) {
         most = std::max(most, rehearsal.taken_share);
     }
     return most;
 }
-
-}  // namespace
 
 static void walk(auto& fields, IsOf<Spread> auto& spread) {
     fields.value("count", 1, spread.count);

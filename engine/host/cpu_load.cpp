@@ -17,18 +17,16 @@ const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
     return found == loads.end() ? nullptr : &*found;
 }
 
-namespace {
+static constexpr std::size_t idle_field = 3;  // proc_stat(5): user nice system idle iowait ..
+static constexpr std::size_t iowait_field = 4;
+static constexpr std::size_t fields = 8;  // up to steal; guest time is part of user time
 
-constexpr std::size_t idle_field = 3;  // proc_stat(5): user nice system idle iowait ..
-constexpr std::size_t iowait_field = 4;
-constexpr std::size_t fields = 8;  // up to steal; guest time is part of user time
-
-bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
+static bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
     return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }
 
 /// Twice its own ticks and those of its busiest sibling.
-std::int64_t disturbance(const std::vector<CpuLoad>& loads, const CpuLoad& load) {
+static std::int64_t disturbance(const std::vector<CpuLoad>& loads, const CpuLoad& load) {
     std::int64_t busiest = 0;
     for (const std::uint32_t sibling : load.siblings) {
         const CpuLoad* other = load_of(loads, sibling);
@@ -37,14 +35,14 @@ std::int64_t disturbance(const std::vector<CpuLoad>& loads, const CpuLoad& load)
     return 2 * load.busy + busiest;
 }
 
-std::string percent_of(const CpuLoad& load) {
+static std::string percent_of(const CpuLoad& load) {
     const std::int64_t percent = load.ticks > 0 ? 100 * load.busy / load.ticks : 0;
     return std::to_string(std::clamp<std::int64_t>(percent, 0, 100)) + " %";
 }
 
 /// "the quietest of 2 over 100 ms: 0 % busy, the busiest 90 %".
-std::string reason_of(const std::vector<CpuLoad>& loads, const CpuLoad& chosen,
-                      const std::vector<std::uint32_t>& candidates) {
+static std::string reason_of(const std::vector<CpuLoad>& loads, const CpuLoad& chosen,
+                             const std::vector<std::uint32_t>& candidates) {
     const CpuLoad* busiest = &chosen;
     for (const std::uint32_t cpu : candidates) {
         const CpuLoad* load = load_of(loads, cpu);
@@ -58,8 +56,6 @@ std::string reason_of(const std::vector<CpuLoad>& loads, const CpuLoad& chosen,
     return "the quietest of " + count + " over 100 ms: " + percent_of(chosen) +
            " busy, the busiest " + percent_of(*busiest);
 }
-
-}  // namespace
 
 std::vector<CpuLoad> parse_cpu_loads(std::string_view proc_stat) {
     std::vector<CpuLoad> loads;
@@ -135,11 +131,9 @@ CpuChoice find_quiet_cpu(const std::optional<std::uint32_t>& writer_cpu) {
     return choose_quiet_cpu(allowed, isolated_cpus(), loads, writer_cpu);
 }
 
-namespace {
-
 /// One of `taken` runs on the same core.
-bool shares_a_core(std::uint32_t cpu, const std::vector<std::uint32_t>& taken,
-                   const std::vector<CpuLoad>& loads) {
+static bool shares_a_core(std::uint32_t cpu, const std::vector<std::uint32_t>& taken,
+                          const std::vector<CpuLoad>& loads) {
     const CpuLoad* const load = load_of(loads, cpu);
     return load != nullptr &&
            std::any_of(load->siblings.begin(), load->siblings.end(),
@@ -148,8 +142,8 @@ bool shares_a_core(std::uint32_t cpu, const std::vector<std::uint32_t>& taken,
 
 /// Those that are allowed, the quietest first; of equals the last, since the first ones serve most
 /// interrupts.
-std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
-                                    const std::vector<CpuLoad>& loads) {
+static std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
+                                           const std::vector<CpuLoad>& loads) {
     const auto busy = [&loads](std::uint32_t cpu) {
         const CpuLoad* const load = load_of(loads, cpu);
         return load == nullptr ? 0 : load->busy;
@@ -158,8 +152,6 @@ std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
     std::ranges::stable_sort(allowed, {}, busy);
     return allowed;
 }
-
-}  // namespace
 
 std::vector<std::uint32_t> choose_engine_cpus(std::uint32_t first, std::uint32_t engines,
                                               const std::vector<std::uint32_t>& allowed,
@@ -211,12 +203,10 @@ std::vector<std::uint32_t> cpus_beside(const std::vector<std::uint32_t>& engines
     return left.empty() ? allowed : left;
 }
 
-namespace {
+static constexpr int depth_max = 32;  // systemd and Kubernetes make at most ten
 
-constexpr int depth_max = 32;  // systemd and Kubernetes make at most ten
-
-void take_cpus(std::optional<std::int64_t> quota_us, std::optional<std::int64_t> period_us,
-               CgroupLimits& limits) {
+static void take_cpus(std::optional<std::int64_t> quota_us, std::optional<std::int64_t> period_us,
+                      CgroupLimits& limits) {
     if (!quota_us || !period_us || *quota_us <= 0 || *period_us <= 0) {
         return;  // "max", or -1 in version 1
     }
@@ -227,7 +217,7 @@ void take_cpus(std::optional<std::int64_t> quota_us, std::optional<std::int64_t>
     }
 }
 
-void take_tasks(const std::string& group, CgroupLimits& limits) {
+static void take_tasks(const std::string& group, CgroupLimits& limits) {
     const std::optional<std::int64_t> most = kernel_number(group + "/pids.max");
     if (!most) {
         return;
@@ -236,7 +226,7 @@ void take_tasks(const std::string& group, CgroupLimits& limits) {
     limits.tasks_left = std::min(limits.tasks_left.value_or(left), left);
 }
 
-void take_group(const std::string& group, CgroupLimits& limits) {
+static void take_group(const std::string& group, CgroupLimits& limits) {
     take_cpus(kernel_number(group + "/cpu.max"), kernel_number(group + "/cpu.max", 1), limits);
     take_cpus(kernel_number(group + "/cpu.cfs_quota_us"),
               kernel_number(group + "/cpu.cfs_period_us"), limits);
@@ -249,7 +239,7 @@ void take_group(const std::string& group, CgroupLimits& limits) {
 }
 
 /// The group at `path` below `mount`, and those above it.
-void take_groups(const std::string& mount, std::string path, CgroupLimits& limits) {
+static void take_groups(const std::string& mount, std::string path, CgroupLimits& limits) {
     if (::access((mount + path).c_str(), F_OK) != 0) {
         path.clear();
     }
@@ -261,8 +251,6 @@ void take_groups(const std::string& mount, std::string path, CgroupLimits& limit
         path.resize(path.rfind('/'));
     }
 }
-
-}  // namespace
 
 CgroupLimits read_cgroup_limits(std::string_view own, const std::string& root) {
     CgroupLimits limits;

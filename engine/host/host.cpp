@@ -62,10 +62,8 @@ std::optional<std::int64_t> take_kernel_number(std::string_view& line) {
     return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-namespace {
-
 /// The n-th word of a line as a number, from 0.
-std::optional<std::int64_t> nth_number(std::string_view line, int index) {
+static std::optional<std::int64_t> nth_number(std::string_view line, int index) {
     constexpr std::string_view blanks = " \t";
     for (int i = 0; i < index; ++i) {
         line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
@@ -75,7 +73,7 @@ std::optional<std::int64_t> nth_number(std::string_view line, int index) {
 }
 
 // What stands behind `name` on its line, blanks and colon skipped.
-std::string_view field_of(std::string_view text, std::string_view name) {
+static std::string_view field_of(std::string_view text, std::string_view name) {
     const std::size_t at = text.find(name);
     if (at == std::string_view::npos) {
         return {};
@@ -86,11 +84,9 @@ std::string_view field_of(std::string_view text, std::string_view name) {
 }
 
 /// Of a line like "MemTotal:  16384 kB"; 0 where it is not there.
-std::uint64_t bytes_of(std::string_view text, std::string_view name) {
+static std::uint64_t bytes_of(std::string_view text, std::string_view name) {
     return static_cast<std::uint64_t>(nth_number(field_of(text, name), 0).value_or(0)) * 1024;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> kernel_number(const std::string& path, int index) {
     return nth_number(kernel_line(path), index);
@@ -307,15 +303,15 @@ ThreadCost ThreadProbe::next() {
     return cost;
 }
 
-namespace {
-
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
-constexpr std::size_t page_bytes = 4096;  // the least that any machine has
+static constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+static constexpr std::size_t page_bytes = 4096;  // the least that any machine has
 
 /// What madvise says of memory that cannot be had; anything else is about the call.
-constexpr bool is_memory_lacking(int sys_errno) {
+static constexpr bool is_memory_lacking(int sys_errno) {
     return sys_errno == ENOMEM || sys_errno == EFAULT || sys_errno == EAGAIN;
 }
+
+namespace {
 
 /// A line of /proc/self/maps.
 struct Extent {
@@ -326,8 +322,10 @@ struct Extent {
     std::size_t bytes() const { return end - begin; }
 };
 
+}  // namespace
+
 // What cannot be made present (a guard page, the kernel's own pages) stays as it is.
-bool populate(const Extent& extent) {
+static bool populate(const Extent& extent) {
     const bool is_data = extent.inode != 0 && std::strcmp(extent.rights, "r--p") == 0;
     if (extent.rights[0] != 'r' ||
         extent.bytes() > (is_data ? settled_data_bytes_max : settled_bytes_max)) {
@@ -340,7 +338,7 @@ bool populate(const Extent& extent) {
            errno == EFAULT || errno == EINVAL;
 }
 
-bool populate_all() {
+static bool populate_all() {
     char own = 0;  // EINVAL of memory of our own: before Linux 5.14
     const auto page = reinterpret_cast<std::uintptr_t>(&own) / page_bytes * page_bytes;
     if (::madvise(reinterpret_cast<void*>(page), page_bytes, MADV_POPULATE_READ) != 0) {
@@ -364,7 +362,7 @@ bool populate_all() {
 }
 
 // The heap keeps what is freed, and what is freed was touched.
-void spare_heap() {
+static void spare_heap() {
     (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(4 * heap_spare_bytes));
     (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(2 * heap_spare_bytes));
     void* spare = std::malloc(heap_spare_bytes);
@@ -374,8 +372,6 @@ void spare_heap() {
         std::free(spare);
     }
 }
-
-}  // namespace
 
 void* map_touched(std::size_t bytes) {
     void* memory =
@@ -450,7 +446,9 @@ class InterfaceQuery {
     ifreq request_{};
 };
 
-void read_coalescing(InterfaceQuery& query, Interface& interface) {
+}  // namespace
+
+static void read_coalescing(InterfaceQuery& query, Interface& interface) {
     ethtool_coalesce coalesce{};
     coalesce.cmd = ETHTOOL_GCOALESCE;
     if (query.ask_driver(coalesce)) {
@@ -459,7 +457,7 @@ void read_coalescing(InterfaceQuery& query, Interface& interface) {
     }
 }
 
-void read_stamping(InterfaceQuery& query, Interface& interface) {
+static void read_stamping(InterfaceQuery& query, Interface& interface) {
     ethtool_ts_info stamping{};
     stamping.cmd = ETHTOOL_GET_TS_INFO;
     if (query.ask_driver(stamping)) {
@@ -467,7 +465,7 @@ void read_stamping(InterfaceQuery& query, Interface& interface) {
     }
 }
 
-std::optional<Interface> read_interface(int socket, const std::string& name) {
+static std::optional<Interface> read_interface(int socket, const std::string& name) {
     Interface interface;
     interface.name = name;
     InterfaceQuery query(socket, name);
@@ -486,8 +484,6 @@ std::optional<Interface> read_interface(int socket, const std::string& name) {
     read_stamping(query, interface);
     return interface;
 }
-
-}  // namespace
 
 std::vector<Interface> read_interfaces() {
     std::vector<Interface> found;
@@ -508,11 +504,9 @@ std::vector<Interface> read_interfaces() {
     return found;
 }
 
-namespace {
+static constexpr int idle_states_max = 16;  // CPUIDLE_STATE_MAX is 10
 
-constexpr int idle_states_max = 16;  // CPUIDLE_STATE_MAX is 10
-
-std::optional<bool> read_turbo(const std::string& devices) {
+static std::optional<bool> read_turbo(const std::string& devices) {
     if (const auto off = kernel_number(devices + "/intel_pstate/no_turbo"); off) {
         return *off == 0;
     }
@@ -521,8 +515,6 @@ std::optional<bool> read_turbo(const std::string& devices) {
     }
     return std::nullopt;
 }
-
-}  // namespace
 
 PowerSettings read_power_settings(std::uint32_t cpu, const std::string& root) {
     const std::string devices = root + "/devices/system/cpu";

@@ -38,26 +38,27 @@ struct SchedAttributes {
     std::uint64_t period_ns = 0;
 };
 
-constexpr std::uint64_t reset_on_fork = 1;
+}  // namespace
+
+static constexpr std::uint64_t reset_on_fork = 1;
 
 // A keeper looks once a millisecond how many threads want a CPU, and decides after so many looks.
-constexpr std::int64_t keeper_look_ns = 1'000'000;
-constexpr int keeper_looks = 32;
-constexpr std::int64_t keeper_span_max_ns = 200'000'000;  // a keeper that hardly runs decides, too
-constexpr std::int64_t keeper_rest_ns = 250'000'000;
-constexpr std::int64_t keeper_rest_max_ns = 16'000'000'000;
-constexpr std::int64_t keeper_nap_ns = 20'000'000;  // it may be stopped between two
+static constexpr std::int64_t keeper_look_ns = 1'000'000;
+static constexpr int keeper_looks = 32;
+static constexpr std::int64_t keeper_span_max_ns =
+    200'000'000;  // a keeper that hardly runs decides, too
+static constexpr std::int64_t keeper_rest_ns = 250'000'000;
+static constexpr std::int64_t keeper_rest_max_ns = 16'000'000'000;
+static constexpr std::int64_t keeper_nap_ns = 20'000'000;  // it may be stopped between two
 
-constexpr Duration look_every = milliseconds(100);
-constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
-constexpr Duration slept_enough = milliseconds(20);  // as much, and it comes back
-constexpr Duration aside_for = seconds(1);
+static constexpr Duration look_every = milliseconds(100);
+static constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
+static constexpr Duration slept_enough = milliseconds(20);  // as much, and it comes back
+static constexpr Duration aside_for = seconds(1);
 
-bool set_attributes(const SchedAttributes& attributes) {
+static bool set_attributes(const SchedAttributes& attributes) {
     return ::syscall(SYS_sched_setattr, 0, &attributes, 0U) == 0;
 }
-
-}  // namespace
 
 std::int64_t ask_for_slice(std::int64_t length_ns) {
     SchedAttributes wanted;
@@ -122,15 +123,11 @@ std::optional<std::uint32_t> running_threads() {
                       : std::nullopt;
 }
 
-namespace {
-
-std::int64_t cpu_time_of(clockid_t clock) {
+static std::int64_t cpu_time_of(clockid_t clock) {
     timespec used{};
     (void)::clock_gettime(clock, &used);
     return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
 }
-
-}  // namespace
 
 Result<void> CpuKeeper::start(std::uint32_t cpu) {
     cpus_online_ = cpus_online();
@@ -290,13 +287,11 @@ Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void*
     return {};
 }
 
-namespace {
-
-std::int64_t ns_of(const timeval& time) {
+static std::int64_t ns_of(const timeval& time) {
     return (time.tv_sec * 1'000'000 + time.tv_usec) * 1000;
 }
 
-const char* reason_of(int error) {
+static const char* reason_of(int error) {
     switch (error) {
         case EACCES:
         case EPERM:
@@ -311,8 +306,6 @@ const char* reason_of(int error) {
             return "perf_event_open failed";
     }
 }
-
-}  // namespace
 
 ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
     ThreadUse use;
@@ -380,13 +373,11 @@ ThreadUse ThreadMeter::read() const {
     return use;
 }
 
-namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
+static constexpr std::int64_t ns_per_ms = 1'000'000;
 // A signal that comes just before a wait does not end it: the caller sees it this much later.
-constexpr std::int64_t slice_ms = 200;
+static constexpr std::int64_t slice_ms = 200;
 
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+static std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const std::string& text : texts) {
         pointers.push_back(const_cast<char*>(text.c_str()));
@@ -397,7 +388,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 
 /// What the new process does before it becomes the program. Until then it has our memory, and the
 /// thread that started it stands still: only system calls here. Returns an errno.
-int become(const ChildCommand& command, char* const* argv, char* const* envp, pid_t parent) {
+static int become(const ChildCommand& command, char* const* argv, char* const* envp, pid_t parent) {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) {
         (void)::signal(number, SIG_DFL);  // what is ignored stays ignored across exec
     }
@@ -423,12 +414,10 @@ int become(const ChildCommand& command, char* const* argv, char* const* envp, pi
     return errno;
 }
 
-void reap(pid_t id) {
+static void reap(pid_t id) {
     while (::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
 }
-
-}  // namespace
 
 Result<Child> Child::start(const ChildCommand& command) {
     const std::vector<char*> argv = pointers_to(command.arguments);

@@ -11,29 +11,25 @@
 
 namespace driftless {
 
-namespace {
-
 static_assert(receive_control_bytes == CMSG_SPACE(sizeof(scm_timestamping)));
 
 // Keys count from the bytes already written, not from those already acknowledged (Linux 6.2). Right
 // after a connect the two are the same.
-constexpr std::uint32_t option_id_tcp = 1u << 16;
+static constexpr std::uint32_t option_id_tcp = 1u << 16;
 
-bool ask(int number, std::uint32_t flags) {
+static bool ask(int number, std::uint32_t flags) {
     return ::setsockopt(number, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags)) == 0;
 }
 
-std::int64_t software_stamp_ns(const cmsghdr& control) {
+static std::int64_t software_stamp_ns(const cmsghdr& control) {
     const auto& stamps = *reinterpret_cast<const scm_timestamping*>(CMSG_DATA(&control));
     return stamps.ts[0].tv_sec * 1'000'000'000 + stamps.ts[0].tv_nsec;
 }
 
-bool is_error(const cmsghdr& control) {
+static bool is_error(const cmsghdr& control) {
     return (control.cmsg_level == SOL_IP && control.cmsg_type == IP_RECVERR) ||
            (control.cmsg_level == SOL_IPV6 && control.cmsg_type == IPV6_RECVERR);
 }
-
-}  // namespace
 
 StampSupport switch_on_stamps(Socket socket, StampSupport wanted) {
     CHECK(socket.open());
@@ -111,11 +107,9 @@ bool StampKeeper::open() {
     return socket_.open();
 }
 
-namespace {
 // A turn of a plain loop does a bounded amount of each kind of work before it looks at the clock.
-constexpr std::size_t resumes_max = 256;
-constexpr std::size_t timers_max = 256;
-}  // namespace
+static constexpr std::size_t resumes_max = 256;
+static constexpr std::size_t timers_max = 256;
 
 bool Loop::turn(Instant until, Wait wait) {
     jobs_.reap();

@@ -19,15 +19,13 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr int events_max = 64;  // of one look; others stay with the kernel, in their order
+static constexpr int events_max = 64;  // of one look; others stay with the kernel, in their order
 // A call that signals interrupt again and again is left to fail.
-constexpr int interruptions_max = 16;
-constexpr int without_end = -1;
+static constexpr int interruptions_max = 16;
+static constexpr int without_end = -1;
 
 template <typename Call>
-std::int32_t result_of(Call call) {
+static std::int32_t result_of(Call call) {
     ssize_t result = -1;
     for (int tries = 0; tries < interruptions_max; ++tries) {
         result = call();
@@ -39,13 +37,13 @@ std::int32_t result_of(Call call) {
 }
 
 /// What the kernel says with each read: how much it still has, the end of the stream included.
-void ask_what_is_left(Socket socket) {
+static void ask_what_is_left(Socket socket) {
     const int on = 1;
     (void)::setsockopt(socket.number, IPPROTO_TCP, TCP_INQ, &on, sizeof(on));
 }
 
 /// Whether something is, or an end: read together with the bytes, so that nothing comes between.
-bool is_anything_left(msghdr& message) {
+static bool is_anything_left(msghdr& message) {
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
          part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level == IPPROTO_TCP && part->cmsg_type == TCP_CM_INQ) {
@@ -58,13 +56,13 @@ bool is_anything_left(msghdr& message) {
 }
 
 /// Of sockets whose call takes no flag of its own for it.
-void make_nonblocking(Socket socket) {
+static void make_nonblocking(Socket socket) {
     (void)::fcntl(socket.number, F_SETFL, O_NONBLOCK);
 }
 
 /// Whether a filter lets each of the calls through that a socket needs: of one that is not open
 /// they say so; qemu-user says other things. False: errno says why not.
-bool sockets_are_allowed() {
+static bool sockets_are_allowed() {
     msghdr message{};
     const auto is_let_through = [](ssize_t result) {
         return result >= 0 || errno == EBADF || errno == EFAULT;
@@ -72,8 +70,6 @@ bool sockets_are_allowed() {
     return is_let_through(::send(-1, "", 0, 0)) && is_let_through(::recvmsg(-1, &message, 0)) &&
            is_let_through(::connect(-1, nullptr, 0)) && is_let_through(::fcntl(-1, F_SETFL, 0));
 }
-
-}  // namespace
 
 Result<std::unique_ptr<EpollDriver>> EpollDriver::make(const DriverOptions& options,
                                                        std::optional<Error> why_not_ring) {

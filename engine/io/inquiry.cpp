@@ -11,10 +11,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// Below it, a limit of the user's is a likelier cause than the server.
-constexpr std::int64_t strict_ns = 1'000'000'000;
+static constexpr std::int64_t strict_ns = 1'000'000'000;
+
+namespace {
 
 /// "not established", and behind the limit the remedy.
 struct PhaseWords {
@@ -23,7 +23,9 @@ struct PhaseWords {
     const char* remedy;
 };
 
-PhaseWords words_of(AskPhase phase) {
+}  // namespace
+
+static PhaseWords words_of(AskPhase phase) {
     switch (phase) {
         case AskPhase::connect:
             return {"--timeout-connect", "no connection was established within ",
@@ -42,8 +44,6 @@ PhaseWords words_of(AskPhase phase) {
     return {"--timeout-idle", "the answer began, and then nothing more of it came for ",
             "see the log of the server, or of the proxy in front of it, for the reason"};
 }
-
-}  // namespace
 
 AskLimits AskLimits::capped(Duration longest) const {
     AskLimits limits = *this;
@@ -77,12 +77,8 @@ std::string describe(const AskTimeout& timeout) {
            (is_strict ? "allow more time, or " : "") + words.remedy;
 }
 
-namespace {
-
 /// An end that the kernel has lost is seen after so long.
-constexpr Duration end_unseen_max = milliseconds(500);
-
-}  // namespace
+static constexpr Duration end_unseen_max = milliseconds(500);
 
 Inquiry::Inquiry(Loop& loop) : loop_(loop) {
     connect_.handler = send_.handler = cancel_.handler = &Inquiry::on_done;

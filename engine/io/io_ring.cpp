@@ -37,16 +37,14 @@ std::int64_t HostClocks::suspended_ns() {
     return suspended_ns_;
 }
 
-namespace {
-
-__kernel_timespec timespec_of(std::int64_t ns) {
+static __kernel_timespec timespec_of(std::int64_t ns) {
     const std::int64_t positive = std::max<std::int64_t>(ns, 0);
     return {positive / 1'000'000'000, positive % 1'000'000'000};
 }
 
 /// In a time namespace CLOCK_MONOTONIC may be ahead of the host's, or behind: the kernel takes an
 /// instant to wait for by the host's, and so would wake us that much too late.
-bool has_own_monotonic_clock() {
+static bool has_own_monotonic_clock() {
     std::FILE* const file = std::fopen("/proc/self/timens_offsets", "re");
     if (file == nullptr) {
         return false;
@@ -57,8 +55,6 @@ bool has_own_monotonic_clock() {
     (void)std::fclose(file);
     return found == 2 && (seconds != 0 || ns != 0);
 }
-
-}  // namespace
 
 Result<void> IoRing::open(std::uint32_t submit_entries, std::uint32_t completion_entries,
                           std::uint32_t flags) {
@@ -265,19 +261,15 @@ void BufferRing::give_back(std::uint16_t id) {
     io_uring_buf_ring_advance(entries_, 1);
 }
 
-namespace {
-
-constexpr std::uint32_t submit_entries = 64;
+static constexpr std::uint32_t submit_entries = 64;
 // What a place of the ring says that the kernel has not written to since it was read.
-constexpr std::uint64_t not_written = OpSlots::nobody;
+static constexpr std::uint64_t not_written = OpSlots::nobody;
 // Stamps of one socket that one look takes: a request of 500 KB has 9.
-constexpr int stamps_a_look = 16;
+static constexpr int stamps_a_look = 16;
 
-std::uint32_t slot_in(std::uint64_t user_data) {
+static std::uint32_t slot_in(std::uint64_t user_data) {
     return static_cast<std::uint32_t>(user_data);
 }
-
-}  // namespace
 
 void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uint32_t entries) {
     CHECK(way_ == Way::none);

@@ -46,10 +46,8 @@ std::string Address::to_text() const {
     return "nowhere";
 }
 
-namespace {
-
 /// The bytes of an IP address, without its port.
-std::string_view ip_of(const sockaddr& address) {
+static std::string_view ip_of(const sockaddr& address) {
     if (address.sa_family == AF_INET) {
         const auto& in = reinterpret_cast<const sockaddr_in&>(address);
         return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
@@ -63,8 +61,6 @@ std::string_view ip_of(const sockaddr& address) {
     }
     return {};
 }
-
-}  // namespace
 
 bool is_of_this_host(const Address& address) {
     const std::string_view ip = ip_of(*address.raw());
@@ -168,13 +164,13 @@ Result<Address> local_address_of(Socket socket) {
     return address;
 }
 
-namespace {
-
-Instant now() {
+static Instant now() {
     timespec time{};
     (void)::clock_gettime(CLOCK_MONOTONIC, &time);
     return {time.tv_sec * 1'000'000'000 + time.tv_nsec};
 }
+
+namespace {
 
 /// Connects that are under way, in the order of their addresses. Owns their sockets.
 class Race {
@@ -289,13 +285,9 @@ std::optional<Address> first_reachable(const std::vector<Address>& addresses, Du
     return std::nullopt;
 }
 
-namespace {
-
-Error failed(int sys_errno) {
+static Error failed(int sys_errno) {
     return error_from_errno(sys_errno, "connect a pair of sockets over loopback");
 }
-
-}  // namespace
 
 WarmPair::~WarmPair() {
     for (const Socket socket : {sender_, receiver_}) {

@@ -21,21 +21,19 @@
 
 namespace driftless {
 
-namespace {
-
 /// `made`, unless there is none: the handler of `new` may end the process.
-void* made_or_ended(void* made) {
+static void* made_or_ended(void* made) {
     if (const std::new_handler handler = std::get_new_handler(); made == nullptr && handler) {
         handler();
     }
     return made;
 }
 
-void* take_memory(std::size_t bytes, const char*, int) {
+static void* take_memory(std::size_t bytes, const char*, int) {
     return made_or_ended(std::malloc(bytes));
 }
 
-void* grow_memory(void* memory, std::size_t bytes, const char*, int) {
+static void* grow_memory(void* memory, std::size_t bytes, const char*, int) {
     if (bytes == 0) {
         std::free(memory);
         return nullptr;
@@ -43,19 +41,15 @@ void* grow_memory(void* memory, std::size_t bytes, const char*, int) {
     return made_or_ended(std::realloc(memory, bytes));
 }
 
-void free_memory(void* memory, const char*, int) {
+static void free_memory(void* memory, const char*, int) {
     std::free(memory);
 }
-
-}  // namespace
 
 void end_tls_without_memory() {
     (void)CRYPTO_set_mem_functions(&take_memory, &grow_memory, &free_memory);
 }
 
-namespace {
-
-const char* certificate_remedy(long verdict) {
+static const char* certificate_remedy(long verdict) {
     switch (verdict) {
         case X509_V_ERR_HOSTNAME_MISMATCH:
         case X509_V_ERR_IP_ADDRESS_MISMATCH:
@@ -68,7 +62,7 @@ const char* certificate_remedy(long verdict) {
     }
 }
 
-const char* reason_remedy(int reason) {
+static const char* reason_remedy(int reason) {
     switch (reason) {
         case SSL_R_WRONG_VERSION_NUMBER:
         case SSL_R_HTTP_REQUEST:
@@ -88,8 +82,6 @@ const char* reason_remedy(int reason) {
             return "";
     }
 }
-
-}  // namespace
 
 bool is_of_tls_port(std::string_view answer) {
     if (answer.starts_with("\x15\x03")) {  // RFC 8446, 5.1: content type alert, version 3.x
@@ -140,11 +132,9 @@ std::string authorities_elsewhere(const std::string& root, const char* own_file,
     return found == std::end(places) ? "" : root + *found;
 }
 
-namespace {
-
 /// Those of SSL_CERT_FILE and SSL_CERT_DIR, else this host's. A file that OpenSSL cannot read is
 /// left out, as OpenSSL leaves out its own.
-bool trust_this_host(SSL_CTX* context) {
+static bool trust_this_host(SSL_CTX* context) {
     if (SSL_CTX_set_default_verify_paths(context) != 1) {
         return false;
     }
@@ -159,18 +149,18 @@ bool trust_this_host(SSL_CTX* context) {
 }
 
 // ALPN's wire form: a length, then the name (RFC 7301, 3.1).
-constexpr unsigned char http_1_1[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+static constexpr unsigned char http_1_1[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
 /// The newest ticket is as good as any; a server that lets a ticket be used once falls back to a
 /// full handshake by itself.
-int keep_session(SSL* ssl, SSL_SESSION* session) {
+static int keep_session(SSL* ssl, SSL_SESSION* session) {
     static_cast<TlsPeer*>(SSL_get_app_data(ssl))->keep(session);
     return 1;  // the reference is ours now
 }
 
 /// A server agrees to http/1.1 where the client offers it, and says nothing where it offers others.
-int choose_protocol(SSL*, const unsigned char** out, unsigned char* size,
-                    const unsigned char* offered, unsigned int offered_size, void*) {
+static int choose_protocol(SSL*, const unsigned char** out, unsigned char* size,
+                           const unsigned char* offered, unsigned int offered_size, void*) {
     unsigned char* chosen = nullptr;
     if (SSL_select_next_proto(&chosen, size, http_1_1, sizeof(http_1_1), offered, offered_size) !=
         OPENSSL_NPN_NEGOTIATED) {
@@ -180,7 +170,7 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size,
     return SSL_TLSEXT_ERR_OK;
 }
 
-SSL_CTX* make(const SSL_METHOD* method) {
+static SSL_CTX* make(const SSL_METHOD* method) {
     SSL_CTX* context = SSL_CTX_new(method);
     CHECK(context != nullptr);
     (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -192,7 +182,7 @@ SSL_CTX* make(const SSL_METHOD* method) {
 }
 
 /// What the file of a flag must hold; OpenSSL's own words for its lack name no remedy.
-const char* wanted_of(const std::string& flag) {
+static const char* wanted_of(const std::string& flag) {
     return flag == "--ca"                           ? "name a PEM file with certificates"
            : flag == "--key" || flag == "--tls-key" ? "name a PEM file with the key, without a "
                                                       "pass phrase"
@@ -200,7 +190,7 @@ const char* wanted_of(const std::string& flag) {
 }
 
 /// "--ca /x/y.pem: No such file or directory; ..", by OpenSSL's first reason.
-Error wrong_file(const char* flag, const std::string& file, std::string& why) {
+static Error wrong_file(const char* flag, const std::string& file, std::string& why) {
     const unsigned long first = ERR_peek_error();
     const char* reason = ERR_SYSTEM_ERROR(first) ? strerrordesc_np(ERR_GET_REASON(first))
                                                  : ERR_reason_error_string(first);
@@ -210,8 +200,9 @@ Error wrong_file(const char* flag, const std::string& file, std::string& why) {
     return {ErrorCode::invalid, 0, "read a PEM file"};
 }
 
-Result<void> load_certificate(SSL_CTX* context, const char* flag, const std::string& cert_file,
-                              const char* key_flag, const std::string& key_file, std::string& why) {
+static Result<void> load_certificate(SSL_CTX* context, const char* flag,
+                                     const std::string& cert_file, const char* key_flag,
+                                     const std::string& key_file, std::string& why) {
     ERR_clear_error();
     if (SSL_CTX_use_certificate_chain_file(context, cert_file.c_str()) != 1) {
         return wrong_file(flag, cert_file, why);
@@ -231,11 +222,9 @@ Result<void> load_certificate(SSL_CTX* context, const char* flag, const std::str
 }
 
 /// A key behind a pass phrase would be asked for on the terminal, in the middle of a script.
-int no_pass_phrase(char*, int, int, void*) {
+static int no_pass_phrase(char*, int, int, void*) {
     return 0;
 }
-
-}  // namespace
 
 Result<TlsContext> TlsContext::client(const TlsClientOptions& options, std::string& why) {
     TlsContext made(make(TLS_client_method()));
@@ -301,11 +290,9 @@ void TlsPeer::keep(ssl_session_st* session) {
     session_ = session;
 }
 
-namespace {
-
 /// The first of OpenSSL's reasons that is one of TLS: what its ciphers say comes before it, and
 /// says less. Empties the list.
-unsigned long first_reason() {
+static unsigned long first_reason() {
     unsigned long reason = 0;
     for (unsigned long next = ERR_get_error(); next != 0; next = ERR_get_error()) {
         const bool better = ERR_GET_LIB(reason) != ERR_LIB_SSL && ERR_GET_LIB(next) == ERR_LIB_SSL;
@@ -313,8 +300,6 @@ unsigned long first_reason() {
     }
     return reason;
 }
-
-}  // namespace
 
 /// A BIO over the stream's own bytes: what was received is read in place, and records are written
 /// where `seal` wants them. OpenSSL's memory BIO would copy both, and grow.

@@ -54,12 +54,12 @@ void Sink::work() {
     (void)::close(peer);
 }
 
-namespace {
+static constexpr std::int64_t gap_ns = 20'000;  // above a timer tick's work (timing-and-io.md, B.2)
+static constexpr Duration margin = microseconds(300);
+static constexpr std::size_t small_bytes = 300;
+static constexpr std::size_t large_bytes = 16 * 1024;
 
-constexpr std::int64_t gap_ns = 20'000;  // above a timer tick's work (timing-and-io.md, B.2)
-constexpr Duration margin = microseconds(300);
-constexpr std::size_t small_bytes = 300;
-constexpr std::size_t large_bytes = 16 * 1024;
+namespace {
 
 /// Lengths that are spread evenly over [from, to), the same for one seed.
 class Lengths {
@@ -78,14 +78,16 @@ class Lengths {
     std::uint64_t span_;
 };
 
-void sleep_until(Driver& driver, Instant until) {
+}  // namespace
+
+static void sleep_until(Driver& driver, Instant until) {
     if (until > driver.now()) {
         (void)driver.turn({until, 0, Wait::sleep, true});
     }
 }
 
 // Returns the first reading of the clock that is not before `until`.
-Instant spin_until(Driver& driver, Instant until) {
+static Instant spin_until(Driver& driver, Instant until) {
     Instant now = driver.now();
     while (now < until) {
         now = driver.now();
@@ -93,13 +95,13 @@ Instant spin_until(Driver& driver, Instant until) {
     return now;
 }
 
-Instant wait_hybrid(Driver& driver, Instant until) {
+static Instant wait_hybrid(Driver& driver, Instant until) {
     sleep_until(driver, until - margin);
     return spin_until(driver, until);
 }
 
 /// Time that one send of `bytes` takes to be handed over, at an instant that was waited for.
-std::int64_t time_fire(Driver& driver, Op& send, std::string_view bytes, Instant due) {
+static std::int64_t time_fire(Driver& driver, Op& send, std::string_view bytes, Instant due) {
     sleep_until(driver, due - margin);
     send.spec.bytes = bytes;
     driver.submit(send);
@@ -112,8 +114,6 @@ std::int64_t time_fire(Driver& driver, Op& send, std::string_view bytes, Instant
     }
     return (after - at).ns;
 }
-
-}  // namespace
 
 Spread spread_of(std::vector<std::int64_t>& values) {
     Spread spread;

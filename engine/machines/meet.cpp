@@ -16,19 +16,17 @@
 
 namespace driftless {
 
-namespace {
-
 /// Stamps of a stranger may be anything: beyond this no arithmetic is done with them. Of the year
 /// 2116, and far from where sums of two overflow.
-constexpr std::int64_t stamp_ns_max = std::int64_t{1} << 62;
+static constexpr std::int64_t stamp_ns_max = std::int64_t{1} << 62;
 
-std::int64_t read_realtime(const void*) {
+static std::int64_t read_realtime(const void*) {
     timespec time{};
     (void)::clock_gettime(CLOCK_REALTIME, &time);
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-bool is_possible(const ClockExchange& one) {
+static bool is_possible(const ClockExchange& one) {
     for (const std::int64_t stamp : {one.t1_ns, one.t2_ns, one.t3_ns, one.t4_ns}) {
         if (stamp < 0 || stamp > stamp_ns_max) {
             return false;
@@ -37,8 +35,6 @@ bool is_possible(const ClockExchange& one) {
     return one.t1_ns <= one.t4_ns && one.t2_ns <= one.t3_ns &&
            one.t3_ns - one.t2_ns <= one.t4_ns - one.t1_ns;
 }
-
-}  // namespace
 
 MeetClock realtime_clock() {
     return {read_realtime, nullptr};
@@ -75,9 +71,11 @@ namespace {
 
 using Kind = MeetMessage::Kind;
 
+}  // namespace
+
 /// As much of a reason as the other side takes: whole characters, and a line that is not too long
 /// with its escapes.
-std::string_view cut_reason(std::string_view why) {
+static std::string_view cut_reason(std::string_view why) {
     constexpr std::size_t bytes_max =
         meet_line_bytes_max - std::string_view(R"({"say":"refused","why":""})").size();
     why = why.substr(0, meet_text_bytes_max);
@@ -95,7 +93,7 @@ std::string_view cut_reason(std::string_view why) {
 }
 
 /// Numbers and texts are such as the other side writes.
-bool is_sane(const MeetMessage& message) {
+static bool is_sane(const MeetMessage& message) {
     const MeetHello& hello = message.hello;
     const ClockExchange& stamps = message.stamps;
     return (message.kind != Kind::hello || hello.index < hello.count) &&
@@ -103,8 +101,6 @@ bool is_sane(const MeetMessage& message) {
            std::max({hello.version.size(), hello.trace_digest.size(), hello.plan_digest.size(),
                      message.why.size()}) <= meet_text_bytes_max;
 }
-
-}  // namespace
 
 /// What belongs to its kind.
 static void walk(auto& fields, IsOf<MeetMessage> auto& message) {

@@ -16,27 +16,29 @@ namespace {
 
 using Kind = MeetMessage::Kind;
 
-constexpr int nap_ms = 100;
-constexpr int connect_ms = 2'000;  // to one address; then the next one is tried
-// Shard 0, which listens, has begun to wait before us: it is the one to say who is missing.
-constexpr std::int64_t answer_ns = 2'000'000'000;
-constexpr int refused_max = 20;  // after the run: naps, until shard 0 is held to be gone
+}  // namespace
 
-MeetOutcome failed(std::string why) {
+static constexpr int nap_ms = 100;
+static constexpr int connect_ms = 2'000;  // to one address; then the next one is tried
+// Shard 0, which listens, has begun to wait before us: it is the one to say who is missing.
+static constexpr std::int64_t answer_ns = 2'000'000'000;
+static constexpr int refused_max = 20;  // after the run: naps, until shard 0 is held to be gone
+
+static MeetOutcome failed(std::string why) {
     MeetOutcome outcome;
     outcome.why = std::move(why);
     return outcome;
 }
 
-MeetOutcome stopped() {
+static MeetOutcome stopped() {
     MeetOutcome outcome;
     outcome.end = MeetOutcome::End::stopped;
     return outcome;
 }
 
 /// One try for each address. Where it is not open, `why` says what happened.
-MeetSocket connect_to(const std::string& host, std::uint16_t port, const MeetSetting& setting,
-                      std::string& why) {
+static MeetSocket connect_to(const std::string& host, std::uint16_t port,
+                             const MeetSetting& setting, std::string& why) {
     const Result<std::vector<Address>> found = resolve(host, port);
     if (!found) {
         why = "the name " + host + " does not resolve; start shard 0, or correct HOST:PORT";
@@ -67,21 +69,27 @@ MeetSocket connect_to(const std::string& host, std::uint16_t port, const MeetSet
     return {};
 }
 
+namespace {
+
 /// How a talk ended.
 struct Talk {
     MeetOutcome outcome;
     bool is_lost = false;  ///< the connection is gone, and may be made again
 };
 
-Talk closed() {
+}  // namespace
+
+static Talk closed() {
     return {failed("shard 0 closed the connection"), true};
 }
 
-Talk not_shard_0() {
+static Talk not_shard_0() {
     return {
         failed("the process that answers there is not shard 0 of a driftless replay; correct "
                "HOST:PORT")};
 }
+
+namespace {
 
 /// What shard 0 says next. Where it says nothing, or what it should not, `ended` says why.
 struct Heard {
@@ -95,7 +103,10 @@ struct Awaited {
     const char* what;  ///< behind "shard 0 did not"
 };
 
-Heard hear(MeetLine& line, const MeetSetting& setting, Awaited awaited, JsonDocument& document) {
+}  // namespace
+
+static Heard hear(MeetLine& line, const MeetSetting& setting, Awaited awaited,
+                  JsonDocument& document) {
     for (;;) {  // ends: at the deadline
         if (const std::optional<std::string> text = line.take(); text) {
             std::optional<MeetMessage> message = read_meet_message(*text, document);
@@ -120,8 +131,9 @@ Heard hear(MeetLine& line, const MeetSetting& setting, Awaited awaited, JsonDocu
 }
 
 /// The clocks, once shard 0 has asked for it. Returns what ended the talk; nothing: all went well.
-std::optional<Talk> measure(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
-                            JsonDocument& document, std::vector<ClockExchange>& exchanges) {
+static std::optional<Talk> measure(MeetLine& line, const MeetSetting& setting,
+                                   std::int64_t until_ns, JsonDocument& document,
+                                   std::vector<ClockExchange>& exchanges) {
     for (std::size_t i = 0; i < clock_exchanges; ++i) {
         if (!line.ask(setting.clock)) {
             return closed();
@@ -142,8 +154,8 @@ std::optional<Talk> measure(MeetLine& line, const MeetSetting& setting, std::int
 }
 
 /// The instant that shard 0 names, if it leaves us time.
-Talk agree(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
-           JsonDocument& document, MeetOutcome outcome) {
+static Talk agree(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
+                  JsonDocument& document, MeetOutcome outcome) {
     Heard named = hear(line, setting, {until_ns, "name time 0"}, document);
     if (!named.message || named.message->kind != Kind::start) {
         return std::move(named.ended);
@@ -165,7 +177,7 @@ Talk agree(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns,
     return {std::move(outcome)};
 }
 
-Talk talk(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
+static Talk talk(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
     JsonDocument document;
     MeetMessage hello = of_kind(Kind::hello);
     hello.hello = setting.own;
@@ -191,8 +203,6 @@ Talk talk(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
     outcome.end = MeetOutcome::End::met;
     return {std::move(outcome)};
 }
-
-}  // namespace
 
 MeetOutcome talk_to_host(MeetLine& line, const MeetSetting& setting, std::int64_t until_ns) {
     return talk(line, setting, until_ns).outcome;

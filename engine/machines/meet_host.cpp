@@ -18,23 +18,25 @@ namespace {
 
 using Kind = MeetMessage::Kind;
 
-// A stranger has so long to say who it is; after that it is none of us.
-constexpr std::int64_t greeting_ns = 10'000'000'000;
-// Beside the guests: a port scan must not keep them out.
-constexpr std::size_t strangers_max = 64;
-// Lines about them: a flood of connections must not flood the output.
-constexpr std::uint32_t strangers_said_max = 32;
-// At once, so that they do not wait for each other.
-constexpr std::ptrdiff_t measuring_max = 4;
-// Guests ask `clock_exchanges` times.
-constexpr std::uint32_t asked_max = 8 * clock_exchanges;
+}  // namespace
 
-std::string shard_text(std::uint32_t index) {
+// A stranger has so long to say who it is; after that it is none of us.
+static constexpr std::int64_t greeting_ns = 10'000'000'000;
+// Beside the guests: a port scan must not keep them out.
+static constexpr std::size_t strangers_max = 64;
+// Lines about them: a flood of connections must not flood the output.
+static constexpr std::uint32_t strangers_said_max = 32;
+// At once, so that they do not wait for each other.
+static constexpr std::ptrdiff_t measuring_max = 4;
+// Guests ask `clock_exchanges` times.
+static constexpr std::uint32_t asked_max = 8 * clock_exchanges;
+
+static std::string shard_text(std::uint32_t index) {
     return "shard " + std::to_string(index);
 }
 
 /// What is not alike, as a clause about the guest; empty: all is.
-std::string mismatch(const MeetHello& own, const MeetHello& guest) {
+static std::string mismatch(const MeetHello& own, const MeetHello& guest) {
     const auto differs = [&guest](const char* what, const std::string& theirs,
                                   const std::string& ours) {
         return shard_text(guest.index) + " has " + what + " " + theirs + ", shard 0 has " + ours;
@@ -55,7 +57,7 @@ std::string mismatch(const MeetHello& own, const MeetHello& guest) {
     return "";
 }
 
-std::vector<std::uint32_t> missing_in(const std::vector<bool>& known) {
+static std::vector<std::uint32_t> missing_in(const std::vector<bool>& known) {
     std::vector<std::uint32_t> missing;
     for (std::uint32_t index = 0; index < known.size(); ++index) {
         if (!known[index]) {
@@ -64,8 +66,6 @@ std::vector<std::uint32_t> missing_in(const std::vector<bool>& known) {
     }
     return missing;
 }
-
-}  // namespace
 
 MeetGuests::MeetGuests(const MeetSetting& setting)
     : setting_(setting), done_(setting.own.count, false) {
@@ -326,17 +326,16 @@ void MeetGuests::refuse_all(const std::string& why) {
     }
 }
 
-namespace {
-
-constexpr int nap_ms = 100;
-constexpr int waiting_max = 1024;  // connections that the kernel keeps until they are looked at
-constexpr int accepts_a_look = 64;
+static constexpr int nap_ms = 100;
+static constexpr int waiting_max =
+    1024;  // connections that the kernel keeps until they are looked at
+static constexpr int accepts_a_look = 64;
 // After the run others may need longer, or be gone, which no connection tells.
-constexpr std::int64_t waits_unsaid_ns = 2'000'000'000;
-constexpr std::int64_t says_again_ns = 30'000'000'000;
+static constexpr std::int64_t waits_unsaid_ns = 2'000'000'000;
+static constexpr std::int64_t says_again_ns = 30'000'000'000;
 
 /// IPv6 with IPv4 inside, or IPv4 where the host has no other.
-MeetSocket open_socket(std::uint16_t port, int family) {
+static MeetSocket open_socket(std::uint16_t port, int family) {
     MeetSocket made(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made.is_open()) {
         return made;
@@ -363,7 +362,7 @@ MeetSocket open_socket(std::uint16_t port, int family) {
     return bound ? std::move(made) : MeetSocket();
 }
 
-void accept_all(int listener, MeetGuests& guests) {
+static void accept_all(int listener, MeetGuests& guests) {
     for (int i = 0; i < accepts_a_look; ++i) {
         Address from;
         from.length = sizeof from.storage;
@@ -377,7 +376,7 @@ void accept_all(int listener, MeetGuests& guests) {
 }
 
 /// "parts 1, 2 and 5".
-std::string list_of(const std::vector<std::uint32_t>& parts) {
+static std::string list_of(const std::vector<std::uint32_t>& parts) {
     constexpr std::size_t named_max = 20;
     std::string text = parts.size() == 1 ? "shard " : "shards ";
     for (std::size_t i = 0; i < std::min(parts.size(), named_max); ++i) {
@@ -388,7 +387,7 @@ std::string list_of(const std::vector<std::uint32_t>& parts) {
                : text;
 }
 
-MeetOutcome failed(MeetGuests& guests, const std::string& why) {
+static MeetOutcome failed(MeetGuests& guests, const std::string& why) {
     guests.refuse_all(why);
     MeetOutcome outcome;
     outcome.why = why;
@@ -396,7 +395,7 @@ MeetOutcome failed(MeetGuests& guests, const std::string& why) {
 }
 
 /// The time for all to come, and to compare their clocks, is over.
-MeetOutcome too_late(MeetGuests& guests) {
+static MeetOutcome too_late(MeetGuests& guests) {
     std::vector<std::uint32_t> absent = guests.absent();
     const std::vector<std::uint32_t> mute = guests.unmeasured();
     const bool one = mute.size() == 1;
@@ -410,7 +409,7 @@ MeetOutcome too_late(MeetGuests& guests) {
     return outcome;
 }
 
-MeetOutcome stopped(MeetGuests& guests) {
+static MeetOutcome stopped(MeetGuests& guests) {
     guests.refuse_all("shard 0 was stopped by its user");
     MeetOutcome outcome;
     outcome.end = MeetOutcome::End::stopped;
@@ -418,7 +417,7 @@ MeetOutcome stopped(MeetGuests& guests) {
 }
 
 /// All are here, and their clocks are compared: an instant that all of them agree to.
-MeetOutcome agree(const MeetSetting& setting, int listener, MeetGuests& guests) {
+static MeetOutcome agree(const MeetSetting& setting, int listener, MeetGuests& guests) {
     const std::int64_t until_ns = monotonic_ns() + meet_lead_ns - meet_lead_ns_min;
     MeetOutcome outcome;
     outcome.start_ns = setting.clock.now() + meet_lead_ns;
@@ -439,8 +438,6 @@ MeetOutcome agree(const MeetSetting& setting, int listener, MeetGuests& guests) 
     outcome.end = MeetOutcome::End::met;
     return outcome;
 }
-
-}  // namespace
 
 Result<MeetHost> MeetHost::listen(std::uint16_t port) {
     MeetSocket socket = open_socket(port, AF_INET6);

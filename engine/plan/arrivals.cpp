@@ -12,18 +12,14 @@
 
 namespace driftless {
 
-namespace {
-
 /// Arrivals so long after the begin of a piece.
-double expected_by(double seconds, double length_s, double from, double to, RampForm form) {
+static double expected_by(double seconds, double length_s, double from, double to, RampForm form) {
     if (form == RampForm::linear || from == to) {
         return seconds * (from + (to - from) * seconds / length_s / 2);
     }
     const double slope = portable_log(to / from) / length_s;
     return from * (portable_exp(slope * seconds) - 1) / slope;
 }
-
-}  // namespace
 
 void RateCurve::add(double length_s, double from, double to, RampForm form) {
     CHECK(length_s > 0 && from >= 0 && to >= 0 && std::isfinite(from) && std::isfinite(to));
@@ -85,17 +81,15 @@ double RateCurve::arrivals_by(double seconds) const {
                                          piece->to, piece->form);
 }
 
-namespace {
-
-constexpr std::uint64_t gap_stream = 3;  ///< beside those of load.cpp
+static constexpr std::uint64_t gap_stream = 3;  ///< beside those of load.cpp
 
 /// Uniform in (0, 1]: it has a logarithm.
-double above_zero(Random& random) {
+static double above_zero(Random& random) {
     return 1.0 - random.uniform();
 }
 
 /// One of the two that the polar method makes (Marsaglia, Bray 1964).
-double normal(Random& random) {
+static double normal(Random& random) {
     while (true) {  // ends: each turn with a chance of 0.785
         const double x = 2 * random.uniform() - 1;
         const double y = 2 * random.uniform() - 1;
@@ -107,7 +101,7 @@ double normal(Random& random) {
 }
 
 /// Of a shape of 1 or more, mean: the shape (Marsaglia, Tsang, TOMS 2000).
-double gamma_from_one(double shape, Random& random) {
+static double gamma_from_one(double shape, Random& random) {
     const double d = shape - 1.0 / 3;
     const double c = 1 / std::sqrt(9 * d);
     while (true) {  // ends: each turn with a chance above 0.95
@@ -124,15 +118,13 @@ double gamma_from_one(double shape, Random& random) {
     }
 }
 
-double gamma(double shape, Random& random) {
+static double gamma(double shape, Random& random) {
     if (shape >= 1) {
         return gamma_from_one(shape, random);
     }
     const double larger = gamma_from_one(shape + 1, random);
     return larger * portable_exp(portable_log(above_zero(random)) / shape);
 }
-
-}  // namespace
 
 UnitGaps::UnitGaps(ArrivalLaw law, double shape, std::uint64_t seed)
     : law_(law), shape_(shape), seed_(mix64(mix64(seed + golden_gamma) + gap_stream)) {
@@ -155,14 +147,12 @@ double UnitGaps::gap(std::uint64_t number) const {
     return 0;
 }
 
-namespace {
-
-constexpr double due_most_s = 73.0 * 365 * 86'400;
-constexpr std::uint32_t stays_away = UINT32_MAX;
+static constexpr double due_most_s = 73.0 * 365 * 86'400;
+static constexpr std::uint32_t stays_away = UINT32_MAX;
 
 /// How many arrivals of mean gap 1 had come before each of them.
-Result<std::vector<double>> unit_arrivals(const ArrivalRules& rules, std::size_t count,
-                                          const std::vector<std::int64_t>& recorded_ns) {
+static Result<std::vector<double>> unit_arrivals(const ArrivalRules& rules, std::size_t count,
+                                                 const std::vector<std::int64_t>& recorded_ns) {
     std::vector<double> units(count);
     if (rules.law == ArrivalLaw::recorded) {
         const std::int64_t first = recorded_ns.front();
@@ -187,7 +177,7 @@ Result<std::vector<double>> unit_arrivals(const ArrivalRules& rules, std::size_t
     return units;
 }
 
-double rate_of_row(const RampOverRows& ramp, std::size_t number, std::size_t count) {
+static double rate_of_row(const RampOverRows& ramp, std::size_t number, std::size_t count) {
     const double progress =
         count > 1 ? static_cast<double>(number) / static_cast<double>(count - 1) : 0;
     return ramp.form == RampForm::linear
@@ -196,7 +186,8 @@ double rate_of_row(const RampOverRows& ramp, std::size_t number, std::size_t cou
 }
 
 /// Each gap at the rate of the row behind it.
-std::vector<double> seconds_over_rows(const RampOverRows& ramp, const std::vector<double>& units) {
+static std::vector<double> seconds_over_rows(const RampOverRows& ramp,
+                                             const std::vector<double>& units) {
     std::vector<double> seconds(units.size());
     for (std::size_t i = 1; i < units.size(); ++i) {
         seconds[i] =
@@ -206,7 +197,8 @@ std::vector<double> seconds_over_rows(const RampOverRows& ramp, const std::vecto
 }
 
 /// Fewer than `units` where the rate ends.
-std::vector<double> seconds_on_curve(const RateCurve& curve, const std::vector<double>& units) {
+static std::vector<double> seconds_on_curve(const RateCurve& curve,
+                                            const std::vector<double>& units) {
     std::vector<double> seconds;
     seconds.reserve(units.size());
     for (const double unit : units) {
@@ -218,8 +210,6 @@ std::vector<double> seconds_on_curve(const RateCurve& curve, const std::vector<d
     }
     return seconds;
 }
-
-}  // namespace
 
 Result<std::vector<std::int64_t>> arrival_times(const ArrivalRules& rules, std::size_t count,
                                                 const std::vector<std::int64_t>& recorded_ns) {

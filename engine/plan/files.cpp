@@ -23,16 +23,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// Bytes that are read or decoded at a time: large beside the cost of a system call, small beside a
 /// cache.
-constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
+static constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 
-constexpr int window_bits = 15 + 16;  ///< the largest window; 16 asks for gzip's header and trailer
-constexpr std::string_view gzip_magic = "\x1F\x8B";
-
-}  // namespace
+static constexpr int window_bits =
+    15 + 16;  ///< the largest window; 16 asks for gzip's header and trailer
+static constexpr std::string_view gzip_magic = "\x1F\x8B";
 
 /// RawBytes: the bytes of a descriptor as they stand, in pieces, with a look ahead.
 ///
@@ -175,7 +172,10 @@ struct Magic {
     std::string_view name;
     std::string_view bytes;
 };
-constexpr Magic magics[] = {
+
+}  // namespace
+
+static constexpr Magic magics[] = {
     {"gzip", gzip_magic},
     {"bzip2", "BZh"},
     {"xz", {"\xFD\x37zXZ\0", 6}},
@@ -183,16 +183,16 @@ constexpr Magic magics[] = {
 };
 
 /// zstd's frames of other people's data: "P*M\x18" to "_*M\x18", four bytes of length, the data.
-constexpr std::size_t skippable_header_bytes = 8;
+static constexpr std::size_t skippable_header_bytes = 8;
 
-bool is_skippable(std::string_view header) {
+static bool is_skippable(std::string_view header) {
     return header.size() >= skippable_header_bytes &&
            (static_cast<unsigned char>(header[0]) & 0xF0U) == 0x50U &&
            header.substr(1, 3) == "\x2A\x4D\x18";
 }
 
 /// Passes over the bytes of a skippable frame. Ends with it, or with the input.
-Result<void> skip(RawBytes& raw, std::uint64_t bytes) {
+static Result<void> skip(RawBytes& raw, std::uint64_t bytes) {
     while (bytes > 0) {
         const Result<std::string_view> ahead = raw.ahead();
         if (!ahead) {
@@ -208,8 +208,6 @@ Result<void> skip(RawBytes& raw, std::uint64_t bytes) {
     }
     return {};
 }
-
-}  // namespace
 
 struct InputSource::State {
     explicit State(int fd) : raw(fd) { CHECK(archive != nullptr); }
@@ -464,10 +462,8 @@ std::optional<std::string_view> FileLines::next() {
     return std::nullopt;
 }
 
-namespace {
-
 /// The filter that the name asks for. gzip's own time is left out: same bytes in, same file out.
-int add_filter(struct archive* archive, const std::string& path) {
+static int add_filter(struct archive* archive, const std::string& path) {
     if (path.ends_with(".gz")) {
         const int added = archive_write_add_filter_gzip(archive);
         return added != ARCHIVE_OK
@@ -483,8 +479,6 @@ int add_filter(struct archive* archive, const std::string& path) {
     return path.ends_with(".zst") ? archive_write_add_filter_zstd(archive)
                                   : archive_write_add_filter_none(archive);
 }
-
-}  // namespace
 
 struct OutputSink::State {
     State() = default;

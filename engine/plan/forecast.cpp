@@ -444,16 +444,14 @@ PromptPaths::PromptPaths(const Trace& trace, std::span<const std::uint32_t> rows
     nodes_.shrink_to_fit();
 }
 
-namespace {
-
 /// Whole blocks that the row names.
-std::uint32_t named_blocks(const Trace& trace, const TraceRow& row) {
+static std::uint32_t named_blocks(const Trace& trace, const TraceRow& row) {
     return std::min(row.ids_count, row.input_length / trace.block_size);
 }
 
 /// The first row of each session of a tree, of those with ids.
-std::vector<const TraceRow*> first_rows(const Trace& trace, const Plan& plan,
-                                        std::span<const std::uint32_t> positions) {
+static std::vector<const TraceRow*> first_rows(const Trace& trace, const Plan& plan,
+                                               std::span<const std::uint32_t> positions) {
     std::vector<const TraceRow*> first;
     std::unordered_set<std::uint32_t> sessions;
     for (const std::uint32_t position : positions) {
@@ -466,7 +464,8 @@ std::vector<const TraceRow*> first_rows(const Trace& trace, const Plan& plan,
 }
 
 /// Blocks that the first rows of a tree's sessions have in common, where it has several.
-std::uint32_t observed_blocks(const Trace& trace, const std::vector<const TraceRow*>& first) {
+static std::uint32_t observed_blocks(const Trace& trace,
+                                     const std::vector<const TraceRow*>& first) {
     if (first.size() < 2) {
         return 0;
     }
@@ -477,8 +476,6 @@ std::uint32_t observed_blocks(const Trace& trace, const std::vector<const TraceR
     }
     return common;
 }
-
-}  // namespace
 
 SystemBlocks system_blocks(const Trace& trace, const Plan& plan) {
     SystemBlocks found;

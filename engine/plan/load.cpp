@@ -18,11 +18,9 @@
 
 namespace driftless {
 
-namespace {
-
 /// Rows of families that do not stay leave the trace, with what waits for them. Rows that stay keep
 /// their indices and times.
-void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace) {
+static void keep_families(const Families& families, const std::vector<bool>& stays, Trace& trace) {
     std::vector<bool> row_stays(trace.rows.size(), false);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < trace.rows.size(); ++i) {
@@ -35,8 +33,6 @@ void keep_families(const Families& families, const std::vector<bool>& stays, Tra
     // Rows that wait for each other are one family, so both ends of an edge stay or go.
     std::erase_if(trace.dependencies, [&](const Dependency& one) { return !row_stays[one.row]; });
 }
-
-}  // namespace
 
 AdmissionFigures admit(const AdmissionRules& rules, Trace& trace) {
     AdmissionFigures figures;
@@ -62,19 +58,18 @@ AdmissionFigures admit(const AdmissionRules& rules, Trace& trace) {
     return figures;
 }
 
-namespace {
+static constexpr std::uint64_t whole_share = 1'000'000'000;
+static constexpr std::uint64_t sample_stream =
+    1;  ///< draws of one purpose are not those of another
+static constexpr std::uint64_t offset_stream = 2;
 
-constexpr std::uint64_t whole_share = 1'000'000'000;
-constexpr std::uint64_t sample_stream = 1;  ///< draws of one purpose are not those of another
-constexpr std::uint64_t offset_stream = 2;
-
-std::uint64_t draw(std::uint64_t seed, std::uint64_t stream, std::uint64_t number) {
+static std::uint64_t draw(std::uint64_t seed, std::uint64_t stream, std::uint64_t number) {
     return mix64(mix64(mix64(seed + golden_gamma) + stream) ^ mix64(number + golden_gamma));
 }
 
 /// Which families stay: those with the smallest draws, so that samples of one seed are nested.
-std::vector<bool> draw_families(const Families& families, std::uint32_t wanted,
-                                std::uint64_t seed) {
+static std::vector<bool> draw_families(const Families& families, std::uint32_t wanted,
+                                       std::uint64_t seed) {
     std::vector<std::uint32_t> order(families.count);
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::sort(order, {}, [seed](std::uint32_t family) {
@@ -87,7 +82,7 @@ std::vector<bool> draw_families(const Families& families, std::uint32_t wanted,
     return stays;
 }
 
-void sample(Share share, std::uint64_t seed, Trace& trace, LoadFigures& figures) {
+static void sample(Share share, std::uint64_t seed, Trace& trace, LoadFigures& figures) {
     const Families families = families_of(trace);
     const auto wanted = static_cast<std::uint32_t>(
         (families.count * share.billionths + whole_share / 2) / whole_share);
@@ -98,11 +93,13 @@ void sample(Share share, std::uint64_t seed, Trace& trace, LoadFigures& figures)
 }
 
 /// Whether everything that copies number still fits its type, with the two marks kept free.
-bool fits(std::uint32_t copies, const Trace& trace, std::uint32_t rows_read) {
+static bool fits(std::uint32_t copies, const Trace& trace, std::uint32_t rows_read) {
     const std::uint64_t most = std::max<std::uint64_t>(
         {rows_read, trace.name_spaces, trace.sessions.size(), std::uint64_t{1}});
     return most * copies < std::numeric_limits<std::uint32_t>::max() - 1;
 }
+
+namespace {
 
 struct Copy {
     std::uint32_t number = 0;
@@ -112,7 +109,9 @@ struct Copy {
     std::uint32_t sessions = 0;
 };
 
-void add_copy(const Copy& copy, std::size_t rows, std::size_t dependencies, Trace& trace) {
+}  // namespace
+
+static void add_copy(const Copy& copy, std::size_t rows, std::size_t dependencies, Trace& trace) {
     for (std::size_t i = 0; i < rows; ++i) {
         TraceRow row = trace.rows[i];
         row.at_ns = row.at_ns > std::numeric_limits<std::int64_t>::max() - copy.offset_ns
@@ -135,7 +134,7 @@ void add_copy(const Copy& copy, std::size_t rows, std::size_t dependencies, Trac
 }
 
 /// Of a copy behind others, each a mean gap behind the end of the one before.
-std::int64_t turn_offset(const Trace& trace, std::size_t rows, std::uint32_t number) {
+static std::int64_t turn_offset(const Trace& trace, std::size_t rows, std::uint32_t number) {
     const std::int64_t span_ns = trace.rows[rows - 1].at_ns - trace.rows.front().at_ns;
     const auto gaps = static_cast<std::int64_t>(std::max<std::size_t>(rows - 1, 1));
     std::int64_t offset_ns = 0;
@@ -144,7 +143,7 @@ std::int64_t turn_offset(const Trace& trace, std::size_t rows, std::uint32_t num
     return fits ? offset_ns : std::numeric_limits<std::int64_t>::max();
 }
 
-void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
+static void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
     const std::size_t rows = trace.rows.size();
     const std::size_t dependencies = trace.dependencies.size();
     trace.rows.reserve(rows * figures.copies);
@@ -167,7 +166,7 @@ void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
 
 /// Rows without ids get some: block k of a row is block k of what it shares, so that the ids of all
 /// rows are one list from 0 on.
-Result<void> share(Sharing sharing, Trace& trace, LoadFigures& figures) {
+static Result<void> share(Sharing sharing, Trace& trace, LoadFigures& figures) {
     if (!trace.ids.empty()) {
         return Error{ErrorCode::exists, 0, "share where block ids say what is shared"};
     }
@@ -197,13 +196,11 @@ Result<void> share(Sharing sharing, Trace& trace, LoadFigures& figures) {
     return {};
 }
 
-std::int64_t default_within(const Trace& trace) {
+static std::int64_t default_within(const Trace& trace) {
     const std::int64_t span_ns =
         trace.rows.empty() ? 0 : trace.rows.back().at_ns - trace.rows.front().at_ns;
     return std::min(replicate_within_ns, span_ns / 10);
 }
-
-}  // namespace
 
 Result<Share> parse_share(std::string_view text) {
     const bool percent = text.ends_with('%');
@@ -252,11 +249,11 @@ Result<LoadFigures> apply_load(const LoadOptions& options, Trace& trace) {
     return figures;
 }
 
-namespace {
-
 // Purposes of random numbers; those before: of patterns, synth_rows.cpp.
-constexpr std::uint64_t pick_stream = 9;
-constexpr std::uint64_t resample_offset_stream = 10;
+static constexpr std::uint64_t pick_stream = 9;
+static constexpr std::uint64_t resample_offset_stream = 10;
+
+namespace {
 
 /// One tree of the trace.
 struct Tree {
@@ -313,6 +310,8 @@ class Resampling {
     std::vector<Play> plays_;
     std::vector<std::uint32_t> session_of_copy_;  ///< scratch: [session of the trace]
 };
+
+}  // namespace
 
 void Resampling::find_trees() {
     const Families families = families_of(trace_);
@@ -557,8 +556,6 @@ Result<LikeTrace> Resampling::run() {
     options_.users > 0 ? lay_by_users(wanted.value()) : lay_by_begins(wanted.value());
     return write();
 }
-
-}  // namespace
 
 Result<LikeTrace> resample(const Trace& trace, const LikeOptions& options) {
     return Resampling(trace, options).run();

@@ -14,12 +14,10 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t speed_digits_max = 18;
+static constexpr std::int64_t due_max = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::size_t speed_digits_max = 18;
-constexpr std::int64_t due_max = std::numeric_limits<std::int64_t>::max();
-
-std::string significant_digits(const Decimal& decimal) {
+static std::string significant_digits(const Decimal& decimal) {
     std::string digits(decimal.whole);
     digits += decimal.fraction;
     digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
@@ -27,15 +25,19 @@ std::string significant_digits(const Decimal& decimal) {
     return digits;
 }
 
+namespace {
+
 /// A row and its instant.
 struct Timed {
     std::int64_t at_ns = 0;
     std::uint32_t position = 0;  ///< in `Trace::rows`
 };
 
+}  // namespace
+
 /// Offsets that spread rows of one instant over a gap: uniform draws in order, so that the order of
 /// the rows stays. They depend on the seed and the instant only, not on what is selected.
-void spread_instant(std::span<Timed> rows, std::int64_t gap, std::uint64_t seed) {
+static void spread_instant(std::span<Timed> rows, std::int64_t gap, std::uint64_t seed) {
     const std::int64_t instant = rows[0].at_ns;
     Random random(mix64(seed) ^ mix64(static_cast<std::uint64_t>(instant) + golden_gamma));
     std::vector<std::int64_t> offsets(rows.size());
@@ -50,7 +52,7 @@ void spread_instant(std::span<Timed> rows, std::int64_t gap, std::uint64_t seed)
 
 /// Rows that share a quantised instant go over the gap to the next one; those of the last instant
 /// over the gap before it.
-void spread(std::span<Timed> rows, std::uint64_t seed) {
+static void spread(std::span<Timed> rows, std::uint64_t seed) {
     std::int64_t gap = 0;
     for (std::size_t begin = 0; begin < rows.size();) {
         const std::int64_t instant = rows[begin].at_ns;
@@ -67,7 +69,7 @@ void spread(std::span<Timed> rows, std::uint64_t seed) {
 }
 
 /// Every copy by itself, on its own grid of instants; then together by time.
-void spread_copies(const Trace& trace, std::vector<Timed>& rows, std::uint64_t seed) {
+static void spread_copies(const Trace& trace, std::vector<Timed>& rows, std::uint64_t seed) {
     const auto copy_of = [&](const Timed& one) { return trace.copy_of(trace.rows[one.position]); };
     std::ranges::stable_sort(rows, {}, copy_of);
     for (auto begin = rows.begin(); begin != rows.end();) {
@@ -82,7 +84,7 @@ void spread_copies(const Trace& trace, std::vector<Timed>& rows, std::uint64_t s
 }
 
 /// All rows by their instants, spread where asked.
-std::vector<Timed> timed_rows(const Trace& trace, const PlanOptions& options) {
+static std::vector<Timed> timed_rows(const Trace& trace, const PlanOptions& options) {
     std::vector<Timed> rows;
     rows.reserve(trace.rows.size());
     for (const TraceRow& row : trace.rows) {
@@ -97,12 +99,10 @@ std::vector<Timed> timed_rows(const Trace& trace, const PlanOptions& options) {
     return rows;
 }
 
-bool inside(const TraceRow& row, const PlanOptions& options) {
+static bool inside(const TraceRow& row, const PlanOptions& options) {
     return row.at_ns >= options.start_ns.value_or(0) &&
            row.at_ns < options.end_ns.value_or(due_max);
 }
-
-}  // namespace
 
 Result<Speed> parse_speed(std::string_view text) {
     const std::optional<Decimal> decimal = scan_decimal(text);
@@ -247,12 +247,10 @@ PlannedRows::PlannedRows(const Trace& trace, const Plan& plan) {
     }
 }
 
-namespace {
-
 /// Requests and marks have numbers of 32 bits, and two of those are none.
-constexpr std::size_t rows_max = (std::size_t{1} << 31) - 2;
+static constexpr std::size_t rows_max = (std::size_t{1} << 31) - 2;
 
-std::uint64_t digest_of(const Trace& trace, const Plan& plan) {
+static std::uint64_t digest_of(const Trace& trace, const Plan& plan) {
     Digest digest;
     for (const Planned& planned : plan.rows) {
         digest.add_u64(trace.rows[planned.row].index);
@@ -261,8 +259,6 @@ std::uint64_t digest_of(const Trace& trace, const Plan& plan) {
     }
     return digest.value();
 }
-
-}  // namespace
 
 Side first_side(std::uint64_t seed, std::uint32_t index) {
     const std::uint64_t drawn = mix64(mix64(seed + golden_gamma) ^ mix64(index / 2 + golden_gamma));
@@ -295,9 +291,8 @@ Result<Plan> dual_plan(const Trace& trace, Plan plan, std::uint64_t seed) {
     return plan;
 }
 
-namespace {
-
-std::vector<std::uint32_t> deal_rows(const Trace& trace, const Plan& plan, std::uint32_t shares) {
+static std::vector<std::uint32_t> deal_rows(const Trace& trace, const Plan& plan,
+                                            std::uint32_t shares) {
     constexpr std::uint32_t undealt = UINT32_MAX;
     std::vector<std::uint32_t> of_row(plan.dual ? trace.rows.size() : 0, undealt);
     std::vector<std::uint32_t> owners(plan.rows.size());
@@ -316,7 +311,8 @@ std::vector<std::uint32_t> deal_rows(const Trace& trace, const Plan& plan, std::
     return owners;
 }
 
-std::vector<std::uint32_t> deal_trees(const Trace& trace, const Plan& plan, std::uint32_t shares) {
+static std::vector<std::uint32_t> deal_trees(const Trace& trace, const Plan& plan,
+                                             std::uint32_t shares) {
     const RowTrees trees(trace, plan);
     std::vector<std::uint32_t> owners(plan.rows.size());
     for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
@@ -324,8 +320,6 @@ std::vector<std::uint32_t> deal_trees(const Trace& trace, const Plan& plan, std:
     }
     return owners;
 }
-
-}  // namespace
 
 std::vector<std::uint32_t> deal(const Trace& trace, const Plan& plan, std::uint32_t shares,
                                 DealRule rule) {

@@ -8,16 +8,12 @@
 
 namespace driftless {
 
-namespace {
-
 // Of 50,000 requests a second: as many as were wanted behind one with a gap may be armed before it.
-constexpr std::int64_t wanted_apart_ns = 20'000;
+static constexpr std::int64_t wanted_apart_ns = 20'000;
 
-bool goes_later(const DueHeap::Entry& a, const DueHeap::Entry& b) {
+static bool goes_later(const DueHeap::Entry& a, const DueHeap::Entry& b) {
     return a.due_ns != b.due_ns ? a.due_ns > b.due_ns : a.request > b.request;
 }
-
-}  // namespace
 
 void DueHeap::push(const Entry& entry) {
     CHECK(entries_.size() < entries_.capacity());

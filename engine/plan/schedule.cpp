@@ -14,13 +14,9 @@
 
 namespace driftless {
 
-namespace {
-
-bool goes_before(const Due& a, const Due& b) {
+static bool goes_before(const Due& a, const Due& b) {
     return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.request < b.request;
 }
-
-}  // namespace
 
 Schedule::Schedule(std::span<const Planned> rows) : recorded_{rows} {
     load_next();

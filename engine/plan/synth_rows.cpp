@@ -16,20 +16,20 @@
 
 namespace driftless {
 
-namespace {
-
 // Purposes of random numbers.
-constexpr std::uint64_t arrival_stream = 1;
-constexpr std::uint64_t input_stream = 2;
-constexpr std::uint64_t output_stream = 3;
-constexpr std::uint64_t group_stream = 4;
-constexpr std::uint64_t prefix_stream = 5;
-constexpr std::uint64_t tree_stream = 6;
-constexpr std::uint64_t stress_output_stream = 7;
-constexpr std::uint64_t stress_choice_stream = 8;
+static constexpr std::uint64_t arrival_stream = 1;
+static constexpr std::uint64_t input_stream = 2;
+static constexpr std::uint64_t output_stream = 3;
+static constexpr std::uint64_t group_stream = 4;
+static constexpr std::uint64_t prefix_stream = 5;
+static constexpr std::uint64_t tree_stream = 6;
+static constexpr std::uint64_t stress_output_stream = 7;
+static constexpr std::uint64_t stress_choice_stream = 8;
 
-constexpr std::uint64_t whole_ppm = 1'000'000;
-constexpr double second_ns = 1e9;
+static constexpr std::uint64_t whole_ppm = 1'000'000;
+static constexpr double second_ns = 1e9;
+
+namespace {
 
 // GrowingPrompt: the block ids of a prompt that grows.
 //
@@ -506,15 +506,17 @@ class TreeRows {
     std::uint32_t rows_ = 0;
 };
 
+}  // namespace
+
 /// Sizes that a pattern passes through, in order.
-std::uint32_t stress_phases(const StressSpec& spec) {
+static std::uint32_t stress_phases(const StressSpec& spec) {
     return spec.pattern == StressPattern::working_set ? spec.steps
            : spec.pattern == StressPattern::offload   ? 3
                                                       : 1;
 }
 
 /// Prompts of the working set in that phase.
-std::uint64_t stress_set(const StressSpec& spec, std::uint32_t phase) {
+static std::uint64_t stress_set(const StressSpec& spec, std::uint32_t phase) {
     if (spec.pattern == StressPattern::offload) {
         return phase == 1 ? spec.set_high : spec.set_low;
     }
@@ -524,8 +526,6 @@ std::uint64_t stress_set(const StressSpec& spec, std::uint32_t phase) {
     const auto grown = static_cast<unsigned __int128>(spec.set_high - spec.set_low) * phase;
     return spec.set_low + static_cast<std::uint64_t>(grown / (spec.steps - 1));
 }
-
-}  // namespace
 
 std::uint64_t stress_rows(const StressSpec& spec) {
     if (spec.pattern == StressPattern::reuse) {
@@ -619,7 +619,9 @@ class StressRows {
 
 using AnyRows = std::variant<RandomRows, PrefixRows, TreeRows, StressRows>;
 
-AnyRows rows_of(const SynthSpec& spec) {
+}  // namespace
+
+static AnyRows rows_of(const SynthSpec& spec) {
     if (const auto* random = std::get_if<RandomSpec>(&spec.kind)) {
         return RandomRows(spec, *random);
     }
@@ -631,8 +633,6 @@ AnyRows rows_of(const SynthSpec& spec) {
     }
     return StressRows(spec, std::get<StressSpec>(spec.kind));
 }
-
-}  // namespace
 
 struct SynthRows::Maker {
     AnyRows rows;

@@ -7,17 +7,15 @@
 #include "proto/core/text.hpp"
 
 namespace driftless {
-namespace {
-
 /// Draws until one lies inside. At least half of the law does: so many in a row do not miss.
-constexpr int draws_max = 1000;
+static constexpr int draws_max = 1000;
 
 /// Uniform in (0, 1): never an end, where quantiles are infinite.
-double open_uniform(Random& random) {
+static double open_uniform(Random& random) {
     return (static_cast<double>(random.next() >> 12) + 0.5) * 0x1.0p-52;
 }
 
-double draw_real(const ValueLaw& law, Random& random) {
+static double draw_real(const ValueLaw& law, Random& random) {
     switch (law.kind) {
         case LawKind::normal:
             return law.centre + law.spread * normal_quantile(open_uniform(random));
@@ -32,12 +30,12 @@ double draw_real(const ValueLaw& law, Random& random) {
     }
 }
 
-std::int64_t between(std::int64_t low, std::int64_t high, Random& random) {
+static std::int64_t between(std::int64_t low, std::int64_t high, Random& random) {
     const auto width = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     return low + static_cast<std::int64_t>(random.below(width + 1));
 }
 
-std::int64_t draw_bin(const ValueLaw& law, Random& random) {
+static std::int64_t draw_bin(const ValueLaw& law, Random& random) {
     CHECK(!law.bins.empty());
     const std::uint64_t place = random.below(law.bins.back().upto);
     const auto found =
@@ -47,11 +45,11 @@ std::int64_t draw_bin(const ValueLaw& law, Random& random) {
 }
 
 /// P(normal <= x). Not portable to the last bit: it decides refusals only.
-double normal_share(double x) {
+static double normal_share(double x) {
     return 0.5 * std::erfc(-x / std::sqrt(2.0));
 }
 
-double share_below(const ValueLaw& law, double x) {
+static double share_below(const ValueLaw& law, double x) {
     if (law.kind == LawKind::exponential) {
         return x <= 0 ? 0 : 1 - std::exp(-x / law.centre);
     }
@@ -62,8 +60,8 @@ double share_below(const ValueLaw& law, double x) {
 }
 
 /// A whole number of units between the bounds.
-Result<std::int64_t> read_value(std::string_view text, std::int64_t unit, std::int64_t least,
-                                std::int64_t most) {
+static Result<std::int64_t> read_value(std::string_view text, std::int64_t unit, std::int64_t least,
+                                       std::int64_t most) {
     const Result<std::uint64_t> value = parse_whole(trim_blanks(text));
     if (!value && value.error().code == ErrorCode::invalid) {
         return Error{ErrorCode::invalid, 0, "is not a value and its weight, as in 512,40"};
@@ -75,8 +73,8 @@ Result<std::int64_t> read_value(std::string_view text, std::int64_t unit, std::i
     return static_cast<std::int64_t>(value.value()) * unit;
 }
 
-Result<LawBin> read_bin(std::string_view line, std::int64_t unit, std::int64_t least,
-                        std::int64_t most) {
+static Result<LawBin> read_bin(std::string_view line, std::int64_t unit, std::int64_t least,
+                               std::int64_t most) {
     constexpr std::uint64_t weight_max = 1'000'000'000'000;  // a million of them fit 64 bits
     const std::size_t cut = line.find_last_of(", \t;");
     if (cut == line.npos) {
@@ -100,8 +98,6 @@ Result<LawBin> read_bin(std::string_view line, std::int64_t unit, std::int64_t l
     }
     return LawBin{low.value(), high.value(), weight.value()};
 }
-
-}  // namespace
 
 ValueLaw fixed_law(std::int64_t value) {
     ValueLaw law;

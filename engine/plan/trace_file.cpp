@@ -17,17 +17,15 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view compression_endings[] = {".gz", ".bz2", ".xz", ".zst"};
+static constexpr std::string_view trace_endings[] = {".jsonl", ".ndjson", ".json", ".csv"};
 
-constexpr std::string_view compression_endings[] = {".gz", ".bz2", ".xz", ".zst"};
-constexpr std::string_view trace_endings[] = {".jsonl", ".ndjson", ".json", ".csv"};
-
-std::string_view without_zeros(std::string_view digits) {
+static std::string_view without_zeros(std::string_view digits) {
     return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
 }
 
 /// Cuts one of the endings off; true where there was one.
-bool cut_ending(std::string_view& name, std::span<const std::string_view> endings) {
+static bool cut_ending(std::string_view& name, std::span<const std::string_view> endings) {
     for (const std::string_view ending : endings) {
         if (name.size() > ending.size() && name.ends_with(ending)) {
             name.remove_suffix(ending.size());
@@ -36,8 +34,6 @@ bool cut_ending(std::string_view& name, std::span<const std::string_view> ending
     }
     return false;
 }
-
-}  // namespace
 
 bool numeric_less(std::string_view a, std::string_view b) {
     const std::string_view whole_a = a;
@@ -112,9 +108,7 @@ std::string trace_name(std::string_view path) {
     return std::string(path.empty() ? "trace" : path);
 }
 
-namespace {
-
-std::uint64_t largest_burst(const Trace& trace) {
+static std::uint64_t largest_burst(const Trace& trace) {
     std::uint64_t largest = 0;
     std::uint64_t burst = 0;
     std::int64_t instant = -1;
@@ -127,7 +121,7 @@ std::uint64_t largest_burst(const Trace& trace) {
 }
 
 /// "span 3536.999 s, 12031 rows, 3.40/s, max 28 rows at one instant"
-std::string sanity_line(const Trace& trace) {
+static std::string sanity_line(const Trace& trace) {
     const std::int64_t span_ns = trace.rows.back().at_ns;
     const double rows = static_cast<double>(trace.rows.size());
     char text[64];
@@ -143,7 +137,7 @@ std::string sanity_line(const Trace& trace) {
 }
 
 /// ", blocks of 512 tokens, partial blocks have ids"
-std::string blocks_of(const Trace& trace) {
+static std::string blocks_of(const Trace& trace) {
     if (trace.block_size == 0) {
         return trace.recorded ? ", no block ids: prompts share equal text"
                               : ", no block ids: prompts share nothing";
@@ -151,8 +145,6 @@ std::string blocks_of(const Trace& trace) {
     return ", blocks of " + std::to_string(trace.block_size) + " tokens, partial blocks have " +
            (trace.tail_rule == TailRule::ceil ? "ids" : "none");
 }
-
-}  // namespace
 
 void count_note(std::vector<std::string>& notes, std::uint64_t count, const char* one,
                 const char* many) {
@@ -229,8 +221,10 @@ struct Reading {
     std::vector<InputError> damage;  ///< of compressed files, in the order of reading
 };
 
+}  // namespace
+
 /// A URL where a trace belongs may have a password: of it only the scheme is shown.
-std::string shown_name(const std::string& path) {
+static std::string shown_name(const std::string& path) {
     constexpr std::string_view mark = "://";
     const std::size_t scheme = path.find(mark);
     if (scheme != path.npos) {
@@ -377,7 +371,7 @@ bool Reading::finish(std::size_t files) {
 }
 
 /// Whether a folder with these files is what a replay wrote.
-bool is_run(const std::string& folder, const std::vector<std::string>& files) {
+static bool is_run(const std::string& folder, const std::vector<std::string>& files) {
     const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
     const auto has = [&files, &prefix](const char* name) {
         return std::find(files.begin(), files.end(), prefix + name) != files.end();
@@ -385,7 +379,7 @@ bool is_run(const std::string& folder, const std::vector<std::string>& files) {
     return has("run.json") && (has("requests.jsonl") || has("fired.jsonl"));
 }
 
-std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
+static std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
     std::vector<std::string> all;
     for (const std::string& path : files.paths) {
         const Result<std::vector<std::string>> expanded = expand_path(path);
@@ -403,8 +397,6 @@ std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
     }
     return all;
 }
-
-}  // namespace
 
 bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
                 std::vector<std::string>& notes) {

@@ -55,10 +55,8 @@ std::vector<std::uint32_t> parents_of_sessions(const Trace& trace) {
     return parents;
 }
 
-namespace {
-
 /// Positions in the plan.
-DisjointSets joined(const Trace& trace, const Plan& plan) {
+static DisjointSets joined(const Trace& trace, const Plan& plan) {
     constexpr std::uint32_t none = UINT32_MAX;
     DisjointSets sets(plan.rows.size());
     std::vector<std::uint32_t> first_of_session(trace.sessions.size(), none);
@@ -82,8 +80,6 @@ DisjointSets joined(const Trace& trace, const Plan& plan) {
     }
     return sets;
 }
-
-}  // namespace
 
 RowTrees RowTrees::of_single_rows(const Trace& trace, const Plan& plan) {
     RowTrees trees;
@@ -119,9 +115,9 @@ RowTrees::RowTrees(const Trace& trace, const Plan& plan) : tree_of_(plan.rows.si
     }
 }
 
-namespace {
+static constexpr std::uint32_t nobody = 0xFFFFFFFFu;
 
-constexpr std::uint32_t nobody = 0xFFFFFFFFu;
+namespace {
 
 /// What is known of a prefix: in how many ways it goes on, and the first row that has it.
 struct KnownPrefix {
@@ -129,7 +125,9 @@ struct KnownPrefix {
     std::uint32_t row = nobody;
 };
 
-void count_branches(const Trace& trace, PrefixMap<KnownPrefix>& prefixes) {
+}  // namespace
+
+static void count_branches(const Trace& trace, PrefixMap<KnownPrefix>& prefixes) {
     for (const TraceRow& row : trace.rows) {
         if (row.session != no_session) {
             continue;
@@ -150,7 +148,7 @@ void count_branches(const Trace& trace, PrefixMap<KnownPrefix>& prefixes) {
 }
 
 /// Rows of no session that share a prefix which is no preamble.
-void join_by_prefix(const Trace& trace, DisjointSets& groups) {
+static void join_by_prefix(const Trace& trace, DisjointSets& groups) {
     std::size_t prefixes_max = 0;
     for (const TraceRow& row : trace.rows) {
         prefixes_max += row.session == no_session ? row.ids_count : 0;
@@ -171,7 +169,7 @@ void join_by_prefix(const Trace& trace, DisjointSets& groups) {
     }
 }
 
-void join_by_session(const Trace& trace, DisjointSets& groups) {
+static void join_by_session(const Trace& trace, DisjointSets& groups) {
     std::vector<std::uint32_t> first(trace.sessions.size(), nobody);
     for (const TraceRow& row : trace.rows) {
         if (row.session == no_session) {
@@ -182,8 +180,6 @@ void join_by_session(const Trace& trace, DisjointSets& groups) {
         groups.join(row.index, known);
     }
 }
-
-}  // namespace
 
 Families families_of(const Trace& trace) {
     // By index: a trace as it was read has each from 0 on once.
@@ -215,7 +211,9 @@ struct Place {
     std::int64_t at_ns = 0;  ///< as the plan's dues
 };
 
-Place place_in_time(const Plan& plan, std::span<const std::uint32_t> rows, double share) {
+}  // namespace
+
+static Place place_in_time(const Plan& plan, std::span<const std::uint32_t> rows, double share) {
     const std::int64_t first_ns = plan.rows[rows.front()].due_ns;
     const std::int64_t last_ns = plan.rows[rows.back()].due_ns;
     Place place;
@@ -229,8 +227,8 @@ Place place_in_time(const Plan& plan, std::span<const std::uint32_t> rows, doubl
 }
 
 /// Behind the turn of that share; there is always one more.
-Place place_in_turns(const Plan& plan, std::span<const std::uint32_t> rows, const StartRules& rules,
-                     Random& random) {
+static Place place_in_turns(const Plan& plan, std::span<const std::uint32_t> rows,
+                            const StartRules& rules, Random& random) {
     CHECK(rows.size() > 1);
     const auto turn_at = [&rows](double share) {
         const auto turn = static_cast<std::size_t>(share * static_cast<double>(rows.size()));
@@ -244,8 +242,8 @@ Place place_in_turns(const Plan& plan, std::span<const std::uint32_t> rows, cons
     return place;
 }
 
-Place place_of(const Plan& plan, std::span<const std::uint32_t> rows, const StartRules& rules,
-               std::uint64_t seed) {
+static Place place_of(const Plan& plan, std::span<const std::uint32_t> rows,
+                      const StartRules& rules, std::uint64_t seed) {
     Random random(seed);
     if (rows.size() == 1) {
         return {0, plan.rows[rows.front()].due_ns};
@@ -257,6 +255,8 @@ Place place_of(const Plan& plan, std::span<const std::uint32_t> rows, const Star
                : place_in_time(plan, rows, rules.from + random.uniform() * (rules.to - rules.from));
 }
 
+namespace {
+
 /// What is known of a row of the tree on the way.
 struct Row {
     bool is_past = false;
@@ -265,8 +265,10 @@ struct Row {
 
 using Rows = std::unordered_map<std::uint32_t, Row>;  // [position]
 
-void find_primers(const Trace& trace, const Plan& plan, std::span<const std::uint32_t> rows,
-                  Rows& all) {
+}  // namespace
+
+static void find_primers(const Trace& trace, const Plan& plan, std::span<const std::uint32_t> rows,
+                         Rows& all) {
     std::unordered_map<std::uint32_t, std::uint32_t> last_past;  // [session] position
     for (const std::uint32_t position : rows) {
         const std::uint32_t session = trace.rows[plan.rows[position].row].session;
@@ -282,7 +284,7 @@ void find_primers(const Trace& trace, const Plan& plan, std::span<const std::uin
 }
 
 /// Who waits for whom of those that are left.
-void link(const TurnGraph& graph, std::span<const std::uint32_t> rows, Rows& all) {
+static void link(const TurnGraph& graph, std::span<const std::uint32_t> rows, Rows& all) {
     for (const std::uint32_t position : rows) {
         const Row& row = all[position];
         for (const TurnGraph::Edge& edge : graph.behind(position)) {
@@ -295,11 +297,9 @@ void link(const TurnGraph& graph, std::span<const std::uint32_t> rows, Rows& all
     }
 }
 
-std::int64_t at_most(std::int64_t ns, const std::optional<std::int64_t>& most_ns) {
+static std::int64_t at_most(std::int64_t ns, const std::optional<std::int64_t>& most_ns) {
     return most_ns ? std::min(ns, *most_ns) : ns;
 }
-
-}  // namespace
 
 StartPoint enter(const Trace& trace, const Plan& plan, const TurnGraph& graph,
                  std::span<const std::uint32_t> rows, const StartRules& rules,

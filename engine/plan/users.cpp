@@ -56,18 +56,16 @@ void TreeOrder::ended(const DrawnTree& drawn) {
     ++free_in_all_;
 }
 
-namespace {
-
-std::optional<std::int64_t> at_speed(const std::optional<std::int64_t>& ns, Speed speed) {
+static std::optional<std::int64_t> at_speed(const std::optional<std::int64_t>& ns, Speed speed) {
     return ns ? std::optional(due_of(*ns, speed)) : std::nullopt;
 }
 
-std::optional<std::int64_t> least(const std::optional<std::int64_t>& a,
-                                  const std::optional<std::int64_t>& b) {
+static std::optional<std::int64_t> least(const std::optional<std::int64_t>& a,
+                                         const std::optional<std::int64_t>& b) {
     return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
+static std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
     Digest digest;
     digest.add_u64(rules.seed);
     digest.add_u64(tree.tree);
@@ -78,7 +76,7 @@ std::uint64_t seed_of(const UserRules& rules, const DrawnTree& tree) {
 // Of the users that begin by themselves, when each does, from time 0: spread evenly over the ramp,
 // each at a seeded place in its part of it, the first at 0. Drawn for those of all processes, so
 // that each begins as it would if one process played them all.
-std::vector<std::int64_t> user_begins(const UserRules& rules) {
+static std::vector<std::int64_t> user_begins(const UserRules& rules) {
     const std::uint32_t all = rules.users_in_all == 0 ? rules.first() : rules.users_in_all;
     const double part_ns = static_cast<double>(rules.ramp_ns) / all;
     Random random(rules.seed);
@@ -92,8 +90,6 @@ std::vector<std::int64_t> user_begins(const UserRules& rules) {
     }
     return begins;
 }
-
-}  // namespace
 
 Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules& rules,
              const LiveTurns* live)

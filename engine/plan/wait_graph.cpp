@@ -74,9 +74,13 @@ struct Recorded {
     std::int64_t end_ns = 0;
 };
 
-bool had_ended(const Recorded& before, const Recorded& row) {
+}  // namespace
+
+static bool had_ended(const Recorded& before, const Recorded& row) {
     return before.at_ns < row.at_ns && before.end_ns <= row.at_ns + end_tolerance_ns;
 }
+
+namespace {
 
 class Barriers {
   public:
@@ -103,6 +107,8 @@ class Barriers {
     std::vector<Dependency> barriers_;
     BarrierFigures figures_;
 };
+
+}  // namespace
 
 Recorded Barriers::recorded(std::uint32_t position) const {
     const TraceRow& row = trace_.rows[plan_.rows[position].row];
@@ -182,8 +188,6 @@ void Barriers::add_tree(std::span<const std::uint32_t> rows) {
     }
 }
 
-}  // namespace
-
 BarrierFigures add_barriers(const Plan& plan, Trace& trace) {
     const RowTrees trees(trace, plan);
     Barriers barriers(plan, trace);
@@ -204,7 +208,9 @@ struct Expected {
     std::vector<bool> outside;         ///< would wait for a row that is not in it
 };
 
-Expected expect(const Trace& trace, const Plan& plan, Speed speed, std::int64_t token_ns) {
+}  // namespace
+
+static Expected expect(const Trace& trace, const Plan& plan, Speed speed, std::int64_t token_ns) {
     const PlannedRows planned(trace, plan);
     Expected expected;
     expected.due_ns.resize(plan.rows.size());
@@ -242,7 +248,7 @@ Expected expect(const Trace& trace, const Plan& plan, Speed speed, std::int64_t 
 }
 
 /// Rows of one instant that wait for none: they must be open at once.
-std::uint32_t burst_of_roots(const Plan& plan, const std::vector<bool>& waits) {
+static std::uint32_t burst_of_roots(const Plan& plan, const std::vector<bool>& waits) {
     std::uint32_t most = 0;
     std::uint32_t rows = 0;
     std::int64_t instant_ns = -1;
@@ -255,8 +261,6 @@ std::uint32_t burst_of_roots(const Plan& plan, const std::vector<bool>& waits) {
     }
     return most;
 }
-
-}  // namespace
 
 Plan answered_in(const Trace& trace, const Plan& plan, Speed speed, std::int64_t token_ns) {
     const Expected expected = expect(trace, plan, speed, token_ns);
@@ -299,14 +303,10 @@ std::uint64_t digest_of_waits(const Trace& trace, const Plan& plan, Speed speed)
     return digest.value();
 }
 
-namespace {
-
 /// Of a token of an answer, escaped as JSON: few have more in any vocabulary.
-constexpr std::size_t token_bytes = 12;
+static constexpr std::size_t token_bytes = 12;
 /// Of what stands around an answer: its role, a call of a tool.
-constexpr std::size_t message_bytes = 512;
-
-}  // namespace
+static constexpr std::size_t message_bytes = 512;
 
 Spliced LiveTurns::own_messages(std::uint32_t row, std::string_view body,
                                 std::uint32_t words) const {

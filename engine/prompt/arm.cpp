@@ -13,9 +13,7 @@
 
 namespace driftless {
 
-namespace {
-constexpr std::size_t digits_max = 20;  // of a 64-bit number
-}  // namespace
+static constexpr std::size_t digits_max = 20;  // of a 64-bit number
 
 RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
                              const std::vector<RequestHead>& heads, const BodyFrame& frame,

@@ -12,17 +12,15 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t slots_min = 1024;
 
-constexpr std::size_t slots_min = 1024;
-
-std::uint64_t load(const char* from, std::size_t bytes) {
+static std::uint64_t load(const char* from, std::size_t bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, from, bytes);
     return word;
 }
 
-std::uint64_t hash_of(std::string_view bytes) {
+static std::uint64_t hash_of(std::string_view bytes) {
     std::uint64_t hash = bytes.size() * golden_gamma;
     while (bytes.size() >= 8) {
         hash = mix64(hash ^ load(bytes.data(), 8)) + golden_gamma;
@@ -30,8 +28,6 @@ std::uint64_t hash_of(std::string_view bytes) {
     }
     return mix64(hash ^ load(bytes.data(), bytes.size()));
 }
-
-}  // namespace
 
 void Vocabulary::reserve(std::size_t tokens, std::size_t bytes) {
     CHECK(indexed_ == 0);
@@ -134,17 +130,15 @@ void PieceCache::keep(std::string_view piece, std::span<const TokenId> ids) {
     std::copy(ids.begin(), ids.end(), place.ids.begin());
 }
 
-namespace {
-
 // Up to here a scan over all pairs for the lowest rank beats a heap; most pieces are far shorter.
-constexpr std::size_t few_symbols = 48;
+static constexpr std::size_t few_symbols = 48;
 
-std::uint64_t pair_of(TokenId left, TokenId right) {
+static std::uint64_t pair_of(TokenId left, TokenId right) {
     return std::uint64_t{left} << 32 | right;
 }
 
 /// Bytes of the marks for blanks in front.
-std::size_t marks_at_start(std::string_view text) {
+static std::size_t marks_at_start(std::string_view text) {
     std::size_t bytes = 0;
     while (text.substr(bytes).starts_with(blank_mark)) {
         bytes += blank_mark.size();
@@ -152,12 +146,10 @@ std::size_t marks_at_start(std::string_view text) {
     return bytes;
 }
 
-std::array<char, 6> fallback_name(unsigned byte) {
+static std::array<char, 6> fallback_name(unsigned byte) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     return {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
 }
-
-}  // namespace
 
 void Merges::reserve(std::size_t merges) {
     CHECK(size_ == 0);

@@ -11,11 +11,11 @@
 
 namespace driftless {
 
-namespace {
-
-std::uint64_t body_bits(ContentKey key, std::uint32_t group) {
+static std::uint64_t body_bits(ContentKey key, std::uint32_t group) {
     return mix64(key.value + golden_gamma * (std::uint64_t{group} + 1));
 }
+
+namespace {
 
 // Slots of one length known at compile time: the end of word n needs no table and no chain.
 template <std::uint32_t length>
@@ -43,9 +43,12 @@ struct PutVariable {
     }
 };
 
+}  // namespace
+
 // Whole groups: one mix, 64 / bits words, unrolled since `bits` is a constant.
 template <unsigned bits, typename Put>
-char* write_groups(ContentKey key, std::uint32_t group, std::uint32_t groups, Put put, char* out) {
+static char* write_groups(ContentKey key, std::uint32_t group, std::uint32_t groups, Put put,
+                          char* out) {
     constexpr std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     std::uint64_t counter = key.value + golden_gamma * (std::uint64_t{group} + 1);
     for (; groups > 0; --groups, counter += golden_gamma) {
@@ -58,8 +61,8 @@ char* write_groups(ContentKey key, std::uint32_t group, std::uint32_t groups, Pu
 }
 
 template <unsigned bits, typename Put>
-char* write_range(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t end,
-                  Put put, char* out) {
+static char* write_range(const WordTable& table, ContentKey key, std::uint32_t from,
+                         std::uint32_t end, Put put, char* out) {
     constexpr std::uint32_t per_group = 64 / bits;
     const std::uint32_t head = head_words(table);
     const auto one_by_one = [&](std::uint32_t stop) {
@@ -80,8 +83,8 @@ char* write_range(const WordTable& table, ContentKey key, std::uint32_t from, st
 }
 
 template <unsigned bits>
-char* write_with(const WordTable& table, ContentKey key, std::uint32_t from, std::uint32_t end,
-                 char* out) {
+static char* write_with(const WordTable& table, ContentKey key, std::uint32_t from,
+                        std::uint32_t end, char* out) {
     switch (table.uniform_length()) {
         case 4:
             return write_range<bits>(table, key, from, end, PutUniform<4>{table.slots()}, out);
@@ -92,8 +95,6 @@ char* write_with(const WordTable& table, ContentKey key, std::uint32_t from, std
                                      PutVariable{table.slots(), table.lengths()}, out);
     }
 }
-
-}  // namespace
 
 std::uint64_t salted_seed(std::uint64_t seed, std::string_view salt) {
     if (salt.empty()) {
@@ -197,11 +198,11 @@ std::size_t BlockCache::bytes() const {
     return pool_.size() + sets_.size() * sizeof(Set);
 }
 
-namespace {
-
 // Larger blocks are computed each time: they amortise what the cache would save, and a copy of one
 // would not fit a slice.
-constexpr std::uint32_t cached_block_tokens_max = 4096;
+static constexpr std::uint32_t cached_block_tokens_max = 4096;
+
+namespace {
 
 /// A run of tokens in the virtual stream with one content key; its first token is word 0.
 struct Segment {
@@ -218,13 +219,13 @@ struct TextRange {
     std::uint32_t first_piece = 0;
 };
 
+}  // namespace
+
 /// Long pieces leave a short prompt without text; so many places are tried for one where most fits.
-constexpr std::uint64_t starts_tried = 8;
+static constexpr std::uint64_t starts_tried = 8;
 
 /// Text is copied in parts of at most as many bytes as so many words of the built-in table have.
-constexpr std::size_t bytes_per_token = 4;
-
-}  // namespace
+static constexpr std::size_t bytes_per_token = 4;
 
 struct PromptBuilder::State {
     State(const Trace& trace_in, const WordTable& words, const PromptOptions& options)
@@ -358,10 +359,8 @@ PromptBuilder::State::Part PromptBuilder::State::write_part(const Segment& segme
     return {opens ? write_opening(segment, count, out) : write(segment, from, count, out), count};
 }
 
-namespace {
-
 /// As many bytes as so many words of the built-in table have. Marks the cursor's end with the last.
-char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
+static char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
     CHECK(cursor.bytes <= cursor.recorded.size());
     const std::size_t left = cursor.recorded.size() - cursor.bytes;
     const std::size_t bytes = std::min(left, tokens * bytes_per_token);
@@ -369,8 +368,6 @@ char* copy_recorded(PromptCursor& cursor, std::uint32_t tokens, char* out) {
     cursor.next_token = bytes == left ? cursor.end_token : cursor.next_token;
     return out + bytes;
 }
-
-}  // namespace
 
 PromptBuilder::PromptBuilder(const Trace& trace, const WordTable& words,
                              const PromptOptions& options)

@@ -13,14 +13,12 @@
 
 namespace driftless {
 
-namespace {
-
 /// Lists of turns go before single texts: they hold more.
-constexpr std::string_view usual_columns[] = {"conversations", "messages", "text",  "prompt",
-                                              "content",       "question", "input", "instruction"};
-constexpr std::size_t names_shown = 12;
+static constexpr std::string_view usual_columns[] = {
+    "conversations", "messages", "text", "prompt", "content", "question", "input", "instruction"};
+static constexpr std::size_t names_shown = 12;
 
-std::string names_of(const JsonValue& row) {
+static std::string names_of(const JsonValue& row) {
     std::string names;
     std::size_t shown = 0;
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
@@ -32,17 +30,15 @@ std::string names_of(const JsonValue& row) {
     return names.empty() ? "none" : names;
 }
 
-bool is_text_or_null(const JsonValue& value) {
+static bool is_text_or_null(const JsonValue& value) {
     return value.is(JsonType::string) || value.is(JsonType::null);
 }
 
 /// The text of a turn: the turn itself, or what it says.
-JsonValue text_in(const JsonValue& turn) {
+static JsonValue text_in(const JsonValue& turn) {
     const JsonValue value = turn.find("value");
     return turn.is(JsonType::object) ? (value.present() ? value : turn.find("content")) : turn;
 }
-
-}  // namespace
 
 bool DatasetReader::choose_column(const JsonValue& row, std::string& why) {
     for (const std::string_view name : usual_columns) {
@@ -98,13 +94,9 @@ bool DatasetReader::take_texts(const JsonValue& row, std::vector<std::string>& t
     return value.is(JsonType::array);
 }
 
-namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-constexpr const char* shapes =
+static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+static constexpr const char* shapes =
     "give a JSON array of conversations (ShareGPT), or JSON lines with a text column";
-
-}  // namespace
 
 Result<void> DatasetReader::begin(std::string_view piece) {
     CHECK(shape_ == Shape::unknown && !piece.empty());
@@ -279,21 +271,19 @@ void Corpus::keep(std::uint32_t pieces_left) {
     bytes_.resize(borders_.back().byte);
 }
 
-namespace {
+static constexpr std::size_t section_bytes = 4096;
+static constexpr std::string_view between_texts = "\n\n";
 
-constexpr std::size_t section_bytes = 4096;
-constexpr std::string_view between_texts = "\n\n";
-
-bool is_lower(char c) {
+static bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
 }
 
-bool is_letter(char c) {
+static bool is_letter(char c) {
     return is_lower(c) || (c >= 'A' && c <= 'Z');
 }
 
 /// Where a piece ends that begins at 0: the first border behind its least length, or npos.
-std::size_t find_border(std::string_view text, std::size_t from) {
+static std::size_t find_border(std::string_view text, std::size_t from) {
     for (std::size_t at = from; at + 1 < text.size(); ++at) {
         at = std::min(text.find(' ', at), text.size() - 1);
         if (at > 0 && at + 1 < text.size() && is_lower(text[at - 1]) && is_letter(text[at + 1])) {
@@ -304,14 +294,12 @@ std::size_t find_border(std::string_view text, std::size_t from) {
 }
 
 /// Line ends and tabs are text; a server may do anything with the others.
-bool has_control(std::string_view text) {
+static bool has_control(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7F;
     });
 }
-
-}  // namespace
 
 CorpusMaker::CorpusMaker(Tokenizer& tokenizer, std::string_view word)
     : tokenizer_(tokenizer), word_(word) {
@@ -419,9 +407,7 @@ Corpus CorpusMaker::finish() {
     return std::move(corpus_);
 }
 
-namespace {
-
-std::string_view problem_of(ErrorCode code) {
+static std::string_view problem_of(ErrorCode code) {
     switch (code) {
         case ErrorCode::not_found:
             return "does not exist";
@@ -437,8 +423,8 @@ std::string_view problem_of(ErrorCode code) {
 }
 
 /// Feeds the file's texts to `maker`; true where that took all of them.
-Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker& maker,
-                        std::string& why) {
+static Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker& maker,
+                               std::string& why) {
     std::vector<std::string> texts;
     for (bool ended = false; !ended && !maker.full();) {
         const Result<std::string_view> piece = source.read();
@@ -460,13 +446,11 @@ Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker&
     return !maker.full();
 }
 
-std::string nothing_found(const CorpusFigures& figures) {
+static std::string nothing_found(const CorpusFigures& figures) {
     return "has no text to cut prompts from (" + std::to_string(figures.texts) + " texts of " +
            std::to_string(figures.bytes) + " bytes, and " + std::to_string(figures.empty_texts) +
            " empty ones); name another column with --dataset-column NAME, or another file";
 }
-
-}  // namespace
 
 Result<LoadedCorpus> load_corpus(const std::string& path, const std::string& column,
                                  Tokenizer& tokenizer, std::string_view word, std::string& why) {

@@ -6,16 +6,16 @@
 
 namespace driftless {
 
-namespace {
-
 // Unicode's White_Space property as the inside of a class.
-constexpr std::string_view blanks =
+static constexpr std::string_view blanks =
     R"(\t-\r\x20\x85\xA0\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
 // Scripts that published expressions name.
-constexpr std::array<std::string_view, 12> scripts{"Han",    "Hiragana", "Katakana",   "Hangul",
-                                                   "Latin",  "Greek",    "Arabic",     "Cyrillic",
-                                                   "Hebrew", "Thai",     "Devanagari", "Bengali"};
+static constexpr std::array<std::string_view, 12> scripts{
+    "Han",    "Hiragana", "Katakana", "Hangul", "Latin",      "Greek",
+    "Arabic", "Cyrillic", "Hebrew",   "Thai",   "Devanagari", "Bengali"};
+
+namespace {
 
 class Rewriter {
   public:
@@ -40,6 +40,8 @@ class Rewriter {
     std::size_t atom_ = 0;  ///< where in `out_` the thing begins that a quantifier would repeat
     std::vector<std::size_t> groups_;
 };
+
+}  // namespace
 
 bool Rewriter::refuse(const char* what) {
     why_ = "the regular expression '" + std::string(in_) + "' uses " + what;
@@ -245,8 +247,6 @@ void Rewriter::take_property(std::string& out) {
     out += '}';
     next_ = end + 1;
 }
-
-}  // namespace
 
 Result<std::string> pcre2_of_oniguruma(std::string_view expression, std::string& why) {
     return Rewriter(expression, why).run();

@@ -19,20 +19,21 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
+}  // namespace
+
 // An expression that backtracks more than this on a piece of text is none of a tokenizer's.
-constexpr std::size_t jit_stack_bytes_min = std::size_t{32} << 10;
-constexpr std::size_t jit_stack_bytes_max = std::size_t{4} << 20;
+static constexpr std::size_t jit_stack_bytes_min = std::size_t{32} << 10;
+static constexpr std::size_t jit_stack_bytes_max = std::size_t{4} << 20;
 
 // Oniguruma's ^ and $ always mean lines.
-constexpr std::uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+static constexpr std::uint32_t options =
+    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
 
-std::string message_of(int error) {
+static std::string message_of(int error) {
     char text[256] = {};
     pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
     return text;
 }
-
-}  // namespace
 
 struct Pattern::Compiled {
     Owned<pcre2_code> code;

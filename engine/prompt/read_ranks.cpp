@@ -10,14 +10,12 @@
 
 namespace driftless {
 
-namespace {
-
 // Ranks may run ahead of the number of tokens by this much before memory is taken for them.
-constexpr std::uint64_t ranks_ahead_max = 1'000'000;
+static constexpr std::uint64_t ranks_ahead_max = 1'000'000;
 // No token is longer in any published vocabulary; bounds the search for merges.
-constexpr std::size_t token_bytes_max = 4096;
+static constexpr std::size_t token_bytes_max = 4096;
 
-constexpr std::array<std::int8_t, 256> base64_values() {
+static constexpr std::array<std::int8_t, 256> base64_values() {
     constexpr std::string_view letters =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::array<std::int8_t, 256> values{};
@@ -27,8 +25,6 @@ constexpr std::array<std::int8_t, 256> base64_values() {
     }
     return values;
 }
-
-}  // namespace
 
 bool append_base64(std::string& out, std::string_view text) {
     static constexpr std::array<std::int8_t, 256> values = base64_values();
@@ -55,8 +51,6 @@ bool append_base64(std::string& out, std::string_view text) {
     return true;
 }
 
-namespace {
-
 // Ranks: from tokens in the order of their merges to a byte-level BPE.
 //
 // tiktoken merges two tokens where their bytes together are a token, the lowest rank first. Each
@@ -64,8 +58,10 @@ namespace {
 
 /// OpenAI's p50k_base has GPT-2's ranks and runs of blanks behind them. The rank between is that of
 /// its special token, which no line has.
-constexpr std::size_t p50k_ranks = 50'280;
-constexpr TokenId p50k_hole = 50'256;
+static constexpr std::size_t p50k_ranks = 50'280;
+static constexpr TokenId p50k_hole = 50'256;
+
+namespace {
 
 class Ranks {
   public:
@@ -149,19 +145,22 @@ class Ranks {
     std::size_t tokens_ = 0;
 };
 
+}  // namespace
+
 // How text is cut: published beside the ranks as program text, so it stands here.
-constexpr const char* cl100k =
+static constexpr const char* cl100k =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* qwen = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-                             R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* o200k =
+static constexpr const char* qwen =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+static constexpr const char* o200k =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* kimi =
+static constexpr const char* kimi =
     R"([\p{Han}]+|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
@@ -169,23 +168,31 @@ constexpr const char* kimi =
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+namespace {
+
 struct SpecialToken {
     std::string_view text;
     TokenId id = 0;
 };
-constexpr SpecialToken gpt2_special[] = {{"<|endoftext|>", 50256}};
-constexpr SpecialToken cl100k_special[] = {{"<|endoftext|>", 100257},
-                                           {"<|fim_prefix|>", 100258},
-                                           {"<|fim_middle|>", 100259},
-                                           {"<|fim_suffix|>", 100260},
-                                           {"<|endofprompt|>", 100276}};
-constexpr SpecialToken o200k_special[] = {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}};
-constexpr SpecialToken llama3_special[] = {
+
+}  // namespace
+
+static constexpr SpecialToken gpt2_special[] = {{"<|endoftext|>", 50256}};
+static constexpr SpecialToken cl100k_special[] = {{"<|endoftext|>", 100257},
+                                                  {"<|fim_prefix|>", 100258},
+                                                  {"<|fim_middle|>", 100259},
+                                                  {"<|fim_suffix|>", 100260},
+                                                  {"<|endofprompt|>", 100276}};
+static constexpr SpecialToken o200k_special[] = {{"<|endoftext|>", 199999},
+                                                 {"<|endofprompt|>", 200018}};
+static constexpr SpecialToken llama3_special[] = {
     {"<|begin_of_text|>", 128000}, {"<|end_of_text|>", 128001}, {"<|start_header_id|>", 128006},
     {"<|end_header_id|>", 128007}, {"<|eom_id|>", 128008},      {"<|eot_id|>", 128009},
     {"<|python_tag|>", 128010}};
-constexpr SpecialToken qwen_special[] = {
+static constexpr SpecialToken qwen_special[] = {
     {"<|endoftext|>", 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}};
+
+namespace {
 
 // Vocabularies that are known by how many ranks they have.
 struct KnownRanks {
@@ -194,8 +201,11 @@ struct KnownRanks {
     const char* expression;
     std::span<const SpecialToken> special;  ///< where no tokenizer_config.json says them
 };
-constexpr std::size_t kimi_ranks = 163'584;
-constexpr KnownRanks known_ranks[] = {
+
+}  // namespace
+
+static constexpr std::size_t kimi_ranks = 163'584;
+static constexpr KnownRanks known_ranks[] = {
     {"GPT-2", 50'256, gpt2_expression, gpt2_special},
     {"p50k", p50k_ranks, gpt2_expression, gpt2_special},
     {"cl100k", 100'256, cl100k, cl100k_special},
@@ -207,16 +217,20 @@ constexpr KnownRanks known_ranks[] = {
 
 // Kimi's own wrapper (tokenization_kimi.py) cuts texts at these places, and fills 258 ids behind
 // its ranks: those that its configuration does not name are reserved.
-constexpr std::string_view kimi_class = "TikTokenTokenizer";
-constexpr TextCuts kimi_cuts{400'000, 25'000};
-constexpr TokenId kimi_special_ids = 258;
+static constexpr std::string_view kimi_class = "TikTokenTokenizer";
+static constexpr TextCuts kimi_cuts{400'000, 25'000};
+static constexpr TokenId kimi_special_ids = 258;
+
+namespace {
 
 struct Line {
     std::string_view token;  ///< in base64
     std::uint64_t rank = 0;
 };
 
-bool read_line(std::string_view text, Line& line) {
+}  // namespace
+
+static bool read_line(std::string_view text, Line& line) {
     const std::size_t blank = text.find(' ');
     if (blank == text.npos) {
         return false;
@@ -228,7 +242,7 @@ bool read_line(std::string_view text, Line& line) {
 }
 
 // The first line of `text`, which is shortened by it.
-std::string_view take_line(std::string_view& text) {
+static std::string_view take_line(std::string_view& text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -237,6 +251,8 @@ std::string_view take_line(std::string_view& text) {
     }
     return line;
 }
+
+namespace {
 
 class RankReader {
   public:
@@ -264,7 +280,9 @@ class RankReader {
     bool config_named_tokens_ = false;
 };
 
-const Error unsupported{ErrorCode::unsupported, 0, "read a rank file"};
+}  // namespace
+
+static const Error unsupported{ErrorCode::unsupported, 0, "read a rank file"};
 
 bool RankReader::add_lines(std::string_view text) {
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
@@ -441,8 +459,6 @@ Result<TokenizerParts> RankReader::read_tekken(JsonValue root) {
                ? Result<TokenizerParts>(std::move(parts_))
                : unsupported;
 }
-
-}  // namespace
 
 bool is_rank_file(std::string_view text) {
     Line line;

@@ -12,28 +12,26 @@ namespace driftless {
 // returns false, and says why, at the first thing it does not know. Sequences within sequences are
 // gone through without recursion.
 
-namespace {
-
-std::string type_of(JsonValue step) {
+static std::string type_of(JsonValue step) {
     return std::string(step.find("type").as_string().value_or("(none)"));
 }
 
-bool refuse_type(const char* what, JsonValue step, std::string& why) {
+static bool refuse_type(const char* what, JsonValue step, std::string& why) {
     why = std::string("it has a ") + what + " of type '" + type_of(step) +
           "', which is not supported";
     return false;
 }
 
-std::string text_at(JsonValue step, std::string_view name, std::string_view otherwise = {}) {
+static std::string text_at(JsonValue step, std::string_view name, std::string_view otherwise = {}) {
     return std::string(step.find(name).as_string().value_or(otherwise));
 }
 
-bool flag_at(JsonValue step, std::string_view name, bool otherwise) {
+static bool flag_at(JsonValue step, std::string_view name, bool otherwise) {
     return step.find(name).as_bool().value_or(otherwise);
 }
 
 // {"String": ".."} or {"Regex": ".."}.
-bool read_pattern(JsonValue json, Pattern& pattern, std::string& why) {
+static bool read_pattern(JsonValue json, Pattern& pattern, std::string& why) {
     if (const auto text = json.find("String").as_string()) {
         pattern = Pattern::literal(*text);
         return true;
@@ -51,7 +49,7 @@ bool read_pattern(JsonValue json, Pattern& pattern, std::string& why) {
     return true;
 }
 
-bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& why) {
+static bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& why) {
     const std::string_view text = json.as_string().value_or("Isolated");
     const std::optional<SplitStep::Behavior> known = from_name<SplitStep::Behavior>(text);
     if (!known) {
@@ -63,7 +61,7 @@ bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& w
     return true;
 }
 
-void add_byte_level(JsonValue json, Splitter& splitter) {
+static void add_byte_level(JsonValue json, Splitter& splitter) {
     if (flag_at(json, "add_prefix_space", true)) {
         splitter.add({.kind = SplitStep::Kind::prefix_blank});
     }
@@ -74,7 +72,7 @@ void add_byte_level(JsonValue json, Splitter& splitter) {
     splitter.add({.kind = SplitStep::Kind::letters});
 }
 
-bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
+static bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
     SplitStep mark;
     mark.kind = SplitStep::Kind::mark_blanks;
     mark.mark = text_at(json, "replacement", blank_mark);
@@ -97,7 +95,8 @@ bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
     return true;
 }
 
-bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
+static bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level,
+                              std::string& why) {
     const std::string type = type_of(json);
     SplitStep step;
     if (type == "ByteLevel") {
@@ -140,7 +139,7 @@ bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std
     return true;
 }
 
-bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
+static bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
     const std::optional<NormalizerStep::Kind> kind = from_name<NormalizerStep::Kind>(type_of(json));
     if (!kind) {
         return refuse_type("normalizer", json, why);
@@ -162,7 +161,7 @@ bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
     return true;
 }
 
-bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
+static bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
     const std::optional<DecoderStep::Kind> kind = from_name<DecoderStep::Kind>(type_of(json));
     if (!kind) {
         return refuse_type("decoder", json, why);
@@ -196,7 +195,8 @@ bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string&
 }
 
 // {"sep": ["</s>", 2], "cls": ["<s>", 0]}.
-bool read_cls_and_sep(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after) {
+static bool read_cls_and_sep(JsonValue json, std::vector<TokenId>& before,
+                             std::vector<TokenId>& after) {
     const auto cls = json.find("cls").at(1).as_u64();
     const auto sep = json.find("sep").at(1).as_u64();
     if (!cls || !sep || *cls > token_id_max || *sep > token_id_max) {
@@ -209,7 +209,8 @@ bool read_cls_and_sep(JsonValue json, std::vector<TokenId>& before, std::vector<
 
 // {"single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {..}}],
 //  "special_tokens": {"<s>": {"ids": [1]}}}.
-bool read_template(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after) {
+static bool read_template(JsonValue json, std::vector<TokenId>& before,
+                          std::vector<TokenId>& after) {
     bool text_seen = false;
     for (JsonValue item = json.find("single").first(); item.present(); item = item.next()) {
         if (item.find("Sequence").present()) {
@@ -235,7 +236,7 @@ bool read_template(JsonValue json, std::vector<TokenId>& before, std::vector<Tok
 /// Calls `add` with each element of a step that may be a sequence of steps, each of which may be
 /// one again, until it says false; `list` is the name under which a sequence has its elements.
 template <typename Add>
-bool add_steps(JsonValue step, std::string_view list, Add add) {
+static bool add_steps(JsonValue step, std::string_view list, Add add) {
     std::vector<JsonValue> open;  // what is yet to be looked at, last first
     if (step.is(JsonType::object)) {
         open.push_back(step);
@@ -258,8 +259,8 @@ bool add_steps(JsonValue step, std::string_view list, Add add) {
     return true;
 }
 
-bool add_post_processor(JsonValue step, std::vector<TokenId>& before, std::vector<TokenId>& after,
-                        std::string& why) {
+static bool add_post_processor(JsonValue step, std::vector<TokenId>& before,
+                               std::vector<TokenId>& after, std::string& why) {
     const std::string type = type_of(step);
     const bool pair = type == "BertProcessing" || type == "RobertaProcessing";
     if (type == "ByteLevel") {
@@ -276,7 +277,9 @@ bool add_post_processor(JsonValue step, std::vector<TokenId>& before, std::vecto
 }
 
 // Ids may run ahead of the number of tokens by this much before memory is taken for them.
-constexpr std::uint64_t ids_ahead_max = 1'000'000;
+static constexpr std::uint64_t ids_ahead_max = 1'000'000;
+
+namespace {
 
 class Reader {
   public:
@@ -300,6 +303,8 @@ class Reader {
     TokenizerParts parts_;
     TokenId last_made_ = 0;  ///< the largest id that a merge makes
 };
+
+}  // namespace
 
 // The bytes for which a token as written stands; false where no text leads to it.
 bool Reader::append_token(std::string_view written, std::string& out) const {
@@ -527,8 +532,6 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
     bpe.prepare();
     return std::move(parts_);
 }
-
-}  // namespace
 
 AddedToken added_token(JsonValue entry, TokenId id, std::string_view text) {
     return {.id = id,

@@ -56,14 +56,10 @@ class LiveBodies {
     LiveTurns live_;
 };
 
-namespace {
-
-std::uint32_t offset_of(std::size_t bytes) {
+static std::uint32_t offset_of(std::size_t bytes) {
     CHECK(bytes <= std::numeric_limits<std::uint32_t>::max());
     return static_cast<std::uint32_t>(bytes);
 }
-
-}  // namespace
 
 LiveBodies::LiveBodies(const Trace& trace, const Plan& plan)
     : trace_(trace), plan_(plan), planned_(trace, plan), first_of_(trace.sessions.size(), no_row) {
@@ -150,14 +146,12 @@ bool LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& message
     return true;
 }
 
-namespace {
-
 /// The row says only what is new, and nobody will have said what was before.
-constexpr Error no_turn_before{ErrorCode::invalid, 0,
-                               "send it, select whole conversations (--start, --end, --limit)"};
+static constexpr Error no_turn_before{
+    ErrorCode::invalid, 0, "send it, select whole conversations (--start, --end, --limit)"};
 
-void refuse(const Trace& trace, const TraceRow& row, std::string_view request, const Error& error,
-            InputErrors& errors) {
+static void refuse(const Trace& trace, const TraceRow& row, std::string_view request,
+                   const Error& error, InputErrors& errors) {
     const char* const problem =
         error.code == ErrorCode::bad_json ? "has no readable request"
         : error.code == ErrorCode::invalid
@@ -165,8 +159,6 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
             : "cannot be sent with this --api";
     refuse_row(trace, row, "", request, problem, std::string("to ") + error.doing, errors);
 }
-
-}  // namespace
 
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
                                                     const BodySpec& spec, Assistant assistant,

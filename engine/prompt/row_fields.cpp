@@ -15,10 +15,10 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view marks = "\x01\x02";
+static constexpr std::size_t digits_max = 10;  // of a 32-bit number
 
-constexpr std::string_view marks = "\x01\x02";
-constexpr std::size_t digits_max = 10;  // of a 32-bit number
+namespace {
 
 /// How a mark is written while its text is JSON that is still parsed: with escapes that nobody
 /// writes in this order.
@@ -27,23 +27,24 @@ struct MarkName {
     std::string_view text;
     std::string_view quoted;  ///< alone in its string: a number then
 };
-constexpr MarkName mark_names[] = {{pass_mark, R"(\/\u0001\/)", R"("\/\u0001\/")"},
-                                   {user_mark, R"(\/\u0002\/)", R"("\/\u0002\/")"}};
 
-void replace_all(std::string& text, std::string_view from, char to) {
+}  // namespace
+
+static constexpr MarkName mark_names[] = {{pass_mark, R"(\/\u0001\/)", R"("\/\u0001\/")"},
+                                          {user_mark, R"(\/\u0002\/)", R"("\/\u0002\/")"}};
+
+static void replace_all(std::string& text, std::string_view from, char to) {
     for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) {
         text.replace(at, from.size(), 1, to);
     }
 }
 
 /// Upper bound of a marked text's bytes with its numbers.
-std::size_t marked_bytes_max(std::string_view text) {
+static std::size_t marked_bytes_max(std::string_view text) {
     const auto marks_in_text =
         std::ranges::count_if(text, [](char c) { return c == pass_mark || c == user_mark; });
     return text.size() + static_cast<std::size_t>(marks_in_text) * (digits_max - 1);
 }
-
-}  // namespace
 
 void refuse_row(const Trace& trace, const TraceRow& row, std::string field, std::string_view value,
                 std::string problem, std::string remedy, InputErrors& errors) {

@@ -12,9 +12,7 @@
 
 namespace driftless {
 
-namespace {
-
-std::size_t blanks_at_start(std::string_view text) {
+static std::size_t blanks_at_start(std::string_view text) {
     std::size_t bytes = 0;
     while (bytes < text.size()) {
         const CodePoint point = first_code_point(text.substr(bytes));
@@ -26,7 +24,7 @@ std::size_t blanks_at_start(std::string_view text) {
     return bytes;
 }
 
-std::size_t blanks_at_end(std::string_view text) {
+static std::size_t blanks_at_end(std::string_view text) {
     const std::size_t all = text.size();
     while (!text.empty() && is_white_space(last_code_point(text).value)) {
         text.remove_suffix(last_code_point(text).bytes);
@@ -34,13 +32,15 @@ std::size_t blanks_at_end(std::string_view text) {
     return all - text.size();
 }
 
-bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+static bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
     const bool word_before =
         begin > 0 && is_word_character(last_code_point(text.substr(0, begin)).value);
     const bool word_behind =
         end < text.size() && is_word_character(first_code_point(text.substr(end)).value);
     return !word_before && !word_behind;
 }
+
+namespace {
 
 /// A part of a text: an added token, or what is between.
 struct Section {
@@ -134,10 +134,8 @@ class AddedTokenFinder {
 
 }  // namespace
 
-namespace {
-
 /// Bytes of the first so many code points; 0 of them: of all.
-std::size_t bytes_of_first(std::string_view text, std::size_t code_points) {
+static std::size_t bytes_of_first(std::string_view text, std::size_t code_points) {
     if (code_points == 0 || text.size() <= code_points) {
         return text.size();  // not more code points than bytes
     }
@@ -149,7 +147,7 @@ std::size_t bytes_of_first(std::string_view text, std::size_t code_points) {
 }
 
 /// Bytes up to where more than `run_of` blanks, or non-blanks, stand in a row; 0: all.
-std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
+static std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
     std::size_t run = 0;
     bool was_blank = false;
     for (std::size_t at = 0; run_of != 0 && text.size() > run_of && at < text.size();) {
@@ -164,8 +162,6 @@ std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
     }
     return text.size();
 }
-
-}  // namespace
 
 std::vector<std::string_view> cut_text(std::string_view text, TextCuts cuts) {
     std::vector<std::string_view> parts;
@@ -304,17 +300,15 @@ const TokenizerParts& Tokenizer::parts() const {
     return state_->parts;
 }
 
-namespace {
-
 /// The largest published tokenizer.json is 33 MB.
-constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
+static constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
 /// What published models call the file, the best first.
-constexpr const char* names_in_folder[] = {"tokenizer.json", "tekken.json", "tiktoken.model",
-                                           "qwen.tiktoken"};
+static constexpr const char* names_in_folder[] = {"tokenizer.json", "tekken.json", "tiktoken.model",
+                                                  "qwen.tiktoken"};
 
 /// "meta-llama/Llama-3-8B", "gpt2": no path, and no ending of a tokenizer's file.
-bool looks_like_model(const std::string& given) {
+static bool looks_like_model(const std::string& given) {
     for (const char* ending : {".json", ".model", ".tiktoken", ".gz", ".zst", ".xz", ".bz2"}) {
         if (given.ends_with(ending)) {
             return false;
@@ -325,7 +319,7 @@ bool looks_like_model(const std::string& given) {
            (slash == std::string::npos || slash == given.rfind('/'));
 }
 
-std::string missing_text(const std::string& given) {
+static std::string missing_text(const std::string& given) {
     if (!looks_like_model(given)) {
         return "does not exist";
     }
@@ -335,8 +329,6 @@ std::string missing_text(const std::string& given) {
            given + " tokenizer.json tokenizer_config.json --local-dir " + folder +
            ", then give --tokenizer " + folder;
 }
-
-}  // namespace
 
 Result<std::string> read_model_file(const std::string& path, std::string& why) {
     Result<InputSource> source = InputSource::open(path);
@@ -377,11 +369,9 @@ std::string tokenizer_file(const std::string& given) {
     return given;
 }
 
-namespace {
-
 // A rank file needs what stands in the folder beside it; a tokenizer.json stands alone.
-Result<TokenizerParts> read_parts(const std::string& path, std::string_view text,
-                                  std::string& why) {
+static Result<TokenizerParts> read_parts(const std::string& path, std::string_view text,
+                                         std::string& why) {
     if (!is_rank_file(text)) {
         return read_tokenizer(text, why);
     }
@@ -393,8 +383,6 @@ Result<TokenizerParts> read_parts(const std::string& path, std::string_view text
     }
     return read_rank_file(text, config ? std::string_view(config.value()) : "", why);
 }
-
-}  // namespace
 
 Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why) {
     const std::string path = tokenizer_file(given);

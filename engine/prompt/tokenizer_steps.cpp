@@ -16,16 +16,16 @@
 
 namespace driftless {
 
-namespace {
-
 // GPT-2's alphabet: every byte has a printable code point that stands for it, so that its
 // vocabulary can be written as text. Bytes that print stand for themselves; the others get the code
 // points from U+0100 on, in order: a blank is U+0120.
-constexpr bool prints(unsigned byte) {
+static constexpr bool prints(unsigned byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }
 
-constexpr std::uint32_t letters_end = 0x100 + 68;
+static constexpr std::uint32_t letters_end = 0x100 + 68;
+
+namespace {
 
 struct Alphabet {
     std::array<std::uint16_t, 256> letter{};
@@ -40,25 +40,28 @@ struct Alphabet {
         }
     }
 };
-constexpr Alphabet alphabet;
+
+}  // namespace
+
+static constexpr Alphabet alphabet;
 static_assert(alphabet.letter[' '] == 0x120 && alphabet.byte[letters_end - 1] == 0xAD);
 
-utf8proc_category_t category(std::uint32_t code_point) {
+static utf8proc_category_t category(std::uint32_t code_point) {
     return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
-void append_utf8(std::string& out, std::uint32_t code_point) {
+static void append_utf8(std::string& out, std::uint32_t code_point) {
     char bytes[4];
     out.append(bytes, static_cast<std::size_t>(write_utf8(bytes, code_point) - bytes));
 }
 
-bool is_ascii(std::string_view text) {
+static bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(),
                        [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// General categories Nd, Nl, No.
-bool is_numeric(std::uint32_t code_point) {
+static bool is_numeric(std::uint32_t code_point) {
     if (code_point < 0x80) {
         return code_point >= '0' && code_point <= '9';
     }
@@ -67,7 +70,7 @@ bool is_numeric(std::uint32_t code_point) {
 }
 
 /// ASCII punctuation (symbols like $ and + included) and the general categories P*.
-bool is_punctuation(std::uint32_t code_point) {
+static bool is_punctuation(std::uint32_t code_point) {
     if (code_point < 0x80) {
         return (code_point >= '!' && code_point <= '/') ||
                (code_point >= ':' && code_point <= '@') ||
@@ -78,13 +81,11 @@ bool is_punctuation(std::uint32_t code_point) {
 }
 
 /// Appends every byte of `bytes` as its letter.
-void append_letters(std::string& out, std::string_view bytes) {
+static void append_letters(std::string& out, std::string_view bytes) {
     for (const char byte : bytes) {
         append_utf8(out, alphabet.letter[static_cast<unsigned char>(byte)]);
     }
 }
-
-}  // namespace
 
 CodePoint first_code_point(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -154,16 +155,15 @@ bool append_bytes_of_letters(std::string& out, std::string_view letters) {
     return true;
 }
 
-namespace {
-
-constexpr std::uint32_t capital_i_with_dot = 0x130;
-constexpr std::uint32_t combining_dot_above = 0x307;
+static constexpr std::uint32_t capital_i_with_dot = 0x130;
+static constexpr std::uint32_t combining_dot_above = 0x307;
 
 /// [nfc to nfkd]
-constexpr int forms[] = {UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE, UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
-                         UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
+static constexpr int forms[] = {UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE,
+                                UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+                                UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
 
-void to_form(std::string& text, NormalizerStep::Kind kind) {
+static void to_form(std::string& text, NormalizerStep::Kind kind) {
     if (is_ascii(text)) {
         return;  // every form of ASCII is itself
     }
@@ -178,7 +178,7 @@ void to_form(std::string& text, NormalizerStep::Kind kind) {
 }
 
 template <typename EachCodePoint>
-void rewrite(std::string& text, std::string& scratch, EachCodePoint each) {
+static void rewrite(std::string& text, std::string& scratch, EachCodePoint each) {
     scratch.clear();
     for (std::string_view left = text; !left.empty();) {
         const CodePoint point = first_code_point(left);
@@ -188,7 +188,7 @@ void rewrite(std::string& text, std::string& scratch, EachCodePoint each) {
     text.swap(scratch);
 }
 
-void to_lower(std::string& text, std::string& scratch) {
+static void to_lower(std::string& text, std::string& scratch) {
     rewrite(text, scratch, [](std::string& out, CodePoint point, std::string_view) {
         if (point.value == capital_i_with_dot) {  // the only one that becomes two
             out += 'i';
@@ -200,7 +200,7 @@ void to_lower(std::string& text, std::string& scratch) {
     });
 }
 
-void drop_marks(std::string& text, std::string& scratch) {
+static void drop_marks(std::string& text, std::string& scratch) {
     rewrite(text, scratch, [](std::string& out, CodePoint point, std::string_view bytes) {
         if (!is_mark(point.value)) {
             out += bytes;
@@ -208,7 +208,7 @@ void drop_marks(std::string& text, std::string& scratch) {
     });
 }
 
-void strip(std::string& text, bool left, bool right) {
+static void strip(std::string& text, bool left, bool right) {
     std::string_view rest = text;
     while (left && !rest.empty() && is_white_space(first_code_point(rest).value)) {
         rest.remove_prefix(first_code_point(rest).bytes);
@@ -220,7 +220,8 @@ void strip(std::string& text, bool left, bool right) {
 }
 
 /// Each match by `other`.
-void replace(std::string& text, Pattern& pattern, const std::string& other, std::string& scratch) {
+static void replace(std::string& text, Pattern& pattern, const std::string& other,
+                    std::string& scratch) {
     std::size_t done = 0;
     scratch.clear();
     Pattern::Search search;
@@ -232,8 +233,6 @@ void replace(std::string& text, Pattern& pattern, const std::string& other, std:
     scratch.append(text, done);
     text.swap(scratch);
 }
-
-}  // namespace
 
 bool Normalizer::to_letters() const {
     return std::any_of(steps_.begin(), steps_.end(), [](const NormalizerStep& step) {
@@ -276,9 +275,7 @@ void Normalizer::run(std::string& text) {
     }
 }
 
-namespace {
-
-bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
+static bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
     switch (kind) {
         case SplitStep::Kind::digits:
             return is_numeric(code_point);
@@ -288,8 +285,6 @@ bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
             return is_white_space(code_point);
     }
 }
-
-}  // namespace
 
 void Splitter::add(SplitStep step) {
     has_letters_ = has_letters_ || step.kind == SplitStep::Kind::letters;
@@ -440,10 +435,8 @@ void Splitter::run(std::string_view text, bool at_start, std::vector<std::string
     }
 }
 
-namespace {
-
 // The byte of a text like "<0x0A>".
-std::optional<char> fallback_byte(std::string_view text) {
+static std::optional<char> fallback_byte(std::string_view text) {
     if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with('>')) {
         return std::nullopt;
     }
@@ -455,7 +448,7 @@ std::optional<char> fallback_byte(std::string_view text) {
     return static_cast<char>(value);
 }
 
-void join_fallback_bytes(std::vector<std::string>& texts) {
+static void join_fallback_bytes(std::vector<std::string>& texts) {
     std::vector<std::string> out;
     std::string run;
     const auto end_run = [&] {
@@ -484,7 +477,7 @@ void join_fallback_bytes(std::vector<std::string>& texts) {
     texts.swap(out);
 }
 
-void strip(std::string& text, const DecoderStep& step) {
+static void strip(std::string& text, const DecoderStep& step) {
     std::string_view rest = text;
     for (std::uint32_t i = 0; i < step.start && rest.starts_with(step.text); ++i) {
         rest.remove_prefix(step.text.size());
@@ -496,7 +489,7 @@ void strip(std::string& text, const DecoderStep& step) {
 }
 
 // In the first text a mark is no blank but the prefix that encoding put there.
-void blanks_of_marks(std::string& text, const DecoderStep& step, bool first) {
+static void blanks_of_marks(std::string& text, const DecoderStep& step, bool first) {
     std::string out;
     std::string_view rest = text;
     while (!rest.empty()) {
@@ -514,7 +507,7 @@ void blanks_of_marks(std::string& text, const DecoderStep& step, bool first) {
 }
 
 // What is not of the alphabet stays as it is.
-std::string bytes_of_letters(const std::vector<std::string>& texts) {
+static std::string bytes_of_letters(const std::vector<std::string>& texts) {
     std::string out;
     for (const std::string& text : texts) {
         if (!append_bytes_of_letters(out, text)) {
@@ -523,8 +516,6 @@ std::string bytes_of_letters(const std::vector<std::string>& texts) {
     }
     return out;
 }
-
-}  // namespace
 
 std::string Decoder::run(std::vector<std::string> texts) {
     std::string scratch;

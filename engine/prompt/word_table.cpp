@@ -16,13 +16,11 @@
 
 namespace driftless {
 
-namespace {
-
 // Found by intersecting the vocabularies of 15 generative tokenizers (GPT-2, Falcon, Llama-2,
 // Phi-3, Mistral, Yi, Jamba, Claude-2, cl100k, Llama-3, Qwen2, DeepSeek-V3, GLM-4.6, Nemo,
 // Command-A, o200k). The 37 words after "zip" are not one token when bare in Llama-2 or Mistral.
 // clang-format off
-constexpr std::string_view built_in_words =
+static constexpr std::string_view built_in_words =
     "abs acc ace act add adj adv aff age ago ain air ale ali all alt amb and ang ann "
     "ans ant any api app apt arc are arg arm arr art asc ash ask ast ath att aud aug "
     "aut aux bad bag bal ban bar bas bat bed bel ben ber bes bet bid big bil bin bis "
@@ -51,17 +49,15 @@ constexpr std::string_view built_in_words =
     "rub sat sea tap tel too tro tur vic von wat yet";
 // clang-format on
 
-constexpr std::uint32_t built_in_openers = 475;
+static constexpr std::uint32_t built_in_openers = 475;
 
-std::vector<std::string_view> split(std::string_view text) {
+static std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> words;
     for (const auto word : std::views::split(text, ' ')) {
         words.emplace_back(word.begin(), word.end());
     }
     return words;
 }
-
-}  // namespace
 
 WordTable::WordTable(std::span<const std::string_view> words, std::uint32_t openers, char separator)
     : size_(static_cast<std::uint32_t>(words.size())), openers_(openers), separator_(separator) {
@@ -144,23 +140,27 @@ std::string_view WordTable::word(std::uint32_t index) const {
     return {bytes + 1, lengths_[index] - std::size_t{1}};
 }
 
-namespace {
-
 /// Orders in which all words are encoded together to verify them.
-constexpr int verifications = 2;
+static constexpr int verifications = 2;
+
+namespace {
 
 struct Word {
     std::string_view text;
     TokenId id = 0;  ///< with a blank in front
 };
 
-bool is_letter(char c) {
+}  // namespace
+
+static bool is_letter(char c) {
     return c >= 'a' && c <= 'z';
 }
 
-bool all_letters(std::string_view text) {
+static bool all_letters(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_letter);
 }
+
+namespace {
 
 class Selection {
   public:
@@ -190,6 +190,8 @@ class Selection {
     WordFigures figures_;
     std::vector<TokenId> ids_;  ///< scratch
 };
+
+}  // namespace
 
 bool Selection::joins_words(std::string_view token) const {
     for (std::size_t at = token.find(blank_); at != token.npos; at = token.find(blank_, at + 1)) {
@@ -362,8 +364,6 @@ Result<SelectedWords> Selection::run() {
     const auto all = static_cast<std::uint32_t>(texts.size());
     return SelectedWords{WordTable(texts, all, ' '), figures_, std::move(ids)};
 }
-
-}  // namespace
 
 Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path,
                                    std::string& why) {

@@ -11,21 +11,17 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
-constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
+static constexpr std::uint32_t row_unseen = 0xFFFFFFFFu;
+static constexpr std::uint32_t row_ended = 0xFFFFFFFEu;
 
 /// A model may repeat a key that it was sent.
-void mask(SavedText& saved, const std::vector<std::string>& secrets) {
+static void mask(SavedText& saved, const std::vector<std::string>& secrets) {
     for (std::string* text : {&saved.content, &saved.reasoning, &saved.tool_text}) {
         if (!secrets.empty()) {
             *text = masked(*text, secrets, saved_text_bytes_max);
         }
     }
 }
-
-}  // namespace
 
 Assembler::Assembler(AssemblerConfig config, Periods* periods)
     : config_(std::move(config)), periods_(periods), saves_left_(config_.save_responses) {
@@ -265,10 +261,8 @@ const Record* Assembler::next_unended() {
 
 // What comes of an answer: its head, its events, and pieces of both.
 
-namespace {
-
 /// Where a 200 does not say that it is a stream of events, its first bytes do.
-BodyKind body_kind_of(const RowState& state, Framing framing) {
+static BodyKind body_kind_of(const RowState& state, Framing framing) {
     if (state.status != 200) {
         return BodyKind::message;
     }
@@ -281,7 +275,7 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
 
 /// One more piece of a body that has not told what it is. A piece whose bytes are lost is taken for
 /// one of a stream, as what asked for a stream mostly gets.
-void look_at_begin(RowState& state, const Event& event, std::string_view payload) {
+static void look_at_begin(RowState& state, const Event& event, std::string_view payload) {
     constexpr std::size_t looked_at_max = 64;
     const bool dropped = (event.flags & event_payload_dropped) != 0;
     const bool keeps_alive = (event.flags & event_keep_alive) != 0;
@@ -292,20 +286,18 @@ void look_at_begin(RowState& state, const Event& event, std::string_view payload
     }
 }
 
-void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
+static void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
     out.append(bytes.substr(0, bytes_max - std::min(bytes_max, out.size())));
     CHECK(out.size() <= bytes_max);
 }
 
 /// Stamps that every received piece moves.
-void note_receive(RowState& state, const Event& event) {
+static void note_receive(RowState& state, const Event& event) {
     if (state.body != BodyKind::unknown && state.first_byte_ns == no_stamp) {
         state.first_byte_ns = event.stamp_ns;
     }
     state.lost_payload = state.lost_payload || (event.flags & event_payload_dropped) != 0;
 }
-
-}  // namespace
 
 void Assembler::on_head(RowState& state, const Event& event) {
     if (state.body != BodyKind::unknown) {

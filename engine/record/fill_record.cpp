@@ -13,14 +13,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// A length of the trace; 0 is unknown.
-std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
+static std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
     return tokens == 0 ? std::nullopt : std::optional(tokens);
 }
-
-}  // namespace
 
 std::string waited_in_vain(std::uint32_t row, const char* why) {
     return "row " + std::to_string(row) + ", which it waited for, " + why;
@@ -86,10 +82,8 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     }
 }
 
-namespace {
-
 /// The outcome of a status, or ok where the status is 200.
-Outcome outcome_of_status(int status) {
+static Outcome outcome_of_status(int status) {
     if (status == 200) {
         return Outcome::ok;
     }
@@ -111,7 +105,7 @@ Outcome outcome_of_status(int status) {
 }
 
 /// The outcome of a whole answer, by its length.
-Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
+static Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
     if (config.output != OutputRule::exact || !counts_output(record) || !record.output_length) {
         return Outcome::ok;
     }
@@ -122,8 +116,8 @@ Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
 }
 
 /// The outcome of a stream whose framing is complete.
-Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
-                          const AssemblerConfig& config) {
+static Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
+                                 const AssemblerConfig& config) {
     CHECK(state.body == BodyKind::stream && end.outcome == Outcome::ok);
     const AnswerState& answer = state.answer;
     const bool lost = lost_bytes(state, end);
@@ -151,8 +145,6 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     }
     return lost ? Outcome::ok : outcome_of_length(record, config);
 }
-
-}  // namespace
 
 bool lost_bytes(const RowState& state, const EndInfo& end) {
     return state.lost_payload || end.entries_dropped > 0;
@@ -191,21 +183,19 @@ Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& e
     return outcome_of_stream(record, state, end, config);
 }
 
-namespace {
-
-OptionalNs from_zero(std::int64_t stamp_ns, std::int64_t time_zero_ns) {
+static OptionalNs from_zero(std::int64_t stamp_ns, std::int64_t time_zero_ns) {
     return stamp_ns == no_stamp ? OptionalNs() : OptionalNs(stamp_ns - time_zero_ns);
 }
 
-OptionalNs difference(OptionalNs later, OptionalNs earlier) {
+static OptionalNs difference(OptionalNs later, OptionalNs earlier) {
     return later.has_value() && earlier.has_value() ? OptionalNs(*later - *earlier) : OptionalNs();
 }
 
-std::optional<std::int64_t> known(std::int64_t count) {
+static std::optional<std::int64_t> known(std::int64_t count) {
     return count < 0 ? std::optional<std::int64_t>() : count;
 }
 
-std::string kernel_message(int sys_errno) {
+static std::string kernel_message(int sys_errno) {
     const char* name = strerrorname_np(sys_errno);
     const char* text = strerrordesc_np(sys_errno);
     return std::string(name != nullptr ? name : "errno") + ": " +
@@ -213,8 +203,8 @@ std::string kernel_message(int sys_errno) {
 }
 
 /// Which limit it was, and how high it is.
-std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
-                          const AssemblerConfig& config) {
+static std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
+                                 const AssemblerConfig& config) {
     CHECK(record.outcome == Outcome::limit_exceeded);
     const AnswerLimits limits = limits_of(state, config);
     if (end.outcome == Outcome::limit_exceeded) {
@@ -243,8 +233,8 @@ std::string limit_message(const Record& record, const RowState& state, const End
 }
 
 /// What the server said, else what TLS or the kernel said; empty where nobody said anything.
-std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
-                       const AssemblerConfig& config, JsonDocument& document) {
+static std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
+                              const AssemblerConfig& config, JsonDocument& document) {
     CHECK(!is_whole(record.outcome));
     if (record.outcome == Outcome::limit_exceeded) {
         return limit_message(record, state, end, config);
@@ -275,8 +265,8 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
     return text;
 }
 
-void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
-                  std::int64_t time_zero_ns) {
+static void fill_sending(Record& record, const RowState& state, const AssemblerConfig& config,
+                         std::int64_t time_zero_ns) {
     record.armed_ns = from_zero(state.armed_ns, time_zero_ns);
     if (state.fired_ns == no_stamp) {
         return;
@@ -307,7 +297,7 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
 
 /// Best source first. Of an answer that lost a part in the event ring no count is known: what was
 /// lost may have corrected what was read.
-void fill_token_counts(Record& record, const RowState& state, bool lost) {
+static void fill_token_counts(Record& record, const RowState& state, bool lost) {
     const AnswerState& answer = state.answer;
     if (lost) {
         return;
@@ -337,7 +327,7 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
 }
 
 /// How late the client may have read the tokens; nothing where the host slept meanwhile.
-void fill_lateness(Record& record, const AnswerState& answer, const Event& end) {
+static void fill_lateness(Record& record, const AnswerState& answer, const Event& end) {
     record.chunks_late_known = (end.flags & event_host_slept) == 0;
     if (record.chunks_late_known && record.last_token_ns) {
         record.last_late_ns = answer.last_token_wait_ns;
@@ -348,7 +338,7 @@ void fill_lateness(Record& record, const AnswerState& answer, const Event& end) 
 }
 
 /// Moves the arrays into the record; the record's old ones go back to be reused.
-void fill_chunks(Record& record, RowState& state, bool lost) {
+static void fill_chunks(Record& record, RowState& state, bool lost) {
     std::swap(record.chunk_ns, state.answer.chunk_stamps);
     std::swap(record.chunk_late_ns, state.answer.chunk_waits);
     if (!record.chunks_late_known) {
@@ -374,8 +364,8 @@ void fill_chunks(Record& record, RowState& state, bool lost) {
     CHECK(record.chunk_tokens.size() == (record.chunk_tokens_known ? count : 0));
 }
 
-void fill_answer(Record& record, const RowState& state, const EndInfo& end,
-                 std::int64_t time_zero_ns) {
+static void fill_answer(Record& record, const RowState& state, const EndInfo& end,
+                        std::int64_t time_zero_ns) {
     const AnswerState& answer = state.answer;
     record.headers_ns = from_zero(state.headers_ns, time_zero_ns);
     record.first_byte_ns = from_zero(state.first_byte_ns, time_zero_ns);
@@ -405,8 +395,8 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
     record.coalesced_chunks = answer.coalesced_chunks;
 }
 
-void fill_texts(Record& record, const RowState& state, const EndInfo& end,
-                const AssemblerConfig& config, JsonDocument& document) {
+static void fill_texts(Record& record, const RowState& state, const EndInfo& end,
+                       const AssemblerConfig& config, JsonDocument& document) {
     const AnswerState& answer = state.answer;
     const bool has_head = end.entries_dropped == 0;  // else a piece of it may be among them
     const std::string_view request_id = has_head ? state.request_id : std::string_view{};
@@ -434,15 +424,13 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
 }
 
 /// Where the run decides the order: of requests that have left.
-void fill_forecast(Record& record, const RowState& state, const AssemblerConfig& config) {
+static void fill_forecast(Record& record, const RowState& state, const AssemblerConfig& config) {
     const TraceRow& row = config.trace->rows[state.due.row];
     if (state.expected && config.trace->foretells_hits(row)) {
         record.expected_cached_tokens = state.expected->tokens;
         record.expected_cached_server = state.expected->server;
     }
 }
-
-}  // namespace
 
 void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                  std::int64_t time_zero_ns, JsonDocument& document) {

@@ -37,12 +37,8 @@ void Growth::look(const Distribution& measured, std::uint64_t failed, std::uint6
     has_added_ = true;
 }
 
-namespace {
-
-constexpr double ns_per_ms = 1e6;
-constexpr double ns_per_s = 1e9;
-
-}  // namespace
+static constexpr double ns_per_ms = 1e6;
+static constexpr double ns_per_s = 1e9;
 
 void EndedRequests::add(const Record& record) {
     const bool counts = record.phase != Phase::warmup && record.outcome != Outcome::not_sent &&

@@ -10,10 +10,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// Bytes written, and errno where that is fewer than all. Usually one call.
-std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
+static std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
     CHECK(fd >= 0);
     std::size_t done = 0;
     while (done < bytes.size()) {  // every turn but those of EINTR writes at least a byte
@@ -31,7 +29,7 @@ std::pair<std::size_t, int> write_all(int fd, std::string_view bytes) {
 }
 
 /// Bytes up to the end of the last whole line; -1 and errno where the file cannot be read.
-std::int64_t whole_lines(int fd) {
+static std::int64_t whole_lines(int fd) {
     char piece[4096];
     off_t end = ::lseek(fd, 0, SEEK_END);
     while (end > 0) {  // a piece nearer to the beginning each time
@@ -49,8 +47,6 @@ std::int64_t whole_lines(int fd) {
     }
     return end;
 }
-
-}  // namespace
 
 Result<LineSink> LineSink::create(const std::string& path) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);

@@ -8,9 +8,7 @@
 
 namespace driftless {
 
-namespace {
-
-PeriodPercentiles percentiles_of(const Histogram& histogram) {
+static PeriodPercentiles percentiles_of(const Histogram& histogram) {
     const Distribution distribution = histogram.distribution();
     if (distribution.count == 0) {
         return {};
@@ -19,25 +17,23 @@ PeriodPercentiles percentiles_of(const Histogram& histogram) {
     return {at(median_index), at(p90_index), at(p99_index)};
 }
 
-void add_known(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& value) {
+static void add_known(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& value) {
     if (value) {
         sum = sum.value_or(0) + *value;
     }
 }
 
 /// Tokens of a prompt that was answered: as the server counted them, else as recorded.
-std::int64_t input_of(const Record& record) {
+static std::int64_t input_of(const Record& record) {
     return record.last_token_ns
                ? record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)})
                : 0;
 }
 
-bool has_trees(const AssemblerConfig& config) {
+static bool has_trees(const AssemblerConfig& config) {
     return config.has_users() || !config.trace->sessions.empty() ||
            !config.trace->dependencies.empty();
 }
-
-}  // namespace
 
 Periods::Periods(const AssemblerConfig& config)
     : rules_(config.periods),

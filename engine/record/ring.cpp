@@ -11,22 +11,18 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::uint64_t cell_bytes = 64;
-constexpr std::uint64_t entries_per_row = 6;  // armed, fired, wire, sent, head, end
-constexpr std::uint64_t payload_cells_max = EventRing::payload_bytes_max / cell_bytes;
+static constexpr std::uint64_t cell_bytes = 64;
+static constexpr std::uint64_t entries_per_row = 6;  // armed, fired, wire, sent, head, end
+static constexpr std::uint64_t payload_cells_max = EventRing::payload_bytes_max / cell_bytes;
 /// How far either side may run on an old view of the other: 64 KiB.
-constexpr std::uint64_t view_cells_max = 1024;
+static constexpr std::uint64_t view_cells_max = 1024;
 
-std::uint64_t cells_of(std::size_t payload_bytes) {
+static std::uint64_t cells_of(std::size_t payload_bytes) {
     return 1 + (payload_bytes + cell_bytes - 1) / cell_bytes;
 }
 
 /// The largest payload, a skip of nearly that size before it, and as much again to work with.
-constexpr std::uint64_t work_cells_min = 4 * (payload_cells_max + 1);
-
-}  // namespace
+static constexpr std::uint64_t work_cells_min = 4 * (payload_cells_max + 1);
 
 EventRing::EventRing(std::size_t bytes, std::size_t rows_open_max)
     : rows_open_max_(std::max<std::size_t>(rows_open_max, 1)) {

@@ -9,20 +9,18 @@
 
 namespace driftless {
 
-namespace {
-
 /// Memory that a finished row may keep for the next one.
-constexpr std::size_t kept_bytes_max = 64 * 1024;
-constexpr std::size_t kept_chunks_max = 8 * 1024;
+static constexpr std::size_t kept_bytes_max = 64 * 1024;
+static constexpr std::size_t kept_chunks_max = 8 * 1024;
 
 /// Gives extraordinary memory back. Not by shrink_to_fit, which does nothing to a vector where
 /// there are no exceptions (libstdc++).
 template <typename... List>
-void give_back(std::size_t kept_max, List&... lists) {
+static void give_back(std::size_t kept_max, List&... lists) {
     ((lists.capacity() > kept_max ? List().swap(lists) : void()), ...);
 }
 
-bool append_bounded(std::string& out, std::string_view text) {
+static bool append_bounded(std::string& out, std::string_view text) {
     const std::size_t room = saved_text_bytes_max - std::min(saved_text_bytes_max, out.size());
     out.append(text.substr(0, room));
     CHECK(out.size() <= saved_text_bytes_max);
@@ -30,14 +28,12 @@ bool append_bounded(std::string& out, std::string_view text) {
 }
 
 /// Letter of what a token-bearing event holds (`chunk_kinds`).
-char kind_of(const EventReading& reading) {
+static char kind_of(const EventReading& reading) {
     return !reading.content.empty()     ? 'c'
            : !reading.reasoning.empty() ? 'r'
            : !reading.tool_text.empty() ? 't'
                                         : 'e';
 }
-
-}  // namespace
 
 void AnswerState::reset(bool keep_text) {
     SavedText texts = std::move(text);
@@ -273,14 +269,13 @@ std::string AnswerState::worker() const {
     return json.empty() ? json : json + "}";
 }
 
-namespace {
-
-ServedLengths lengths_of(AroundPrompt around) {
+static ServedLengths lengths_of(AroundPrompt around) {
     return {around.pre + 1 + around.post, around.post};
 }
 
 /// Positions in the trace of all rows that leave, or have left in earlier segments.
-std::vector<std::uint32_t> rows_of(const Trace& trace, const Plan& plan, const RowEnds* earlier) {
+static std::vector<std::uint32_t> rows_of(const Trace& trace, const Plan& plan,
+                                          const RowEnds* earlier) {
     std::vector<std::uint32_t> rows;
     rows.reserve(plan.rows.size());
     for (const Planned& planned : plan.rows) {
@@ -293,8 +288,6 @@ std::vector<std::uint32_t> rows_of(const Trace& trace, const Plan& plan, const R
     }
     return rows;
 }
-
-}  // namespace
 
 RunForecast::RunForecast(const Trace& trace, const Plan& plan, const ForecastRules& rules,
                          const RowEnds* earlier)

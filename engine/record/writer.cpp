@@ -17,10 +17,8 @@
 
 namespace driftless {
 
-namespace {
-
-std::uint32_t number_in_plan(std::uint32_t request, const EventSource& engine,
-                             std::size_t rows_in_all) {
+static std::uint32_t number_in_plan(std::uint32_t request, const EventSource& engine,
+                                    std::size_t rows_in_all) {
     if (engine.positions == nullptr) {
         return request;
     }
@@ -31,8 +29,6 @@ std::uint32_t number_in_plan(std::uint32_t request, const EventSource& engine,
     return request / rows * static_cast<std::uint32_t>(rows_in_all) +
            (*engine.positions)[request % rows];
 }
-
-}  // namespace
 
 Event numbered(const Event& event, const EventSource& engine, ShardPlace place,
                std::size_t rows_in_all) {
@@ -45,24 +41,22 @@ Event numbered(const Event& event, const EventSource& engine, ShardPlace place,
     return made;
 }
 
-namespace {
-
 /// Events that the thread takes between two looks at the clock: well below a millisecond of work.
-constexpr std::size_t events_per_look = 256;
+static constexpr std::size_t events_per_look = 256;
 /// ... where the engine waits for the same CPU: some 20 us of work.
-constexpr std::size_t events_in_a_row = 8;
+static constexpr std::size_t events_in_a_row = 8;
 /// A thread that gives way hurries once more than an eighth of a ring waits for it, for so long,
 /// and until it is less than a 64th. Payload is dropped from seven eighths on.
-constexpr std::uint64_t behind_part = 8;
-constexpr std::uint64_t caught_up_part = 64;
-constexpr std::int64_t hurry_min_ns = 1'000'000'000;
+static constexpr std::uint64_t behind_part = 8;
+static constexpr std::uint64_t caught_up_part = 64;
+static constexpr std::int64_t hurry_min_ns = 1'000'000'000;
 
-void nap(std::int64_t ns) {
+static void nap(std::int64_t ns) {
     const timespec length{0, ns};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
-void append_saved(std::string& out, const Record& record, const SavedText& text) {
+static void append_saved(std::string& out, const Record& record, const SavedText& text) {
     out += printable_json({{"row", record.row},
                            {"text", text.content},
                            {"reasoning", text.reasoning},
@@ -71,11 +65,9 @@ void append_saved(std::string& out, const Record& record, const SavedText& text)
            '\n';
 }
 
-std::optional<Periods> periods_of(const AssemblerConfig& config) {
+static std::optional<Periods> periods_of(const AssemblerConfig& config) {
     return config.periods.length_ns > 0 ? std::optional<Periods>(config) : std::nullopt;
 }
-
-}  // namespace
 
 Result<RecordSinks> open_sinks(const RecordFiles& files, bool is_new, std::string& failed) {
     RecordSinks sinks;

@@ -9,27 +9,23 @@
 
 namespace driftless {
 
-namespace {
-
 // What has come is read after so long at the latest, whatever is due. One read takes 5 to 20 us
 // where reads keep up, and some 100 us behind a backlog: so much later leaves a row, at times, and
 // every answer keeps its stamps (perf/macro/spacing).
-constexpr Duration unread_max = microseconds(100);
+static constexpr Duration unread_max = microseconds(100);
 // Copying 64 KiB into a socket (macro_bench bodies).
-constexpr Duration rest_slice_max = microseconds(20);
+static constexpr Duration rest_slice_max = microseconds(20);
 // Some 30 us each. A backlog without end must not hide the rest of large bodies, nor a stop, a
 // second that is over, a row to be built. 65,536 completions are six for each of 10,000 streams.
-constexpr std::uint32_t receives_before_rest = 4;
-constexpr std::uint32_t receives_before_others = 16;
-constexpr std::uint32_t receives_before_deadlines = 4096;
+static constexpr std::uint32_t receives_before_rest = 4;
+static constexpr std::uint32_t receives_before_others = 16;
+static constexpr std::uint32_t receives_before_deadlines = 4096;
 // 16 transmit stamps.
-constexpr Duration stamps_slice_max = microseconds(20);
-constexpr std::size_t resumes_max = 64;
-constexpr std::size_t expire_max = 32;
+static constexpr Duration stamps_slice_max = microseconds(20);
+static constexpr std::size_t resumes_max = 64;
+static constexpr std::size_t expire_max = 32;
 // The two clocks that tell it are read some time after each other.
-constexpr Duration suspension_min = microseconds(100);
-
-}  // namespace
+static constexpr Duration suspension_min = microseconds(100);
 
 bool Reading::is_overdue(Instant now) {
     began_ = now;
@@ -128,13 +124,9 @@ bool Reading::collect_stamps(Instant now, Instant due, Duration guard) {
            lanes_.stamps.collect();
 }
 
-namespace {
-
 // At the limit on connections one has to close before its successor can open. That takes a gap
 // between two rows: a round trip and the arithmetic of a handshake.
-constexpr Duration replacement_gap = milliseconds(50);
-
-}  // namespace
+static constexpr Duration replacement_gap = milliseconds(50);
 
 std::uint32_t LaneSupply::wanted(std::uint32_t target) const {
     const auto targets = static_cast<std::uint32_t>(lanes_.parts.targets.size());
@@ -204,19 +196,15 @@ bool LaneSupply::age_slice(Instant now, Duration gap) {
     return false;
 }
 
-namespace {
-
 // A slice of prompt building: 4,096 tokens are 16 KiB of text, below 20 us.
-constexpr std::uint32_t arm_tokens = 4096;
+static constexpr std::uint32_t arm_tokens = 4096;
 // TLS: a request becomes records, and has its lane, this long before it is due. The largest take 2
 // ms of arithmetic; an idle connection should not be tied up for longer than this needs.
-constexpr Duration bind_ahead = milliseconds(250);
+static constexpr Duration bind_ahead = milliseconds(250);
 // A step of a handshake has taken up to 1.2 ms (timing-and-io.md, D). One that has found no gap of
 // that length for so long goes before what is due.
-constexpr Duration handshake_step_min = milliseconds(1);
-constexpr Duration handshake_patience = milliseconds(50);
-
-}  // namespace
+static constexpr Duration handshake_step_min = milliseconds(1);
+static constexpr Duration handshake_patience = milliseconds(50);
 
 // From time 0; before the first row is due, its instant. A run that is resumed begins far from 0.
 std::int64_t Preparing::place_in_run_ns(Instant now) const {
@@ -265,19 +253,15 @@ bool Preparing::handshake_slice(Instant now, Instant due, Duration guard) {
     return true;
 }
 
-namespace {
-
 // The other bounds of guard and margin are in settings.hpp.
-constexpr Duration guard_max = microseconds(150);
-constexpr Duration margin_min = microseconds(50);
-constexpr std::int64_t guard_share = 5;
-constexpr Duration warm_for = milliseconds(1);        // so long a fire's path stays in the caches
-constexpr Duration warm_early = microseconds(100);    // no earlier before the row
-constexpr Duration warm_send_max = microseconds(40);  // no later: it may take so long
+static constexpr Duration guard_max = microseconds(150);
+static constexpr Duration margin_min = microseconds(50);
+static constexpr std::int64_t guard_share = 5;
+static constexpr Duration warm_for = milliseconds(1);  // so long a fire's path stays in the caches
+static constexpr Duration warm_early = microseconds(100);    // no earlier before the row
+static constexpr Duration warm_send_max = microseconds(40);  // no later: it may take so long
 // Lateness of sleeps that are as short says the same again and again.
-constexpr Duration wake_note_gap = milliseconds(10);
-
-}  // namespace
+static constexpr Duration wake_note_gap = milliseconds(10);
 
 Idling::Idling(Driver& driver, const ReplaySettings& settings)
     : driver_(driver),

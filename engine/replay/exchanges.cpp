@@ -11,17 +11,13 @@
 
 namespace driftless {
 
-namespace {
-
 // A SYN that was lost is sent again after a second (timing-and-io.md, D).
-constexpr Duration connect_slow = milliseconds(900);
+static constexpr Duration connect_slow = milliseconds(900);
 
-bool reads_nothing(LaneTls& tls) {
+static bool reads_nothing(LaneTls& tls) {
     const bool plain = !tls.stream.read(tls.plain, record_bytes_max).empty();
     return !plain && tls.stream.state() == TlsStream::State::open && !tls.stream.has_output();
 }
-
-}  // namespace
 
 Task<bool> Connecting::establish(Lane& lane) {
     CHECK(lane.state == LaneState::connecting && !lane.socket.open());
@@ -582,15 +578,11 @@ void Exchanges::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
 // The exchange is over: what the kernel knows of it is asked, the row gets its end or another try,
 // and the connection is kept or not.
 
-namespace {
+static constexpr std::uint16_t status_429 = 429;
 
-constexpr std::uint16_t status_429 = 429;
-
-std::uint16_t status_of(const Lane& lane) {
+static std::uint16_t status_of(const Lane& lane) {
     return lane.exchange.head_done ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
 }
-
-}  // namespace
 
 bool Exchanges::settle(Lane& lane) {
     CHECK(lane.state == LaneState::busy && lane.exchange.over && lane.exchange.row != nullptr);

@@ -7,10 +7,8 @@
 
 namespace driftless {
 
-namespace {
 // Shares of shorter samples would say nothing.
-constexpr Duration sample_min = milliseconds(500);
-}  // namespace
+static constexpr Duration sample_min = milliseconds(500);
 
 void Health::begin(Instant now) {
     sample_ = ClientSample{};

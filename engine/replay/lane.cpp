@@ -11,9 +11,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::size_t tls_alert_bytes = 7;  ///< RFC 8446, 5.1 and 6: a header of 5, and 2
 
-constexpr std::size_t tls_alert_bytes = 7;  ///< RFC 8446, 5.1 and 6: a header of 5, and 2
+namespace {
 
 /// How long bytes of one receive have waited for us, at most.
 struct Waits {
@@ -175,10 +175,12 @@ struct Reader {
     }
 };
 
+}  // namespace
+
 // While we do not read, the receive window closes and the server cannot send: what comes later is
 // late by as much, though it does not wait for us. An eighth of the kernel's first buffer can do
 // that, as small packets take up far more of it than they hold.
-void note_backlog(ExchangeState& exchange, std::size_t bytes, Instant since, Instant now) {
+static void note_backlog(ExchangeState& exchange, std::size_t bytes, Instant since, Instant now) {
     constexpr Duration late_min = milliseconds(1);
     constexpr std::size_t closing_bytes = 16 * 1024;
     exchange.backlog = now - since >= late_min ? exchange.backlog + bytes : 0;
@@ -190,8 +192,8 @@ void note_backlog(ExchangeState& exchange, std::size_t bytes, Instant since, Ins
 // A read may hold many packets, and the kernel keeps the stamp of the last one only: of the others
 // all that is known is that nothing was waiting at `unread_since`. A kernel that is late itself may
 // say so of bytes that it had stamped already. None was there before its request left.
-Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts,
-                const HostSleep& sleep) {
+static Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts,
+                       const HostSleep& sleep) {
     const std::int64_t kernel_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
     counts.stamps_refused += done.kernel_ns != 0 && kernel_ns == 0 ? 1 : 0;
     const Instant nothing_there = std::max(done.unread_since, exchange.fired);
@@ -218,7 +220,7 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
 }
 
 // By an end of stream, a close_notify or an error.
-void connection_ended(Lane& lane, const Completion& done) {
+static void connection_ended(Lane& lane, const Completion& done) {
     ExchangeState& exchange = lane.exchange;
     // A send that failed took the socket's error with it: the receive then sees a mere end.
     const std::int32_t sys_errno = done.result < 0 ? -done.result : exchange.sys_errno;
@@ -242,8 +244,6 @@ void connection_ended(Lane& lane, const Completion& done) {
                                              : Outcome::truncated,
              sys_errno);
 }
-
-}  // namespace
 
 void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts,
                  const HostSleep& sleep) {

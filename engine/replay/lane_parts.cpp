@@ -151,17 +151,13 @@ void InFlight::push_end(RowUnderway& row, const Event& event) {
     CHECK(pushed == EventRing::Push::whole);  // the ring keeps a place for every end
 }
 
-namespace {
-
-Lane* first_of(const LaneList& list, bool fresh) {
+static Lane* first_of(const LaneList& list, bool fresh) {
     Lane* lane = list.first;
     while (lane != nullptr && fresh && lane->used) {
         lane = lane->next;
     }
     return lane;
 }
-
-}  // namespace
 
 LaneShelf::LaneShelf(std::size_t targets, std::size_t sessions)
     : targets_(targets), homes_(sessions) {}

@@ -5,14 +5,10 @@
 
 namespace driftless {
 
-namespace {
-
 // What holds rows back for a known time.
-bool is_cap(LateCause cause) {
+static bool is_cap(LateCause cause) {
     return cause == LateCause::writer || is_wish(cause) || cause == LateCause::limit;
 }
-
-}  // namespace
 
 LateCause LateCauses::of_cap() const {
     return settings_.capped_by_host ? LateCause::limit : LateCause::inflight;

@@ -360,12 +360,8 @@ bool Pacer::drop_unsent(std::uint32_t rows_max) {
     return dropped > 0;
 }
 
-namespace {
-
 // What the entry of a fire can hold.
-constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
-
-}  // namespace
+static constexpr std::int64_t submit_ns_max = FiredInfo::not_taken - 1;
 
 FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     CHECK(row.taken && lane.state == LaneState::busy);

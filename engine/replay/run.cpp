@@ -7,22 +7,19 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr Duration arm_slice_max = microseconds(20);
-constexpr std::int64_t arm_soon_share = 2;
-constexpr std::uint32_t drop_max = 256;
-constexpr Duration sleep_max = milliseconds(20);
-constexpr Duration full_ring_nap = milliseconds(1);
-constexpr Duration words_nap = microseconds(100);  // somebody waits for words, and nobody wakes us
+static constexpr Duration arm_slice_max = microseconds(20);
+static constexpr std::int64_t arm_soon_share = 2;
+static constexpr std::uint32_t drop_max = 256;
+static constexpr Duration sleep_max = milliseconds(20);
+static constexpr Duration full_ring_nap = milliseconds(1);
+static constexpr Duration words_nap =
+    microseconds(100);  // somebody waits for words, and nobody wakes us
 // Warming up ends when everything is ready, or after this.
-constexpr Duration warm_max = seconds(10);
+static constexpr Duration warm_max = seconds(10);
 
-std::size_t timers_of(const ReplaySettings& settings) {
+static std::size_t timers_of(const ReplaySettings& settings) {
     return settings.lanes_max + 1;
 }
-
-}  // namespace
 
 Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
     : driver_(driver),

@@ -10,18 +10,14 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::int64_t second_ns = 1'000'000'000;
+static constexpr std::int64_t second_ns = 1'000'000'000;
 // Over loopback (macro_bench).
-constexpr std::int64_t fire_cost_ns = 10'000;
+static constexpr std::int64_t fire_cost_ns = 10'000;
 
 // A row that follows one that is due at `before_ns`.
-bool begins_instant(std::int64_t before_ns, const Due& due) {
+static bool begins_instant(std::int64_t before_ns, const Due& due) {
     return due.due_ns - before_ns >= fire_cost_ns;
 }
-
-}  // namespace
 
 RowsAhead::RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer,
                      std::size_t targets, bool sticky)
@@ -136,16 +132,12 @@ LaneWish RowsAhead::wish_of(const Due& due, bool fresh) const {
     return wish;
 }
 
-namespace {
-
-Outcome outcome_of_failure(const LaneTarget& target) {
+static Outcome outcome_of_failure(const LaneTarget& target) {
     return target.failure_timed_out            ? Outcome::timeout_connect
            : target.failure_is_tls             ? Outcome::tls_failed
            : is_own_lack(target.failure_errno) ? Outcome::client_failed
                                                : Outcome::connect_failed;
 }
-
-}  // namespace
 
 WaitingRows::WaitingRows(Lanes& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead)
     : lanes_(lanes),

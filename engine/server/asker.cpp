@@ -8,16 +8,14 @@
 
 namespace driftless {
 
-namespace {
+static constexpr Duration turn_max = milliseconds(100);
 
-constexpr Duration turn_max = milliseconds(100);
-
-constexpr const char* own_lack =
+static constexpr const char* own_lack =
     "this host has no descriptor, port or memory left; raise ulimit -n or "
     "net.ipv4.ip_local_port_range";
 
 /// What to do where no whole answer came.
-const char* remedy_for(ErrorCode code) {
+static const char* remedy_for(ErrorCode code) {
     switch (code) {
         case ErrorCode::bad_http:
             return "check host and port of --url; if the server speaks TLS, use https://";
@@ -32,8 +30,6 @@ const char* remedy_for(ErrorCode code) {
             return "check that the server is up; --wait-ready T waits for it";
     }
 }
-
-}  // namespace
 
 Asker::Asker(Loop& loop, const AskedServer& server, std::uint32_t first)
     : loop_(loop), server_(server), inquiry_(loop), next_name_(first) {}
@@ -172,11 +168,7 @@ bool Asker::run(Task<bool>&& job) {
     return ok;
 }
 
-namespace {
-
-constexpr std::size_t page_timers = 8;
-
-}  // namespace
+static constexpr std::size_t page_timers = 8;
 
 PageAsker::PageAsker(Driver& driver, const AskedServer& server)
     : loop_(driver, page_timers), asker_(loop_, server) {}

@@ -14,12 +14,10 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::uint32_t tokens_a_slice = 1 << 20;
+static constexpr std::uint32_t tokens_a_slice = 1 << 20;
 
 /// The whole prompt of a row, as it stands in its body.
-std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
+static std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
     std::string prompt(builder.room_of(row), '\0');
     PromptCursor cursor = builder.begin(row);
     while (!builder.fill(cursor, prompt.data(), tokens_a_slice)) {
@@ -28,18 +26,18 @@ std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
     return prompt;
 }
 
-std::uint64_t first_block(const Trace& trace, const TraceRow& row) {
+static std::uint64_t first_block(const Trace& trace, const TraceRow& row) {
     return mix64(trace.ids_of(row).front() ^ mix64(row.name_space + 1));
 }
 
 /// Where the last token of a row's own text ends, in server tokens.
-std::uint32_t text_end(const TraceRow& row, Overhead overhead) {
+static std::uint32_t text_end(const TraceRow& row, Overhead overhead) {
     const std::uint32_t around = overhead.pre + overhead.post;
     return std::max(row.input_length, around + 1) - overhead.post;
 }
 
 /// Words that two prompts share in front.
-std::size_t shared_words(std::string_view a, std::string_view b, char separator) {
+static std::size_t shared_words(std::string_view a, std::string_view b, char separator) {
     const auto [end_a, end_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
     const bool whole_a = end_a == a.end();
     const bool whole_b = end_b == b.end();
@@ -50,7 +48,7 @@ std::size_t shared_words(std::string_view a, std::string_view b, char separator)
 }
 
 /// The ids of a prompt, as they stand in its body.
-std::vector<std::int64_t> ids_in(std::string_view prompt) {
+static std::vector<std::int64_t> ids_in(std::string_view prompt) {
     std::vector<std::int64_t> ids;
     const char* at = prompt.data();
     const char* end = at + prompt.size();
@@ -64,8 +62,6 @@ std::vector<std::int64_t> ids_in(std::string_view prompt) {
     }
     return ids;
 }
-
-}  // namespace
 
 std::vector<VerifyPair> draw_pairs(const Trace& trace, const Plan& plan, std::uint32_t rows_max,
                                    std::uint64_t seed) {
@@ -275,27 +271,23 @@ TellTale make_tell_tale(const Trace& trace, const WordTable& words, PromptOption
     return {built_prompt(builder, row), builder.words_of(row), !recorded};
 }
 
-namespace {
-
 /// vLLM's, which needs VLLM_SERVER_DEV_MODE=1, and SGLang's.
-constexpr std::array<std::string_view, 2> reset_paths{"/reset_prefix_cache", "/flush_cache"};
+static constexpr std::array<std::string_view, 2> reset_paths{"/reset_prefix_cache", "/flush_cache"};
 
-constexpr const char* salt_instead = "; use --cache-salt random instead";
+static constexpr const char* salt_instead = "; use --cache-salt random instead";
 
-bool is_absent(int status) {
+static bool is_absent(int status) {
     return status == 404 || status == 405 || status == 501;
 }
 
 /// SGLang says 400 while requests are in flight.
-bool is_passing(int status) {
+static bool is_passing(int status) {
     return status == 400 || status == 409 || status == 429 || status >= 500;
 }
 
-bool is_done(int status) {
+static bool is_done(int status) {
     return status >= 200 && status < 300;
 }
-
-}  // namespace
 
 WarmProbe::WarmProbe(Loop& loop, const PreflightPlan& plan, const PreflightFindings& found,
                      TellTale tell_tale, std::uint32_t first)

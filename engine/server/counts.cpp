@@ -15,14 +15,12 @@
 
 namespace driftless {
 
-namespace {
-
 /// First words of the table that are tried on a tokenize endpoint, two by two.
-constexpr std::uint32_t words_tried = 6;
+static constexpr std::uint32_t words_tried = 6;
 
 /// Two prompts of one word each: what both share in front is before the prompt, the rest behind it
 /// (token-exact.md, section 9). A word that is split is passed over for the next ones.
-Task<bool> try_form(PreflightContext& context, TokenizeForm form) {
+static Task<bool> try_form(PreflightContext& context, TokenizeForm form) {
     Asker& asker = context.asker;
     bool split = false;
     for (std::uint32_t word = 0; word + 1 < words_tried; word += 2) {
@@ -51,8 +49,6 @@ Task<bool> try_form(PreflightContext& context, TokenizeForm form) {
     co_return false;
 }
 
-}  // namespace
-
 Task<void> find_tokenize(PreflightContext& context) {
     std::string_view missing;
     for (const TokenizeForm form : context.plan.dialect->tokenize_forms) {
@@ -75,33 +71,36 @@ Task<void> find_tokenize(PreflightContext& context) {
     }
 }
 
-namespace {
-
 /// The tokenize endpoint was found, and sees what the API puts around a prompt, too.
-bool sees_template(const PreflightContext& context) {
+static bool sees_template(const PreflightContext& context) {
     const std::optional<TokenizeForm>& form = context.findings.tokenize;
     return form && sees_template(*form, *context.plan.dialect);
 }
 
 /// So many ids without those that the endpoint puts around a text.
-std::int64_t tokens_within(const PreflightContext& context, std::span<const std::int64_t> ids) {
+static std::int64_t tokens_within(const PreflightContext& context,
+                                  std::span<const std::int64_t> ids) {
     const Overhead own = context.findings.tokenize_overhead;
     return static_cast<std::int64_t>(ids.size()) - own.pre - own.post;
 }
 
 /// Words whose counts are compared where only usage tells the overhead.
-constexpr std::uint32_t words_compared = 8;
+static constexpr std::uint32_t words_compared = 8;
 /// Copies of one word that tell its cost: seven more than the word alone.
-constexpr std::uint32_t copies = 8;
+static constexpr std::uint32_t copies = 8;
+namespace {
+
 /// What was counted for a prompt of this word alone.
 struct Single {
     std::int64_t tokens = 0;
     std::uint32_t word = 0;
 };
 
+}  // namespace
+
 /// The first of the words whose count two words share; of several counts the smallest: a word that
 /// costs two tokens at the beginning makes the template look longer, and never shorter.
-std::optional<Single> smallest_shared(std::span<const Single> singles) {
+static std::optional<Single> smallest_shared(std::span<const Single> singles) {
     std::optional<Single> found;
     for (std::size_t i = 0; i < singles.size(); ++i) {
         const auto same = [&](const Single& one) { return one.tokens == singles[i].tokens; };
@@ -114,7 +113,7 @@ std::optional<Single> smallest_shared(std::span<const Single> singles) {
 }
 
 /// Nothing counts a prompt: what the tokenize endpoint puts around one, if it sees that.
-void take_uncounted(PreflightContext& context) {
+static void take_uncounted(PreflightContext& context) {
     PreflightFindings& found = context.findings;
     const bool sees = sees_template(context);
     found.overhead = sees ? found.tokenize_overhead : Overhead{};
@@ -125,7 +124,7 @@ void take_uncounted(PreflightContext& context) {
 }
 
 /// `--overhead`, and a warning where usage counts another sum.
-void take_given(PreflightContext& context, const Overhead& overhead) {
+static void take_given(PreflightContext& context, const Overhead& overhead) {
     PreflightFindings& found = context.findings;
     const std::int64_t given = std::int64_t{overhead.pre} + overhead.post;
     if (found.has_usage && given != context.around) {
@@ -141,7 +140,7 @@ void take_given(PreflightContext& context, const Overhead& overhead) {
 
 /// The split that the chat template beside the tokenizer shows, where its tokens are exactly those
 /// that usage counts.
-bool split_by_template(PreflightContext& context, std::uint32_t tokens) {
+static bool split_by_template(PreflightContext& context, std::uint32_t tokens) {
     const std::span<const TemplateSplit> splits = context.plan.template_splits;
     if (splits.empty() || !context.plan.dialect->templated || tokens == 0) {
         return false;
@@ -164,7 +163,7 @@ bool split_by_template(PreflightContext& context, std::uint32_t tokens) {
 
 /// `around` tokens by usage; their split by /tokenize where it agrees, else by the chat template,
 /// else by the model's name.
-void take_overhead(PreflightContext& context, std::int64_t around) {
+static void take_overhead(PreflightContext& context, std::int64_t around) {
     PreflightFindings& found = context.findings;
     context.around = around;
     const auto tokens = static_cast<std::uint32_t>(around);
@@ -194,7 +193,7 @@ void take_overhead(PreflightContext& context, std::int64_t around) {
 }
 
 /// No two words agree on the overhead: is it the words, or does the server waver?
-Task<bool> reject_words(PreflightContext& context, std::int64_t counted, std::int64_t many) {
+static Task<bool> reject_words(PreflightContext& context, std::int64_t counted, std::int64_t many) {
     PreflightFindings& found = context.findings;
     found.words = WordVerdict::too_few;
     for (int again = 0; again < 2; ++again) {
@@ -214,7 +213,7 @@ Task<bool> reject_words(PreflightContext& context, std::int64_t counted, std::in
 /// once and eight times: one that grows by seven costs one token behind another, and two such words
 /// that leave the same rest agree on the overhead. Of a table that is not known to hold at the
 /// beginning of a prompt, all are asked before the smallest rest is believed.
-Task<bool> agree_on_overhead(PreflightContext& context, std::int64_t counted) {
+static Task<bool> agree_on_overhead(PreflightContext& context, std::int64_t counted) {
     std::vector<Single> singles;
     std::int64_t many = 0;
     const bool built_in = context.plan.words == &WordTable::built_in();
@@ -250,8 +249,6 @@ Task<bool> agree_on_overhead(PreflightContext& context, std::int64_t counted) {
     co_return going;
 }
 
-}  // namespace
-
 Task<bool> settle_overhead(PreflightContext& context, std::int64_t counted) {
     bool going = true;
     if (!context.findings.has_usage) {
@@ -275,21 +272,19 @@ void assume_bos(PreflightContext& context) {
     }
 }
 
-namespace {
-
 /// Questions of fewer words than this tell too little.
-constexpr std::uint32_t words_at_once_min = 16;
+static constexpr std::uint32_t words_at_once_min = 16;
 
 /// Words of one question: what the context surely holds, if every word should cost two tokens.
-std::uint32_t words_at_once(const PreflightContext& context) {
+static std::uint32_t words_at_once(const PreflightContext& context) {
     const std::int64_t room = (context.findings.prompt_tokens_max() - context.around - 1) / 2;
     return static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(room, 0, context.plan.words->size()));
 }
 
 /// Compares the ids of a prompt of these words with those of the tokenizer that they come from.
-void compare_ids(PreflightContext& context, std::span<const std::uint32_t> words,
-                 std::span<const std::int64_t> ids) {
+static void compare_ids(PreflightContext& context, std::span<const std::uint32_t> words,
+                        std::span<const std::int64_t> ids) {
     const PreflightPlan& plan = context.plan;
     const std::size_t begin = context.findings.tokenize_overhead.pre + std::size_t{1};
     if (plan.word_ids.size() != plan.words->size() || ids.size() < begin + words.size()) {
@@ -305,7 +300,7 @@ void compare_ids(PreflightContext& context, std::span<const std::uint32_t> words
 
 /// The endpoint has stopped reporting tokens: usage counts alone. False: the preflight has failed,
 /// since there is none.
-bool go_without_tokenize(PreflightContext& context) {
+static bool go_without_tokenize(PreflightContext& context) {
     const std::string stopped =
         "/tokenize stopped reporting tokens (" + context.asker.status_or_why() + "): ";
     if (!context.findings.has_usage) {
@@ -318,8 +313,8 @@ bool go_without_tokenize(PreflightContext& context) {
 }
 
 /// Whole orders go the way of the rows, halves of bad groups to /tokenize while it agrees.
-Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t> words, bool whole,
-                       std::int64_t& tokens) {
+static Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t> words,
+                              bool whole, std::int64_t& tokens) {
     const std::string prompt = context.prompts.prompt_of(words);
     std::vector<std::int64_t> ids;
     if (context.tokenize_believed) {
@@ -354,7 +349,7 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
     co_return true;
 }
 
-void take_result(PreflightContext& context, const WordSearch& search) {
+static void take_result(PreflightContext& context, const WordSearch& search) {
     PreflightFindings& found = context.findings;
     found.words = search.verdict();
     found.words_asked = search.first_words();
@@ -366,8 +361,6 @@ void take_result(PreflightContext& context, const WordSearch& search) {
         found.dropped_words.emplace_back(context.plan.words->word(word));
     }
 }
-
-}  // namespace
 
 Task<bool> check_words(PreflightContext& context) {
     if (context.findings.words != WordVerdict::not_asked ||
@@ -395,12 +388,10 @@ Task<bool> check_words(PreflightContext& context) {
     co_return true;
 }
 
-namespace {
-
 /// A table is proven where every word of the built-in list is one token behind another word: its
 /// openers were then one token in front, too, in all vocabularies that were measured. A table from
 /// a tokenizer is proven where the server makes the very ids of it.
-bool is_proven(const PreflightContext& context) {
+static bool is_proven(const PreflightContext& context) {
     const bool built_in = context.plan.words == &WordTable::built_in();
     return (built_in && context.findings.words == WordVerdict::exact) ||
            context.ids_agree.value_or(false);
@@ -408,7 +399,8 @@ bool is_proven(const PreflightContext& context) {
 
 /// Tokens of one word as a whole prompt: by /tokenize where it sees what rows will have in front of
 /// it, else by usage.
-Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::int64_t& tokens) {
+static Task<bool> count_first_word(PreflightContext& context, std::uint32_t word,
+                                   std::int64_t& tokens) {
     const std::string prompt(context.plan.words->word(word));
     const bool sees = sees_template(context) || !context.findings.has_usage;
     if (context.tokenize_believed && sees) {
@@ -423,8 +415,6 @@ Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::
     tokens -= context.around;
     co_return going;
 }
-
-}  // namespace
 
 Task<bool> check_first_words(PreflightContext& context) {
     PreflightFindings& found = context.findings;
@@ -448,19 +438,18 @@ Task<bool> check_first_words(PreflightContext& context) {
     co_return true;
 }
 
-namespace {
-
 /// Words that the prompts share: more than two blocks of 512 tokens.
-constexpr std::uint32_t shared_words_max = 1100;
-constexpr std::uint32_t shared_words_min = 32;
+static constexpr std::uint32_t shared_words_max = 1100;
+static constexpr std::uint32_t shared_words_min = 32;
 /// Words behind the shared ones.
-constexpr std::uint32_t own_words = 8;
+static constexpr std::uint32_t own_words = 8;
 /// Prompts that had to be sent again, after which nothing is found.
-constexpr int repeated_max = 4;
+static constexpr int repeated_max = 4;
 
 /// A prompt whose first `shared` of so many words are the same in each, and whose word behind them
 /// is another one each time. No other run has the same.
-std::string shared_prompt(PreflightContext& context, std::uint32_t shared, std::uint32_t words) {
+static std::string shared_prompt(PreflightContext& context, std::uint32_t shared,
+                                 std::uint32_t words) {
     const std::vector<std::uint32_t> kept = context.prompts.words_without(context.findings.dropped);
     Digest run;
     run.add(context.plan.server.run_id);
@@ -479,8 +468,8 @@ std::string shared_prompt(PreflightContext& context, std::uint32_t shared, std::
     return context.prompts.prompt_of(drawn);
 }
 
-Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch& search,
-                     bool repeats_first) {
+static Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch& search,
+                            bool repeats_first) {
     const std::string longest = shared_prompt(context, words, words + own_words);
     const Probe first = co_await context.send(longest);
     bool going = first.ok;
@@ -505,7 +494,8 @@ Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch
 /// Asks for prompts that share their first words. False where it cannot be asked, or is not found.
 /// Where the counts contradict each other it asks once more, and repeats the first prompt before
 /// each question: a slot of llama.cpp holds its latest prompt alone.
-Task<bool> search_cache(PreflightContext& context, std::uint32_t words, SplitSearch& search) {
+static Task<bool> search_cache(PreflightContext& context, std::uint32_t words,
+                               SplitSearch& search) {
     const SplitSearch fresh = search;
     bool found = co_await ask_cache(context, words, search, false);
     if (search.verdict() == SplitSearch::Verdict::varies) {
@@ -516,7 +506,7 @@ Task<bool> search_cache(PreflightContext& context, std::uint32_t words, SplitSea
 }
 
 /// Words that prompts can share and be counted in; 0: none, or too few to tell anything.
-std::uint32_t words_to_share(const PreflightContext& context) {
+static std::uint32_t words_to_share(const PreflightContext& context) {
     const PreflightFindings& found = context.findings;
     const std::int64_t room = found.prompt_tokens_max() - context.around - own_words;
     const bool fits = room >= std::int64_t{shared_words_min};
@@ -525,12 +515,10 @@ std::uint32_t words_to_share(const PreflightContext& context) {
                : 0;
 }
 
-void take_block(PreflightContext& context, const SplitSearch& search) {
+static void take_block(PreflightContext& context, const SplitSearch& search) {
     context.findings.server_block = search.block();
     context.findings.server_block_source = "cached_tokens";
 }
-
-}  // namespace
 
 Task<void> find_split(PreflightContext& context) {
     const std::uint32_t words = words_to_share(context);

@@ -30,10 +30,8 @@ std::vector<std::uint32_t> ProbePrompts::words_without(
     return kept;
 }
 
-namespace {
-
 /// The events of a body that are whole: where it was cut, the last one may not be.
-std::string_view whole_events(Framing framing, std::string_view body) {
+static std::string_view whole_events(Framing framing, std::string_view body) {
     EventScanner scanner;
     scanner.reset(framing);
     std::size_t read = 0;
@@ -44,8 +42,8 @@ std::string_view whole_events(Framing framing, std::string_view body) {
 }
 
 /// What keeps rows from being read, where anything does: said by the head, or seen in the body.
-Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply& reply,
-                           JsonDocument& document) {
+static Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply& reply,
+                                  JsonDocument& document) {
     if (!body_encoding(reply.head).empty()) {
         return Unreadable::encoded;
     }
@@ -65,8 +63,8 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
 }
 
 /// The answer as a row's would be read (assembler.hpp).
-AnswerState read_answer(const Dialect& dialect, Framing framing, std::string_view body,
-                        JsonDocument& document) {
+static AnswerState read_answer(const Dialect& dialect, Framing framing, std::string_view body,
+                               JsonDocument& document) {
     AnswerState answer;
     answer.is_whole = framing == Framing::whole;
     EventScanner scanner;
@@ -85,7 +83,7 @@ AnswerState read_answer(const Dialect& dialect, Framing framing, std::string_vie
 }
 
 /// The same in words: the encoding; what the server says in the body; the type.
-std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& document) {
+static std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& document) {
     const std::string type(header_value(reply.head, "content-type"));
     switch (unreadable) {
         case Unreadable::no:
@@ -106,17 +104,15 @@ std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& do
 }
 
 /// A number of tokens that a text begins with: "16", "16.0"; -1: none.
-std::int64_t number_at(std::string_view text) {
+static std::int64_t number_at(std::string_view text) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     return count_in(text.substr(0, digits));
 }
 
 /// Where block sizes stand in metrics: as a label of an information series, or as a gauge.
-constexpr std::string_view block_labels[] = {"{block_size=\"", ",block_size=\""};
-constexpr std::string_view block_gauges[] = {"sglang:page_size",
-                                             "dynamo_frontend_model_kv_cache_block_size"};
-
-}  // namespace
+static constexpr std::string_view block_labels[] = {"{block_size=\"", ",block_size=\""};
+static constexpr std::string_view block_gauges[] = {"sglang:page_size",
+                                                    "dynamo_frontend_model_kv_cache_block_size"};
 
 std::string reason_of(const Probe& refused) {
     return refused.message.empty() ? "status " + std::to_string(refused.status) : refused.message;
@@ -251,22 +247,27 @@ std::int64_t PreflightFindings::prompt_tokens_max() const {
     return max_input_tokens < 0 ? beside_answer : std::min(beside_answer, max_input_tokens);
 }
 
-namespace {
+static constexpr std::size_t models_shown = 4;
 
-constexpr std::size_t models_shown = 4;
+namespace {
 
 /// A server's flag, and what is missing without it.
 struct ServerFlag {
     std::string_view server;  ///< part of what it says of itself, lower case
     const char* flag;
 };
-constexpr ServerFlag cache_flags[] = {
+
+}  // namespace
+
+static constexpr ServerFlag cache_flags[] = {
     {"vllm", "start vLLM with --enable-prompt-tokens-details"},
     {"sglang", "start SGLang with --enable-cache-report"},
 };
-constexpr ServerFlag usage_flags[] = {
+static constexpr ServerFlag usage_flags[] = {
     {"vllm", "start vLLM with --enable-force-include-usage"},
 };
+
+namespace {
 
 /// A status (0: any), words of the server's message (lower case; empty: any), and what may fix it.
 struct Remedy {
@@ -274,10 +275,13 @@ struct Remedy {
     std::string_view says;
     const char* remedy;
 };
-constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
-constexpr const char* drop_temperature =
+
+}  // namespace
+
+static constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
+static constexpr const char* drop_temperature =
     "--extra-body '{\"temperature\":1}' sets another value, '{\"temperature\":null}' removes it";
-constexpr Remedy remedies[] = {
+static constexpr Remedy remedies[] = {
     {400, "chat template",
      "the model has no chat template: use --api openai-completions, or configure one on the "
      "server"},
@@ -301,18 +305,23 @@ constexpr Remedy remedies[] = {
 };
 
 /// Flags that let a server take longer prompts, by its kind.
-constexpr ServerFlag context_flags[] = {
+static constexpr ServerFlag context_flags[] = {
     {"vllm", "vLLM: --max-model-len"},
     {"sglang", "SGLang: --context-length"},
     {"llama", "llama.cpp: -c, which its slots share"},
 };
+
+namespace {
 
 /// Owners of models, as /v1/models names them, and what their servers speak beside the OpenAI APIs.
 struct Owner {
     std::string_view owner;
     const char* speaks;
 };
-constexpr Owner owners[] = {
+
+}  // namespace
+
+static constexpr Owner owners[] = {
     {"vllm", "openai-chat, openai-completions, openai-responses or anthropic"},
     {"sglang", "sglang, openai-chat, openai-completions, openai-responses or anthropic"},
     {"llamacpp", "llamacpp, openai-chat, openai-completions, openai-responses or anthropic"},
@@ -322,22 +331,22 @@ constexpr Owner owners[] = {
 
 /// Web frameworks of simulators that call their models vLLM's (llm-d-inference-sim, AIBrix's mock
 /// application), and of no engine.
-constexpr std::string_view not_engines[] = {"fasthttp", "werkzeug"};
+static constexpr std::string_view not_engines[] = {"fasthttp", "werkzeug"};
 
 template <std::size_t count>
-const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
+static const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
     const auto found = std::find_if(
         std::begin(flags), std::end(flags),
         [kind](const ServerFlag& flag) { return kind.find(flag.server) != kind.npos; });
     return found == std::end(flags) ? nullptr : found->flag;
 }
 
-std::string with_flag(std::string text, const char* flag) {
+static std::string with_flag(std::string text, const char* flag) {
     return flag == nullptr ? text : text + "; " + flag;
 }
 
-std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect,
-                          std::string_view kind) {
+static std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect,
+                                 std::string_view kind) {
     const std::string lacks = found.has_completion_tokens
                                   ? ": prompt counts cannot be verified"
                                   : ": tokens are counted by chunks, and prompt counts cannot be "
@@ -358,7 +367,7 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
 }
 
 /// Nothing counts a prompt: what stands around it, and what its words cost, may be unknown.
-std::string hint_of_lengths(const PreflightFindings& found) {
+static std::string hint_of_lengths(const PreflightFindings& found) {
     if (found.has_usage || found.overhead_source != "none") {
         return "";
     }
@@ -370,7 +379,7 @@ std::string hint_of_lengths(const PreflightFindings& found) {
 }
 
 /// Whether the text of answers is where it is looked for.
-std::string hint_of_text(const PreflightFindings& found) {
+static std::string hint_of_text(const PreflightFindings& found) {
     const std::string unread =
         "answers have text in \"" + found.unread_member + "\", which driftless does not read: ";
     if (found.stream_chunks > 0) {
@@ -391,7 +400,7 @@ std::string hint_of_text(const PreflightFindings& found) {
 }
 
 /// [Unreadable]
-constexpr const char* unreadable_remedies[] = {
+static constexpr const char* unreadable_remedies[] = {
     "",
     "the server compresses its answers unasked, and driftless cannot read them; turn compression "
     "off there, or in the proxy in front of it (nginx: gzip off)",
@@ -400,7 +409,7 @@ constexpr const char* unreadable_remedies[] = {
     "check --url, --endpoint and --api",
 };
 
-std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
+static std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
     const std::string lacks = ": cache hits stay unknown";
     if (!dialect.reports_cached_tokens) {
         return (dialect.form != nullptr ? "the template has no event.cached_tokens"
@@ -417,7 +426,7 @@ std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
 }
 
 /// `--url` takes what stands before the path that was asked, and --endpoint a path.
-std::string remedy_of_redirect(std::string_view location, std::string_view path) {
+static std::string remedy_of_redirect(std::string_view location, std::string_view path) {
     const std::string leads = "it redirects to " + std::string(location);
     if (location.find("://") == location.npos) {
         return leads + " on the same server; check the paths in --url and --endpoint";
@@ -430,7 +439,7 @@ std::string remedy_of_redirect(std::string_view location, std::string_view path)
 }
 
 /// Where the server is of a kind that does not speak the API that was tried: what it does speak.
-std::string remedy_of_owner(const Refusal& refusal) {
+static std::string remedy_of_owner(const Refusal& refusal) {
     const int status = refusal.status;
     const bool no_page = status == 404 || status == 405 || status == 501;
     if (!no_page || refusal.dialect == nullptr) {
@@ -449,7 +458,7 @@ std::string remedy_of_owner(const Refusal& refusal) {
 }
 
 /// `--model` that the server does not know: others that it lists.
-std::string remedy_of_model(const Refusal& refusal, const std::vector<std::string>& models) {
+static std::string remedy_of_model(const Refusal& refusal, const std::vector<std::string>& models) {
     std::vector<std::string> others = models;
     std::erase(others, refusal.model);
     if (!others.empty()) {
@@ -459,8 +468,6 @@ std::string remedy_of_model(const Refusal& refusal, const std::vector<std::strin
                           : "it lists only the model \"" + models.front() +
                                 "\"; set --model to the name that its workers serve";
 }
-
-}  // namespace
 
 std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
     const std::string text = joined(std::span(names).first(std::min(names.size(), shown)), ", ");

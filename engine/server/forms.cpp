@@ -15,15 +15,14 @@
 
 namespace driftless {
 
-namespace {
-
 /// A server without a page of models; the page cannot be asked for in another way.
-bool lacks_page(int status) {
+static bool lacks_page(int status) {
     return status == 404 || status == 405 || status == 410 || status == 422 || status == 501;
 }
 
 /// The first of the members that holds a number of tokens; -1: none.
-std::int64_t first_context(const JsonValue& entry, std::initializer_list<const char*> names) {
+static std::int64_t first_context(const JsonValue& entry,
+                                  std::initializer_list<const char*> names) {
     for (const char* name : names) {
         if (const std::int64_t tokens = context_of(entry.find(name)); tokens > 0) {
             return tokens;
@@ -34,7 +33,7 @@ std::int64_t first_context(const JsonValue& entry, std::initializer_list<const c
 
 /// Of the page of models: their names, and what it says of the one that is asked for.
 /// `first_model`: the first of the list, unmasked.
-void read_models(PreflightContext& context, std::string& first_model) {
+static void read_models(PreflightContext& context, std::string& first_model) {
     PreflightFindings& found = context.findings;
     Asker& asker = context.asker;
     found.models.clear();
@@ -66,7 +65,7 @@ void read_models(PreflightContext& context, std::string& first_model) {
 }
 
 /// The answer to `GET /v1/models` named no model: the server's words, and what may fix it.
-bool fail_models(PreflightContext& context) {
+static bool fail_models(PreflightContext& context) {
     Asker& asker = context.asker;
     const Reply& reply = asker.reply();
     JsonDocument document;
@@ -105,7 +104,7 @@ bool fail_models(PreflightContext& context) {
 }
 
 /// The first of the list, where the user named none. False: there is none to choose.
-bool choose_model(PreflightContext& context, const std::string& first_model) {
+static bool choose_model(PreflightContext& context, const std::string& first_model) {
     PreflightFindings& found = context.findings;
     const auto& models = found.models;
     if (context.model.empty() && !models.empty()) {
@@ -120,8 +119,6 @@ bool choose_model(PreflightContext& context, const std::string& first_model) {
     }
     return true;
 }
-
-}  // namespace
 
 Task<bool> ask_models(PreflightContext& context) {
     PreflightFindings& found = context.findings;
@@ -185,8 +182,13 @@ namespace {
 
 /// What a server refuses of a body and rows can go without.
 enum class BodyPart : std::uint8_t { ignore_eos, stream_options, length_name };
-constexpr BodyPart body_parts[] = {BodyPart::ignore_eos, BodyPart::stream_options,
-                                   BodyPart::length_name};
+
+}  // namespace
+
+static constexpr BodyPart body_parts[] = {BodyPart::ignore_eos, BodyPart::stream_options,
+                                          BodyPart::length_name};
+
+namespace {
 
 /// The parts that were tried without, and those that are left out, each with its refusal.
 struct RefusedParts {
@@ -206,9 +208,11 @@ struct RefusedParts {
     }
 };
 
+}  // namespace
+
 /// The rows' bodies have this part. Another name of the length is tried only where the refusal
 /// `may_mean` this one: it names it, or says nothing.
-bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
+static bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
     const BodySpec& body = plan.body;
     const Dialect& dialect = *plan.dialect;
     switch (part) {
@@ -224,7 +228,7 @@ bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
 }
 
 /// As the part stands in the body.
-std::string_view name_of(BodyPart part, const Dialect& dialect) {
+static std::string_view name_of(BodyPart part, const Dialect& dialect) {
     switch (part) {
         case BodyPart::ignore_eos:
             return "ignore_eos";
@@ -238,8 +242,8 @@ std::string_view name_of(BodyPart part, const Dialect& dialect) {
 
 /// The part to leave out next: those that the refusal names come first; nothing where all that the
 /// body has were tried.
-std::optional<BodyPart> next_part(const PreflightPlan& plan, const RefusedParts& refused,
-                                  std::string_view refusal) {
+static std::optional<BodyPart> next_part(const PreflightPlan& plan, const RefusedParts& refused,
+                                         std::string_view refusal) {
     std::optional<BodyPart> unnamed;
     for (const BodyPart part : body_parts) {
         const bool named = refusal.find(name_of(part, *plan.dialect)) != refusal.npos;
@@ -255,7 +259,7 @@ std::optional<BodyPart> next_part(const PreflightPlan& plan, const RefusedParts&
 }
 
 /// Sets which parts the next probes, and the rows, go without.
-void go_without(PreflightContext& context, const RefusedParts& refused) {
+static void go_without(PreflightContext& context, const RefusedParts& refused) {
     const BodySpec& body = context.plan.body;
     PreflightFindings& found = context.findings;
     found.ignore_eos = body.ignore_eos && !refused.was_dropped(BodyPart::ignore_eos);
@@ -266,7 +270,7 @@ void go_without(PreflightContext& context, const RefusedParts& refused) {
 }
 
 /// What rows lack without a part.
-std::string note_of(const PreflightContext& context, const RefusedParts::Dropped& dropped) {
+static std::string note_of(const PreflightContext& context, const RefusedParts::Dropped& dropped) {
     const std::string refuses = "the server refuses " +
                                 std::string(name_of(dropped.part, *context.plan.dialect)) + " (" +
                                 dropped.reason + "): rows are sent ";
@@ -284,8 +288,8 @@ std::string note_of(const PreflightContext& context, const RefusedParts::Dropped
 
 /// One part after the other, until a body is accepted or none is left to try. A part stays out
 /// where the server minds something else without it.
-Task<void> leave_out_each(PreflightContext& context, const std::string& prompt, ReadTo reading,
-                          RefusedParts& refused, Probe& latest) {
+static Task<void> leave_out_each(PreflightContext& context, const std::string& prompt,
+                                 ReadTo reading, RefusedParts& refused, Probe& latest) {
     std::string refusal = context.asker.reply().body;
     while (!latest.ok) {  // bounded: `next_part` tells each part once
         const std::optional<BodyPart> part = next_part(context.plan, refused, refusal);
@@ -307,8 +311,8 @@ Task<void> leave_out_each(PreflightContext& context, const std::string& prompt, 
 }
 
 /// None of them alone was what the server minds: all that were tried, together.
-Task<void> leave_out_all(PreflightContext& context, const std::string& prompt, ReadTo reading,
-                         RefusedParts& refused, Probe& latest) {
+static Task<void> leave_out_all(PreflightContext& context, const std::string& prompt,
+                                ReadTo reading, RefusedParts& refused, Probe& latest) {
     for (const BodyPart part : refused.tried) {
         refused.dropped.push_back({part, reason_of(latest)});
     }
@@ -322,8 +326,8 @@ Task<void> leave_out_all(PreflightContext& context, const std::string& prompt, R
 /// A body with this prompt was refused, and `one` is the refusal: leaves out one part after the
 /// other, and keeps one in where the server minds the same without it; at last all of them. `one`
 /// becomes an answer, or the refusal of what the server minds beside them.
-Task<void> leave_out_refused(PreflightContext& context, const std::string& prompt, ReadTo reading,
-                             Probe& one) {
+static Task<void> leave_out_refused(PreflightContext& context, const std::string& prompt,
+                                    ReadTo reading, Probe& one) {
     RefusedParts refused;
     Probe latest = one;
     co_await leave_out_each(context, prompt, reading, refused, latest);
@@ -341,10 +345,10 @@ Task<void> leave_out_refused(PreflightContext& context, const std::string& promp
 }
 
 /// Some servers answer no request for one token: SGLang's responses, OpenAI's below 16.
-constexpr std::uint32_t tokens_enough = 16;
+static constexpr std::uint32_t tokens_enough = 16;
 
 /// Servers of this API differ in the name of the length, and this one may know the other one.
-bool is_length_open(const PreflightContext& context) {
+static bool is_length_open(const PreflightContext& context) {
     const BodySpec& body = context.plan.body;
     const PreflightFindings& found = context.findings;
     return context.plan.dialect->has_two_length_names && body.output != OutputRule::free &&
@@ -352,14 +356,14 @@ bool is_length_open(const PreflightContext& context) {
 }
 
 /// Only a stream can be stopped.
-ReadTo reading_of(const PreflightContext& context) {
+static ReadTo reading_of(const PreflightContext& context) {
     const bool stops = is_length_open(context) && context.plan.body.stream;
     return stops ? ReadTo::enough : ReadTo::end;
 }
 
 /// An answer of so few tokens was refused: is a longer one?
-Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, ReadTo reading,
-                        Probe& one) {
+static Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, ReadTo reading,
+                               Probe& one) {
     Probe more = co_await context.send(prompt, tokens_enough, reading);
     if (!more.ok) {
         co_return;
@@ -372,8 +376,8 @@ Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, Re
 
 /// More tokens came than were asked for, or a whole answer did not come in time: the server may
 /// read the other name of the length.
-Task<void> try_other_length(PreflightContext& context, const std::string& prompt,
-                            std::uint32_t tokens, ReadTo reading, Probe& one) {
+static Task<void> try_other_length(PreflightContext& context, const std::string& prompt,
+                                   std::uint32_t tokens, ReadTo reading, Probe& one) {
     PreflightFindings& found = context.findings;
     const bool hung = !context.plan.body.stream && one.hung;
     if (!is_length_open(context) || !(one.is_too_long() || hung)) {
@@ -395,8 +399,6 @@ Task<void> try_other_length(PreflightContext& context, const std::string& prompt
                  ", and obeys " + found.length_member + ": rows use it");
     one = std::move(other);
 }
-
-}  // namespace
 
 Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt) {
     const bool streams = context.plan.body.stream;
@@ -421,13 +423,11 @@ Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt)
     co_return one;
 }
 
-namespace {
-
 /// Tokens of the answer that is looked at for how its chunks come.
-constexpr std::uint32_t stream_tokens = 8;
+static constexpr std::uint32_t stream_tokens = 8;
 
 /// Which latencies stay unknown where several tokens come in one chunk.
-void note_chunks(PreflightContext& context) {
+static void note_chunks(PreflightContext& context) {
     const PreflightFindings& found = context.findings;
     const std::int64_t made = found.length_made;
     const std::int64_t chunks = found.stream_chunks;
@@ -447,7 +447,7 @@ void note_chunks(PreflightContext& context) {
 }
 
 /// What will become of rows whose length the server does not obey.
-void note_length(PreflightContext& context) {
+static void note_length(PreflightContext& context) {
     const PreflightFindings& found = context.findings;
     const std::int64_t asked = found.length_asked;
     const std::int64_t made = found.length_made;
@@ -472,8 +472,6 @@ void note_length(PreflightContext& context) {
     }
     note_chunks(context);
 }
-
-}  // namespace
 
 Task<void> ask_pace(PreflightContext& context) {
     PreflightFindings& found = context.findings;

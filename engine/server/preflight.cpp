@@ -9,16 +9,14 @@
 
 namespace driftless {
 
-namespace {
-
 /// The plan, checked before anything refers to it.
-const PreflightPlan& checked(const PreflightPlan& plan) {
+static const PreflightPlan& checked(const PreflightPlan& plan) {
     CHECK(plan.dialect != nullptr && plan.words != nullptr);
     return plan;
 }
 
 /// What of the body is accepted, and what usage says of one word.
-Task<bool> probe_one_word(PreflightContext& context) {
+static Task<bool> probe_one_word(PreflightContext& context) {
     const std::string word = context.prompts.one_word();
     const Probe one = co_await find_body_form(context, word);
     if (!one.ok) {
@@ -33,7 +31,7 @@ Task<bool> probe_one_word(PreflightContext& context) {
 }
 
 /// What no run can do without. False: the preflight has failed.
-Task<bool> ask_needed(PreflightContext& context) {
+static Task<bool> ask_needed(PreflightContext& context) {
     bool going = co_await ask_models(context);
     if (going) {
         co_await ask_info(context);
@@ -54,7 +52,7 @@ Task<bool> ask_needed(PreflightContext& context) {
 }
 
 /// What makes a run's numbers better, or its reader wiser.
-Task<void> ask_useful(PreflightContext& context) {
+static Task<void> ask_useful(PreflightContext& context) {
     const PreflightFindings& found = context.findings;
     // Several servers tell cached tokens only where there are some: a prompt that was counted
     // before goes out again. Whether it is answered is not held against the server.
@@ -69,7 +67,7 @@ Task<void> ask_useful(PreflightContext& context) {
 }
 
 /// All stages, in their order.
-Task<bool> ask_all(PreflightContext& context) {
+static Task<bool> ask_all(PreflightContext& context) {
     bool going = co_await ask_needed(context);
     if (going) {
         co_await ask_useful(context);
@@ -81,8 +79,6 @@ Task<bool> ask_all(PreflightContext& context) {
     }
     co_return going;
 }
-
-}  // namespace
 
 Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
     : context_(loop, plan, first) {
@@ -99,25 +95,23 @@ bool Preflight::run() {
     return ok;
 }
 
-namespace {
-
 /// A question that is answered 429 is asked so often; the pauses between double from one second,
 /// or are those of Retry-After, up to a limit.
-constexpr int busy_tries = 5;
-constexpr std::int64_t busy_pause_s_max = 30;
-constexpr int status_busy = 429;
+static constexpr int busy_tries = 5;
+static constexpr std::int64_t busy_pause_s_max = 30;
+static constexpr int status_busy = 429;
 /// One that breaks off, or meets an error of the server, is asked so often, with `ready_pause`
 /// between: a flaw that passes is no reason to send nothing, one that stays is said.
-constexpr int broken_tries = 3;
+static constexpr int broken_tries = 3;
 /// So soon a pause ends where the user stops the preflight.
-constexpr Duration pause_slice = milliseconds(100);
+static constexpr Duration pause_slice = milliseconds(100);
 
-bool is_loading(int status) {
+static bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
 }
 
 /// A limit of requests: how long to wait before the question is asked for the next time.
-Duration busy_pause(PreflightContext& context, int times) {
+static Duration busy_pause(PreflightContext& context, int times) {
     const std::int64_t reported = count_in(header_value(context.asker.reply().head, "retry-after"));
     const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (times - 1);
     if (!context.busy_noted) {
@@ -130,7 +124,7 @@ Duration busy_pause(PreflightContext& context, int times) {
 }
 
 /// Whether the server broke the question off, or failed at it.
-bool broke(const PreflightContext& context, bool answered) {
+static bool broke(const PreflightContext& context, bool answered) {
     if (answered) {
         const int status = context.asker.reply().status;
         return status >= 500 &&
@@ -140,7 +134,7 @@ bool broke(const PreflightContext& context, bool answered) {
     return code == ErrorCode::reset || code == ErrorCode::closed;
 }
 
-void note_broken(PreflightContext& context, bool answered) {
+static void note_broken(PreflightContext& context, bool answered) {
     if (!context.broken_noted) {
         context.broken_noted = true;
         context.note("warning: a preflight request " +
@@ -149,8 +143,6 @@ void note_broken(PreflightContext& context, bool answered) {
                      " and was sent again; rows that meet this fail");
     }
 }
-
-}  // namespace
 
 Task<void> PreflightContext::pause(Duration length) {
     const Instant end = now() + length;
@@ -195,11 +187,9 @@ Task<bool> PreflightContext::fetch(const std::string& method, const std::string&
     co_return answered;
 }
 
-namespace {
-
 /// Tokens that `--extra-body` wants of every answer at least (vLLM refuses a length below its
 /// `min_tokens`); else 1.
-std::uint32_t least_tokens_of(const std::string& extra_body) {
+static std::uint32_t least_tokens_of(const std::string& extra_body) {
     JsonDocument document;
     const Result<JsonValue> extra = document.parse(extra_body);
     const std::int64_t least =
@@ -208,7 +198,7 @@ std::uint32_t least_tokens_of(const std::string& extra_body) {
 }
 
 /// An answer does not end: its length may have another name at this server.
-std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings& found) {
+static std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings& found) {
     const Dialect& dialect = *plan.dialect;
     const bool is_own = !plan.body.length_member.empty();
     if (!dialect.has_two_length_names || plan.body.output == OutputRule::free) {
@@ -227,7 +217,7 @@ std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings&
 }
 
 /// What an answer reports at all.
-void note_reported(PreflightContext& context, const Probe& probe) {
+static void note_reported(PreflightContext& context, const Probe& probe) {
     PreflightFindings& found = context.findings;
     found.has_completion_tokens = found.has_completion_tokens || probe.completion_tokens >= 0;
     found.has_cached_tokens = found.has_cached_tokens || probe.cached_tokens >= 0;
@@ -240,8 +230,6 @@ void note_reported(PreflightContext& context, const Probe& probe) {
         found.unread_member = context.asker.printable_words(probe.unread_member);
     }
 }
-
-}  // namespace
 
 PreflightContext::PreflightContext(Loop& loop, const PreflightPlan& given, std::uint32_t first)
     : plan(checked(given)),

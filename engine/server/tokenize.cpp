@@ -10,23 +10,19 @@
 
 namespace driftless {
 
-namespace {
-
 /// A text that is escaped already, as a value.
-auto written(std::string_view escaped) {
+static auto written(std::string_view escaped) {
     return [escaped](JsonWriter& json) { json.raw("\"" + std::string(escaped) + "\""); };
 }
 
 /// A list of one message of the user, as a value.
-auto message_of(std::string_view escaped) {
+static auto message_of(std::string_view escaped) {
     return [escaped](JsonWriter& json) {
         json.begin_array();
         put_object(json, {{"role", "user"}, {"content", written(escaped)}});
         json.end_array();
     };
 }
-
-}  // namespace
 
 const char* tokenize_path(TokenizeForm form) {
     return form == TokenizeForm::prompt_v1 ? "/v1/tokenize" : "/tokenize";
@@ -116,17 +112,17 @@ struct Template {
     std::uint32_t post;      ///< of those, behind it
 };
 
+}  // namespace
+
 // Measured with the published templates, but Gemma's, which is read from its template
 // (token-exact.md, section 5).
-constexpr Template templates[] = {
+static constexpr Template templates[] = {
     {"qwen2.5", 29, 5}, {"qwen3", 8, 5},    {"qwen3", 12, 9},   {"qwen3", 10, 7},
     {"llama-3", 10, 5}, {"llama3", 10, 5},  {"llama-3", 35, 5}, {"llama3", 35, 5},
     {"deepseek", 3, 1}, {"deepseek", 5, 3}, {"deepseek", 4, 2}, {"mistral-nemo", 3, 1},
     {"llama-2", 8, 4},  {"glm-4", 8, 4},    {"command-", 6, 3}, {"phi-3", 3, 2},
     {"gpt-oss", 67, 3}, {"gemma-2", 9, 5},  {"gemma-3", 9, 5},
 };
-
-}  // namespace
 
 Overhead split_overhead(const Dialect& dialect, std::string_view model, std::uint32_t tokens,
                         bool& known) {
@@ -156,8 +152,10 @@ struct Family {
     std::string_view system_end = "";  ///< .. and ends it
 };
 
+}  // namespace
+
 // From the published templates.
-constexpr Family families[] = {
+static constexpr Family families[] = {
     {"ChatML",
      {"<|im_start|>", "<|im_end|>", "assistant"},
      "<|im_start|>user\n",
@@ -185,19 +183,19 @@ constexpr Family families[] = {
 };
 
 /// Llama 3.1 and later put this before every prompt; dates have the same number of tokens.
-constexpr std::string_view dated_mark = "Cutting Knowledge Date: December 2023\n";
-constexpr std::string_view dated_system =
+static constexpr std::string_view dated_mark = "Cutting Knowledge Date: December 2023\n";
+static constexpr std::string_view dated_system =
     "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
     "Today Date: 26 Jul 2024\n\n<|eot_id|>";
 
 /// What templates of thinking models open an answer with.
-constexpr std::string_view thoughts[] = {"<think>\n", "<think>\n\n</think>\n\n"};
+static constexpr std::string_view thoughts[] = {"<think>\n", "<think>\n\n</think>\n\n"};
 
 /// A default system text is a sentence or two.
-constexpr std::size_t system_bytes_max = 2048;
+static constexpr std::size_t system_bytes_max = 2048;
 
 /// Line ends are written \n inside the template's strings, and as they are outside of them.
-std::string with_line_ends(std::string_view text) {
+static std::string with_line_ends(std::string_view text) {
     std::string plain;
     plain.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -208,18 +206,18 @@ std::string with_line_ends(std::string_view text) {
     return plain;
 }
 
-bool holds(std::string_view text, std::string_view part) {
+static bool holds(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-bool is_of(const Family& family, std::string_view text) {
+static bool is_of(const Family& family, std::string_view text) {
     const auto stands = [text](std::string_view mark) { return holds(text, mark); };
     return std::all_of(std::begin(family.marks), std::end(family.marks), stands) &&
            (family.lacks.empty() || !holds(text, family.lacks));
 }
 
 /// System messages that the template may put in front by itself; the first is none.
-std::vector<std::string> system_messages(const Family& family, std::string_view text) {
+static std::vector<std::string> system_messages(const Family& family, std::string_view text) {
     std::vector<std::string> found{""};
     if (family.name == "Llama 3" && holds(text, dated_mark)) {
         found.emplace_back(dated_system);
@@ -245,8 +243,8 @@ std::vector<std::string> system_messages(const Family& family, std::string_view 
     return found;
 }
 
-void add_guesses(const Family& family, std::string_view text, std::string_view bos,
-                 std::vector<TemplateGuess>& guesses) {
+static void add_guesses(const Family& family, std::string_view text, std::string_view bos,
+                        std::vector<TemplateGuess>& guesses) {
     std::vector<std::string_view> openings{""};
     for (const std::string_view thought : thoughts) {
         if (holds(text, thought)) {
@@ -265,20 +263,20 @@ void add_guesses(const Family& family, std::string_view text, std::string_view b
     }
 }
 
-std::vector<std::int64_t> ids_of(Tokenizer& tokenizer, const TemplateGuess& guess,
-                                 std::string_view word) {
+static std::vector<std::int64_t> ids_of(Tokenizer& tokenizer, const TemplateGuess& guess,
+                                        std::string_view word) {
     std::vector<TokenId> ids;
     tokenizer.encode(guess.before + std::string(word) + guess.after, ids);
     return {ids.begin(), ids.end()};
 }
 
 /// A token of the config: its text, or an object with its text.
-std::string token_text(JsonValue token) {
+static std::string token_text(JsonValue token) {
     return kept_text(token.is(JsonType::object) ? token.find("content") : token);
 }
 
 /// One template, or a list of named ones, of which chats take the one called default.
-std::string template_text(JsonValue chat) {
+static std::string template_text(JsonValue chat) {
     if (!chat.is(JsonType::array)) {
         return kept_text(chat);
     }
@@ -289,8 +287,6 @@ std::string template_text(JsonValue chat) {
     }
     return "";
 }
-
-}  // namespace
 
 std::optional<ChatTemplate> read_chat_template(const std::string& tokenizer_file) {
     const std::string folder = tokenizer_file.substr(0, tokenizer_file.rfind('/') + 1);

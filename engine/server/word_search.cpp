@@ -130,15 +130,11 @@ void WordSearch::drop(std::uint32_t begin, std::uint32_t end) {
     }
 }
 
-namespace {
-
 /// The first prompt may still be on its way into the cache, or its index: asked so often.
-constexpr std::uint32_t whole_tries = 3;
+static constexpr std::uint32_t whole_tries = 3;
 /// A miss below which some block was a hit is asked twice, one without any hit three times.
-constexpr std::uint32_t tries_partial = 1;
-constexpr std::uint32_t tries_nothing = 2;
-
-}  // namespace
+static constexpr std::uint32_t tries_partial = 1;
+static constexpr std::uint32_t tries_nothing = 2;
 
 SplitSearch::SplitSearch(std::uint32_t words, std::uint32_t pre_min, std::uint32_t pre_max)
     : words_(words), pre_min_(pre_min), pre_max_(pre_max) {}

@@ -21,12 +21,8 @@ Task<void> Posting::ask() {
     answer_.emplace(std::move(answer));
 }
 
-namespace {
-
 /// Reads of one call: the thread that reads has others to look after.
-constexpr int reads_max = 16;
-
-}  // namespace
+static constexpr int reads_max = 16;
 
 Result<EventCommand> EventCommand::start(const std::string& command) {
     int ends[2] = {-1, -1};
@@ -92,19 +88,17 @@ std::optional<ChildEnd> EventCommand::end() {
     return end;
 }
 
-namespace {
-
 /// A command that is to end gets SIGTERM, and so much later SIGKILL.
-constexpr Duration kill_pause = seconds(1);
+static constexpr Duration kill_pause = seconds(1);
 /// While answers are awaited, commands are looked at so often.
-constexpr Duration look_pause = milliseconds(2);
+static constexpr Duration look_pause = milliseconds(2);
 /// Nothing is due: the thread wakes all the same, to look whether the user wants to stop.
-constexpr Duration sleep_max = seconds(1);
+static constexpr Duration sleep_max = seconds(1);
 
-constexpr std::size_t timers_max = 256;
+static constexpr std::size_t timers_max = 256;
 
 /// As nothing has come of it yet.
-TimedEvent line_of(const PlannedEvent& event) {
+static TimedEvent line_of(const PlannedEvent& event) {
     TimedEvent line;
     line.event = event.number;
     line.kind = event.kind;
@@ -112,8 +106,6 @@ TimedEvent line_of(const PlannedEvent& event) {
     line.at_ns = event.at_ns;
     return line;
 }
-
-}  // namespace
 
 EventThread::EventThread(std::vector<PlannedEvent> events, EventRules rules, LineSink file)
     : events_(std::move(events)), rules_(std::move(rules)), file_(std::move(file)) {

@@ -11,14 +11,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// So often the thread looks whether the run is over, and what came.
-constexpr Duration look_pause = milliseconds(20);
-constexpr std::size_t words_bytes_max = 256;
-constexpr std::size_t timers_max = 64;
-
-}  // namespace
+static constexpr Duration look_pause = milliseconds(20);
+static constexpr std::size_t words_bytes_max = 256;
+static constexpr std::size_t timers_max = 64;
 
 Task<void> ScrapeThread::ScrapedPage::ask() {
     Result<Reply> got =

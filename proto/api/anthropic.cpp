@@ -6,18 +6,17 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view aliases[] = {"messages"};
 
-constexpr std::string_view aliases[] = {"messages"};
+static constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])",
+                                 "max_tokens", ""};
 
-constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])", "max_tokens", ""};
-
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     return make_frame(spec, shape, flat_members(spec));
 }
 
 /// The prompt's tokens: those computed, read from the cache, and written to it.
-void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
+static void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     const std::int64_t computed = count_of(usage.find("input_tokens"));
     if (computed < 0) {
         return;
@@ -30,7 +29,7 @@ void read_prompt_usage(const JsonValue& usage, EventReading& reading) {
     reading.prompt_tokens = sum > tokens_reported_max ? -1 : sum;
 }
 
-void read_delta(const JsonValue& delta, EventReading& reading) {
+static void read_delta(const JsonValue& delta, EventReading& reading) {
     const std::string_view type = text_of(delta.find("type"));
     if (type == "text_delta") {
         reading.content = text_of(delta.find("text"));
@@ -45,14 +44,14 @@ void read_delta(const JsonValue& delta, EventReading& reading) {
         !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
 }
 
-void read_last_usage(const JsonValue& usage, EventReading& reading) {
+static void read_last_usage(const JsonValue& usage, EventReading& reading) {
     read_prompt_usage(usage, reading);
     reading.completion_tokens = count_of(usage.find("output_tokens"));
     reading.has_usage = reading.has_usage || reading.completion_tokens >= 0;
 }
 
 /// A block that begins with text, as some servers send it.
-void read_block(const JsonValue& block, EventReading& reading) {
+static void read_block(const JsonValue& block, EventReading& reading) {
     reading.content = text_of(block.find("text"));
     reading.reasoning = text_of(block.find("thinking"));
     reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty();
@@ -60,7 +59,7 @@ void read_block(const JsonValue& block, EventReading& reading) {
 }
 
 /// An answer that was not streamed: the text of its first block of each kind.
-void read_message(const JsonValue& message, EventReading& reading) {
+static void read_message(const JsonValue& message, EventReading& reading) {
     reading.response_id = text_of(message.find("id"));
     const JsonValue content = message.find("content");
     for (JsonValue block = content.first(); block.present(); block = block.next()) {
@@ -74,7 +73,7 @@ void read_message(const JsonValue& message, EventReading& reading) {
     read_last_usage(message.find("usage"), reading);
 }
 
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const std::string_view type = text_of(root.find("type"));
     if (type == "message_start") {
         reading.response_id = text_of(root.find("message").find("id"));
@@ -95,8 +94,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
         reading.kind = EventReading::Kind::ignored;  // pings, and ends of blocks
     }
 }
-
-}  // namespace
 
 const Dialect anthropic_dialect{.api = Api::anthropic,
                                 .name = "anthropic",

@@ -20,17 +20,15 @@ namespace driftless {
 // Template body: the body that a user describes, with its placeholders filled. What makes no sense
 // is refused before rows are sent.
 
-namespace {
-
 /// These bytes mark the row's prompt and length in a filled body. No JSON text contains them.
-constexpr char prompt_mark = '\x01';
-constexpr char length_mark = '\x02';
+static constexpr char prompt_mark = '\x01';
+static constexpr char length_mark = '\x02';
 
-constexpr const char* placeholder_names =
+static constexpr const char* placeholder_names =
     "{prompt}, {output_length}, {model}, {stream}, {ignore_eos}";
 
 /// The first of those placeholders in a text; empty: none.
-std::string_view placeholder_in(std::string_view text) {
+static std::string_view placeholder_in(std::string_view text) {
     std::string_view known = placeholder_names;
     while (!known.empty()) {
         const std::string_view name = known.substr(0, known.find(','));
@@ -42,6 +40,8 @@ std::string_view placeholder_in(std::string_view text) {
     return {};
 }
 
+namespace {
+
 struct FilledBody {
     std::string text;
     std::string unknown;        ///< the first placeholder that is none of ours; empty: none
@@ -50,9 +50,13 @@ struct FilledBody {
     bool extra_fits = true;     ///< the extra members leave the prompt where it is
 };
 
-constexpr std::string_view prompt_name = "{prompt}";
-constexpr std::string_view length_name = "\"{output_length}\"";
-constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
+}  // namespace
+
+static constexpr std::string_view prompt_name = "{prompt}";
+static constexpr std::string_view length_name = "\"{output_length}\"";
+static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
+
+namespace {
 
 /// Walks over ours, with what is to be merged beside it, and writes as it goes.
 ///
@@ -193,21 +197,23 @@ class Filler {
     std::vector<Level> around_;
 };
 
+}  // namespace
+
 // The dialect of a file: bodies with their placeholders filled, events read by pointers.
 
-constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
-                                               TokenizeForm::content, TokenizeForm::inputs};
+static constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1,
+                                                      TokenizeForm::content, TokenizeForm::inputs};
 
 /// `--api template` before its file is read.
-Result<BodyFrame> make_no_frame(const BodySpec&) {
+static Result<BodyFrame> make_no_frame(const BodySpec&) {
     return Error{ErrorCode::invalid, 0, "use --api template without --template FILE"};
 }
 
-void read_no_event(const JsonValue&, EventReading& reading) {
+static void read_no_event(const JsonValue&, EventReading& reading) {
     reading.kind = EventReading::Kind::ignored;
 }
 
-void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
+static void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& reading) {
     reading.prompt_tokens = count_of(form.prompt_tokens.find(root));
     reading.completion_tokens = count_of(form.completion_tokens.find(root));
     reading.cached_tokens = count_of(form.cached_tokens.find(root));
@@ -216,8 +222,6 @@ void read_usage(const ApiTemplate& form, const JsonValue& root, EventReading& re
     reading.usage_is_running =
         reading.has_usage && reading.token_bearing && reading.finish_reason.empty();
 }
-
-}  // namespace
 
 Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& spec) {
     if (spec.prompt == PromptKind::ids && !form.prompt_alone) {
@@ -304,7 +308,10 @@ struct Place {
     std::string_view name;
     JsonPointer ApiTemplate::* pointer;
 };
-constexpr Place places[] = {
+
+}  // namespace
+
+static constexpr Place places[] = {
     {"content", &ApiTemplate::content},
     {"reasoning", &ApiTemplate::reasoning},
     {"finish_reason", &ApiTemplate::finish_reason},
@@ -314,6 +321,8 @@ constexpr Place places[] = {
     {"response_id", &ApiTemplate::response_id},
     {"error", &ApiTemplate::error},
 };
+
+namespace {
 
 /// Reads member by member; the first fault is said and ends it.
 class Reader {

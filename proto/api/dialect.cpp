@@ -13,23 +13,21 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const Dialect* all_dialects[] = {&openai_chat_dialect,
-                                           &openai_completions_dialect,
-                                           &openai_responses_dialect,
-                                           &anthropic_dialect,
-                                           &llamacpp_dialect,
-                                           &sglang_dialect,
-                                           &tgi_dialect,
-                                           &ollama_dialect,
-                                           &triton_dialect,
-                                           &aibrix_dialect,
-                                           &dynamo_dialect,
-                                           &template_dialect};
+static constexpr const Dialect* all_dialects[] = {&openai_chat_dialect,
+                                                  &openai_completions_dialect,
+                                                  &openai_responses_dialect,
+                                                  &anthropic_dialect,
+                                                  &llamacpp_dialect,
+                                                  &sglang_dialect,
+                                                  &tgi_dialect,
+                                                  &ollama_dialect,
+                                                  &triton_dialect,
+                                                  &aibrix_dialect,
+                                                  &dynamo_dialect,
+                                                  &template_dialect};
 
 // The message of an error body that is JSON; empty where none of the known places holds one.
-std::string_view find_message(const JsonValue& root) {
+static std::string_view find_message(const JsonValue& root) {
     const JsonValue error = root.find("error");
     const JsonValue detail = root.find("detail");
     for (const JsonValue& place :
@@ -43,13 +41,13 @@ std::string_view find_message(const JsonValue& root) {
 
 /// Named neither as no event is nor as an error: a remark beside the answer, unless it counts its
 /// tokens.
-bool is_annotation(std::string_view event_name, std::string_view data) {
+static bool is_annotation(std::string_view event_name, std::string_view data) {
     return !event_name.empty() && event_name != "message" && event_name != "error" &&
            data.find("\"usage\"") == data.npos;
 }
 
 /// Every prompt has a token: a usage that counts none was not counted, and its zeros are unknown.
-void forget_zeros(EventReading& reading) {
+static void forget_zeros(EventReading& reading) {
     for (std::int64_t* count :
          {&reading.prompt_tokens, &reading.completion_tokens, &reading.cached_tokens}) {
         *count = *count == 0 ? -1 : *count;
@@ -58,7 +56,7 @@ void forget_zeros(EventReading& reading) {
 
 /// The title of an HTML page, as proxies answer: "502 Bad Gateway"; of one without a title, its
 /// first text. Empty where there is none.
-std::string_view title_of(std::string_view body) {
+static std::string_view title_of(std::string_view body) {
     if (!body.starts_with('<')) {
         return {};
     }
@@ -76,8 +74,6 @@ std::string_view title_of(std::string_view body) {
     }
     return text;
 }
-
-}  // namespace
 
 Result<BodyFrame> Dialect::frame(const BodySpec& spec) const {
     if (spec.prompt == PromptKind::ids && !takes_ids) {
@@ -215,11 +211,9 @@ void append_member(std::string& out, std::string_view name, std::string_view val
     out += value;
 }
 
-namespace {
-
 /// Applies the members of `object` to the list that holds the length. True: it sets the length.
-bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
-                         std::vector<BodyMember>& members) {
+static bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
+                                std::vector<BodyMember>& members) {
     bool length_taken = false;
     for (JsonValue member = object.first(); member.present(); member = member.next()) {
         length_taken = length_taken || member.key() == shape.length_name;
@@ -229,7 +223,8 @@ bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
 }
 
 /// Applies `--extra-body`; gives whether it takes the length out of our hands.
-Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembers& members) {
+static Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape,
+                                BodyMembers& members) {
     JsonDocument document;
     const Result<JsonValue> extra = read_extra_body(spec, document);
     if (!extra) {
@@ -256,13 +251,11 @@ Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembe
     return length_taken;
 }
 
-void append_members(std::string& out, const std::vector<BodyMember>& members) {
+static void append_members(std::string& out, const std::vector<BodyMember>& members) {
     for (const BodyMember& member : members) {
         append_member(out, member.name, member.json);
     }
 }
-
-}  // namespace
 
 Result<JsonValue> read_extra_body(const BodySpec& spec, JsonDocument& document) {
     if (spec.extra_body.empty()) {
@@ -356,10 +349,9 @@ Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyM
     return frame;
 }
 
-namespace {
-
 /// The error that an event holds, or that it is (SGLang sends flat ones); nothing where it is none.
-std::optional<std::string_view> find_error(const JsonValue& root, std::string_view event_name) {
+static std::optional<std::string_view> find_error(const JsonValue& root,
+                                                  std::string_view event_name) {
     if (const auto said = error_said(root.find("error"))) {
         return said;
     }
@@ -372,22 +364,22 @@ std::optional<std::string_view> find_error(const JsonValue& root, std::string_vi
 /// How finish reasons begin by which servers give a request up: vLLM, SGLang, LMDeploy, Mistral,
 /// Dynamo and OpenRouter (error, abort), TensorRT-LLM (cancelled, timeout), DeepSeek
 /// (insufficient_system_resource), Responses (failed).
-constexpr std::string_view failures[] = {
+static constexpr std::string_view failures[] = {
     "error", "abort", "cancel", "fail", "timeout", "internal_error", "insufficient_system_resource",
 };
 
 /// Members that describe a value and have none of its text, or none that the model made.
-constexpr std::string_view labels[] = {
+static constexpr std::string_view labels[] = {
     "role",        "name",     "id",     "tool_call_id", "type",     "format",    "signature",
     "url",         "object",   "status", "detail",       "encoding", "citations", "citation",
     "annotations", "logprobs", "usage",  "metadata",     "data",
 };
 
-bool is_label(std::string_view name) {
+static bool is_label(std::string_view name) {
     return std::ranges::count(labels, name) > 0;
 }
 
-bool says_something(const JsonValue& error) {
+static bool says_something(const JsonValue& error) {
     switch (error.present() ? error.type() : JsonType::null) {
         case JsonType::null:
             return false;
@@ -403,8 +395,6 @@ bool says_something(const JsonValue& error) {
     }
     return false;
 }
-
-}  // namespace
 
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading, JsonType or_root) {

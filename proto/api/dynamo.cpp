@@ -7,12 +7,10 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view extra_fields = R"("extra_fields":["worker_id","timing"])";
+static constexpr std::string_view extra_fields = R"("extra_fields":["worker_id","timing"])";
 
 // The messages are asked for, too, and not read.
-Result<BodyFrame> make_ids_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_ids_frame(const BodySpec& spec) {
     const std::string open = "{" + std::string(extra_fields) + R"(,"token_data":[)";
     BodyShape shape = chat_shape_of(spec);
     shape.prompt_name = "nvext";
@@ -23,7 +21,7 @@ Result<BodyFrame> make_ids_frame(const BodySpec& spec) {
     return make_frame(spec, shape, std::move(members));
 }
 
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     if (spec.prompt == PromptKind::ids) {
         return make_ids_frame(spec);
     }
@@ -33,7 +31,7 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 }
 
 /// In the first event with tokens, and in the last one.
-void read_worker(const JsonValue& event, EventReading& reading) {
+static void read_worker(const JsonValue& event, EventReading& reading) {
     const JsonValue said = event.find("nvext");
     for (const auto& [name, into] : {std::pair{"worker_id", &reading.worker_id},
                                      std::pair{"timing", &reading.worker_timing}}) {
@@ -44,12 +42,10 @@ void read_worker(const JsonValue& event, EventReading& reading) {
     }
 }
 
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     read_chat_event(root, reading);
     read_worker(root, reading);
 }
-
-}  // namespace
 
 const Dialect dynamo_dialect{.api = Api::dynamo,
                              .name = "dynamo",

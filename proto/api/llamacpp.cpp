@@ -4,15 +4,13 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view aliases[] = {"llama.cpp", "llama-cpp"};
 
-constexpr std::string_view aliases[] = {"llama.cpp", "llama-cpp"};
+static constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::content};
+static constexpr BodyShape text_shape{"prompt", "\"", "\"", "n_predict", ""};
+static constexpr BodyShape ids_shape{"prompt", "[", "]", "n_predict", ""};
 
-constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::content};
-constexpr BodyShape text_shape{"prompt", "\"", "\"", "n_predict", ""};
-constexpr BodyShape ids_shape{"prompt", "[", "]", "n_predict", ""};
-
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyMembers members;
     if (spec.stream) {
         members.last.push_back({"stream", "true"});
@@ -28,7 +26,7 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 
 // `tokens` holds the last id alone behind characters that were held back, so that tokens are
 // counted by `tokens_predicted`. Progress events carry a token 0 before any was made.
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue content = root.find("content");
     const bool last = root.find("stop").as_bool().value_or(false);
     if (!content.is(JsonType::string) && !last) {
@@ -48,8 +46,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
         reading.finish_reason = why.empty() ? "stop" : why;
     }
 }
-
-}  // namespace
 
 const Dialect llamacpp_dialect{.api = Api::llamacpp,
                                .name = "llamacpp",

@@ -4,12 +4,10 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr BodyShape shape{"prompt", "\"", "\"", "num_predict", "options"};
+static constexpr BodyShape shape{"prompt", "\"", "\"", "num_predict", "options"};
 
 // `stream` is true where it is absent.
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyMembers members;
     members.first = model_member(spec);
     members.nested = {{"temperature", "0"}};
@@ -18,7 +16,7 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 }
 
 // `prompt_eval_count` is left out on a full cache hit: unknown, not 0.
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue done = root.find("done");
     if (!done.is(JsonType::boolean)) {
         reading.kind = EventReading::Kind::ignored;
@@ -36,8 +34,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
         reading.completion_tokens = count_of(root.find("eval_count"));
     }
 }
-
-}  // namespace
 
 const Dialect ollama_dialect{.api = Api::ollama,
                              .name = "ollama",

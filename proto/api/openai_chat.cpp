@@ -4,13 +4,12 @@
 
 namespace driftless {
 
-namespace {
-
 // GuideLLM, AIPerf, and the benchmarks of SGLang and vLLM.
-constexpr std::string_view aliases[] = {"chat", "chat_completions", "sglang-oai-chat", "vllm-chat"};
+static constexpr std::string_view aliases[] = {"chat", "chat_completions", "sglang-oai-chat",
+                                               "vllm-chat"};
 
 /// A function's name or arguments as written, or a custom tool's name or input, where either came.
-std::string_view read_function(const JsonValue& function) {
+static std::string_view read_function(const JsonValue& function) {
     const bool says = !text_of(function.find("name")).empty() ||
                       !text_of(function.find("arguments")).empty() ||
                       !text_of(function.find("input")).empty();
@@ -19,7 +18,7 @@ std::string_view read_function(const JsonValue& function) {
 
 // The text of tool calls as written: the `function` or `custom` object, or the whole array where
 // one delta holds several calls. Empty where neither a name nor arguments came.
-std::string_view read_tool_calls(const JsonValue& calls) {
+static std::string_view read_tool_calls(const JsonValue& calls) {
     std::string_view text;
     for (JsonValue call = calls.first(); call.present(); call = call.next()) {
         const JsonValue function = call.find("function");
@@ -32,23 +31,23 @@ std::string_view read_tool_calls(const JsonValue& calls) {
     return text;
 }
 
-void take_text(std::string_view& into, std::string_view text) {
+static void take_text(std::string_view& into, std::string_view text) {
     if (!text.empty()) {
         into = text;
     }
 }
 
 /// Members of a part that have its text, and that of a thought.
-constexpr std::string_view texts[] = {"text", "refusal", "content"};
-constexpr std::string_view thoughts[] = {"thinking", "reasoning", "summary"};
+static constexpr std::string_view texts[] = {"text", "refusal", "content"};
+static constexpr std::string_view thoughts[] = {"thinking", "reasoning", "summary"};
 
 /// A text, or the first text of an array of parts.
-std::string_view text_of_part(const JsonValue& part) {
+static std::string_view text_of_part(const JsonValue& part) {
     return part.is(JsonType::array) ? text_of(part.at(0).find("text")) : text_of(part);
 }
 
 template <std::size_t count>
-std::string_view first_text(const JsonValue& part, const std::string_view (&names)[count]) {
+static std::string_view first_text(const JsonValue& part, const std::string_view (&names)[count]) {
     std::string_view text;
     for (std::size_t i = 0; i < count && text.empty(); ++i) {
         text = text_of_part(part.find(names[i]));
@@ -60,8 +59,8 @@ std::string_view first_text(const JsonValue& part, const std::string_view (&name
 /// `thinking` (an array of texts, or a text), OpenRouter and MiniMax `reasoning_details`, LiteLLM
 /// `thinking_blocks`. Where several have text of one kind, the array as written. `thinks`: all of
 /// it is reasoning.
-void read_parts(const JsonValue& value, bool thinks, EventReading& reading,
-                std::string_view& reasoning) {
+static void read_parts(const JsonValue& value, bool thinks, EventReading& reading,
+                       std::string_view& reasoning) {
     std::string_view said;
     std::string_view thought;
     const bool many = value.is(JsonType::array);
@@ -84,7 +83,7 @@ void read_parts(const JsonValue& value, bool thinks, EventReading& reading,
 }
 
 /// One walk over the delta: most have one member, and looking up each name would walk it again.
-void read_chat_choice(const JsonValue& choice, EventReading& reading) {
+static void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     const JsonValue streamed = choice.find("delta");
     const JsonValue delta = streamed.present() ? streamed : choice.find("message");
     std::string_view in_parts;  // names of the reasoning, which may be there twice: the last wins
@@ -117,8 +116,6 @@ void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     }
     read_choice_frame(choice, reading);
 }
-
-}  // namespace
 
 Result<BodyFrame> make_chat_frame(const BodySpec& spec) {
     return make_frame(spec, chat_shape_of(spec), openai_members(spec));

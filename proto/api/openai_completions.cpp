@@ -3,33 +3,29 @@
 
 namespace driftless {
 
-namespace {
-
 // GuideLLM, AIPerf, and the benchmarks of SGLang and vLLM, which call this API "openai".
-constexpr std::string_view aliases[] = {"completions", "openai", "vllm", "text_completions",
-                                        "sglang-oai"};
+static constexpr std::string_view aliases[] = {"completions", "openai", "vllm", "text_completions",
+                                               "sglang-oai"};
 
-constexpr BodyShape text_shape{"prompt", "\"", "\"", "max_tokens", ""};
-constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
+static constexpr BodyShape text_shape{"prompt", "\"", "\"", "max_tokens", ""};
+static constexpr BodyShape ids_shape{"prompt", "[", "]", "max_tokens", ""};
 
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyShape shape = spec.prompt == PromptKind::ids ? ids_shape : text_shape;
     shape.length_name = length_name_of(spec, shape.length_name);
     return make_frame(spec, shape, openai_members(spec));
 }
 
-void read_choice(const JsonValue& choice, EventReading& reading) {
+static void read_choice(const JsonValue& choice, EventReading& reading) {
     if (const std::string_view text = text_of(choice.find("text")); !text.empty()) {
         reading.content = text;
     }
     read_choice_frame(choice, reading);
 }
 
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     read_openai_event(root, read_choice, reading);
 }
-
-}  // namespace
 
 const Dialect openai_completions_dialect{.api = Api::openai_completions,
                                          .name = "openai-completions",

@@ -29,16 +29,14 @@ BodyMembers openai_members(const BodySpec& spec) {
     return members;
 }
 
-namespace {
-
 /// Members of a choice beside its delta that have no text of the model: names of ends and filters.
-bool is_of_the_end(std::string_view name) {
+static bool is_of_the_end(std::string_view name) {
     return name == "delta" || name == "message" || name.ends_with("reason") ||
            name.starts_with("matched_stop") || name.find("filter") != name.npos;
 }
 
 /// The first member of a choice that has text and is not read.
-std::string_view find_unread(const JsonValue& choice) {
+static std::string_view find_unread(const JsonValue& choice) {
     for (JsonValue member = choice.first(); member.present(); member = member.next()) {
         if (!is_of_the_end(member.key()) && has_text(member)) {
             return member.key();
@@ -49,7 +47,7 @@ std::string_view find_unread(const JsonValue& choice) {
 
 /// llama.cpp's own counts, where the request did not ask for a usage. `prompt_n` leaves the cached
 /// tokens out.
-void read_timings(const JsonValue& timings, EventReading& reading) {
+static void read_timings(const JsonValue& timings, EventReading& reading) {
     const std::int64_t read = count_of(timings.find("prompt_n"));
     reading.cached_tokens = count_of(timings.find("cache_n"));
     reading.completion_tokens = count_of(timings.find("predicted_n"));
@@ -59,12 +57,12 @@ void read_timings(const JsonValue& timings, EventReading& reading) {
 }
 
 /// A usage that says something.
-bool has_counts(const JsonValue& usage) {
+static bool has_counts(const JsonValue& usage) {
     return usage.is(JsonType::object) && usage.size() > 0;
 }
 
 /// The usage of an event, wherever it stands; else what stands in its ordinary place.
-JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
+static JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
     const JsonValue usage = root.find("usage");
     if (has_counts(usage)) {
         return usage;
@@ -77,8 +75,6 @@ JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
     const JsonValue of_groq = root.find("x_groq").find("usage");
     return has_counts(of_groq) ? of_groq : usage;
 }
-
-}  // namespace
 
 void read_choice_frame(const JsonValue& choice, EventReading& reading) {
     if (const JsonValue ids = choice.find("token_ids"); ids.is(JsonType::array)) {

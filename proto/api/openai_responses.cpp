@@ -7,18 +7,16 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view aliases[] = {"responses"};
 
-constexpr std::string_view aliases[] = {"responses"};
+static constexpr BodyShape shape{"input", "\"", "\"", "max_output_tokens", ""};
 
-constexpr BodyShape shape{"input", "\"", "\"", "max_output_tokens", ""};
-
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     return make_frame(spec, shape, flat_members(spec));
 }
 
 /// The first text of each kind in the output of a whole response.
-void read_output(const JsonValue& output, EventReading& reading) {
+static void read_output(const JsonValue& output, EventReading& reading) {
     for (JsonValue item = output.first(); item.present(); item = item.next()) {
         const bool reasons = text_of(item.find("type")) == "reasoning";
         const std::string_view said = text_of(item.find("content").at(0).find("text"));
@@ -32,8 +30,8 @@ void read_output(const JsonValue& output, EventReading& reading) {
 
 /// What a response says of itself when it is over: why (else what its event is called), and its
 /// usage, which may stand beside it.
-void read_ending(const JsonValue& response, const JsonValue& beside, std::string_view called,
-                 EventReading& reading) {
+static void read_ending(const JsonValue& response, const JsonValue& beside, std::string_view called,
+                        EventReading& reading) {
     const std::string_view reason = text_of(response.find("incomplete_details").find("reason"));
     const std::string_view status = text_of(response.find("status"));
     reading.response_id = text_of(response.find("id"));
@@ -47,12 +45,12 @@ void read_ending(const JsonValue& response, const JsonValue& beside, std::string
 }
 
 /// The events that end a stream; what they are called behind the prefix is why.
-constexpr std::string_view prefix = "response.";
-constexpr std::string_view ends[] = {"response.completed", "response.incomplete", "response.failed",
-                                     "response.cancelled"};
+static constexpr std::string_view prefix = "response.";
+static constexpr std::string_view ends[] = {"response.completed", "response.incomplete",
+                                            "response.failed", "response.cancelled"};
 
 /// The deltas that bear tokens, by the end of their type's name.
-void read_delta(std::string_view type, const JsonValue& delta, EventReading& reading) {
+static void read_delta(std::string_view type, const JsonValue& delta, EventReading& reading) {
     constexpr std::string_view tool_deltas[] = {"call_arguments.delta", "call_input.delta",
                                                 "call_code.delta"};
     const std::string_view text =
@@ -72,7 +70,7 @@ void read_delta(std::string_view type, const JsonValue& delta, EventReading& rea
         !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
 }
 
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const std::string_view type = text_of(root.find("type"));
     const JsonValue response = root.find("response");
     if (type == "error") {
@@ -91,8 +89,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
         read_delta(type, root.find("delta"), reading);
     }
 }
-
-}  // namespace
 
 const Dialect openai_responses_dialect{.api = Api::openai_responses,
                                        .name = "openai-responses",

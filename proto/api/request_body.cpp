@@ -17,18 +17,14 @@
 
 namespace driftless {
 
-namespace {
-
 /// The string that opens `json`, with its quotes. The text is known to be JSON.
-std::string_view string_at(std::string_view json) {
+static std::string_view string_at(std::string_view json) {
     std::size_t end = 1;
     while (json[end] != '"') {
         end += json[end] == '\\' ? 2 : 1;
     }
     return json.substr(0, end + 1);
 }
-
-}  // namespace
 
 bool BodyTemplate::has(Placeholder placeholder) const {
     return std::ranges::any_of(holes, [placeholder](const Hole& hole) {
@@ -111,14 +107,17 @@ struct Level {
     bool object;
 };
 
+}  // namespace
+
 /// The same for the same place in the conversation, so that later turns repeat it.
-std::string call_id(std::uint32_t message, std::uint32_t call) {
+static std::string call_id(std::uint32_t message, std::uint32_t call) {
     return "call_" + std::to_string(message) + "_" + std::to_string(call);
 }
 
 /// Where the text of a message's content ends, which was written to `out` from `begin` on: of a
 /// list of parts, the text of the last one that has any. 0: there is none, or it was mended.
-std::size_t text_end_of(const JsonValue& content, const std::string& out, std::size_t begin) {
+static std::size_t text_end_of(const JsonValue& content, const std::string& out,
+                               std::size_t begin) {
     const std::string_view raw = content.raw();
     if (std::string_view(out).substr(begin) != raw) {
         return 0;
@@ -133,8 +132,6 @@ std::size_t text_end_of(const JsonValue& content, const std::string& out, std::s
     return is_text ? begin + static_cast<std::size_t>(last.data() + last.size() - raw.data()) - 1
                    : 0;
 }
-
-}  // namespace
 
 // A value without the word null goes out as it stands; few have it.
 void RecordedWords::write_clean(JsonWriter& json, const JsonValue& value, bool schema) {
@@ -288,9 +285,7 @@ std::string RecordedWords::messages(const JsonValue& list, std::vector<MessageSp
     return out;
 }
 
-namespace {
-
-constexpr std::array<FixName, 7> names{{
+static constexpr std::array<FixName, 7> names{{
     {"nulls", "member that was null, left out", "members that were null, left out",
      &RecordedFixes::nulls},
     {"roles", "message with the role developer, sent as system",
@@ -307,15 +302,19 @@ constexpr std::array<FixName, 7> names{{
      "answers with a grammar, requested without ignore_eos", &RecordedFixes::constrained},
 }};
 
+namespace {
+
 using Members = std::vector<BodyMember>;
 
-constexpr Error no_request{ErrorCode::bad_json, 0, "read the recorded request"};
-constexpr Error other_stream{ErrorCode::unsupported, 0,
-                             "read its answer, remove stream from the row's extra"};
-constexpr Error no_extra{ErrorCode::bad_json, 0, "read the extra body, a JSON object"};
+}  // namespace
+
+static constexpr Error no_request{ErrorCode::bad_json, 0, "read the recorded request"};
+static constexpr Error other_stream{ErrorCode::unsupported, 0,
+                                    "read its answer, remove stream from the row's extra"};
+static constexpr Error no_extra{ErrorCode::bad_json, 0, "read the extra body, a JSON object"};
 
 /// Why a dialect cannot send this payload or these messages; nothing where it can.
-std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_prompt) {
+static std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_prompt) {
     const auto unsupported = [](const char* what) {
         return Error{ErrorCode::unsupported, 0, what};
     };
@@ -334,7 +333,7 @@ std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_
 }
 
 /// Returns where the messages begin in it: 0, there are none.
-std::size_t append_object(std::string& out, const Members& members) {
+static std::size_t append_object(std::string& out, const Members& members) {
     const std::size_t begin = out.size();
     std::size_t messages_at = 0;
     for (const BodyMember& member : members) {
@@ -348,7 +347,7 @@ std::size_t append_object(std::string& out, const Members& members) {
 }
 
 /// A grammar and ignore_eos together crash servers (trace-formats 2.3).
-bool is_constrained(const Members& members) {
+static bool is_constrained(const Members& members) {
     return std::ranges::any_of(members, [](const BodyMember& member) {
         const bool json_format =
             member.name == "response_format" && member.json.find("json") != std::string::npos;
@@ -357,8 +356,6 @@ bool is_constrained(const Members& members) {
         return json_format || forced_call;
     });
 }
-
-}  // namespace
 
 const std::array<FixName, 7>& recorded_fix_names() {
     return names;
@@ -529,12 +526,8 @@ Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t 
                : compose_members(request.value(), output_length, out);
 }
 
-namespace {
-
-constexpr std::size_t calls_max = 256;
-constexpr std::size_t calls_bytes_max = std::size_t{4} << 20;
-
-}  // namespace
+static constexpr std::size_t calls_max = 256;
+static constexpr std::size_t calls_bytes_max = std::size_t{4} << 20;
 
 void SaidCalls::append(std::string& to, std::string_view text) {
     const std::string_view kept = text.substr(0, calls_bytes_max - bytes_);

@@ -7,16 +7,14 @@
 
 namespace driftless {
 
-namespace {
-
 // sglang.bench_serving.
-constexpr std::string_view aliases[] = {"sglang-native"};
+static constexpr std::string_view aliases[] = {"sglang-native"};
 
-constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
-constexpr BodyShape text_shape{"text", "\"", "\"", "max_new_tokens", "sampling_params"};
-constexpr BodyShape ids_shape{"input_ids", "[", "]", "max_new_tokens", "sampling_params"};
+static constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::prompt, TokenizeForm::prompt_v1};
+static constexpr BodyShape text_shape{"text", "\"", "\"", "max_new_tokens", "sampling_params"};
+static constexpr BodyShape ids_shape{"input_ids", "[", "]", "max_new_tokens", "sampling_params"};
 
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyMembers members;
     members.nested.push_back({"temperature", "0"});
     if (spec.output == OutputRule::exact && spec.ignore_eos) {
@@ -30,7 +28,7 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 }
 
 // As many ids as tokens so far: the event repeats everything. Fewer: it says what is new.
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue meta = root.find("meta_info");
     if (!meta.is(JsonType::object)) {
         reading.kind = EventReading::Kind::ignored;
@@ -49,8 +47,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
     reading.token_bearing = !reading.content.empty() || ids.size() > 0;
     read_finish(meta.find("finish_reason"), reading);
 }
-
-}  // namespace
 
 const Dialect sglang_dialect{.api = Api::sglang,
                              .name = "sglang",

@@ -4,20 +4,18 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view aliases[] = {"huggingface_generate"};
 
-constexpr std::string_view aliases[] = {"huggingface_generate"};
+static constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::inputs};
+static constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
 
-constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::inputs};
-constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
-
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyMembers members;
     members.nested = {{"details", "true"}, {"do_sample", "false"}};
     return make_frame(spec, shape, std::move(members));
 }
 
-void read_details(const JsonValue& details, EventReading& reading) {
+static void read_details(const JsonValue& details, EventReading& reading) {
     if (!details.is(JsonType::object)) {
         return;
     }
@@ -29,7 +27,7 @@ void read_details(const JsonValue& details, EventReading& reading) {
 
 // A special token (the end of a sequence) is a token without text. `generated_text` repeats a
 // stream's tokens in its last event, and is the answer where there is no token.
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue token = root.find("token");
     const JsonValue whole = root.find("generated_text");
     if (token.is(JsonType::object)) {
@@ -45,8 +43,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
     read_details(root.find("details"), reading);
     reading.token_bearing = reading.token_ids > 0 || !reading.content.empty();
 }
-
-}  // namespace
 
 const Dialect tgi_dialect{.api = Api::tgi,
                           .name = "tgi",

@@ -4,14 +4,12 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view aliases[] = {"trt"};
 
-constexpr std::string_view aliases[] = {"trt"};
-
-constexpr BodyShape shape{"text_input", "\"", "\"", "max_tokens", ""};
+static constexpr BodyShape shape{"text_input", "\"", "\"", "max_tokens", ""};
 
 // Every member is an input of the model, and one that it does not have is an error.
-Result<BodyFrame> make_body_frame(const BodySpec& spec) {
+static Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     BodyMembers members;
     if (spec.stream) {
         members.last.push_back({"stream", "true"});
@@ -19,7 +17,7 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
     return make_frame(spec, shape, std::move(members));
 }
 
-void read_event(const JsonValue& root, EventReading& reading) {
+static void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue text = root.find("text_output");
     if (!text.is(JsonType::string)) {
         reading.kind = EventReading::Kind::ignored;
@@ -28,8 +26,6 @@ void read_event(const JsonValue& root, EventReading& reading) {
     reading.content = text_of(text);  // the first one may be empty
     reading.token_bearing = !reading.content.empty();
 }
-
-}  // namespace
 
 const Dialect triton_dialect{.api = Api::triton,
                              .name = "triton",

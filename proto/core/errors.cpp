@@ -23,8 +23,11 @@ struct CodeRow {
     const char* reason;              ///< fits behind "is"
     std::array<int, 7> errnos = {};  ///< that have this code; 0: none
 };
+
+}  // namespace
+
 /// In the order of the enum.
-constexpr CodeRow codes[] = {
+static constexpr CodeRow codes[] = {
     {"bad_json", "not JSON of this kind"},
     {"bad_http", "not HTTP/1.1"},
     {"too_large", "too large"},
@@ -47,11 +50,9 @@ constexpr CodeRow codes[] = {
 };
 static_assert(std::size(codes) == static_cast<std::size_t>(ErrorCode::invalid) + 1);
 
-const CodeRow& row_of(ErrorCode code) {
+static const CodeRow& row_of(ErrorCode code) {
     return codes[static_cast<std::size_t>(code)];
 }
-
-}  // namespace
 
 const char* name_of(ErrorCode code) {
     return row_of(code).name;

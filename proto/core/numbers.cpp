@@ -10,15 +10,13 @@
 
 namespace driftless {
 
-namespace {
-
-bool take(std::string_view& text, char c) {
+static bool take(std::string_view& text, char c) {
     const bool there = !text.empty() && text.front() == c;
     text.remove_prefix(there ? 1 : 0);
     return there;
 }
 
-bool take_sign(std::string_view& text) {
+static bool take_sign(std::string_view& text) {
     const bool negative = take(text, '-');
     if (!negative) {
         (void)take(text, '+');
@@ -26,11 +24,9 @@ bool take_sign(std::string_view& text) {
     return negative;
 }
 
-bool all_zero(std::string_view digits) {
+static bool all_zero(std::string_view digits) {
     return digits.find_first_not_of('0') == std::string_view::npos;
 }
-
-}  // namespace
 
 bool Decimal::zero() const {
     return all_zero(whole) && all_zero(fraction);
@@ -112,14 +108,10 @@ Result<std::uint64_t> parse_whole(std::string_view text) {
     return scaled.value().value;
 }
 
-namespace {
-
 // ln 2 as a sum: the first part has 21 zero bits at its end, so that its small multiples are exact.
-constexpr double ln2_high = 0x1.62e42feep-1;
-constexpr double ln2_low = 0x1.a39ef35793c76p-33;
-constexpr double root_half = 0x1.6a09e667f3bcdp-1;
-
-}  // namespace
+static constexpr double ln2_high = 0x1.62e42feep-1;
+static constexpr double ln2_low = 0x1.a39ef35793c76p-33;
+static constexpr double root_half = 0x1.6a09e667f3bcdp-1;
 
 // ln m = 2 (z + z^3/3 + z^5/5 + ..) with z = (m-1)/(m+1), for m from sqrt(1/2) to sqrt(2): there
 // z^2 is below 0.0295, and the term of z^25 below 2^-67.
@@ -156,10 +148,8 @@ double portable_exp(double x) {
     return std::ldexp(sum, static_cast<int>(k));
 }
 
-namespace {
-
 template <std::size_t N>
-double polynomial(const std::array<double, N>& coefficients, double x) {
+static double polynomial(const std::array<double, N>& coefficients, double x) {
     double sum = 0;
     for (std::size_t i = N; i > 0; --i) {
         sum = sum * x + coefficients[i - 1];
@@ -168,44 +158,42 @@ double polynomial(const std::array<double, N>& coefficients, double x) {
 }
 
 // AS 241: near the middle, in the tails, and in the far tails.
-constexpr std::array<double, 8> a{3.3871328727963666080e0,  1.3314166789178437745e+2,
-                                  1.9715909503065514427e+3, 1.3731693765509461125e+4,
-                                  4.5921953931549871457e+4, 6.7265770927008700853e+4,
-                                  3.3430575583588128105e+4, 2.5090809287301226727e+3};
-constexpr std::array<double, 8> b{1.0,
-                                  4.2313330701600911252e+1,
-                                  6.8718700749205790830e+2,
-                                  5.3941960214247511077e+3,
-                                  2.1213794301586595867e+4,
-                                  3.9307895800092710610e+4,
-                                  2.8729085735721942674e+4,
-                                  5.2264952788528545610e+3};
-constexpr std::array<double, 8> c{1.42343711074968357734e0,  4.63033784615654529590e0,
-                                  5.76949722146069140550e0,  3.64784832476320460504e0,
-                                  1.27045825245236838258e0,  2.41780725177450611770e-1,
-                                  2.27238449892691845833e-2, 7.74545014278341407640e-4};
-constexpr std::array<double, 8> d{1.0,
-                                  2.05319162663775882187e0,
-                                  1.67638483018380384940e0,
-                                  6.89767334985100004550e-1,
-                                  1.48103976427480074590e-1,
-                                  1.51986665636164571966e-2,
-                                  5.47593808499534494600e-4,
-                                  1.05075007164441684324e-9};
-constexpr std::array<double, 8> e{6.65790464350110377720e0,  5.46378491116411436990e0,
-                                  1.78482653991729133580e0,  2.96560571828504891230e-1,
-                                  2.65321895265761230930e-2, 1.24266094738807843860e-3,
-                                  2.71155556874348757815e-5, 2.01033439929228813265e-7};
-constexpr std::array<double, 8> f{1.0,
-                                  5.99832206555887937690e-1,
-                                  1.36929880922735805310e-1,
-                                  1.48753612908506148525e-2,
-                                  7.86869131145613259100e-4,
-                                  1.84631831751005468180e-5,
-                                  1.42151175831644588870e-7,
-                                  2.04426310338993978564e-15};
-
-}  // namespace
+static constexpr std::array<double, 8> a{3.3871328727963666080e0,  1.3314166789178437745e+2,
+                                         1.9715909503065514427e+3, 1.3731693765509461125e+4,
+                                         4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                                         3.3430575583588128105e+4, 2.5090809287301226727e+3};
+static constexpr std::array<double, 8> b{1.0,
+                                         4.2313330701600911252e+1,
+                                         6.8718700749205790830e+2,
+                                         5.3941960214247511077e+3,
+                                         2.1213794301586595867e+4,
+                                         3.9307895800092710610e+4,
+                                         2.8729085735721942674e+4,
+                                         5.2264952788528545610e+3};
+static constexpr std::array<double, 8> c{1.42343711074968357734e0,  4.63033784615654529590e0,
+                                         5.76949722146069140550e0,  3.64784832476320460504e0,
+                                         1.27045825245236838258e0,  2.41780725177450611770e-1,
+                                         2.27238449892691845833e-2, 7.74545014278341407640e-4};
+static constexpr std::array<double, 8> d{1.0,
+                                         2.05319162663775882187e0,
+                                         1.67638483018380384940e0,
+                                         6.89767334985100004550e-1,
+                                         1.48103976427480074590e-1,
+                                         1.51986665636164571966e-2,
+                                         5.47593808499534494600e-4,
+                                         1.05075007164441684324e-9};
+static constexpr std::array<double, 8> e{6.65790464350110377720e0,  5.46378491116411436990e0,
+                                         1.78482653991729133580e0,  2.96560571828504891230e-1,
+                                         2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                         2.71155556874348757815e-5, 2.01033439929228813265e-7};
+static constexpr std::array<double, 8> f{1.0,
+                                         5.99832206555887937690e-1,
+                                         1.36929880922735805310e-1,
+                                         1.48753612908506148525e-2,
+                                         7.86869131145613259100e-4,
+                                         1.84631831751005468180e-5,
+                                         1.42151175831644588870e-7,
+                                         2.04426310338993978564e-15};
 
 double normal_quantile(double p) {
     CHECK(p > 0 && p < 1);

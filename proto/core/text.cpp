@@ -33,11 +33,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
                       [](char x, char y) { return lower(x) == lower(y); });
 }
 
-namespace {
-
 /// Letters that are replaced, missing, too many, or swapped with their neighbour (the optimal
 /// string alignment distance). Names are short: three rows of the matrix are enough.
-std::size_t edits_between(std::string_view a, std::string_view b) {
+static std::size_t edits_between(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> above(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
@@ -57,14 +55,14 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-std::size_t shared_beginning(std::string_view a, std::string_view b) {
+static std::size_t shared_beginning(std::string_view a, std::string_view b) {
     return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 /// Names that were begun but not ended: "--timeout" of "--timeout-idle"; joined for people. Empty
 /// where there is none, or too many to choose from.
-std::string names_begun(std::string_view typed, std::size_t dashes,
-                        const std::vector<std::string>& names) {
+static std::string names_begun(std::string_view typed, std::size_t dashes,
+                               const std::vector<std::string>& names) {
     constexpr std::size_t letters_min = 3;
     constexpr std::size_t names_max = 4;
     std::vector<std::string_view> begun;
@@ -80,8 +78,6 @@ std::string names_begun(std::string_view typed, std::size_t dashes,
     }
     return text;
 }
-
-}  // namespace
 
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
@@ -123,14 +119,12 @@ std::string did_you_mean(std::string_view typed, std::string_view list) {
     return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
-namespace {
-unsigned byte_at(std::string_view text, std::size_t at) {
+static unsigned byte_at(std::string_view text, std::size_t at) {
     return static_cast<unsigned char>(text[at]);
 }
-bool continues(std::string_view text, std::size_t at) {
+static bool continues(std::string_view text, std::size_t at) {
     return at < text.size() && (byte_at(text, at) & 0xC0u) == 0x80u;
 }
-}  // namespace
 
 std::size_t utf8_length(std::string_view text) {
     if (text.empty()) {
@@ -223,14 +217,17 @@ struct Range {
     std::uint32_t first;
     std::uint32_t last;
 };
-constexpr Range unprintable[] = {
+
+}  // namespace
+
+static constexpr Range unprintable[] = {
     {0x0000, 0x001F}, {0x007F, 0x009F}, {0x00AD, 0x00AD},   {0x061C, 0x061C},
     {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
     {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
 };
 
 /// The code point of valid UTF-8.
-std::uint32_t decode(std::string_view bytes) {
+static std::uint32_t decode(std::string_view bytes) {
     constexpr std::uint32_t lead_bits[] = {0x7F, 0x1F, 0x0F, 0x07};
     std::uint32_t code = static_cast<std::uint8_t>(bytes[0]) & lead_bits[bytes.size() - 1];
     for (const char byte : bytes.substr(1)) {
@@ -239,7 +236,7 @@ std::uint32_t decode(std::string_view bytes) {
     return code;
 }
 
-void append_escaped(std::string& out, std::uint32_t code) {
+static void append_escaped(std::string& out, std::uint32_t code) {
     constexpr std::string_view hex = "0123456789abcdef";
     out += code > 0xFFFF ? "\\U" : "\\u";
     for (int shift = code > 0xFFFF ? 28 : 12; shift >= 0; shift -= 4) {
@@ -248,7 +245,7 @@ void append_escaped(std::string& out, std::uint32_t code) {
 }
 
 /// Offset of the first byte from `at` on that is U+007F or belongs to no ASCII character.
-std::size_t find_beyond_ascii(std::string_view text, std::size_t at) {
+static std::size_t find_beyond_ascii(std::string_view text, std::size_t at) {
     constexpr std::uint64_t high_bits = 0x8080808080808080;
     constexpr std::uint64_t ones = 0x0101010101010101;
     for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
@@ -263,7 +260,7 @@ std::size_t find_beyond_ascii(std::string_view text, std::size_t at) {
     return at;
 }
 
-void append_json_escape(std::string& out, std::uint32_t code) {
+static void append_json_escape(std::string& out, std::uint32_t code) {
     if (code > 0xFFFF) {  // a surrogate pair (RFC 8259, section 7)
         append_escaped(out, 0xD800 + ((code - 0x10000) >> 10));
         append_escaped(out, 0xDC00 + (code & 0x3FF));
@@ -272,7 +269,7 @@ void append_json_escape(std::string& out, std::uint32_t code) {
     }
 }
 
-std::string escaped(std::string_view text, bool keeps_lines) {
+static std::string escaped(std::string_view text, bool keeps_lines) {
     std::string storage;
     std::string_view valid = to_valid_utf8(text, storage);
     std::string out;
@@ -288,8 +285,6 @@ std::string escaped(std::string_view text, bool keeps_lines) {
     }
     return out;
 }
-
-}  // namespace
 
 bool is_unprintable(std::uint32_t code_point) {
     return std::ranges::any_of(unprintable, [code_point](const Range& range) {
@@ -333,8 +328,10 @@ struct Spelled {
     std::string character;  ///< as UTF-8
 };
 
+}  // namespace
+
 /// The number that up to `digits_max` digits at the begin of `text` write; no bytes: none.
-Spelled read_code(std::string_view text, std::uint32_t base, std::size_t digits_max) {
+static Spelled read_code(std::string_view text, std::uint32_t base, std::size_t digits_max) {
     std::uint32_t code = 0;
     std::size_t bytes = 0;
     for (; bytes < std::min(digits_max, text.size()); ++bytes) {
@@ -354,7 +351,7 @@ Spelled read_code(std::string_view text, std::uint32_t base, std::size_t digits_
 }
 
 /// JSON's escapes, and Python's `\x2f`; with more backslashes where one text quotes another.
-Spelled read_backslashes(std::string_view text) {
+static Spelled read_backslashes(std::string_view text) {
     const std::size_t run = std::min(text.find_first_not_of('\\'), text.size());
     if (run == text.size()) {
         return {};
@@ -372,13 +369,13 @@ Spelled read_backslashes(std::string_view text) {
 }
 
 /// `%2F`; what stands from `at` on, behind the percent sign.
-Spelled read_percent(std::string_view text, std::size_t at = 1) {
+static Spelled read_percent(std::string_view text, std::size_t at = 1) {
     const Spelled code = read_code(text.substr(at), 16, 2);
     return code.bytes == 2 ? Spelled{at + 2, code.character} : Spelled{};
 }
 
 /// `%252F`, where a URL stands inside another.
-Spelled read_percent_twice(std::string_view text) {
+static Spelled read_percent_twice(std::string_view text) {
     std::size_t at = 1;
     while (text.substr(at).starts_with("25")) {  // ends: it moves on
         at += 2;
@@ -387,7 +384,7 @@ Spelled read_percent_twice(std::string_view text) {
 }
 
 /// `&amp;`, `&#47;`, `&#x2F;`.
-Spelled read_entity(std::string_view text) {
+static Spelled read_entity(std::string_view text) {
     struct Named {
         std::string_view entity;
         char character;
@@ -409,7 +406,7 @@ Spelled read_entity(std::string_view text) {
     return whole ? Spelled{end + 1, code.character} : Spelled{};
 }
 
-Spelled read_escape(std::string_view text) {
+static Spelled read_escape(std::string_view text) {
     switch (text.front()) {
         case '\\':
             return read_backslashes(text);
@@ -423,7 +420,7 @@ Spelled read_escape(std::string_view text) {
 }
 
 /// An escape that the end of the text may have cut.
-bool is_begun_escape(std::string_view text) {
+static bool is_begun_escape(std::string_view text) {
     constexpr std::size_t escape_bytes_max = 8;
     return text.size() <= escape_bytes_max &&
            std::string_view("\\%&").find(text.front()) != std::string_view::npos;
@@ -431,7 +428,7 @@ bool is_begun_escape(std::string_view text) {
 
 /// Bytes at the begin of `text` that spell `secret`, as it is or escaped character by character; or
 /// that spell so much of it that the text ends in a head of it. 0: neither.
-std::size_t spelled_bytes(std::string_view text, std::string_view secret) {
+static std::size_t spelled_bytes(std::string_view text, std::string_view secret) {
     std::size_t at = 0;
     std::size_t taken = 0;
     while (taken < secret.size() && at < text.size()) {  // ends: `at` grows
@@ -462,7 +459,7 @@ std::size_t spelled_bytes(std::string_view text, std::string_view secret) {
 }
 
 /// Bytes of the longest secret that is spelled at the begin of `text`; 0: none.
-std::size_t secret_bytes(std::string_view text, const std::vector<std::string>& secrets) {
+static std::size_t secret_bytes(std::string_view text, const std::vector<std::string>& secrets) {
     for (const std::string& secret : secrets) {
         if (secret.empty()) {
             continue;
@@ -476,8 +473,6 @@ std::size_t secret_bytes(std::string_view text, const std::vector<std::string>& 
     }
     return 0;
 }
-
-}  // namespace
 
 std::string masked(std::string_view text, const std::vector<std::string>& secrets,
                    std::size_t bytes_max) {

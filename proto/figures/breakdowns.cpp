@@ -176,19 +176,17 @@ void put_value(JsonWriter& json, const SideFigures& sides) {
                                     {"ttft_difference_b_first_ms", InMs{sides.pairs.b_first}}}}});
 }
 
-namespace {
-
-constexpr double second_ns = 1e9;
-constexpr double hour_ns = 3600 * second_ns;
+static constexpr double second_ns = 1e9;
+static constexpr double hour_ns = 3600 * second_ns;
 
 /// Of one user's pass, at one side; other passes are other trees.
-std::string key_of(const Record& record, const std::string& name) {
+static std::string key_of(const Record& record, const std::string& name) {
     return name + '\n' + std::to_string(record.pass) + '\n' +
            (record.user ? std::to_string(*record.user) : "") + '\n' + name_of(record.side);
 }
 
 /// Time that at least one of the intervals covers. Sorts them.
-std::int64_t covered(std::vector<std::pair<std::int64_t, std::int64_t>>& flights) {
+static std::int64_t covered(std::vector<std::pair<std::int64_t, std::int64_t>>& flights) {
     std::sort(flights.begin(), flights.end());
     std::int64_t sum = 0;
     std::int64_t until = INT64_MIN;
@@ -199,8 +197,6 @@ std::int64_t covered(std::vector<std::pair<std::int64_t, std::int64_t>>& flights
     }
     return sum;
 }
-
-}  // namespace
 
 void TreeFigures::add(const Record& record) {
     if (record.phase != Phase::profile) {
@@ -308,22 +304,20 @@ std::vector<ShardFigures> ByShard::figures() const {
     return all;
 }
 
-namespace {
-
 /// Indices that are written out in one line; a larger fleet is counted.
-constexpr std::size_t listed_max = 8;
+static constexpr std::size_t listed_max = 8;
 
-const MergedShard* first_present(const MergedRun& run) {
+static const MergedShard* first_present(const MergedRun& run) {
     const auto found = std::ranges::find(run.shards, false, &MergedShard::is_missing);
     return found == run.shards.end() ? nullptr : &*found;
 }
 
 /// Its time 0 by the clock of shard 0.
-std::int64_t zero_of(const MergedShard& shard) {
+static std::int64_t zero_of(const MergedShard& shard) {
     return shard.zero_utc_ns - (shard.clock ? shard.clock->offset_ns : 0);
 }
 
-std::string missing_text(const MergedRun& run) {
+static std::string missing_text(const MergedRun& run) {
     std::string list;
     std::size_t missing = 0;
     for (const MergedShard& shard : run.shards) {
@@ -343,7 +337,7 @@ std::string missing_text(const MergedRun& run) {
            " not reported; merge again with all of them";
 }
 
-std::string killed_text(const MergedRun& run, const MergedShard& shard) {
+static std::string killed_text(const MergedRun& run, const MergedShard& shard) {
     const std::string was_killed = shard_text(run, shard) + " was killed";
     if (shard.not_reported == 0) {
         return was_killed + " when all its rows had ended: nothing is missing";
@@ -353,8 +347,8 @@ std::string killed_text(const MergedRun& run, const MergedShard& shard) {
            ", then merge again";
 }
 
-void put_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
-               const ShardFigures& figures) {
+static void put_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
+                      const ShardFigures& figures) {
     const MergedShard& shard = run.shards[index];
     const auto drift = [&d = figures.drift](std::size_t at) {
         return known_if(d.count > 0, static_cast<std::int64_t>(d.at[at]));
@@ -375,8 +369,6 @@ void put_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
                       {"clock_offset_ns", clock ? OptionalNs(clock->offset_ns) : OptionalNs()},
                       {"clock_error_ns", clock ? OptionalNs(clock->error_ns) : OptionalNs()}});
 }
-
-}  // namespace
 
 std::string shard_text(const MergedRun& run, const MergedShard& shard) {
     return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count);

@@ -20,27 +20,34 @@ namespace {
 
 using Figures = SummaryFigures;
 
-std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+}  // namespace
+
+static std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? std::nullopt
                       : std::optional(static_cast<double>(part) / static_cast<double>(whole));
 }
 
+namespace {
+
 using Value = std::optional<double> (*)(const Figures&);
 using OfSummary = std::optional<double> (*)(JsonValue root);
 
+}  // namespace
+
 /// A number of the summary over another.
-std::optional<double> quotient_in(JsonValue root, std::string_view part, std::string_view whole) {
+static std::optional<double> quotient_in(JsonValue root, std::string_view part,
+                                         std::string_view whole) {
     return quotient(root.find(part).as_double(), root.find(whole).as_double());
 }
 
 template <auto Member>
-const Distribution& of_run(const Figures& f) {
+static const Distribution& of_run(const Figures& f) {
     return f.*Member;
 }
 
 /// A count or a rate.
 template <auto Member>
-std::optional<double> number_of(const Figures& f) {
+static std::optional<double> number_of(const Figures& f) {
     if constexpr (std::is_same_v<decltype(Member), std::uint64_t Figures::*>) {
         return static_cast<double>(f.*Member);
     } else {
@@ -49,12 +56,12 @@ std::optional<double> number_of(const Figures& f) {
 }
 
 template <auto Member>
-std::optional<double> of_request(const Record& record) {
+static std::optional<double> of_request(const Record& record) {
     return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
 }
 
 /// Of the requests that were sent, those that failed.
-std::optional<double> errors_in(JsonValue root) {
+static std::optional<double> errors_in(JsonValue root) {
     const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
     const std::optional<double> completed = root.find("completed").as_double();
     const std::optional<double> failed = root.find("failed").as_double();
@@ -67,10 +74,11 @@ std::optional<double> errors_in(JsonValue root) {
     return quotient(failed_sent, answered + failed_sent);
 }
 
-FigureName time(std::string_view name, std::string_view title,
-                const Distribution& (*distribution)(const Figures&), Bounds Figures::* bounds,
-                std::optional<double> (*request)(const Record&) = nullptr,
-                std::optional<StopFigure> stop = {}, std::string_view key = {}) {
+static FigureName time(std::string_view name, std::string_view title,
+                       const Distribution& (*distribution)(const Figures&),
+                       Bounds Figures::* bounds,
+                       std::optional<double> (*request)(const Record&) = nullptr,
+                       std::optional<StopFigure> stop = {}, std::string_view key = {}) {
     return {.name = name,
             .title = title,
             .unit = FigureUnit::time,
@@ -83,14 +91,14 @@ FigureName time(std::string_view name, std::string_view title,
             .key = key.empty() ? name : key};
 }
 
-FigureName ttft_due() {
+static FigureName ttft_due() {
     FigureName figure = time("ttft_due", "TTFT from due", of_run<&Figures::ttft_due>, nullptr,
                              of_request<&Record::ttft_due_ns>, StopFigure::ttft_due);
     figure.meaning = "first token minus due: free of coordinated omission";
     return figure;
 }
 
-FigureName chunk_gap() {
+static FigureName chunk_gap() {
     FigureName figure =
         time("chunk_gap", "chunk gap", of_run<&Figures::chunk_gap>, &Figures::chunk_gap_bounds);
     figure.on_screen = false;
@@ -99,8 +107,8 @@ FigureName chunk_gap() {
 }
 
 /// A share, of which less is better.
-FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
-                     std::optional<StopFigure> stop = {}) {
+static FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
+                            std::optional<StopFigure> stop = {}) {
     return {.name = name,
             .title = name,
             .unit = FigureUnit::share,
@@ -111,8 +119,8 @@ FigureName bad_share(std::string_view name, Value value, OfSummary of_summary,
 }
 
 template <Value value>
-FigureName rate(std::string_view name, std::string_view title, NumberOf of,
-                OfSummary of_summary = nullptr) {
+static FigureName rate(std::string_view name, std::string_view title, NumberOf of,
+                       OfSummary of_summary = nullptr) {
     return {.name = name,
             .title = title,
             .better = Better::high,
@@ -122,12 +130,12 @@ FigureName rate(std::string_view name, std::string_view title, NumberOf of,
             .of_summary = of_summary};
 }
 
-std::optional<double> good_of_decided(const Figures& f) {
+static std::optional<double> good_of_decided(const Figures& f) {
     // Of rows without a count of tokens only those are judged that are not good.
     return f.judges_goodput() && f.uncounted.goodput == 0 ? f.goodput().share() : std::nullopt;
 }
 
-std::optional<double> input_throughput(const Figures& f) {
+static std::optional<double> input_throughput(const Figures& f) {
     constexpr double ns_per_s = 1e9;
     return f.duration_ns > 0 && f.uncounted.inputs == 0
                ? std::optional(static_cast<double>(f.input_tokens) * ns_per_s /
@@ -135,7 +143,7 @@ std::optional<double> input_throughput(const Figures& f) {
                : std::nullopt;
 }
 
-std::optional<double> good_in(JsonValue root) {
+static std::optional<double> good_in(JsonValue root) {
     if (root.find("request_goodput").is(JsonType::null)) {
         return std::nullopt;  // some rows could not be judged, or no limits are set
     }
@@ -145,7 +153,7 @@ std::optional<double> good_in(JsonValue root) {
                     (decided.present() ? decided : root.find("num_prompts")).as_double());
 }
 
-FigureName good() {
+static FigureName good() {
     return {.name = "good",
             .title = "good",
             .unit = FigureUnit::share,
@@ -157,7 +165,7 @@ FigureName good() {
 }
 
 /// Of the cached tokens that the trace allows, those that servers reported.
-std::optional<double> hits_in(JsonValue root) {
+static std::optional<double> hits_in(JsonValue root) {
     // Older runs have only rows whose hits are foretold.
     const JsonValue cache = root.find("cache");
     const JsonValue compared = cache.find("cached_tokens_compared");
@@ -171,7 +179,7 @@ std::optional<double> hits_in(JsonValue root) {
 }
 
 // A warm cache has more than the trace allows.
-FigureName hits() {
+static FigureName hits() {
     return {.name = "hits",
             .title = "cache hits",
             .unit = FigureUnit::share,
@@ -186,7 +194,7 @@ FigureName hits() {
             .of_summary = hits_in};
 }
 
-const auto& all_figures() {
+static const auto& all_figures() {
     static const std::array all = {
         time("ttft", "TTFT", of_run<&Figures::ttft>, &Figures::ttft_bounds,
              of_request<&Record::ttft_ns>, StopFigure::ttft),
@@ -253,7 +261,7 @@ const auto& all_figures() {
 }
 
 /// Only tables have them: a summary has no E2E by token, and its energy comes from the servers.
-const auto& figures_of_tables() {
+static const auto& figures_of_tables() {
     static const std::array all = {
         FigureName{.name = "joules_per_token",
                    .title = "energy per token",
@@ -276,20 +284,18 @@ const auto& figures_of_tables() {
 }
 
 // What others call them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_names{{
+static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_names{{
     {"e2el", "e2e"},
     {"goodput", "request_goodput"},
     {"throughput", "request_throughput"},
 }};
 
 /// Of times in ns, of their inverse in tokens per second; nothing where that would be one over 0.
-std::optional<double> value_of(const FigureName& figure, const Statistic& statistic,
-                               const Distribution& distribution) {
+static std::optional<double> value_of(const FigureName& figure, const Statistic& statistic,
+                                      const Distribution& distribution) {
     const double value = statistic.of(distribution);
     return figure.is_inverse ? quotient(1e9, value) : std::optional(value);
 }
-
-}  // namespace
 
 std::optional<double> value_of(const Threshold& threshold, const SummaryFigures& figures) {
     const FigureName& figure = *threshold.figure;
@@ -424,10 +430,12 @@ struct Measured {
     std::string text;             ///< of `digest`: 16 hex digits
 };
 
-constexpr double ns_per_s = 1e9;
+}  // namespace
+
+static constexpr double ns_per_s = 1e9;
 
 /// Up to three digits behind the point, without zeros at the end.
-std::string number_text(double value) {
+static std::string number_text(double value) {
     char text[64];
     (void)std::snprintf(text, sizeof text, "%.3f", value);
     std::string out = text;
@@ -436,14 +444,14 @@ std::string number_text(double value) {
     return out;
 }
 
-std::string share_text(double share) {
+static std::string share_text(double share) {
     char text[32];
     (void)std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
     return text;
 }
 
 /// `part` of `whole`, told as "12 of 120 requests failed (10.00 %)"; unknown where there is none.
-Measured share_of(std::uint64_t part, std::uint64_t whole, const std::string& what) {
+static Measured share_of(std::uint64_t part, std::uint64_t whole, const std::string& what) {
     if (whole == 0) {
         return {std::nullopt, "no " + what};
     }
@@ -452,11 +460,11 @@ Measured share_of(std::uint64_t part, std::uint64_t whole, const std::string& wh
                        share_text(share) + ")"};
 }
 
-Measured count_of(std::uint64_t count, const char* one, const char* many) {
+static Measured count_of(std::uint64_t count, const char* one, const char* many) {
     return {static_cast<double>(count), counted(count, one, many)};
 }
 
-Measured first_turn_hits(const SummaryFigures& f) {
+static Measured first_turn_hits(const SummaryFigures& f) {
     const FirstTurnFigures& turns = f.phase.first_turns;
     if (turns.reported == 0 || turns.input_tokens == 0) {
         return {std::nullopt,
@@ -474,8 +482,8 @@ Measured first_turn_hits(const SummaryFigures& f) {
                 " of them possible in an initially empty cache"};
 }
 
-Measured coverage(const RunDescription& run, const SummaryFigures& f, const OptionalNs& last,
-                  const char* what) {
+static Measured coverage(const RunDescription& run, const SummaryFigures& f, const OptionalNs& last,
+                         const char* what) {
     if (!run.for_ns) {
         return {std::nullopt, "the phase has no length: --for"};
     }
@@ -492,7 +500,7 @@ Measured coverage(const RunDescription& run, const SummaryFigures& f, const Opti
                                   ")"};
 }
 
-Measured cut_short(Ending ending) {
+static Measured cut_short(Ending ending) {
     switch (ending) {
         case Ending::by_itself:
             return {0, "the run ended by itself"};
@@ -504,7 +512,7 @@ Measured cut_short(Ending ending) {
     return {};
 }
 
-Measured mean_output(const SummaryFigures& f) {
+static Measured mean_output(const SummaryFigures& f) {
     if (f.completed == 0) {
         return {std::nullopt, "no answers"};
     }
@@ -515,22 +523,22 @@ Measured mean_output(const SummaryFigures& f) {
     return {mean, number_text(mean) + " tokens over " + counted(f.completed, "answer", "answers")};
 }
 
-Measured exact_output(const SummaryFigures& f) {
+static Measured exact_output(const SummaryFigures& f) {
     const std::uint64_t known = f.outputs_exact + f.outputs_short + f.outputs_long;
     return share_of(f.outputs_exact, known, "counted answers have the recorded length");
 }
 
-Measured users_live(const RunDescription& run, const SummaryFigures& f) {
+static Measured users_live(const RunDescription& run, const SummaryFigures& f) {
     return share_of(std::min(f.phase.users, run.users), run.users, "users sent requests");
 }
 
 /// It leaves no trace in a run that happens to go in that order.
-std::string barrier_of(const std::vector<std::string>& arguments) {
+static std::string barrier_of(const std::vector<std::string>& arguments) {
     const std::vector<std::string> given = values_given(arguments, "--barrier");
     return given.empty() ? "stream" : given.back();
 }
 
-Measured overtaken(const SummaryFigures& f) {
+static Measured overtaken(const SummaryFigures& f) {
     if (f.follow_up_turns == 0) {
         return {std::nullopt, "no turn follows another"};
     }
@@ -540,13 +548,13 @@ Measured overtaken(const SummaryFigures& f) {
 }
 
 /// Length of the profile phase, s: what was asked for, where the run ended by itself.
-double phase_seconds(const RunDescription& run, const SummaryFigures& figures) {
+static double phase_seconds(const RunDescription& run, const SummaryFigures& figures) {
     const bool whole = run.for_ns && run.ending == Ending::by_itself;
     return static_cast<double>(whole ? *run.for_ns : figures.duration_ns) / ns_per_s;
 }
 
 /// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
-std::string bound_text(Measure measure, double bound) {
+static std::string bound_text(Measure measure, double bound) {
     switch (measure) {
         case Measure::ceiling_hit_rate:
         case Measure::first_turn_hits:
@@ -564,7 +572,7 @@ std::string bound_text(Measure measure, double bound) {
     }
 }
 
-Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigures& f) {
+static Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigures& f) {
     switch (rule.measure) {
         case Measure::trees:
             return run.trees.value_or(0) > 0 ? count_of(*run.trees, "session tree", "session trees")
@@ -617,7 +625,7 @@ Measured measure(const Rule& rule, const RunDescription& run, const SummaryFigur
     return {};
 }
 
-RuleFinding finding_of(const RuleSet& set, const std::string& rule) {
+static RuleFinding finding_of(const RuleSet& set, const std::string& rule) {
     RuleFinding finding;
     finding.set = set.name;
     finding.version = set.version;
@@ -626,7 +634,7 @@ RuleFinding finding_of(const RuleSet& set, const std::string& rule) {
     return finding;
 }
 
-std::string bounds_of(const Rule& rule) {
+static std::string bounds_of(const Rule& rule) {
     if (rule.min && rule.max && *rule.min == *rule.max) {
         return bound_text(rule.measure, *rule.min);
     }
@@ -640,7 +648,7 @@ std::string bounds_of(const Rule& rule) {
     return text;
 }
 
-RuleState state_of(const Rule& rule, const Measured& measured) {
+static RuleState state_of(const Rule& rule, const Measured& measured) {
     if (!rule.equals.empty()) {
         return measured.text == rule.equals ? RuleState::met : RuleState::violated;
     }
@@ -652,8 +660,8 @@ RuleState state_of(const Rule& rule, const Measured& measured) {
     return below || above ? RuleState::violated : RuleState::met;
 }
 
-RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RunDescription& run,
-                       const SummaryFigures& figures) {
+static RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RunDescription& run,
+                              const SummaryFigures& figures) {
     RuleFinding finding = finding_of(set, rule.name);
     finding.published = rule.published;
     finding.bound = bounds_of(rule);
@@ -672,8 +680,8 @@ RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RunDescriptio
 }
 
 /// A flag that fixes how a run is asked for: what was given in its place.
-RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescription& run,
-                       SameValue same) {
+static RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescription& run,
+                              SameValue same) {
     RuleFinding finding = finding_of(set, flag.name);
     const std::vector<std::string> given = values_given(run.arguments, flag.name);
     const std::string is_given = flag.is_switch ? "given" : joined(given, ", ");
@@ -687,8 +695,6 @@ RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RunDescr
     finding.state = met ? RuleState::met : RuleState::violated;
     return finding;
 }
-
-}  // namespace
 
 std::vector<std::string> values_given(const std::vector<std::string>& arguments,
                                       std::string_view flag) {

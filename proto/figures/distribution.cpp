@@ -13,24 +13,22 @@
 
 namespace driftless {
 
-namespace {
-
 /// Below this, comparing is as fast.
-constexpr std::size_t radix_from = 2048;
+static constexpr std::size_t radix_from = 2048;
 
 /// Doubles and these have the same order (IEEE 754: of two below 0 the bits fall where values
 /// rise).
-std::uint64_t ordered_bits(double value) {
+static std::uint64_t ordered_bits(double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     return bits >> 63 != 0 ? ~bits : bits | std::uint64_t{1} << 63;
 }
-double from_ordered_bits(std::uint64_t bits) {
+static double from_ordered_bits(std::uint64_t bits) {
     return std::bit_cast<double>(bits >> 63 != 0 ? bits & ~(std::uint64_t{1} << 63) : ~bits);
 }
 
 /// By 11 bits a pass, from the lowest; passes in which all are alike are left out. Millions of
 /// times of one run are sorted several times faster so than by comparing them.
-std::vector<std::uint64_t> radix_sorted(std::vector<std::uint64_t> from) {
+static std::vector<std::uint64_t> radix_sorted(std::vector<std::uint64_t> from) {
     constexpr unsigned digit_bits = 11;
     constexpr std::size_t digits = std::size_t{1} << digit_bits;
     const auto digit_of = [](std::uint64_t bits, unsigned shift) {
@@ -53,8 +51,6 @@ std::vector<std::uint64_t> radix_sorted(std::vector<std::uint64_t> from) {
     }
     return from;
 }
-
-}  // namespace
 
 std::vector<double> Sample::sorted() const {
     std::vector<double> sorted;
@@ -153,11 +149,9 @@ Sample BoundedSample::all(Sample Ended::* which, bool with_unbounded) const {
     return all;
 }
 
-namespace {
-
 /// The most that each figure of `values`, with so many endless ones, can be if any of `possible`
 /// are among them.
-Distribution most_with(const Sample& values, std::size_t endless, const Sample& possible) {
+static Distribution most_with(const Sample& values, std::size_t endless, const Sample& possible) {
     Distribution most = values.distribution(0, endless);
     if (possible.count() == 0 || most.count == 0) {
         return most;
@@ -188,8 +182,6 @@ Distribution most_with(const Sample& values, std::size_t endless, const Sample& 
     most.max = std::max(most.max, more.back());
     return most;
 }
-
-}  // namespace
 
 Bounds BoundedSample::bounds() const {
     const std::size_t unknown = unbounded_.count() + missing_;

@@ -12,13 +12,13 @@
 
 namespace driftless {
 
-namespace {
-
-void add_known(Sample& sample, std::int64_t value) {
+static void add_known(Sample& sample, std::int64_t value) {
     if (value >= 0) {
         sample.add(static_cast<double>(value));
     }
 }
+
+namespace {
 
 struct CapSamples {
     Sample held, drift;
@@ -126,14 +126,12 @@ std::vector<RankFigures> Sending::by_rank(std::uint32_t& instant_rows_max) const
     return figures;
 }
 
-namespace {
-
 /// Seconds that are counted one by one: 11 days.
-constexpr std::size_t seconds_max = 1'000'000;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
+static constexpr std::size_t seconds_max = 1'000'000;
+static constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 /// The latest stamp of a record: the row was not over before it.
-std::int64_t end_of(const Record& record) {
+static std::int64_t end_of(const Record& record) {
     std::int64_t end = 0;
     for (const OptionalNs& stamp :
          {record.fired_ns, record.sent_ns, record.headers_ns, record.first_byte_ns,
@@ -145,7 +143,7 @@ std::int64_t end_of(const Record& record) {
 
 /// It was not over before that, however late it was read. An end by a clock of this client is no
 /// read: it came when the client looked.
-std::int64_t end_least_of(const Record& record) {
+static std::int64_t end_least_of(const Record& record) {
     const bool is_read = record.receive_delay_ns && !is_ended_here(record.outcome);
     const auto before = [](std::int64_t stamp_ns, std::int64_t late_ns) {
         return stamp_ns - std::max<std::int64_t>(late_ns, 0);
@@ -160,12 +158,10 @@ std::int64_t end_least_of(const Record& record) {
     return least;
 }
 
-std::uint64_t stretch_of(const Record& record) {
+static std::uint64_t stretch_of(const Record& record) {
     const bool is_later = record.shard && record.segment > 0;
     return (is_later ? std::uint64_t{*record.shard} + 1 : 0) << 32 | record.segment;
 }
-
-}  // namespace
 
 void RunTimeline::add_warm_up(const Record& record) {
     segments_[stretch_of(record)].has_warm_up = true;
@@ -294,19 +290,15 @@ RunTimelineFigures RunTimeline::figures() const {
     return figures;
 }
 
-namespace {
-
 /// src/aiperf/common/scenario/context_overflow.py.
-constexpr std::array<std::string_view, 4> overflow_words{
+static constexpr std::array<std::string_view, 4> overflow_words{
     "context length", "maximum context", "context_length_exceeded", "prompt is too long"};
 
-void keep_last(OptionalNs& last, const OptionalNs& instant) {
+static void keep_last(OptionalNs& last, const OptionalNs& instant) {
     if (instant) {
         last = std::max(last.value_or(*instant), *instant);
     }
 }
-
-}  // namespace
 
 bool is_context_overflow(std::string_view error) {
     return std::ranges::any_of(overflow_words, [lower = lower(error)](std::string_view words) {

@@ -14,14 +14,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// From here on, a correlation of length and difference explains half of the variance or more.
-constexpr double correlation_min = 0.7071;
+static constexpr double correlation_min = 0.7071;
 /// Below, a count is nearly the same for prompts of every length: no tokenizer does that.
-constexpr double uncounted_slope = -0.99;
-
-}  // namespace
+static constexpr double uncounted_slope = -0.99;
 
 // A row that was sent without a forecast of its hits is recorded text.
 void PromptCounts::add(const Record& record) {
@@ -194,33 +190,33 @@ void SentTokens::add(const Record& record) {
     outputs_unknown_ += counts_output(record) ? 0 : 1;
 }
 
-namespace {
-
 /// Of requests, and of tokens as much as so many requests have. Probes may be counted after the
 /// baseline, and the last answers after the last page: servers count when they come to it.
-constexpr double slack_share = 0.02;
-constexpr double slack_requests = 5;
+static constexpr double slack_share = 0.02;
+static constexpr double slack_requests = 5;
 /// So close to twice as much is twice as much.
-constexpr double double_share = 0.05;
+static constexpr double double_share = 0.05;
 
 /// "http://a:8000" of a URL; empty for sockets of a path.
-std::string_view origin_of(std::string_view url) {
+static std::string_view origin_of(std::string_view url) {
     const std::size_t scheme = url.find("://");
     return scheme == url.npos ? std::string_view() : url.substr(0, url.find('/', scheme + 3));
 }
 
-bool is_of_the_run(const ScrapedUrl& page, const SummaryInfo& info) {
+static bool is_of_the_run(const ScrapedUrl& page, const SummaryInfo& info) {
     const std::string_view origin = origin_of(page.url);
     return !origin.empty() && std::ranges::count(info.run.urls, origin, origin_of) > 0;
 }
 
-bool all_have_a_page(const ServerTotals& totals, const SummaryInfo& info) {
+static bool all_have_a_page(const ServerTotals& totals, const SummaryInfo& info) {
     return std::ranges::all_of(info.run.urls, [&](const std::string& url) {
         return std::ranges::any_of(totals.urls, [&](const ScrapedUrl& page) {
             return origin_of(page.url) == origin_of(url);
         });
     });
 }
+
+namespace {
 
 /// What servers count, and this run can tell, too.
 struct Compared {
@@ -233,13 +229,15 @@ struct Compared {
     bool below = false;
 };
 
-std::string text_of(double count, const Compared& what) {
+}  // namespace
+
+static std::string text_of(double count, const Compared& what) {
     return counted(static_cast<std::uint64_t>(std::llround(count)), what.one, what.many);
 }
 
 /// "1 request", "3 requests and 40 prompt tokens", of those that `pick` wants.
 template <typename Pick, typename Count>
-std::string list_of(const std::vector<Compared>& all, Pick pick, Count count) {
+static std::string list_of(const std::vector<Compared>& all, Pick pick, Count count) {
     std::string text;
     std::size_t left = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), pick));
     for (const Compared& one : all) {
@@ -252,7 +250,7 @@ std::string list_of(const std::vector<Compared>& all, Pick pick, Count count) {
     return text;
 }
 
-std::vector<Compared> compare(const ServerTotals& totals, const SentTokens& sent) {
+static std::vector<Compared> compare(const ServerTotals& totals, const SentTokens& sent) {
     std::vector<Compared> all;
     const CountBounds requests = sent.requests();
     const auto add = [&](ServerFigure figure, const char* one, const char* many,
@@ -272,16 +270,16 @@ std::vector<Compared> compare(const ServerTotals& totals, const SentTokens& sent
 }
 
 /// The counter of requests was read, and they were as many as they should be.
-bool requests_fit(const std::vector<Compared>& all) {
+static bool requests_fit(const std::vector<Compared>& all) {
     return !all.empty() && all.front().figure == ServerFigure::requests && !all.front().above &&
            !all.front().below;
 }
 
-constexpr const char* counts_otherwise =
+static constexpr const char* counts_otherwise =
     "the servers count tokens differently than they report to clients, or the metrics table uses "
     "the wrong counter (server.jsonl has all of them)";
 
-const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& totals) {
+static const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& totals) {
     if (std::any_of(totals.urls.begin(), totals.urls.end(),
                     [](const ScrapedUrl& page) { return page.restarts > 0; })) {
         return "counters fell, as if a server had been restarted; if several servers answer in "
@@ -305,14 +303,12 @@ const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& 
                : "others used them at the same time, so the figures do not show this load alone";
 }
 
-const char* cause_of_fewer(const std::vector<Compared>& all) {
+static const char* cause_of_fewer(const std::vector<Compared>& all) {
     return requests_fit(all)
                ? counts_otherwise
                : "their pages do not cover all servers behind the address, or servers were "
                  "restarted; name the page of each server (--metrics URL)";
 }
-
-}  // namespace
 
 std::string server_counts_warning(const SummaryFigures& f, const SummaryInfo& info) {
     if (const ScrapedUrl* page = info.server ? info.server->of_several() : nullptr;
@@ -355,20 +351,16 @@ std::string server_counts_warning(const SummaryFigures& f, const SummaryInfo& in
     return "";
 }
 
-namespace {
+static constexpr double ms_per_s = 1e3;
 
-constexpr double ms_per_s = 1e3;
-
-std::optional<double> per(std::optional<double> whole, std::uint64_t parts) {
+static std::optional<double> per(std::optional<double> whole, std::uint64_t parts) {
     return whole && parts > 0 ? std::optional(*whole / static_cast<double>(parts)) : std::nullopt;
 }
 
-std::optional<double> mean_ms(const ServerTotals& totals, ServerFigure seconds) {
+static std::optional<double> mean_ms(const ServerTotals& totals, ServerFigure seconds) {
     const std::optional<double> mean = totals.share(seconds, ServerFigure::requests);
     return mean ? std::optional(*mean * ms_per_s) : std::nullopt;
 }
-
-}  // namespace
 
 static void walk(auto& fields, const ScrapedUrl& url) {
     fields.value("url", 1, url.url);

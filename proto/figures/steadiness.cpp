@@ -8,18 +8,18 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::size_t rows_min = 100;
-constexpr std::size_t mser_batch = 5;
-constexpr std::size_t trend_batches = 20;
-constexpr std::size_t trend_values_min = 2 * trend_batches;
-constexpr double trend_p_max = 0.01;
-constexpr double little_within = 0.05;
-constexpr std::size_t lags_max = 2000;
+static constexpr std::size_t rows_min = 100;
+static constexpr std::size_t mser_batch = 5;
+static constexpr std::size_t trend_batches = 20;
+static constexpr std::size_t trend_values_min = 2 * trend_batches;
+static constexpr double trend_p_max = 0.01;
+static constexpr double little_within = 0.05;
+static constexpr std::size_t lags_max = 2000;
 /// Bins of time: a few requests each, so that a bin is no row of its own.
-constexpr std::size_t bins_min = 100;
-constexpr std::size_t bins_max = 1000;
+static constexpr std::size_t bins_min = 100;
+static constexpr std::size_t bins_max = 1000;
+
+namespace {
 
 struct Bins {
     std::int64_t first_ns = 0;
@@ -31,8 +31,11 @@ struct Bins {
     }
 };
 
+}  // namespace
+
 /// Exact: each request adds to a bin the share of it in which it was in flight.
-Bins bins_of(const std::vector<SteadyRow>& rows, std::int64_t first_ns, std::int64_t last_ns) {
+static Bins bins_of(const std::vector<SteadyRow>& rows, std::int64_t first_ns,
+                    std::int64_t last_ns) {
     const std::size_t count = std::clamp(rows.size() / 5, bins_min, bins_max);
     Bins bins;
     bins.first_ns = first_ns;
@@ -66,7 +69,7 @@ Bins bins_of(const std::vector<SteadyRow>& rows, std::int64_t first_ns, std::int
     return bins;
 }
 
-TrendFinding trend_of(std::span<const double> values) {
+static TrendFinding trend_of(std::span<const double> values) {
     if (values.size() < trend_values_min) {
         return {};
     }
@@ -81,7 +84,7 @@ TrendFinding trend_of(std::span<const double> values) {
     return mann_kendall(means);
 }
 
-double autocovariance(std::span<const double> values, double mean, std::size_t lag) {
+static double autocovariance(std::span<const double> values, double mean, std::size_t lag) {
     double sum = 0;
     for (std::size_t i = 0; i + lag < values.size(); ++i) {
         sum += (values[i] - mean) * (values[i + lag] - mean);
@@ -90,7 +93,8 @@ double autocovariance(std::span<const double> values, double mean, std::size_t l
 }
 
 /// Mean in flight between two instants, from all requests that touch the time between them.
-double mean_in_flight(const std::vector<SteadyRow>& rows, std::int64_t begin, std::int64_t end) {
+static double mean_in_flight(const std::vector<SteadyRow>& rows, std::int64_t begin,
+                             std::int64_t end) {
     double sum = 0;
     for (const SteadyRow& row : rows) {
         const std::int64_t inside = std::min(row.ended_ns, end) - std::max(row.fired_ns, begin);
@@ -99,7 +103,7 @@ double mean_in_flight(const std::vector<SteadyRow>& rows, std::int64_t begin, st
     return end > begin ? sum / static_cast<double>(end - begin) : 0;
 }
 
-void measure_window(SteadyState& state, const std::vector<SteadyRow>& rows) {
+static void measure_window(SteadyState& state, const std::vector<SteadyRow>& rows) {
     std::vector<double> ttfts;
     double time_ns = 0;
     for (const SteadyRow& row : rows) {  // sorted by their fires
@@ -122,8 +126,6 @@ void measure_window(SteadyState& state, const std::vector<SteadyRow>& rows) {
     state.ttft_trend = trend_of(ttfts);
     state.effective = ttfts.empty() ? 0 : effective_sample_size(ttfts);
 }
-
-}  // namespace
 
 std::size_t mser5(std::span<const double> values) {
     const std::size_t count = values.size() / mser_batch;
@@ -243,18 +245,20 @@ SteadyState find_steady_state(std::vector<SteadyRow> rows) {
     return state;
 }
 
-namespace {
+static constexpr std::size_t batches = 10;
+static constexpr std::size_t third = 3;
+static constexpr std::size_t rows_judged_min = 4 * batches;
+static constexpr double z_min = 3.3;
+static constexpr double ratio_min = 1.5;
+static constexpr double late_share_min = 0.2;
 
-constexpr std::size_t batches = 10;
-constexpr std::size_t third = 3;
-constexpr std::size_t rows_judged_min = 4 * batches;
-constexpr double z_min = 3.3;
-constexpr double ratio_min = 1.5;
-constexpr double late_share_min = 0.2;
+namespace {
 
 using Means = std::array<double, batches>;
 
-double mean_of(const Means& means, std::size_t from, std::size_t to) {
+}  // namespace
+
+static double mean_of(const Means& means, std::size_t from, std::size_t to) {
     double sum = 0;
     for (std::size_t i = from; i < to; ++i) {
         sum += means[i];
@@ -262,12 +266,12 @@ double mean_of(const Means& means, std::size_t from, std::size_t to) {
     return sum / static_cast<double>(to - from);
 }
 
-double ratio_of(const Means& means) {
+static double ratio_of(const Means& means) {
     const double first = mean_of(means, 0, third);
     return first > 0 ? mean_of(means, batches - third, batches) / first : 0;
 }
 
-bool rises(const Means& means) {
+static bool rises(const Means& means) {
     const double first = mean_of(means, 0, third);
     const double middle = mean_of(means, third, batches - third);
     const double last = mean_of(means, batches - third, batches);
@@ -277,7 +281,7 @@ bool rises(const Means& means) {
 
 /// Median time from the first token to the end. The wait for the first token is not in it: it grows
 /// with the run where a server is overloaded.
-std::int64_t median_answer_ns(const std::vector<RowTimes>& rows) {
+static std::int64_t median_answer_ns(const std::vector<RowTimes>& rows) {
     std::vector<std::int64_t> times;
     times.reserve(rows.size());
     for (const RowTimes& row : rows) {
@@ -293,13 +297,17 @@ std::int64_t median_answer_ns(const std::vector<RowTimes>& rows) {
     return *middle;
 }
 
+namespace {
+
 struct BatchMeans {
     Means waiting{};  ///< rows that were due and had not ended
     Means ttft{};     ///< ns, from the due instant
 };
 
+}  // namespace
+
 /// Of `rows`, sorted by due, those from `skipped` on.
-BatchMeans batch_means(const std::vector<RowTimes>& rows, std::size_t skipped) {
+static BatchMeans batch_means(const std::vector<RowTimes>& rows, std::size_t skipped) {
     std::vector<std::int64_t> ends;
     ends.reserve(rows.size());
     for (const RowTimes& row : rows) {
@@ -324,8 +332,6 @@ BatchMeans batch_means(const std::vector<RowTimes>& rows, std::size_t skipped) {
     }
     return means;
 }
-
-}  // namespace
 
 StabilityFinding judge_stability(std::vector<RowTimes> rows) {
     if (rows.size() < rows_judged_min) {

@@ -11,16 +11,15 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const char* remedy =
+static constexpr const char* remedy =
     "is not a key to group by; use phase, turn, api, url, side, model, outcome, kept.NAME, "
     "header.NAME or input:PARTS";
-constexpr std::string_view nothing = "-";
-constexpr std::uint32_t parts_min = 2;
-constexpr std::uint32_t parts_max = 20;
+static constexpr std::string_view nothing = "-";
+static constexpr std::uint32_t parts_min = 2;
+static constexpr std::uint32_t parts_max = 20;
 
-std::string kept_value(const std::string& kept, const std::string& member, JsonDocument& document) {
+static std::string kept_value(const std::string& kept, const std::string& member,
+                              JsonDocument& document) {
     const Result<JsonValue> root = document.parse(kept.empty() ? "null" : kept);
     const JsonValue value = root ? root.value().find(member) : JsonValue();
     if (!value.present() || value.is(JsonType::null)) {
@@ -29,7 +28,7 @@ std::string kept_value(const std::string& kept, const std::string& member, JsonD
     return std::string(value.as_string().value_or(value.raw()));
 }
 
-std::string header_value_of(const Record& record, const std::string& name) {
+static std::string header_value_of(const Record& record, const std::string& name) {
     for (const RecordedHeader& header : record.headers) {
         if (header.value && equal_ignoring_case(header.name, name)) {
             return *header.value;
@@ -37,8 +36,6 @@ std::string header_value_of(const Record& record, const std::string& name) {
     }
     return std::string(nothing);
 }
-
-}  // namespace
 
 Result<GroupKey> parse_group_key(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(".:"), text.size());
@@ -100,15 +97,13 @@ std::vector<std::uint32_t> length_bounds(std::vector<std::uint32_t>& lengths, st
     return bounds;
 }
 
-namespace {
-
 /// A bound below 0 counts as 0: records can be anybody's.
-double bound_of(std::int64_t ns) {
+static double bound_of(std::int64_t ns) {
     return static_cast<double>(std::max<std::int64_t>(ns, 0));
 }
 
 /// Its request waited in this client, and it was cut off: in time, it might have been answered.
-bool may_have_been_answered(const Record& record) {
+static bool may_have_been_answered(const Record& record) {
     if (!is_cut_off(record.outcome) || !record.fired_ns || !record.ended_ns) {
         return false;
     }
@@ -123,15 +118,17 @@ bool may_have_been_answered(const Record& record) {
 }
 
 /// Nobody knows what would have become of it.
-bool is_lost_whole(const Record& record) {
+static bool is_lost_whole(const Record& record) {
     return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted ||
            may_have_been_answered(record);
 }
 
 /// Its times say nothing for sure: a part of it was lost, or it may not be there at all.
-bool is_unsure(const Record& record) {
+static bool is_unsure(const Record& record) {
     return lost_in_client(record) || has_taint(record, taint_end_unsure);
 }
+
+namespace {
 
 /// What its limits ask of a row, by its own times or by those at one end of their bars.
 class LimitedRow {
@@ -299,15 +296,13 @@ std::vector<ErrorText> ErrorTexts::by_rows() const {
     return all;
 }
 
-namespace {
-
 /// Tainted rows that are to be left out.
-bool is_excluded(const Record& record) {
+static bool is_excluded(const Record& record) {
     return !record.tainted.empty() && !stays_in(record);
 }
 
-void add_moved_time(BoundedSample& sample, const Record& record, std::optional<double> time_ns,
-                    const std::optional<ErrorBar>& error) {
+static void add_moved_time(BoundedSample& sample, const Record& record,
+                           std::optional<double> time_ns, const std::optional<ErrorBar>& error) {
     if (time_ns && error) {
         sample.add(*time_ns, error->below, error->above, is_excluded(record));
     } else if (time_ns) {
@@ -316,8 +311,8 @@ void add_moved_time(BoundedSample& sample, const Record& record, std::optional<d
 }
 
 /// `part`: of the time by which TTFT may be moved at least.
-void add_moved(const char* name, const BoundedSample& sample, double part,
-               std::vector<MovedFigure>& moved) {
+static void add_moved(const char* name, const BoundedSample& sample, double part,
+                      std::vector<MovedFigure>& moved) {
     const Distribution values = sample.kept();
     const Bounds bounds = sample.kept_bounds();
     for (const Statistic& one : shown_statistics) {
@@ -331,10 +326,10 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
 }
 
 /// The kernel's stamps are off by the error of two samples of its clock.
-constexpr double stamp_error_ns = 2e3;
+static constexpr double stamp_error_ns = 2e3;
 
 /// From the fire until the server can have had the request at the latest, ns; nothing: not known.
-std::optional<double> request_late_ns(const Record& record) {
+static std::optional<double> request_late_ns(const Record& record) {
     const auto has = [&record](std::string_view reason) { return has_taint(record, reason); };
     if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
         has(taint_retransmitted) || has(taint_answered_early)) {
@@ -343,8 +338,6 @@ std::optional<double> request_late_ns(const Record& record) {
     return bound_of(*record.wire_delay_bound_ns) + bound_of(*record.request_delay_ns) +
            stamp_error_ns;
 }
-
-}  // namespace
 
 std::optional<ErrorBar> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
     const std::optional<double> request_ns = request_late_ns(record);
@@ -516,13 +509,11 @@ GoodputCounts SummaryFigures::goodput() const {
     return sum;
 }
 
-namespace {
-
 /// Of a rate per second by `duration_ns`, from `least` to `most`: the latter by the shortest
 /// duration that the run can have had. Nothing where late reads lower the load itself, or rows
 /// failed here, which might have gone on for longer.
-std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double least,
-                                   double most) {
+static std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double least,
+                                          double most) {
     // As of a cap on connections, more than one row in a hundred waited for one.
     constexpr double waited_max = 0.01;
     const auto waited =
@@ -534,8 +525,6 @@ std::optional<ErrorBar> rate_error(const SummaryFigures& f, double rate, double 
         static_cast<double>(f.duration_ns) / static_cast<double>(f.timeline.duration_least_ns);
     return has_bar ? error_bar(rate, least, most * longer) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<ErrorBar> SummaryFigures::request_goodput_error() const {
     const GoodputCounts counts = goodput();
@@ -752,10 +741,8 @@ bool has_lane_cap(const std::vector<std::string>& arguments) {
         arguments, [](const std::string& one) { return one.starts_with("--connections="); });
 }
 
-namespace {
-
 /// The load came as the trace has it: no answer and no cap kept rows back, and it was not to rise.
-bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
+static bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
     const std::string rate = info.run.arrival ? info.run.arrival->rate : "";
     const bool rises = rate.starts_with("ramp") || rate.starts_with("shape");
     return info.run.users == 0 && info.run.sessions != "closed" && !rises &&
@@ -763,11 +750,9 @@ bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 /// Rows left late by less than a tenth of what they waited for, from their due instants.
-bool is_late_by_little(const SummaryFigures& f) {
+static bool is_late_by_little(const SummaryFigures& f) {
     return f.load_late().max <= 0.1 * f.ttft_due.median();
 }
-
-}  // namespace
 
 bool may_tell_kept_up(const SummaryFigures& f, const SummaryInfo& info) {
     return is_open_load(f, info) && f.timeline.stability.stability != Stability::unknown;

@@ -16,9 +16,7 @@ bool any_fails(const std::vector<ThresholdFinding>& findings) {
     return std::ranges::any_of(findings, &ThresholdFinding::fails);
 }
 
-namespace {
-
-std::string value_text(double value, FigureUnit unit) {
+static std::string value_text(double value, FigureUnit unit) {
     char text[64];
     switch (unit) {
         case FigureUnit::time:
@@ -33,8 +31,6 @@ std::string value_text(double value, FigureUnit unit) {
     }
     return text;
 }
-
-}  // namespace
 
 std::string value_text(const ThresholdFinding& finding) {
     if (!finding.value) {
@@ -54,20 +50,16 @@ std::string value_text(const StoppedWhen& stopped) {
     return value_text(stopped.value, stopped.unit);
 }
 
-namespace {
+static constexpr double ns_per_ms = 1e6;
 
-constexpr double ns_per_ms = 1e6;
-
-std::optional<double> in_ms(const OptionalNs& ns) {
+static std::optional<double> in_ms(const OptionalNs& ns) {
     return ns ? std::optional(static_cast<double>(*ns) / ns_per_ms) : std::nullopt;
 }
 
 /// A number of a distribution: null where nothing was measured.
-std::optional<double> ms_of(const Distribution& d, double ns) {
+static std::optional<double> ms_of(const Distribution& d, double ns) {
     return known_if(d.count > 0, ns / ns_per_ms);
 }
-
-}  // namespace
 
 // `put` finds these by the types of their values, so that they stand in no namespace of the file.
 
@@ -132,11 +124,9 @@ static void put_value(JsonWriter& json, const HeldFigures& held) {
     put_object(json, {{"held_ns", held.held}, {"drift_ns", held.drift}});
 }
 
-namespace {
-
 /// A number; or the serving benchmarks' keys: mean_ttft_ms, median_ttft_ms, std_ttft_ms,
 /// p99_ttft_ms, and how many values there are, the least and the most.
-void put_figure(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
+static void put_figure(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
     const std::string name(figure.key);
     if (!figure.has_statistics()) {
         put(json, {{name, figure.value(f)}});
@@ -161,13 +151,13 @@ void put_figure(JsonWriter& json, const FigureName& figure, const SummaryFigures
     }
 }
 
-std::optional<ErrorBar> bar_in_ms(double value, double lower, double upper) {
+static std::optional<ErrorBar> bar_in_ms(double value, double lower, double upper) {
     const std::optional<ErrorBar> bar = error_bar(value, lower, upper);
     return bar ? std::optional(ErrorBar{bar->below / ns_per_ms, bar->above / ns_per_ms}) : bar;
 }
 
 /// Of each statistic of a time; null where none is known.
-void put_bars(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
+static void put_bars(JsonWriter& json, const FigureName& figure, const SummaryFigures& f) {
     const Distribution& d = figure.distribution(f);
     const Bounds& bounds = f.*figure.bounds;
     json.key(std::string(figure.key) + "_ms");
@@ -185,7 +175,7 @@ void put_bars(JsonWriter& json, const FigureName& figure, const SummaryFigures& 
     json.end_object();
 }
 
-void put_client_error(JsonWriter& json, const SummaryFigures& f) {
+static void put_client_error(JsonWriter& json, const SummaryFigures& f) {
     json.begin_object();
     for (const FigureName& figure : figure_names()) {
         if (figure.bounds != nullptr && !figure.is_inverse) {
@@ -200,7 +190,7 @@ void put_client_error(JsonWriter& json, const SummaryFigures& f) {
 }
 
 /// How far the load that was sent lies from the one that was planned.
-void put_load_error(JsonWriter& json, const SummaryFigures& f, const TaintLimits& limits) {
+static void put_load_error(JsonWriter& json, const SummaryFigures& f, const TaintLimits& limits) {
     const Distribution& late = f.load_late();
     const std::int64_t limit_ns = drift_limit_ns(limits, 0);
     put_object(json, {{"p50_ms", ms_of(late, late.median())},
@@ -210,7 +200,7 @@ void put_load_error(JsonWriter& json, const SummaryFigures& f, const TaintLimits
                       {"limit_ms", in_ms(known_if(limit_ns > 0, limit_ns))}});
 }
 
-void put_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+static void put_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     const auto rate = [&arrival = info.run.arrival](JsonWriter& to) {
         arrival && arrival->asked_rate ? to.number(*arrival->asked_rate)
                                        : to.string(arrival ? arrival->rate : "trace");
@@ -251,7 +241,7 @@ void put_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info
 
 /// Counts by the names of a closed list.
 template <ClosedList Enum, typename Count>
-auto by_name(const std::array<Count, closed_list<Enum>.size()>& counts) {
+static auto by_name(const std::array<Count, closed_list<Enum>.size()>& counts) {
     return [&counts](JsonWriter& json) {
         json.begin_object();
         for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -261,7 +251,7 @@ auto by_name(const std::array<Count, closed_list<Enum>.size()>& counts) {
     };
 }
 
-void put_counts(JsonWriter& json, const SummaryFigures& f) {
+static void put_counts(JsonWriter& json, const SummaryFigures& f) {
     put(json, {{"short_output", f.short_output},
                {"long_output", f.long_output},
                {"abandoned", JsonPairs{{"requests", f.abandoned.requests},
@@ -307,7 +297,7 @@ void put_counts(JsonWriter& json, const SummaryFigures& f) {
 }
 
 /// From the due instant to the wire, by stage, cause and rank; and the way back.
-void put_sending(JsonWriter& json, const SummaryFigures& f) {
+static void put_sending(JsonWriter& json, const SummaryFigures& f) {
     const SendingFigures& s = f.sending;
     const auto by_cause = [&s](JsonWriter& to) {
         to.begin_object();
@@ -333,7 +323,7 @@ void put_sending(JsonWriter& json, const SummaryFigures& f) {
 }
 
 /// What was expected: in blocks of the trace, and in the server's own.
-void put_cache(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+static void put_cache(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     const bool foretells = f.foretells_hits();
     const bool compares = foretells && f.cache_rows_compared() > 0;
     const bool has_blocks = f.server_cache_rows > 0;
@@ -355,14 +345,14 @@ void put_cache(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& inf
          {"server_expected_cached_tokens", known_if(has_blocks, f.server_cache_expected)}});
 }
 
-void put_limits(JsonWriter& json, const GoodputLimits& limits) {
+static void put_limits(JsonWriter& json, const GoodputLimits& limits) {
     put(json, {{"ttft_ms", in_ms(limits.ttft_ns)},
                {"ttft_due_ms", in_ms(limits.ttft_due_ns)},
                {"tpot_ms", in_ms(limits.tpot_ns)},
                {"e2el_ms", in_ms(limits.e2e_ns)}});
 }
 
-void put_goodput(JsonWriter& json, const SummaryFigures& f) {
+static void put_goodput(JsonWriter& json, const SummaryFigures& f) {
     const bool judges = f.judges_goodput();
     json.begin_object();
     put_limits(json, common_limits(f.goodput_rules));
@@ -384,7 +374,7 @@ void put_goodput(JsonWriter& json, const SummaryFigures& f) {
     json.end_array().end_object();
 }
 
-void put_prompts(JsonWriter& json, const PromptFigures& prompts) {
+static void put_prompts(JsonWriter& json, const PromptFigures& prompts) {
     put_object(json, {{"exact", prompts.exact},
                       {"off", prompts.off},
                       {"unknown", prompts.unknown},
@@ -394,7 +384,7 @@ void put_prompts(JsonWriter& json, const PromptFigures& prompts) {
 }
 
 /// With what the verdict goes by: its limits, and the worst of the rows that are not tainted.
-void put_verdict(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
+static void put_verdict(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     const auto limit = [](std::int64_t ns) { return known_if(ns > 0, ns); };
     const TaintLimits& limits = info.limits;
     const std::uint32_t rows = f.sending.instant_rows_max;
@@ -414,8 +404,6 @@ void put_verdict(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& i
                                              {"wire_ns", worst.wire_delay_max_ns},
                                              {"read_ns", worst.receive_delay_max_ns}}}});
 }
-
-}  // namespace
 
 std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info) {
     std::string text;

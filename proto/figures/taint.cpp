@@ -9,10 +9,10 @@
 
 namespace driftless {
 
-namespace {
-
 // Shares of shorter stretches, at the very end of a run, say nothing.
-constexpr std::int64_t stretch_min_ns = 200'000'000;
+static constexpr std::int64_t stretch_min_ns = 200'000'000;
+
+namespace {
 
 /// A number of summary.json.
 struct Field {
@@ -29,7 +29,10 @@ struct Field {
 #define SUM(name) {#name, &ClientSample::name}
 #define MAX(name) {#name, &ClientSample::name, true}
 #define OWN(name) {#name, nullptr, false, &ClientTotals::name}
-constexpr Field totals_fields[] = {
+
+}  // namespace
+
+static constexpr Field totals_fields[] = {
     OWN(span_ns),
     SUM(rows_fired),
     SUM(receives),
@@ -72,14 +75,16 @@ constexpr Field totals_fields[] = {
     SUM(writer_run_delay_ns),
     OWN(writer_chunks_per_cpu_s),
 };
-constexpr Field of_request[] = {
+static constexpr Field of_request[] = {
     SUM(busy_fire_ns), SUM(busy_prepare_ns), SUM(user_ns),    SUM(system_ns),
     SUM(instructions), SUM(system_calls),    SUM(bytes_sent),
 };
-constexpr Field of_chunk[] = {
+static constexpr Field of_chunk[] = {
     SUM(busy_receive_ns), SUM(user_ns),      SUM(system_ns),
     SUM(instructions),    SUM(system_calls), SUM(bytes_received),
 };
+namespace {
+
 #undef SUM
 #undef MAX
 #undef OWN
@@ -164,10 +169,8 @@ void ClientTotals::add(const ClientSample& s) {
     }
 }
 
-namespace {
-
 template <std::size_t count>
-auto each_of(const ClientTotals& totals, const Field (&fields)[count], std::int64_t number) {
+static auto each_of(const ClientTotals& totals, const Field (&fields)[count], std::int64_t number) {
     return [&totals, &fields, number](JsonWriter& json) {
         json.begin_object();
         for (const Field& field : fields) {
@@ -179,8 +182,6 @@ auto each_of(const ClientTotals& totals, const Field (&fields)[count], std::int6
         json.end_object();
     };
 }
-
-}  // namespace
 
 static void put_value(JsonWriter& json, const EngineTotals& engine) {
     put_object(json, {{"rows_fired", engine.rows_fired},
@@ -222,11 +223,9 @@ std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank) {
     return limits.drift_most_ns > 0 ? std::min(allowed, limits.drift_most_ns) : allowed;
 }
 
-namespace {
-
 // Without a kernel stamp: until we saw that the kernel had taken bytes; if that was never seen,
 // until the row ended. The row has left.
-std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
+static std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
     CHECK(record.fired_ns.has_value());
     if (record.wire_ns) {
         return *record.wire_ns - *record.fired_ns;
@@ -237,14 +236,12 @@ std::int64_t wire_delay_of(const Record& record, const RowLosses& losses) {
     return std::max(seen_ns, record.submit_ns.value_or(0));
 }
 
-void note_delays(Record& record, const RowLosses& losses) {
+static void note_delays(Record& record, const RowLosses& losses) {
     if (record.fired_ns) {
         record.wire_delay_bound_ns = wire_delay_of(record, losses);
         record.request_delay_ns = losses.request_waited_ns;
     }
 }
-
-}  // namespace
 
 TaintLimits taint_limits(const CertifyWithin& within) {
     TaintLimits limits;
@@ -289,9 +286,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     add(record.stale_retries > 0, taint_retried);
 }
 
-namespace {
-
-Suspect suspect_of(LateCause cause) {
+static Suspect suspect_of(LateCause cause) {
     switch (cause) {
         case LateCause::wake:
             return Suspect::host;
@@ -307,7 +302,7 @@ Suspect suspect_of(LateCause cause) {
 
 /// From the fire to the wire. Records before schema 7 have no bound: without a stamp the call that
 /// fired the row is all that they tell.
-std::int64_t wire_delay_ns(const Record& record) {
+static std::int64_t wire_delay_ns(const Record& record) {
     if (record.wire_delay_bound_ns) {
         return *record.wire_delay_bound_ns;
     }
@@ -317,17 +312,15 @@ std::int64_t wire_delay_ns(const Record& record) {
 }
 
 /// The user wanted it to wait for so long.
-std::int64_t wanted_delay_ns(const Record& record) {
+static std::int64_t wanted_delay_ns(const Record& record) {
     return is_wish(record.late_cause) ? record.held_ns : 0;
 }
 
 /// The latest that is known of a row.
-std::int64_t end_of(const Record& record) {
+static std::int64_t end_of(const Record& record) {
     return record.ended_ns.value_or(record.done_ns.value_or(
         record.last_token_ns.value_or(record.fired_ns.value_or(record.due_ns))));
 }
-
-}  // namespace
 
 TaintedRow tainted_row_of(const Record& record) {
     CHECK(!record.tainted.empty());
@@ -398,18 +391,18 @@ double TaintFigures::share(std::uint64_t interrupted, std::uint64_t unrecorded,
     return measured == 0 ? 0 : static_cast<double>(excluded) / static_cast<double>(measured);
 }
 
-namespace {
-
-double taken_share(const ClientSecond& second) {
+static double taken_share(const ClientSecond& second) {
     const std::int64_t span = second.to_ns - second.from_ns;
     return span <= 0
                ? 0
                : std::min(static_cast<double>(second.taken_ns) / static_cast<double>(span), 1.0);
 }
 
-bool coincides(const ClientSecond& second, const TaintedRow& row) {
+static bool coincides(const ClientSecond& second, const TaintedRow& row) {
     return second.from_ns <= row.to_ns && row.from_ns <= second.to_ns;
 }
+
+namespace {
 
 /// A long stream coincides with many seconds: those are meant in which its bytes can have waited.
 /// That is a wait as long as the row's which ended in a second that saw one so long; it may have
@@ -439,14 +432,18 @@ class WaitOfRow {
     std::vector<Stretch> ends_;
 };
 
+}  // namespace
+
 /// Others had the CPU for a large part of the second, or for about as long as the row was late. A
 /// row is late on the wire behind one call: many short absences of the engine do not add up there.
-bool host_took(const ClientSecond& second, const TaintedRow& row) {
+static bool host_took(const ClientSecond& second, const TaintedRow& row) {
     const std::int64_t taken_ns =
         row.suspect == Suspect::wire ? second.gap_max_ns : second.taken_ns;
     return taken_share(second) > taken_max ||
            (row.late_ns > 0 && (second.gap_max_ns >= row.late_ns / 2 || taken_ns >= row.late_ns));
 }
+
+namespace {
 
 /// The seconds of a run in their order, for those of one row.
 class Seconds {
@@ -481,7 +478,9 @@ struct Evidence {
     bool slow_connect = false;
 };
 
-Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame) {
+}  // namespace
+
+static Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame) {
     WaitOfRow wait(row);
     seconds.coinciding(row, [&](const ClientSecond& second) { wait.look_at(second); });
     Evidence evidence;
@@ -503,8 +502,6 @@ Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame
     });
     return evidence;
 }
-
-}  // namespace
 
 Blame blame_of(std::span<const TaintedRow> rows, const ClientTotals& client) {
     const Seconds seconds(client.each);

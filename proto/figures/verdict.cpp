@@ -16,19 +16,17 @@
 
 namespace driftless {
 
-namespace {
-
-std::string rows_text(std::uint64_t count) {
+static std::string rows_text(std::uint64_t count) {
     return counted(count, "row", "rows");
 }
 
-std::string times_text(std::int64_t count) {
+static std::string times_text(std::int64_t count) {
     return counted(static_cast<std::uint64_t>(count), "time", "times");
 }
 
 /// " (5.000 ms for the last of 28 rows of one instant)", where rows of one instant are allowed more
 /// than the first of them; else nothing.
-std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimits& limits) {
+static std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimits& limits) {
     const std::uint32_t rows = figures.sending.instant_rows_max;
     const std::int64_t last = drift_limit_ns(limits, rows == 0 ? 0 : rows - 1);
     return last == drift_limit_ns(limits, 0)
@@ -38,20 +36,20 @@ std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimit
 }
 
 /// What others did then (add_host_reason).
-constexpr const char* at_that_time = "at that time ";
+static constexpr const char* at_that_time = "at that time ";
 
 // A second with less is an ordinary one.
-constexpr double taken_noticed = 0.01;
+static constexpr double taken_noticed = 0.01;
 
 /// 0 where no engine is known.
-std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
+static std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
     const auto most = std::ranges::max_element(client.engines, {}, share);
     return client.engines.empty() ? 0 : most - client.engines.begin();
 }
 
 /// What the writer can do, and what it was asked to; empty where it was not measured. Where it lost
 /// something, what it read in that second is what it could: beside a busy engine it gets less CPU.
-std::string writer_text(const ClientTotals& client) {
+static std::string writer_text(const ClientTotals& client) {
     const ClientTotals::WorstLoss& loss = client.worst_loss;
     const bool has_lost = loss.dropped_payloads > 0;
     if (!has_lost && client.writer_chunks_per_cpu_s < 0) {
@@ -66,8 +64,6 @@ std::string writer_text(const ClientTotals& client) {
     return text + "; its own CPU (--writer-cpu) gives it more";
 }
 
-}  // namespace
-
 std::string engine_text(const ClientTotals& client, std::int64_t engine) {
     return client.engines.size() > 1 ? "engine " + std::to_string(engine) : "the engine";
 }
@@ -78,17 +74,16 @@ std::string milliseconds_text(std::int64_t ns) {
     return text;
 }
 
-namespace {
-
 /// A reason of so many rows, where there are any.
-void add_rows(std::uint64_t rows, const std::string& what, Reasons& reasons) {
+static void add_rows(std::uint64_t rows, const std::string& what, Reasons& reasons) {
     if (rows > 0) {
         reasons.push_back(rows_text(rows) + what);
     }
 }
 
 /// What was lost in our own hands; nothing where nothing was.
-void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
+static void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
+                             Reasons& reasons) {
     add_rows(
         figures.tainted_lost,
         " lost payload in the client's own ring: the writer was too slow" + writer_text(client),
@@ -110,7 +105,8 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
 }
 
 /// How many rows are tainted, by kind, each with the limit that they broke.
-void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+static void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
+                              Reasons& reasons) {
     for (std::size_t i = 0; i < figures.tainted_late.size(); ++i) {
         add_rows(figures.tainted_late[i],
                  " sent more than " + milliseconds_text(drift_limit_ns(limits, 0)) + " late" +
@@ -139,7 +135,8 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
 }
 
 /// Of rows that are late by stamps of the kernel, which go by a clock that can be set.
-void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
+static void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client,
+                             Reasons& reasons) {
     const std::uint64_t by_kernel =
         figures.tainted_wire_late + figures.tainted_read_late + figures.tainted_sent_late;
     if (client.sums.clock_steps > 0 && by_kernel > 0) {
@@ -149,7 +146,7 @@ void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client,
 }
 
 /// What TCP sent again, and what that means for the rows.
-std::string resent_text(const SummaryFigures& figures) {
+static std::string resent_text(const SummaryFigures& figures) {
     const std::uint64_t late = figures.tainted_retransmitted;
     const std::uint64_t in_time =
         figures.retransmitted_rows - std::min(late, figures.retransmitted_rows);
@@ -168,7 +165,7 @@ std::string resent_text(const SummaryFigures& figures) {
 }
 
 /// What was held back for a lack of this host's, and what the network lost.
-void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
+static void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
     const Distribution& held = figures.sending.held_by_host.held;
     add_rows(figures.tainted_limit,
              " held back by a limit of this host (median " +
@@ -186,7 +183,7 @@ void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
 }
 
 /// What the death of an earlier segment cost.
-void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
+static void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
     const std::uint64_t rows = figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
     if (rows > 0) {
         reasons.push_back(
@@ -204,8 +201,6 @@ void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
             "sent without a record is not known");
     }
 }
-
-}  // namespace
 
 void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& reasons) {
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
@@ -250,10 +245,9 @@ void add_load_reason(const ClientTotals& client, Reasons& reasons) {
     reasons.push_back(std::move(text));
 }
 
-namespace {
-
 /// The limits that every row that is not tainted has kept, and the worst that was seen of them.
-void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+static void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits,
+                            Reasons& reasons) {
     if (figures.fired == 0) {
         reasons.push_back(figures.unrecorded > 0 ? "no row that was sent has a record"
                                                  : "no row was sent");
@@ -279,7 +273,7 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
 }
 
 /// How late rows left because the user wanted them held back.
-void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
+static void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
     const auto add = [&reasons](const Distribution& drift, const std::string& what) {
         if (drift.count == 0) {
             return;
@@ -294,7 +288,7 @@ void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
     add(figures.sending.held_by_budget.drift, "token budgets");
 }
 
-Verdict worst_of(const Blame& blame) {
+static Verdict worst_of(const Blame& blame) {
     if (blame.host >= blame.client && blame.host >= blame.network) {
         return Verdict::host_noisy;
     }
@@ -302,15 +296,15 @@ Verdict worst_of(const Blame& blame) {
 }
 
 /// What decided comes first, then what others did at that time.
-void decide_by(std::string reason, const Blame& blame, const ClientTotals& client,
-               Reasons& reasons) {
+static void decide_by(std::string reason, const Blame& blame, const ClientTotals& client,
+                      Reasons& reasons) {
     Reasons first{std::move(reason)};
     add_host_reason(blame, client, first);
     reasons.insert(reasons.begin(), first.begin(), first.end());
 }
 
 /// Queues grow: the engine had more to do than it had time, or others left it too little.
-bool overloaded(const Blame& blame, const ClientTotals& client, Judgement& judged) {
+static bool overloaded(const Blame& blame, const ClientTotals& client, Judgement& judged) {
     const BusySecond& second = client.busiest;
     if (second.load <= busy_max) {
         return false;
@@ -328,8 +322,6 @@ bool overloaded(const Blame& blame, const ClientTotals& client, Judgement& judge
     return true;
 }
 
-}  // namespace
-
 double MovedFigure::allowed_ns(const TaintLimits& limits) const {
     constexpr double share = 0.01;
     constexpr double most_ns = 50e6;
@@ -337,10 +329,8 @@ double MovedFigure::allowed_ns(const TaintLimits& limits) const {
     return std::clamp(share * value_ns, least_ns, std::max(most_ns, least_ns));
 }
 
-namespace {
-
 /// The one that is moved most against what is allowed; null: none is known.
-const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& limits) {
+static const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& limits) {
     const auto part = [&limits](const MovedFigure& one) {
         return one.by_ns / one.allowed_ns(limits);
     };
@@ -349,17 +339,15 @@ const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& 
 }
 
 /// Tainted rows that stay in: what reading them late may have moved is known.
-std::uint64_t rows_kept(const SummaryFigures& figures) {
+static std::uint64_t rows_kept(const SummaryFigures& figures) {
     return figures.moved.empty() ? 0 : figures.taints.read_late_only;
 }
 
-std::string moved_text(const MovedFigure& moved, const TaintLimits& limits) {
+static std::string moved_text(const MovedFigure& moved, const TaintLimits& limits) {
     return "this client may have moved " + moved.name + " by up to " +
            milliseconds_text(std::llround(moved.by_ns)) + "; limit " +
            milliseconds_text(std::llround(moved.allowed_ns(limits)));
 }
-
-}  // namespace
 
 Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
                            const TaintLimits& limits) {
@@ -447,34 +435,32 @@ Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
     return judged;
 }
 
-namespace {
-
 // From best to worst. Not to know is better than to know that it is bad.
-constexpr std::array severity{
+static constexpr std::array severity{
     Verdict::certified,    Verdict::certified_with_exclusions,
     Verdict::uncalibrated, Verdict::network_limited,
     Verdict::host_noisy,   Verdict::client_limited,
 };
 
-std::size_t rank_of(Verdict verdict) {
+static std::size_t rank_of(Verdict verdict) {
     const auto found = std::find(severity.begin(), severity.end(), verdict);
     return static_cast<std::size_t>(found - severity.begin());
 }
 
 /// A name that nobody gives counts as the worst.
-Verdict verdict_named(const std::string& name) {
+static Verdict verdict_named(const std::string& name) {
     return from_name<Verdict>(name).value_or(Verdict::client_limited);
 }
 
 /// A reason that makes it worse comes first.
-void worsen(Judgement& judged, Verdict verdict, std::string reason) {
+static void worsen(Judgement& judged, Verdict verdict, std::string reason) {
     const bool decides = rank_of(verdict) > rank_of(judged.verdict);
     judged.verdict = decides ? verdict : judged.verdict;
     judged.reasons.insert(decides ? judged.reasons.begin() : judged.reasons.end(),
                           std::move(reason));
 }
 
-void judge_rows(const MergedRun& run, Judgement& judged) {
+static void judge_rows(const MergedRun& run, Judgement& judged) {
     if (const std::uint64_t rows = run.not_reported(); rows > 0) {
         worsen(judged, Verdict::client_limited,
                counted(rows, "row is", "rows are") +
@@ -482,7 +468,7 @@ void judge_rows(const MergedRun& run, Judgement& judged) {
     }
 }
 
-void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
+static void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
     if (!shard.clock) {
         worsen(judged, Verdict::uncalibrated,
                "the clock of " + shard_text(run, shard) +
@@ -495,7 +481,7 @@ void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judg
     }
 }
 
-void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
+static void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
     if (const ZeroApart apart = zero_apart(run, index); apart.too_far) {
         worsen(judged, Verdict::client_limited,
                apart.text + "; they did not put their load on the servers together");
@@ -503,7 +489,7 @@ void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
 }
 
 /// From some instant on, the servers did not have the load of all shards.
-void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
+static void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
     if (shard.rows_later > 0) {
         worsen(judged, Verdict::client_limited,
                counted(shard.rows_later, "row", "rows") + " of " + shard_text(run, shard) +
@@ -522,13 +508,13 @@ void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& j
 }
 
 /// Somebody was too slow: this client, its host or the network.
-bool is_blamed(Verdict verdict) {
+static bool is_blamed(Verdict verdict) {
     return rank_of(verdict) > rank_of(Verdict::uncalibrated);
 }
 
 /// Seconds and engines of the client are not told apart by shard: of all rows together they may
 /// blame the host of another one. Each shard knows of its own rows who was too slow.
-void blame_parts(const MergedRun& run, Judgement& judged) {
+static void blame_parts(const MergedRun& run, Judgement& judged) {
     Verdict worst = Verdict::certified;
     for (const MergedShard& shard : run.shards) {
         const Verdict verdict = verdict_named(shard.verdict);
@@ -543,7 +529,8 @@ void blame_parts(const MergedRun& run, Judgement& judged) {
 
 /// A part may be worse than the whole, of which all bars and shares are known. Where the whole was
 /// not judged, its parts decide.
-void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides, Judgement& judged) {
+static void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides,
+                        Judgement& judged) {
     const Verdict verdict = verdict_named(shard.verdict);
     if (shard.is_missing() || verdict == Verdict::certified) {
         return;
@@ -552,8 +539,6 @@ void judge_shard(const MergedRun& run, const MergedShard& shard, bool decides, J
     text += shard.reasons.empty() ? "" : ": " + shard.reasons.front();
     worsen(judged, decides ? verdict : Verdict::certified, std::move(text));
 }
-
-}  // namespace
 
 Judgement judge_merged(const MergedRun& run, Judgement judged) {
     const bool is_unjudged = judged.verdict == Verdict::uncalibrated;

@@ -13,20 +13,16 @@
 
 namespace driftless {
 
-namespace {
-
-std::uint32_t clamped(std::uint64_t tokens) {
+static std::uint32_t clamped(std::uint64_t tokens) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, 0xFFFFFFFF));
 }
 
 /// Of a record that has one.
-std::uint64_t forecast_of(const Record& record, std::uint64_t template_pre) {
+static std::uint64_t forecast_of(const Record& record, std::uint64_t template_pre) {
     return record.expected_cached_server
                ? token_count(record.expected_cached_server)
                : token_count(record.expected_cached_tokens) + template_pre + trace_block_max;
 }
-
-}  // namespace
 
 void CacheExcess::add(const Record& record, std::uint64_t template_pre) {
     if (!record.fired_ns && record.outcome != Outcome::interrupted) {
@@ -79,10 +75,8 @@ std::uint64_t CacheExcess::tokens() const {
     return static_cast<std::uint64_t>(excess);
 }
 
-namespace {
-
 /// Shards could not share a salt that each draws by itself; recorded text is the same with any.
-const char* remedy_of(const SummaryFigures& f) {
+static const char* remedy_of(const SummaryFigures& f) {
     if (f.is_recorded_text()) {
         return "repeat with --reset-cache, or restart the server";
     }
@@ -92,25 +86,23 @@ const char* remedy_of(const SummaryFigures& f) {
                : "repeat with --cache-salt random or --reset-cache, or restart the server";
 }
 
-constexpr const char* was_warm_text =
+static constexpr const char* was_warm_text =
     "the prefix cache was warm from an earlier run, so TTFT is too low: ";
 
-constexpr const char* warm_somehow_text =
+static constexpr const char* warm_somehow_text =
     "the prefix cache was warm from an earlier run or from other clients, so TTFT is too low: ";
 
-std::string percent_of(std::uint64_t part, std::uint64_t whole) {
+static std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     CHECK(whole > 0);
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string probe_figures(const CacheProbe& probe, const SummaryFigures& f) {
+static std::string probe_figures(const CacheProbe& probe, const SummaryFigures& f) {
     return "before the first row " + std::to_string(probe.cached_tokens) + " of " +
            std::to_string(probe.tokens) +
            " tokens were cached of a prompt that only an earlier run of this " +
            (f.is_recorded_text() ? "trace" : "seed and salt") + " sends";
 }
-
-}  // namespace
 
 // More hits than even an infinite cache has that begins empty: it did not begin empty. The tokens
 // that the server's template puts before each prompt are shared by all rows, and are no sign; what

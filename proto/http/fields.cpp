@@ -8,14 +8,13 @@
 
 namespace driftless {
 
-namespace {
-bool is_token_char(char c) {
+static bool is_token_char(char c) {
     constexpr std::string_view others = "!#$%&'*+-.^_`|~";
     return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || others.find(c) != others.npos;
 }
 
 /// The first coding in fields of that name that is not decoded here; empty: none.
-std::string_view coding_in(std::string_view head, std::string_view name) {
+static std::string_view coding_in(std::string_view head, std::string_view name) {
     for (std::string_view value = header_value(head, name); value.data() != nullptr;
          value = header_value(head, name)) {
         head.remove_prefix(static_cast<std::size_t>(value.data() + value.size() - head.data()));
@@ -32,11 +31,10 @@ std::string_view coding_in(std::string_view head, std::string_view name) {
     return {};
 }
 
-bool is_value_char(char c) {
+static bool is_value_char(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte >= 0x20 && byte != 0x7F) || byte == '\t';
 }
-}  // namespace
 
 std::string body_encoding(std::string_view head) {
     for (const char* const name : {"content-encoding", "transfer-encoding"}) {
@@ -73,9 +71,7 @@ std::string_view header_value(std::string_view head, std::string_view name) {
     return {};
 }
 
-namespace {
-
-std::optional<std::uint32_t> number_of(std::string_view text) {
+static std::optional<std::uint32_t> number_of(std::string_view text) {
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
         text = text.substr(1, text.size() - 2);
     }
@@ -87,14 +83,14 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
     return error == std::errc::result_out_of_range ? UINT32_MAX : number;
 }
 
-void lower_to(std::optional<std::uint32_t>& limit, std::optional<std::uint32_t> said) {
+static void lower_to(std::optional<std::uint32_t>& limit, std::optional<std::uint32_t> said) {
     if (said) {
         limit = std::min(limit.value_or(UINT32_MAX), *said);
     }
 }
 
 /// A field's value: the smallest of several numbers counts, those beyond 32 bits as the largest.
-KeepAliveLimits read_keep_alive(std::string_view value) {
+static KeepAliveLimits read_keep_alive(std::string_view value) {
     KeepAliveLimits limits;
     while (!value.empty()) {
         const std::string_view part = value.substr(0, value.find_first_of(",;"));
@@ -113,8 +109,6 @@ KeepAliveLimits read_keep_alive(std::string_view value) {
     }
     return limits;
 }
-
-}  // namespace
 
 void KeepAliveScanner::feed(std::string_view head) {
     field_.feed(head, [this](std::string_view value, bool cut) {

@@ -103,11 +103,9 @@ class MessageFraming {
     const char* error_text_ = "";
 };
 
-namespace {
-MessageFraming& owner_of(llhttp_t* parser) {
+static MessageFraming& owner_of(llhttp_t* parser) {
     return *static_cast<MessageFraming*>(parser->data);
 }
-}  // namespace
 
 MessageFraming::MessageFraming(llhttp_type_t type, FramingLimits limits)
     : type_(type), limits_(limits) {
@@ -272,11 +270,9 @@ MessageFraming::Step MessageFraming::feed_body_pieces(std::string_view bytes) {
     return step;
 }
 
-namespace {
-constexpr bool is_hex_digit(char c) {
+static constexpr bool is_hex_digit(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-}  // namespace
 
 // Bytes that llhttp may see: all of them, or those before an extension.
 std::size_t MessageFraming::size_bytes(std::string_view bytes) {
@@ -342,10 +338,8 @@ bool MessageFraming::finish() {
     return phase_ == Phase::done;
 }
 
-namespace {
 // The shortest beginning of a head that tells an interim answer from a final one: "HTTP/1.1 1".
-constexpr std::size_t verdict_bytes = 10;
-}  // namespace
+static constexpr std::size_t verdict_bytes = 10;
 
 struct ResponseParser::State {
     // Interim heads are not reported, so that nothing is before its first status digit is known.
@@ -465,15 +459,13 @@ const char* ResponseParser::error_text() const {
     return state_->framing.error_text();
 }
 
-namespace {
 // Up to the first blank; `rest` keeps what follows it.
-std::string_view take_word(std::string_view& rest) {
+static std::string_view take_word(std::string_view& rest) {
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(word.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     return word;
 }
-}  // namespace
 
 struct RequestParser::State {
     MessageFraming framing{HTTP_REQUEST, {request_head_bytes_max, request_headers_max}};

@@ -12,20 +12,18 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view http_scheme = "http://";
+static constexpr std::string_view https_scheme = "https://";
+static constexpr std::string_view unix_scheme = "unix:";
+static constexpr std::uint16_t http_port = 80;
+static constexpr std::uint16_t https_port = 443;
 
-constexpr std::string_view http_scheme = "http://";
-constexpr std::string_view https_scheme = "https://";
-constexpr std::string_view unix_scheme = "unix:";
-constexpr std::uint16_t http_port = 80;
-constexpr std::uint16_t https_port = 443;
-
-Error invalid(const char* why) {
+static Error invalid(const char* why) {
     return {ErrorCode::invalid, 0, why};
 }
 
 /// Cuts `prefix` off, whatever its case in `text`.
-bool take_prefix(std::string_view& text, std::string_view prefix) {
+static bool take_prefix(std::string_view& text, std::string_view prefix) {
     if (!equal_ignoring_case(text.substr(0, prefix.size()), prefix)) {
         return false;
     }
@@ -34,13 +32,13 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 }
 
 /// A blank or a control byte would end the request line or a header.
-bool has_illegal_byte(std::string_view text) {
+static bool has_illegal_byte(std::string_view text) {
     return std::ranges::any_of(
         text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7F'; });
 }
 
 /// Splits "host:port" or "[v6]:port" into the Url.
-Result<void> read_authority(std::string_view authority, Url& url) {
+static Result<void> read_authority(std::string_view authority, Url& url) {
     std::string_view port;
     if (!authority.empty() && authority.front() == '[') {
         const std::size_t close = authority.find(']');
@@ -75,12 +73,12 @@ Result<void> read_authority(std::string_view authority, Url& url) {
 }
 
 /// As authorities have it: IPv6 in brackets.
-std::string host_text(const Url& url) {
+static std::string host_text(const Url& url) {
     return url.host.find(':') != url.host.npos ? "[" + url.host + "]" : url.host;
 }
 
 /// Length of the longest run of whole segments that ends `base` and begins `path`.
-std::size_t shared_bytes(std::string_view base, std::string_view path) {
+static std::size_t shared_bytes(std::string_view base, std::string_view path) {
     for (std::size_t bytes = std::min(base.size(), path.size()); bytes > 0; --bytes) {
         const bool whole_in_path = bytes == path.size() || path[bytes] == '/';
         if (whole_in_path && base.ends_with(path.substr(0, bytes))) {
@@ -89,8 +87,6 @@ std::size_t shared_bytes(std::string_view base, std::string_view path) {
     }
     return 0;
 }
-
-}  // namespace
 
 Result<Url> parse_url(std::string_view text) {
     Url url;
@@ -177,32 +173,28 @@ std::string root_path(std::string_view base, std::string_view api_path) {
     return std::string(base.substr(0, base.size() - shared_bytes(base, api_path)));
 }
 
-namespace {
-
-constexpr std::string_view id_name = "X-Request-Id";
-constexpr std::string_view length_name = "Content-Length";
-constexpr std::string_view line_end = "\r\n";
-constexpr std::size_t length_digits_max = 20;  // of a 64-bit number
+static constexpr std::string_view id_name = "X-Request-Id";
+static constexpr std::string_view length_name = "Content-Length";
+static constexpr std::string_view line_end = "\r\n";
+static constexpr std::size_t length_digits_max = 20;  // of a 64-bit number
 
 // Fields that belong to the framing, which is ours alone, or that would spoil every stamp: a server
 // that compresses holds the stream back, one that is asked to continue adds a round trip.
-constexpr std::array<std::string_view, 5> reserved_names = {length_name, "Transfer-Encoding",
-                                                            "Accept-Encoding", "Expect", "TE"};
+static constexpr std::array<std::string_view, 5> reserved_names = {
+    length_name, "Transfer-Encoding", "Accept-Encoding", "Expect", "TE"};
 
-bool has_field(const std::vector<Header>& headers, std::string_view name) {
+static bool has_field(const std::vector<Header>& headers, std::string_view name) {
     return std::ranges::any_of(
         headers, [name](const Header& header) { return equal_ignoring_case(header.name, name); });
 }
 
-void append_field(std::string& out, std::string_view name, std::string_view value) {
+static void append_field(std::string& out, std::string_view name, std::string_view value) {
     out.append(name).append(": ").append(value).append(line_end);
 }
 
-char* copy(char* out, std::string_view text) {  // memcpy would refuse a view of nothing
+static char* copy(char* out, std::string_view text) {  // memcpy would refuse a view of nothing
     return std::copy(text.begin(), text.end(), out);
 }
-
-}  // namespace
 
 Result<Header> parse_header(std::string_view text) {
     const Error invalid{ErrorCode::invalid, 0, "read a header"};
@@ -294,13 +286,17 @@ struct Known {
     std::string_view name;
     Placeholder placeholder;
 };
-constexpr std::array known{Known{"row", Placeholder::row},   Known{"session", Placeholder::session},
-                           Known{"tree", Placeholder::tree}, Known{"parent", Placeholder::parent},
-                           Known{"turn", Placeholder::turn}, Known{"pass", Placeholder::pass},
-                           Known{"user", Placeholder::user}};
-constexpr std::string_view kept_prefix = "kept.";
 
-bool is_name(std::string_view text) {
+}  // namespace
+
+static constexpr std::array known{
+    Known{"row", Placeholder::row},   Known{"session", Placeholder::session},
+    Known{"tree", Placeholder::tree}, Known{"parent", Placeholder::parent},
+    Known{"turn", Placeholder::turn}, Known{"pass", Placeholder::pass},
+    Known{"user", Placeholder::user}};
+static constexpr std::string_view kept_prefix = "kept.";
+
+static bool is_name(std::string_view text) {
     const bool kept = text.starts_with(kept_prefix) && text.size() > kept_prefix.size();
     return kept || (!text.empty() && (text.front() < '0' || text.front() > '9') &&
                     std::all_of(text.begin(), text.end(), [](char c) {
@@ -310,7 +306,7 @@ bool is_name(std::string_view text) {
 }
 
 /// The name between the braces that open `text`; empty where they enclose none.
-std::string_view name_in_braces(std::string_view text) {
+static std::string_view name_in_braces(std::string_view text) {
     const std::size_t end = text.find_first_of("{}", 1);
     if (end == text.npos || text[end] != '}') {
         return {};
@@ -319,7 +315,7 @@ std::string_view name_in_braces(std::string_view text) {
     return is_name(name) ? name : std::string_view{};
 }
 
-TemplatePiece piece_of(std::string_view name, std::string& unknown) {
+static TemplatePiece piece_of(std::string_view name, std::string& unknown) {
     if (const auto* const one = std::ranges::find(known, name, &Known::name); one != known.end()) {
         return {one->placeholder, ""};
     }
@@ -332,7 +328,7 @@ TemplatePiece piece_of(std::string_view name, std::string& unknown) {
 
 /// What was meant for a placeholder: a known name with blanks around it, or without its closing
 /// brace. `text` opens with a brace.
-std::string_view almost_name(std::string_view text) {
+static std::string_view almost_name(std::string_view text) {
     const std::string_view inner = text.substr(1, text.find_first_of("{}", 1) - 1);
     const std::string_view name = trim(inner, " \t");
     const bool is_known =
@@ -340,14 +336,12 @@ std::string_view almost_name(std::string_view text) {
     return is_known ? inner : std::string_view{};
 }
 
-void append_text(std::vector<TemplatePiece>& pieces, std::string_view text) {
+static void append_text(std::vector<TemplatePiece>& pieces, std::string_view text) {
     if (pieces.empty() || pieces.back().placeholder != Placeholder::none) {
         pieces.emplace_back();
     }
     pieces.back().text += text;
 }
-
-}  // namespace
 
 bool FieldTemplate::is_literal() const {
     return std::ranges::all_of(
@@ -391,17 +385,13 @@ FieldTemplate parse_field_template(const Header& header, std::string& unknown) {
     return field;
 }
 
-namespace {
-
 /// The 16 digits of 64 bits.
-char* write_hex(char* out, std::uint64_t value) {
+static char* write_hex(char* out, std::uint64_t value) {
     for (int shift = 60; shift >= 0; shift -= 4) {
         *out++ = "0123456789abcdef"[value >> shift & 15];
     }
     return out;
 }
-
-}  // namespace
 
 // Every step from the row to the first number is a bijection: no two rows of a run share it.
 TraceContext trace_context_of(std::string_view run_id, std::uint64_t row) {

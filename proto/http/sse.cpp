@@ -30,16 +30,12 @@ inline const char* find_line_end(const char* begin, const char* end) {
     return end;
 }
 
-namespace {
+static constexpr std::string_view data_field = "data:";
+static constexpr std::uint8_t in_comment = 0xFF;  // in place of the bytes of a name
 
-constexpr std::string_view data_field = "data:";
-constexpr std::uint8_t in_comment = 0xFF;  // in place of the bytes of a name
-
-constexpr std::uint8_t name_bytes_at_line_begin(Framing framing) {
+static constexpr std::uint8_t name_bytes_at_line_begin(Framing framing) {
     return framing == Framing::lines ? data_field.size() : 0;  // a line of NDJSON is all value
 }
-
-}  // namespace
 
 void EventScanner::reset(Framing framing) {
     *this = EventScanner{};
@@ -103,12 +99,10 @@ bool EventScanner::end_line() {
     return ends_event;
 }
 
-namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 // The next line of `rest`, without its end; a CRLF leaves an empty line, which means nothing here.
-std::string_view take_line(std::string_view& rest) {
+static std::string_view take_line(std::string_view& rest) {
     const char* const begin = rest.data();
     const auto bytes = static_cast<std::size_t>(find_line_end(begin, begin + rest.size()) - begin);
     const std::string_view line = rest.substr(0, bytes);
@@ -116,12 +110,16 @@ std::string_view take_line(std::string_view& rest) {
     return line;
 }
 
+namespace {
+
 struct Field {
     std::string_view name;  ///< empty for a comment
     std::string_view value;
 };
 
-Field split_field(std::string_view line) {
+}  // namespace
+
+static Field split_field(std::string_view line) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) {
         return {line, {}};
@@ -133,11 +131,9 @@ Field split_field(std::string_view line) {
     return {line.substr(0, colon), value};
 }
 
-bool has_value(std::string_view data) {
+static bool has_value(std::string_view data) {
     return data.find_first_not_of(white_space) != data.npos;
 }
-
-}  // namespace
 
 SseEvent read_sse_event(std::string_view block, std::string& joined) {
     SseEvent event;

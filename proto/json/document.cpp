@@ -13,11 +13,9 @@
 
 namespace driftless {
 
-namespace {
 // Document capacity to begin with: a streaming event, with room.
-constexpr std::size_t capacity_min = 4096;
-constexpr std::size_t text_bytes_max = simdjson::SIMDJSON_MAXSIZE_BYTES - 1;
-}  // namespace
+static constexpr std::size_t capacity_min = 4096;
+static constexpr std::size_t text_bytes_max = simdjson::SIMDJSON_MAXSIZE_BYTES - 1;
 
 struct JsonDocument::State {
     JsonNodes nodes;
@@ -148,15 +146,13 @@ std::size_t JsonDocument::error_offset() const {
     return state_->error_offset;
 }
 
-namespace {
-
-const JsonNode* node_of(const JsonNodes* nodes, std::uint32_t index) {
+static const JsonNode* node_of(const JsonNodes* nodes, std::uint32_t index) {
     return nodes == nullptr ? nullptr : &nodes->nodes[index];
 }
 
 // A whole number as written, without fraction and exponent; nothing where it does not fit.
 template <typename Integer>
-std::optional<Integer> read_integer(std::string_view digits) {
+static std::optional<Integer> read_integer(std::string_view digits) {
     Integer value = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
@@ -164,12 +160,10 @@ std::optional<Integer> read_integer(std::string_view digits) {
 }
 
 // The node that follows the whole subtree of `node`.
-std::uint32_t node_after(const JsonNode& node, std::uint32_t index) {
+static std::uint32_t node_after(const JsonNode& node, std::uint32_t index) {
     const bool container = node.type == JsonType::object || node.type == JsonType::array;
     return container && !node.is_packed ? node.after : index + 1;
 }
-
-}  // namespace
 
 bool JsonValue::is(JsonType wanted) const {
     return nodes_ != nullptr && nodes_->nodes[node_].type == wanted;
@@ -288,10 +282,8 @@ std::string_view JsonValue::key() const {
                                                : nodes_->string(nodes_->nodes[node_ - 1]);
 }
 
-namespace {
-
 /// One step as it stands between slashes: "~1" is a slash, "~0" a tilde (RFC 6901, section 4).
-std::optional<std::string> unescape(std::string_view escaped) {
+static std::optional<std::string> unescape(std::string_view escaped) {
     std::string name;
     for (std::size_t at = 0; at < escaped.size(); ++at) {
         if (escaped[at] != '~') {
@@ -308,12 +300,10 @@ std::optional<std::string> unescape(std::string_view escaped) {
 }
 
 /// Digits without a leading zero, or "0".
-std::optional<std::size_t> index_of(std::string_view name) {
+static std::optional<std::size_t> index_of(std::string_view name) {
     const bool padded = name.size() > 1 && name.front() == '0';
     return padded ? std::nullopt : read_integer<std::size_t>(name);
 }
-
-}  // namespace
 
 Result<JsonPointer> JsonPointer::parse(std::string_view text) {
     JsonPointer pointer;
@@ -351,10 +341,8 @@ JsonValue JsonPointer::find(JsonValue root) const {
     return value;
 }
 
-namespace {
-
 /// Offset behind the closing quote of the string that begins at `at`; npos where it stays open.
-std::size_t behind_string(std::string_view line, std::size_t at) {
+static std::size_t behind_string(std::string_view line, std::size_t at) {
     for (++at; at < line.size(); ++at) {
         if (line[at] == '"') {
             return at + 1;
@@ -363,8 +351,6 @@ std::size_t behind_string(std::string_view line, std::size_t at) {
     }
     return line.npos;
 }
-
-}  // namespace
 
 JsonTexts::Found JsonTexts::take(std::uint64_t number, std::string_view& line) {
     if (text_.empty()) {

@@ -11,20 +11,18 @@
 
 namespace driftless {
 
-namespace {
-
 // The byte that a backslash and `letter` stand for; 0 where there is none.
-char simple_escape(char letter) {
+static char simple_escape(char letter) {
     constexpr std::string_view letters = "n\"\\/bfrt";
     constexpr std::string_view meant = "\n\"\\/\b\f\r\t";
     const std::size_t at = letters.find(letter);
     return at == letters.npos ? '\0' : meant[at];
 }
 
-constexpr std::uint32_t no_hex = 0x110000;  // one above the last code point
+static constexpr std::uint32_t no_hex = 0x110000;  // one above the last code point
 
 // The value of four hex digits at the head of `text`, or `no_hex`.
-std::uint32_t read_hex4(std::string_view text) {
+static std::uint32_t read_hex4(std::string_view text) {
     if (text.size() < 4) {
         return no_hex;
     }
@@ -35,7 +33,7 @@ std::uint32_t read_hex4(std::string_view text) {
 
 // Reads the code point after `\u`; takes a second escape where both make a surrogate pair.
 // `no_hex` where the first is no escape at all.
-std::uint32_t take_code_point(std::string_view& rest) {
+static std::uint32_t take_code_point(std::string_view& rest) {
     const std::uint32_t unit = read_hex4(rest);
     if (unit == no_hex) {
         return no_hex;
@@ -53,8 +51,6 @@ std::uint32_t take_code_point(std::string_view& rest) {
     }
     return replacement_character;
 }
-
-}  // namespace
 
 char* unescape_json(std::string_view escaped, char* out) {
     while (true) {  // each round consumes at least one escape, or ends
@@ -84,17 +80,15 @@ char* unescape_json(std::string_view escaped, char* out) {
     }
 }
 
-namespace {
-
 static_assert(std::endian::native == std::endian::little, "digits are read as bytes of a word");
 
-constexpr std::size_t digits_max = 20;  // of 2^64 - 1
+static constexpr std::size_t digits_max = 20;  // of 2^64 - 1
 
-bool is_blank(char c) {
+static bool is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-const char* skip_blanks(const char* p) {
+static const char* skip_blanks(const char* p) {
     while (is_blank(*p)) {
         ++p;
     }
@@ -102,7 +96,7 @@ const char* skip_blanks(const char* p) {
 }
 
 /// Eight digits as the bytes of a word, the first one lowest, to their value: pairs, fours, eight.
-std::uint64_t value_of_eight(std::uint64_t digits) {
+static std::uint64_t value_of_eight(std::uint64_t digits) {
     constexpr std::uint64_t pairs = 0x0000'00FF'0000'00FF;
     digits = digits * 10 + (digits >> 8);
     const std::uint64_t high = (digits & pairs) * 0x000F'4240'0000'0064;
@@ -111,7 +105,7 @@ std::uint64_t value_of_eight(std::uint64_t digits) {
 }
 
 /// Where the number ends, or nullptr where none begins.
-const char* read_long(const char* p, std::uint64_t& out) {
+static const char* read_long(const char* p, std::uint64_t& out) {
     const auto [end, error] = std::from_chars(p, p + digits_max, out);
     return error == std::errc() ? end : nullptr;
 }
@@ -135,8 +129,6 @@ const char* read_integer(const char* p, std::uint64_t& out) {
     return p + count;
 }
 
-}  // namespace
-
 IntegerList read_integer_list(const char* text, std::uint64_t* out, std::size_t room) {
     const char* p = text;
     for (std::size_t count = 0; count < room; ++count) {
@@ -155,10 +147,8 @@ IntegerList read_integer_list(const char* text, std::uint64_t* out, std::size_t 
     return {};
 }
 
-namespace {
-
 // The end of the digits that begin at `p`, or nullptr where none do.
-const char* digits_end(const char* p) {
+static const char* digits_end(const char* p) {
     const char* const begin = p;
     while (is_digit(*p)) {
         ++p;
@@ -168,7 +158,7 @@ const char* digits_end(const char* p) {
 
 // The end of the number that begins at `p`, or nullptr. The text ends with spaces, so that no digit
 // run leaves it.
-const char* number_end(const char* p) {
+static const char* number_end(const char* p) {
     p += *p == '-';
     p = *p == '0' ? p + 1 : digits_end(p);
     if (p != nullptr && *p == '.') {
@@ -180,6 +170,8 @@ const char* number_end(const char* p) {
     }
     return p;
 }
+
+namespace {
 
 class Walker {
   public:
@@ -237,6 +229,8 @@ class Walker {
     unsigned depth_ = 0;
     std::array<Level, json_depth_max> outer_;  ///< [depth_] what was interrupted by each opening
 };
+
+}  // namespace
 
 JsonFailure Walker::run() {
     while (next_ < structurals_) {
@@ -430,8 +424,6 @@ bool Walker::take_word(std::uint32_t at, std::string_view word, JsonType type) {
     add(at, end, type);
     return true;
 }
-
-}  // namespace
 
 void JsonNodes::reserve(std::size_t nodes_wanted, std::size_t unescaped_wanted,
                         std::size_t integers_wanted) {

@@ -9,11 +9,9 @@
 
 namespace driftless {
 
-namespace {
-
 // True for bytes that cannot stand in a JSON string as they are, and for those above ASCII, which
 // must be looked at.
-constexpr std::array<bool, 256> needs_care = [] {
+static constexpr std::array<bool, 256> needs_care = [] {
     std::array<bool, 256> table{};
     for (unsigned byte = 0; byte < 256; ++byte) {
         table[byte] = byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80;
@@ -21,7 +19,7 @@ constexpr std::array<bool, 256> needs_care = [] {
     return table;
 }();
 
-void append_escape(std::string& out, char byte) {
+static void append_escape(std::string& out, char byte) {
     constexpr std::string_view named = "\"\\\b\f\n\r\t";
     constexpr std::string_view letters = "\"\\bfnrt";
     out += '\\';
@@ -37,13 +35,11 @@ void append_escape(std::string& out, char byte) {
 }
 
 template <typename Number>
-void append_number(std::string& out, Number value) {
+static void append_number(std::string& out, Number value) {
     std::array<char, 32> text;  // the longest double has 24 characters
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
     out.append(text.data(), end);
 }
-
-}  // namespace
 
 void append_json_escaped(std::string& out, std::string_view text) {
     while (!text.empty()) {

@@ -7,17 +7,15 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view total = "_total";
-constexpr std::string_view start_name = "process_start_time_seconds";
+static constexpr std::string_view total = "_total";
+static constexpr std::string_view start_name = "process_start_time_seconds";
 /// Starts so close are one: a host whose clock is corrected gives another second.
-constexpr double same_start_s = 2;
+static constexpr double same_start_s = 2;
 /// More falls than restarts of one server in a run: several servers.
-constexpr std::uint32_t falls_of_several = 3;
+static constexpr std::uint32_t falls_of_several = 3;
 
 /// The series that tells how often a histogram's sum was added to; empty: it is not one.
-std::string count_of(std::string_view metric) {
+static std::string count_of(std::string_view metric) {
     constexpr std::string_view sum = "_sum";
     return metric.ends_with(sum)
                ? std::string(metric.substr(0, metric.size() - sum.size())) + "_count"
@@ -25,17 +23,17 @@ std::string count_of(std::string_view metric) {
 }
 
 /// `name` is that metric, with or without `_total`.
-bool is_metric(std::string_view name, std::string_view metric) {
+static bool is_metric(std::string_view name, std::string_view metric) {
     return same_metric_name(name, metric) ||
            (name.ends_with(total) &&
             same_metric_name(name.substr(0, name.size() - total.size()), metric));
 }
 
-bool has(const std::vector<std::string>& texts, std::string_view text) {
+static bool has(const std::vector<std::string>& texts, std::string_view text) {
     return std::ranges::count(texts, text) > 0;
 }
 
-bool begins_with_one(const Exposition& page, const std::vector<std::string>& prefixes) {
+static bool begins_with_one(const Exposition& page, const std::vector<std::string>& prefixes) {
     return std::ranges::any_of(page.samples, [&](const MetricSample& sample) {
         return std::ranges::any_of(prefixes, [&](const std::string& prefix) {
             return has_metric_prefix(sample.name, prefix);
@@ -44,7 +42,8 @@ bool begins_with_one(const Exposition& page, const std::vector<std::string>& pre
 }
 
 /// The labels as one text, without those in `without`.
-std::string text_of(std::span<const MetricLabel> labels, const std::vector<std::string>& without) {
+static std::string text_of(std::span<const MetricLabel> labels,
+                           const std::vector<std::string>& without) {
     std::vector<std::string> parts;
     for (const MetricLabel& one : labels) {
         if (!has(without, one.name)) {
@@ -54,8 +53,6 @@ std::string text_of(std::span<const MetricLabel> labels, const std::vector<std::
     std::ranges::sort(parts);
     return joined(parts, "");
 }
-
-}  // namespace
 
 /// An engine is recognised once: pages of an idle server may lack what tells it.
 void EndpointFigures::choose(const Exposition& page) {

@@ -14,13 +14,9 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr char plain(char c) {
+static constexpr char plain(char c) {
     return c == ':' ? '_' : c;
 }
-
-}  // namespace
 
 bool Exposition::is_counter(const MetricSample& sample) const {
     const MetricFamily& family = families[sample.family];
@@ -68,17 +64,15 @@ std::optional<std::string_view> label_value(std::span<const MetricLabel> labels,
     return found == labels.end() ? std::nullopt : std::optional(found->value);
 }
 
-namespace {
-
-constexpr bool is_name_byte(char c) {
+static constexpr bool is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || is_digit(c);
 }
 
-void skip_blanks(std::string_view& text) {
+static void skip_blanks(std::string_view& text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-std::string_view take_name(std::string_view& text) {
+static std::string_view take_name(std::string_view& text) {
     std::size_t end = 0;
     while (end < text.size() && is_name_byte(text[end])) {
         ++end;
@@ -89,7 +83,7 @@ std::string_view take_name(std::string_view& text) {
 }
 
 /// Up to the next blank.
-std::string_view take_word(std::string_view& text) {
+static std::string_view take_word(std::string_view& text) {
     const std::string_view word = text.substr(0, text.find_first_of(" \t"));
     text.remove_prefix(word.size());
     skip_blanks(text);
@@ -97,7 +91,7 @@ std::string_view take_word(std::string_view& text) {
 }
 
 /// Whether it is a Unix time, in a unit of 10^power ns, that 64 bits can hold as ns.
-bool is_time(std::string_view text, int power) {
+static bool is_time(std::string_view text, int power) {
     const std::optional<Decimal> decimal = scan_decimal(text);
     if (!decimal) {
         return false;
@@ -109,7 +103,7 @@ bool is_time(std::string_view text, int power) {
 
 /// A number as Prometheus writes it: decimal, NaN, +Inf, -Inf in any case. Nothing for all else,
 /// and for what a double cannot hold.
-std::optional<double> read_metric_value(std::string_view text) {
+static std::optional<double> read_metric_value(std::string_view text) {
     const bool has_sign = text.starts_with('+') || text.starts_with('-');
     const std::string_view digits = text.substr(has_sign ? 1 : 0);
     const double sign = text.starts_with('-') ? -1.0 : 1.0;
@@ -128,6 +122,8 @@ std::optional<double> read_metric_value(std::string_view text) {
                ? std::optional(sign * value)
                : std::nullopt;
 }
+
+namespace {
 
 /// A line that is a sample: name, labels, value, time, exemplar; taken off piece by piece.
 struct LineReader {
@@ -300,12 +296,10 @@ bool is_metric_name(std::string_view text) {
            std::all_of(text.begin(), text.end(), is_name_byte);
 }
 
-namespace {
+static constexpr std::size_t quoted_bytes_max = 80;
+static constexpr std::string_view eof_line = "# EOF";
 
-constexpr std::size_t quoted_bytes_max = 80;
-constexpr std::string_view eof_line = "# EOF";
-
-std::string_view take_line(std::string_view& page) {
+static std::string_view take_line(std::string_view& page) {
     const std::size_t end = std::min(page.find('\n'), page.size());
     std::string_view line = page.substr(0, end);
     page.remove_prefix(std::min(end + 1, page.size()));
@@ -315,12 +309,17 @@ std::string_view take_line(std::string_view& page) {
     return line;
 }
 
+namespace {
+
 /// What a sample's name may have behind the name of a family of that type.
 struct Suffix {
     std::string_view text;
     MetricType type;
 };
-constexpr std::array suffixes{
+
+}  // namespace
+
+static constexpr std::array suffixes{
     Suffix{"_total", MetricType::counter},
     Suffix{"_created", MetricType::counter},
     Suffix{"_bucket", MetricType::histogram},
@@ -336,10 +335,14 @@ constexpr std::array suffixes{
     Suffix{"_gcount", MetricType::gauge_histogram},
 };
 
+namespace {
+
 enum class Form : std::uint8_t { text, open_metrics, json, html };
 
+}  // namespace
+
 /// By what the server says of it, and where that says nothing, by how it begins and ends.
-Form form_of(std::string_view page, std::string_view content_type) {
+static Form form_of(std::string_view page, std::string_view content_type) {
     const std::string type = lower(trim_blanks(content_type.substr(0, content_type.find(';'))));
     const std::string_view body = trim(page, white_space);
     if (type == "text/html" || body.starts_with('<')) {
@@ -351,8 +354,6 @@ Form form_of(std::string_view page, std::string_view content_type) {
     const bool is_open = type == "application/openmetrics-text" || body.ends_with("\n# EOF");
     return is_open ? Form::open_metrics : Form::text;
 }
-
-}  // namespace
 
 Result<void> ExpositionReader::fail(ErrorCode code, const char* what, std::string_view words) {
     problem_ = line_ > 0 ? "line " + std::to_string(line_) + ": " : "";
@@ -489,11 +490,7 @@ Result<std::uint32_t> ExpositionReader::family_of_sample(std::string_view name) 
 // The JSON of TensorRT-LLM's `/metrics`: a list of iterations, oldest first, each served once.
 // https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve/trtllm-serve.html (metrics endpoint)
 
-namespace {
-
-constexpr std::string_view prefix = "trtllm_iteration_";
-
-}  // namespace
+static constexpr std::string_view prefix = "trtllm_iteration_";
 
 /// The numbers of the latest iteration become gauges:
 /// `trtllm_iteration_kvCacheStats_usedNumBlocks`. Sums over iterations are not made: another reader

@@ -14,13 +14,17 @@ struct Field {
     int since = 1;
 };
 
+}  // namespace
+
 template <typename... More>
-constexpr std::array<Field, sizeof...(More)> list_of(More... fields) {
+static constexpr std::array<Field, sizeof...(More)> list_of(More... fields) {
     return {fields...};
 }
 
+namespace {
+
 #define FIELD(name, ...) (Field{#name, &ClientSample::name __VA_OPT__(, ) __VA_ARGS__})
-constexpr auto client_fields = list_of(
+static constexpr auto client_fields = list_of(
     FIELD(from_ns), FIELD(to_ns), FIELD(engine, 15), FIELD(rows_fired), FIELD(rows_ended),
     FIELD(inflight), FIELD(lanes_open), FIELD(lanes_idle), FIELD(drift_max_ns), FIELD(drift_sum_ns),
     FIELD(submit_max_ns), FIELD(submit_sum_ns), FIELD(wire_stamps), FIELD(wire_delay_max_ns),
@@ -40,9 +44,10 @@ constexpr auto client_fields = list_of(
 #undef FIELD
 // A field that is added is listed above.
 static_assert(client_fields.size() == sizeof(ClientSample) / sizeof(std::int64_t));
-constexpr std::size_t instants = 2;  ///< the first fields: any number is one
 
 }  // namespace
+
+static constexpr std::size_t instants = 2;  ///< the first fields: any number is one
 
 static void walk(JsonMembers& fields, ClientSample& sample) {
     for (const Field& field : client_fields) {

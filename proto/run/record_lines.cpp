@@ -67,10 +67,8 @@ void append_jsonl(std::string& out, const Record& record) {
     out += '\n';
 }
 
-namespace {
-
 /// What stands for itself in a JSON text, and is whole UTF-8 as a byte.
-constexpr std::array<bool, 256> plain_bytes = [] {
+static constexpr std::array<bool, 256> plain_bytes = [] {
     std::array<bool, 256> plain{};
     for (std::size_t byte = 0x20; byte < 0x80; ++byte) {
         plain[byte] = byte != '"' && byte != '\\';
@@ -78,7 +76,7 @@ constexpr std::array<bool, 256> plain_bytes = [] {
     return plain;
 }();
 
-const char* behind_plain(const char* at, const char* end) {
+static const char* behind_plain(const char* at, const char* end) {
     while (at < end && plain_bytes[static_cast<unsigned char>(*at)]) {
         ++at;
     }
@@ -86,25 +84,23 @@ const char* behind_plain(const char* at, const char* end) {
 }
 
 /// The quote that ends a text, from within it; `end`: there is none.
-const char* closing_quote(const char* at, const char* end) {
+static const char* closing_quote(const char* at, const char* end) {
     while (at < end && *at != '"') {
         at += *at == '\\' && end - at > 1 ? 2 : 1;
     }
     return at;
 }
 
-const char* behind_digits(const char* at) {
+static const char* behind_digits(const char* at) {
     while (is_digit(*at)) {
         ++at;
     }
     return at;
 }
 
-std::string_view between(const char* from, const char* to) {
+static std::string_view between(const char* from, const char* to) {
     return {from, static_cast<std::size_t>(to - from)};
 }
-
-}  // namespace
 
 /// The grammar of RFC 8259, section 6; the loops end at the line's bracket.
 void WrittenFields::take_fraction(double& out) {
@@ -189,22 +185,20 @@ void WrittenFields::take_object(std::string& out) {
     at_ = to;
 }
 
-namespace {
-
-bool read_written(JsonDocument& pieces, std::string_view line, Record& out) {
+static bool read_written(JsonDocument& pieces, std::string_view line, Record& out) {
     line.remove_suffix(line.ends_with('\n') ? 1 : 0);
     WrittenFields fields(pieces, line);
     walk(fields, out);
     return fields.ends();
 }
 
-bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
+static bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
     std::int64_t ns = 0;
     return span && from && to && (__builtin_sub_overflow(*to, *from, &ns) || ns != *span);
 }
 
 /// An answer of this status can end so.
-bool can_be(Outcome outcome, int status) {
+static bool can_be(Outcome outcome, int status) {
     switch (outcome) {
         case Outcome::ok:
         case Outcome::short_output:
@@ -223,7 +217,7 @@ bool can_be(Outcome outcome, int status) {
 
 /// The first key that the rest of its line contradicts: such a line was not written so. nullptr:
 /// none.
-const char* contradiction(const Record& record) {
+static const char* contradiction(const Record& record) {
     if (record.fired_ns ? record.outcome == Outcome::not_sent : is_whole(record.outcome)) {
         return "fired_ns";
     }
@@ -238,15 +232,13 @@ const char* contradiction(const Record& record) {
                                                                              : nullptr;
 }
 
-Result<void> check(Record& record) {
+static Result<void> check(Record& record) {
     if (record.tokens_source == TokensSource::chunks) {
         record.tpot_ns.reset();
     }
     const char* const wrong = contradiction(record);
     return wrong == nullptr ? Result<void>() : Error{ErrorCode::invalid, 0, wrong};
 }
-
-}  // namespace
 
 bool has_taint(const Record& record, std::string_view reason) {
     return std::find(record.tainted.begin(), record.tainted.end(), reason) != record.tainted.end();

@@ -12,11 +12,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-void write_value(JsonWriter& json, std::optional<double> value) {
+static void write_value(JsonWriter& json, std::optional<double> value) {
     if (!value) {
         json.null();
     } else if (std::isnan(*value)) {
@@ -29,11 +27,11 @@ void write_value(JsonWriter& json, std::optional<double> value) {
 }
 
 /// False where it is none.
-bool read_value(JsonValue from, double& out) {
+static bool read_value(JsonValue from, double& out) {
     out = from.as_double().value_or(0);
     return from.as_double().has_value();
 }
-bool read_value(JsonValue from, std::optional<double>& out) {
+static bool read_value(JsonValue from, std::optional<double>& out) {
     const std::string_view text = from.as_string().value_or("");
     out = from.as_double();
     if (text == "NaN") {
@@ -43,6 +41,8 @@ bool read_value(JsonValue from, std::optional<double>& out) {
     }
     return out.has_value() || from.is(JsonType::null);
 }
+
+namespace {
 
 /// The numbers of a list of series, one after the other; runs are lists of their first and last.
 class SeriesNumbers {
@@ -74,12 +74,14 @@ class SeriesNumbers {
     std::uint32_t within_ = 0;  ///< a run
 };
 
+}  // namespace
+
 /// So many numbers are shorter as a list of the first and the last.
-constexpr std::size_t run_min = 3;
+static constexpr std::size_t run_min = 3;
 
 /// Writes the numbers of what has a `series`.
 template <typename Entries>
-void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
+static void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
     json.key(key).begin_array();
     for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
         const std::uint64_t first = entries[from].series;
@@ -99,6 +101,8 @@ void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
     }
     json.end_array();
 }
+
+namespace {
 
 /// Lists of numbers of series and of what each has: `series` and `values`, `grown` and `grown_by`.
 struct SeriesReader : JsonMembers {
@@ -160,12 +164,10 @@ Result<ServerLine> read_server_line(JsonDocument& document, std::string_view lin
                : as_line(read_members<ServerScrape, SeriesReader>(root, doing));
 }
 
-namespace {
-
 /// A double has 17 digits at most; a growth of more than these saves nothing.
-constexpr int digits_max = 15;
+static constexpr int digits_max = 15;
 
-double rounded(double value, int digits) {
+static double rounded(double value, int digits) {
     char text[32];
     const std::to_chars_result end =
         std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits);
@@ -173,8 +175,6 @@ double rounded(double value, int digits) {
     (void)std::from_chars(text, end.ptr, read);
     return read;
 }
-
-}  // namespace
 
 /// A server adds decimals or small parts to a large sum: `to - from` has digits that are of the
 /// rounding alone, and the sum does not need them to come out the same.
@@ -194,13 +194,9 @@ std::optional<double> growth(double from, double to) {
     return std::nullopt;
 }
 
-namespace {
-
-bool same(double a, double b) {
+static bool same(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b));
 }
-
-}  // namespace
 
 std::size_t SeriesLog::add_url(std::string url) {
     sources_.emplace_back().url = std::move(url);
@@ -417,22 +413,18 @@ void ScrapedPages::fill_page(std::size_t place) {
     }
 }
 
-namespace {
+static constexpr double ns_per_s = 1e9;
+static constexpr std::size_t figures_count = server_figures;
 
-constexpr double ns_per_s = 1e9;
-constexpr std::size_t figures_count = server_figures;
-
-void add_to(std::optional<double>& sum, std::optional<double> value) {
+static void add_to(std::optional<double>& sum, std::optional<double> value) {
     if (value) {
         sum = sum.value_or(0) + *value;
     }
 }
 
-ServerFigure figure_at(std::size_t i) {
+static ServerFigure figure_at(std::size_t i) {
     return static_cast<ServerFigure>(i);
 }
-
-}  // namespace
 
 std::optional<double> ServerTotals::share(ServerFigure part, ServerFigure of) const {
     const std::optional<double> whole = counter(of);

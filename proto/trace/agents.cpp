@@ -219,14 +219,14 @@ void TailTree::put(std::uint32_t chain) {
     }
 }
 
-namespace {
-
-constexpr std::uint32_t none = 0xFFFFFFFFu;
-constexpr std::uint32_t main_chain = 0;
+static constexpr std::uint32_t none = 0xFFFFFFFFu;
+static constexpr std::uint32_t main_chain = 0;
 /// A request of a compacted context comes promptly, or keeps half of it.
-constexpr std::int64_t seam_gap_max_ns = 3'600'000'000'000;
+static constexpr std::int64_t seam_gap_max_ns = 3'600'000'000'000;
 /// Longest answer of a preamble whose ids may come again: a title.
-constexpr std::uint32_t title_tokens_max = 64;
+static constexpr std::uint32_t title_tokens_max = 64;
+
+namespace {
 
 /// An agent's requests, as far as the greedy pass sees them; then maybe a part of another's.
 struct Chain {
@@ -276,6 +276,8 @@ class ChainSearch {
     std::map<std::uint32_t, std::vector<std::uint32_t>> forks_;  ///< [tail] chains forked there
     std::uint32_t seams_ = 0;
 };
+
+}  // namespace
 
 /// Whether another request has one of these ids.
 bool ChainSearch::comes_again(PromptIds prompt) const {
@@ -438,8 +440,6 @@ AgentChains ChainSearch::find() {
     return numbered();
 }
 
-}  // namespace
-
 AgentChains find_agent_chains(const Trace& trace, std::span<const ThreadRequest> thread) {
     return ChainSearch(trace, thread).find();
 }
@@ -485,16 +485,14 @@ Frontier Frontier::join(const Frontier& fork, const std::vector<Frontier>& lines
     return joined == Frontier() ? fork : joined;
 }
 
-namespace {
-
-bool is_below(const BranchPath& path, const BranchPath& parent) {
+static bool is_below(const BranchPath& path, const BranchPath& parent) {
     return path.size() > parent.size() && std::equal(parent.begin(), parent.end(), path.begin());
 }
 
 /// Takes everything below that path out of a map by paths, which keeps what is below a path right
 /// behind it.
 template <typename Value>
-std::vector<Value> take_below(std::map<BranchPath, Value>& map, const BranchPath& parent) {
+static std::vector<Value> take_below(std::map<BranchPath, Value>& map, const BranchPath& parent) {
     std::vector<Value> taken;
     auto at = map.upper_bound(parent);
     while (at != map.end() && is_below(at->first, parent)) {
@@ -503,8 +501,6 @@ std::vector<Value> take_below(std::map<BranchPath, Value>& map, const BranchPath
     }
     return taken;
 }
-
-}  // namespace
 
 Frontier* Branches::find(const BranchPath& path) {
     const auto known = frontiers_.find(path);

@@ -2,26 +2,24 @@
 #include "proto/trace/formats.hpp"
 
 namespace driftless {
-namespace {
-
 /// Of a line, and of the requests in it.
-constexpr std::string_view columns[] = {"timestamp",     "requests",      "prompt",
-                                        "prompt_length", "output_length", "session_id",
-                                        "Prompt Length", "Output Length", "model"};
+static constexpr std::string_view columns[] = {"timestamp",     "requests",      "prompt",
+                                               "prompt_length", "output_length", "session_id",
+                                               "Prompt Length", "Output Length", "model"};
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     return row.find("timestamp").present() && row.find("requests").is(JsonType::array) &&
            !row.find("block_size").present();
 }
 
 /// The value under the newer name, or under the older one.
-Field length_of(const JsonValue& request, std::string_view name, std::string_view older) {
+static Field length_of(const JsonValue& request, std::string_view name, std::string_view older) {
     const JsonValue value = given(request.find(name));
     return value.present() ? field_of(value, name) : field_of(request.find(older), name);
 }
 
 /// Text, or lengths. False after an error.
-bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& row) {
+static bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& row) {
     const Field input = length_of(request, "prompt_length", "Prompt Length");
     const Field output = length_of(request, "output_length", "Output Length");
     RecordedFields words;
@@ -32,7 +30,7 @@ bool read_prompt(const RowContext& context, const JsonValue& request, TraceRow& 
     return read_lengths(context, input, output, row);
 }
 
-void read_request(RowContext& context, const JsonValue& request, std::int64_t at_ns) {
+static void read_request(RowContext& context, const JsonValue& request, std::int64_t at_ns) {
     TraceRow row;
     if (!read_prompt(context, request, row)) {
         return;
@@ -46,7 +44,7 @@ void read_request(RowContext& context, const JsonValue& request, std::int64_t at
     context.emit(row, request);
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     const auto time = read_time(context, field_in(json, "timestamp"));
     const JsonValue requests = json.find("requests");
     if (!requests.present()) {
@@ -61,8 +59,6 @@ void read_row(RowContext& context, const JsonValue& json) {
         return true;
     });
 }
-
-}  // namespace
 
 constinit const TraceFormat aibrix_format = {
     .name = "aibrix",

@@ -3,29 +3,27 @@
 #include "proto/trace/formats.hpp"
 
 namespace driftless {
-namespace {
+static constexpr std::string_view columns[] = {
+    "schema",     "version",  "block_size",     "tail_rule",     "source",
+    "uncovered",  "at_ns",    "input_length",   "output_length", "hash_ids",
+    "name_space", "session",  "session_number", "turn",          "after",
+    "body",       "body_api", "recorded",       "deltas",        "extra"};
 
-constexpr std::string_view columns[] = {"schema",         "version",   "block_size", "tail_rule",
-                                        "source",         "uncovered", "at_ns",      "input_length",
-                                        "output_length",  "hash_ids",  "name_space", "session",
-                                        "session_number", "turn",      "after",      "body",
-                                        "body_api",       "recorded",  "deltas",     "extra"};
-
-constexpr const char* header_remedy =
+static constexpr const char* header_remedy =
     "a canonical trace begins with {\"schema\":\"driftless.trace\",\"version\":1,..}";
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     return row.find("schema").as_string().value_or("") == canonical_schema;
 }
 
 /// The block size; rows without blocks have none. False after an error.
-bool read_block_size(RowContext& context, const JsonValue& header) {
+static bool read_block_size(RowContext& context, const JsonValue& header) {
     const Field size = field_in(header, "block_size");
     const auto tokens = read_tokens(context, size, 0);
     return tokens && (*tokens == 0 || agree_on_block_size(context, size, *tokens));
 }
 
-void read_header(RowContext& context, const JsonValue& header) {
+static void read_header(RowContext& context, const JsonValue& header) {
     const std::string_view schema = header.find("schema").as_string().value_or("");
     const JsonValue version = header.find("version");
     if (schema != canonical_schema || version.as_u64() != canonical_version) {
@@ -59,7 +57,7 @@ void read_header(RowContext& context, const JsonValue& header) {
 }
 
 /// The ids, held against the length by both rules: a trace may mix them. False after an error.
-bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row) {
+static bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row) {
     TraceDraft& draft = context.draft;
     draft.ids().begin();
     const JsonValue ids = json.find("hash_ids");
@@ -85,8 +83,8 @@ bool read_blocks(RowContext& context, const JsonValue& json, const TraceRow& row
 }
 
 /// A whole number below 2^32 - 1; nothing where the key is absent. False after an error.
-bool read_small(const RowContext& context, const JsonValue& json, std::string_view key,
-                std::uint32_t& out) {
+static bool read_small(const RowContext& context, const JsonValue& json, std::string_view key,
+                       std::uint32_t& out) {
     const JsonValue value = json.find(key);
     const std::optional<std::uint64_t> number = value.as_u64();
     if (!value.present()) {
@@ -101,7 +99,7 @@ bool read_small(const RowContext& context, const JsonValue& json, std::string_vi
 }
 
 /// One row that this one waits for. False after an error.
-bool read_dependency(const RowContext& context, const JsonValue& edge) {
+static bool read_dependency(const RowContext& context, const JsonValue& edge) {
     const std::uint32_t first = context.draft.trace().files.back().first_row;
     const std::uint32_t row = context.draft.rows();
     std::uint32_t on = no_row;
@@ -123,7 +121,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
 }
 
 /// Session, turn and namespace. False after an error.
-bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
+static bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
     std::uint32_t name_space = 0;
     std::uint32_t number = 0;
     const bool fine = read_small(context, json, "name_space", name_space) &&
@@ -142,7 +140,7 @@ bool read_place(RowContext& context, const JsonValue& json, TraceRow& row) {
 }
 
 /// A body that is sent as it stands. False after an error.
-bool read_body(RowContext& context, const JsonValue& body) {
+static bool read_body(RowContext& context, const JsonValue& body) {
     if (!body.present()) {
         return true;
     }
@@ -157,7 +155,7 @@ bool read_body(RowContext& context, const JsonValue& body) {
 }
 
 /// A recorded request, of which a body is made. False after an error.
-bool read_request(RowContext& context, const JsonValue& request) {
+static bool read_request(RowContext& context, const JsonValue& request) {
     if (!context.draft.trace().body_api.empty()) {
         return context.refuse("recorded", request.raw(), "is below a header with body_api",
                               "a trace has bodies or recorded requests, not both; remove one");
@@ -167,7 +165,7 @@ bool read_request(RowContext& context, const JsonValue& request) {
                   request.find("payload"), request.find("extra")});
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     if (json.find("schema").present()) {
         read_header(context, json);
         return;
@@ -204,8 +202,6 @@ void read_row(RowContext& context, const JsonValue& json) {
         context.emit(row, json);
     }
 }
-
-}  // namespace
 
 std::span<const std::string_view> canonical_columns() {
     return columns;

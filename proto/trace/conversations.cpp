@@ -9,29 +9,34 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::string_view sharegpt_columns[] = {"id", "conversations", "system"};
+static constexpr std::string_view vllm_columns[] = {"id", "messages"};
 
-constexpr std::string_view sharegpt_columns[] = {"id", "conversations", "system"};
-constexpr std::string_view vllm_columns[] = {"id", "messages"};
+namespace {
 
 /// Who speaks, as a recorded request names it.
 struct Speakers {
     std::string_view name;
     std::string_view role;
 };
-constexpr Speakers speakers[] = {{"human", "user"},        {"user", "user"},
-                                 {"gpt", "assistant"},     {"assistant", "assistant"},
-                                 {"chatgpt", "assistant"}, {"bing", "assistant"},
-                                 {"bard", "assistant"},    {"system", "system"}};
 
-bool has(const JsonValue& object, std::string_view key, std::string_view other) {
+}  // namespace
+
+static constexpr Speakers speakers[] = {{"human", "user"},        {"user", "user"},
+                                        {"gpt", "assistant"},     {"assistant", "assistant"},
+                                        {"chatgpt", "assistant"}, {"bing", "assistant"},
+                                        {"bard", "assistant"},    {"system", "system"}};
+
+static bool has(const JsonValue& object, std::string_view key, std::string_view other) {
     return object.find(key).present() && object.find(other).present();
 }
 
-bool matches_sharegpt(const JsonValue& row) {
+static bool matches_sharegpt(const JsonValue& row) {
     const JsonValue list = row.find("conversations");
     return list.is(JsonType::array) && (list.size() == 0 || has(list.first(), "from", "value"));
 }
+
+namespace {
 
 /// Makes rows of one conversation.
 class Conversation {
@@ -57,6 +62,8 @@ class Conversation {
     std::string words_;                   ///< of the message at hand
     bool asked_ = false;                  ///< a user has spoken
 };
+
+}  // namespace
 
 /// The next row: all that was said up to here.
 void Conversation::ask() {
@@ -168,7 +175,7 @@ void Conversation::read(std::string_view list_name) {
     }
 }
 
-void read_sharegpt(RowContext& context, const JsonValue& json) {
+static void read_sharegpt(RowContext& context, const JsonValue& json) {
     if (admit_conversations(
             context,
             "; or use it as prompt text of another trace: replay TRACE --dataset FILE "
@@ -177,13 +184,11 @@ void read_sharegpt(RowContext& context, const JsonValue& json) {
     }
 }
 
-void read_vllm(RowContext& context, const JsonValue& json) {
+static void read_vllm(RowContext& context, const JsonValue& json) {
     if (admit_conversations(context)) {
         Conversation(context, json).read("messages");
     }
 }
-
-}  // namespace
 
 /// Exactly these two members, or messages alone: logs of requests have more.
 bool is_only_conversation(const JsonValue& row) {
@@ -216,26 +221,27 @@ constinit const TraceFormat vllm_multi_turn_format = {
     .read_json = read_vllm,
 };
 
-namespace {
-
 /// Of a conversation, and of its turns.
-constexpr std::string_view columns[] = {
+static constexpr std::string_view columns[] = {
     "session_id", "turns", "type",   "text",  "texts",  "role",          "timestamp", "delay",
     "image",      "audio", "images", "video", "audios", "output_length", "videos",    "extra"};
 
 /// What a turn may hold beside text.
-constexpr std::string_view media[] = {"image", "images", "audio", "audios", "video", "videos"};
+static constexpr std::string_view media[] = {"image",  "images", "audio",
+                                             "audios", "video",  "videos"};
 
-bool has_media(const JsonValue& turn) {
+static bool has_media(const JsonValue& turn) {
     return std::ranges::any_of(
         media, [&](std::string_view key) { return given(turn.find(key)).present(); });
 }
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     const JsonValue first = row.find("turns").first();
     return row.find("turns").is(JsonType::array) &&
            (first.find("text").present() || first.find("texts").present() || has_media(first));
 }
+
+namespace {
 
 /// Reads one object: turns of a session.
 class TurnList {
@@ -259,6 +265,8 @@ class TurnList {
     std::vector<std::string> texts_;  ///< of the turn at hand
     std::string system_;              ///< said before the first question; empty: nothing is
 };
+
+}  // namespace
 
 bool TurnList::add_text(const JsonValue& text) {
     if (!text.is(JsonType::string)) {
@@ -404,11 +412,9 @@ void TurnList::read() {
     }
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     TurnList(context, json).read();
 }
-
-}  // namespace
 
 constinit const TraceFormat aiperf_turns_format = {
     .name = "aiperf-multi-turn",

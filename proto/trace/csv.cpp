@@ -11,14 +11,10 @@
 
 namespace driftless {
 
-namespace {
-
 /// Of a column without a name.
-std::string made_name(std::size_t column) {
+static std::string made_name(std::size_t column) {
     return "Unnamed: " + std::to_string(column);
 }
-
-}  // namespace
 
 /// `rest` begins behind the opening quote; afterwards, behind the closing one.
 Result<std::string_view> CsvCells::take_quoted(std::string_view& rest) {
@@ -125,24 +121,20 @@ std::optional<std::size_t> CsvHeader::find_in_any_case(std::string_view name) co
     return std::nullopt;
 }
 
-namespace {
-
 /// Names of unknown columns that are noted for the message; their count goes on.
-constexpr std::size_t unknown_names_max = 16;
+static constexpr std::size_t unknown_names_max = 16;
 
 /// Names that a message lists: wide files have hundreds.
-constexpr std::size_t joined_names_max = 24;
+static constexpr std::size_t joined_names_max = 24;
 
 /// Whether a cell may stand in JSON as it is: a number as RFC 8259 writes it.
-bool is_json_number(std::string_view text) {
+static bool is_json_number(std::string_view text) {
     const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
     const bool leading_zero = digits.size() > 1 && digits[0] == '0' && digits[1] != '.';
     return scan_decimal(text) && !text.starts_with('+') && !digits.starts_with('.') &&
            !leading_zero && digits.find(".e") == digits.npos && digits.find(".E") == digits.npos &&
            !digits.ends_with('.');
 }
-
-}  // namespace
 
 std::string joined(const std::vector<std::string>& names) {
     const std::span<const std::string> first(names.data(),
@@ -264,17 +256,17 @@ std::vector<std::string> ColumnNotes::missing() const {
     return names;
 }
 
-namespace {
-
 /// Names that leave no doubt, the most usual first.
-constexpr std::string_view time_names[] = {"time", "timestamp", "arrival", "arrival_time", "ts"};
-constexpr std::string_view in_names[] = {"prompt_tokens", "input_tokens", "input_length", "in"};
-constexpr std::string_view out_names[] = {"completion_tokens", "output_tokens", "output_length",
-                                          "out"};
+static constexpr std::string_view time_names[] = {"time", "timestamp", "arrival", "arrival_time",
+                                                  "ts"};
+static constexpr std::string_view in_names[] = {"prompt_tokens", "input_tokens", "input_length",
+                                                "in"};
+static constexpr std::string_view out_names[] = {"completion_tokens", "output_tokens",
+                                                 "output_length", "out"};
 
 /// The column that has one of these names, as it is spelled; "usage.out" has "out".
-std::optional<std::string> column_named(const std::vector<std::string>& columns,
-                                        std::span<const std::string_view> names) {
+static std::optional<std::string> column_named(const std::vector<std::string>& columns,
+                                               std::span<const std::string_view> names) {
     for (const std::string_view name : names) {
         for (const std::string& column : columns) {
             const std::string_view whole = column;
@@ -287,14 +279,12 @@ std::optional<std::string> column_named(const std::vector<std::string>& columns,
 }
 
 /// A row of a log may have hundreds.
-std::string listed_first(std::vector<std::string> names) {
+static std::string listed_first(std::vector<std::string> names) {
     constexpr std::size_t most = 24;
     const bool more = names.size() > most;
     names.resize(std::min(names.size(), most));
     return joined(names) + (more ? " .." : "");
 }
-
-}  // namespace
 
 std::vector<std::string> map_names(const JsonValue& row) {
     std::vector<std::string> names;

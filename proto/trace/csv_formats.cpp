@@ -5,20 +5,18 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view azure_columns[] = {"TIMESTAMP", "ContextTokens", "GeneratedTokens",
-                                              "NumImages"};
+static constexpr std::string_view azure_columns[] = {"TIMESTAMP", "ContextTokens",
+                                                     "GeneratedTokens", "NumImages"};
 
 /// By the first three columns of a format: when a row comes, and its lengths.
 template <const auto& columns>
-bool matches(const CsvHeader& header) {
+static bool matches(const CsvHeader& header) {
     return header.find(columns[0]) && header.find(columns[1]) && header.find(columns[2]);
 }
 
 /// False after an error.
-bool read_timed(const RowContext& context, const CsvRow& cells,
-                std::span<const std::string_view> columns, TraceRow& row) {
+static bool read_timed(const RowContext& context, const CsvRow& cells,
+                       std::span<const std::string_view> columns, TraceRow& row) {
     const auto time = read_time(context, field_of(cells, columns[0]));
     const bool lengths =
         read_lengths(context, field_of(cells, columns[1]), field_of(cells, columns[2]), row);
@@ -26,7 +24,7 @@ bool read_timed(const RowContext& context, const CsvRow& cells,
     return time && lengths;
 }
 
-void azure_row(RowContext& context, const CsvRow& cells) {
+static void azure_row(RowContext& context, const CsvRow& cells) {
     TraceRow row;
     if (!read_timed(context, cells, azure_columns, row)) {
         return;
@@ -38,8 +36,6 @@ void azure_row(RowContext& context, const CsvRow& cells) {
     context.emit(row, cells);
 }
 
-}  // namespace
-
 constinit const TraceFormat azure_format = {
     .name = "azure",
     .time_unit = TimeUnit::iso,
@@ -48,18 +44,16 @@ constinit const TraceFormat azure_format = {
     .read_csv = azure_row,
 };
 
-namespace {
-
-constexpr std::string_view burstgpt_columns[] = {
+static constexpr std::string_view burstgpt_columns[] = {
     "Timestamp",    "Request tokens", "Response tokens", "Session ID",
     "Elapsed time", "Model",          "Total tokens",    "Log Type"};
 
-bool is_zero(const Field& tokens) {
+static bool is_zero(const Field& tokens) {
     return tokens.present && whole_number(tokens.text) == 0;
 }
 
 /// The next turn of a session comes a pause after the recorded end of the one before.
-void link(const RowContext& context, const CsvRow& cells, TraceRow& row) {
+static void link(const RowContext& context, const CsvRow& cells, TraceRow& row) {
     const Field session = field_of(cells, "Session ID");
     if (!session.present) {
         return;
@@ -76,7 +70,7 @@ void link(const RowContext& context, const CsvRow& cells, TraceRow& row) {
     }
 }
 
-void burstgpt_row(RowContext& context, const CsvRow& cells) {
+static void burstgpt_row(RowContext& context, const CsvRow& cells) {
     if (is_zero(field_of(cells, "Request tokens")) || is_zero(field_of(cells, "Response tokens"))) {
         context.draft.remark("failed request (no tokens) dropped",
                              "failed requests (no tokens) dropped");
@@ -89,8 +83,6 @@ void burstgpt_row(RowContext& context, const CsvRow& cells) {
     }
 }
 
-}  // namespace
-
 constinit const TraceFormat burstgpt_format = {
     .name = "burstgpt",
     .time_unit = TimeUnit::s,
@@ -99,19 +91,15 @@ constinit const TraceFormat burstgpt_format = {
     .read_csv = burstgpt_row,
 };
 
-namespace {
+static constexpr std::string_view vidur_columns[] = {"arrived_at", "num_prefill_tokens",
+                                                     "num_decode_tokens", "request_id"};
 
-constexpr std::string_view vidur_columns[] = {"arrived_at", "num_prefill_tokens",
-                                              "num_decode_tokens", "request_id"};
-
-void vidur_row(RowContext& context, const CsvRow& cells) {
+static void vidur_row(RowContext& context, const CsvRow& cells) {
     TraceRow row;
     if (read_timed(context, cells, vidur_columns, row)) {
         context.emit(row, cells);
     }
 }
-
-}  // namespace
 
 constinit const TraceFormat vidur_format = {
     .name = "vidur",

@@ -4,27 +4,25 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view dynamo_columns[] = {
+static constexpr std::string_view dynamo_columns[] = {
     "request_id", "x_request_id",         "model",         "input_tokens",    "output_tokens",
     "ttft_ms",    "request_received_ms",  "cached_tokens", "prefill_time_ms", "total_time_ms",
     "avg_itl_ms", "prefill_wait_time_ms", "kv_hit_rate",   "queue_depth",     "worker",
     "replay"};
 
-bool matches_dynamo(const JsonValue& row) {
+static bool matches_dynamo(const JsonValue& row) {
     return row.find("event").is(JsonType::object);
 }
 
 /// The first of two members that is there.
-Field either(const JsonValue& object, std::string_view name, const JsonValue& other,
-             std::string_view other_name) {
+static Field either(const JsonValue& object, std::string_view name, const JsonValue& other,
+                    std::string_view other_name) {
     const Field field = field_in(object, name);
     return field.present ? field : field_of(other.find(other_name), other_name);
 }
 
 /// The ids and their block size, which all rows must share. False after an error.
-bool read_blocks(RowContext& context, const JsonValue& replay) {
+static bool read_blocks(RowContext& context, const JsonValue& replay) {
     const JsonValue ids = replay.find("input_sequence_hashes");
     if (ids.present()) {
         const Field size = field_in(replay, "trace_block_size");
@@ -37,8 +35,8 @@ bool read_blocks(RowContext& context, const JsonValue& replay) {
 }
 
 /// The next turn of a session comes a pause after the recorded end of the one before.
-void link(const RowContext& context, const JsonValue& agent, const JsonValue& request,
-          TraceRow& row) {
+static void link(const RowContext& context, const JsonValue& agent, const JsonValue& request,
+                 TraceRow& row) {
     const Field session = either(agent, "trajectory_id", agent, "session_id");
     if (!session.present) {
         return;
@@ -54,7 +52,7 @@ void link(const RowContext& context, const JsonValue& agent, const JsonValue& re
     }
 }
 
-void dynamo_row(RowContext& context, const JsonValue& json) {
+static void dynamo_row(RowContext& context, const JsonValue& json) {
     const JsonValue event = json.find("event");
     if (!event.find("schema").present()) {
         return;  // a marker of the writer
@@ -84,8 +82,6 @@ void dynamo_row(RowContext& context, const JsonValue& json) {
     }
 }
 
-}  // namespace
-
 constinit const TraceFormat dynamo_format = {
     .name = "dynamo",
     .time_unit = TimeUnit::ms,
@@ -98,18 +94,16 @@ constinit const TraceFormat dynamo_format = {
     .read_json = dynamo_row,
 };
 
-namespace {
-
-constexpr std::string_view schema = "dynamo.agentic_mooncake";
-constexpr std::string_view agentic_mooncake_columns[] = {
+static constexpr std::string_view schema = "dynamo.agentic_mooncake";
+static constexpr std::string_view agentic_mooncake_columns[] = {
     "request_id",    "play_id",  "session_id", "model",         "input_length",
     "output_length", "hash_ids", "schema",     "not_before_ms", "dependencies"};
 
-bool matches_agentic_mooncake(const JsonValue& row) {
+static bool matches_agentic_mooncake(const JsonValue& row) {
     return row.find("schema").as_string().value_or("") == schema;
 }
 
-void read_header(RowContext& context, const JsonValue& header) {
+static void read_header(RowContext& context, const JsonValue& header) {
     const Field size = field_in(header, "block_size");
     if (header.find("version").as_u64() != 2) {
         context.refuse("version", header.find("version").raw(), "is not 2, the supported version",
@@ -124,7 +118,7 @@ void read_header(RowContext& context, const JsonValue& header) {
 }
 
 /// One edge: adds it to the trace and moves the row behind it. False after an error.
-bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow& row) {
+static bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow& row) {
     const Field on = field_of(edge.find("request_id"), "dependencies.request_id");
     const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
     if (before == no_row) {
@@ -144,7 +138,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
 }
 
 /// When the row comes. False after an error.
-bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
+static bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     const Field earliest = field_in(json, "not_before_ms");
     const JsonValue edges = json.find("dependencies");
     if (!check_objects(context, edges, "dependencies")) {
@@ -171,7 +165,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     return fine;
 }
 
-void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
+static void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
     if (json.find("schema").present()) {
         read_header(context, json);
         return;
@@ -202,8 +196,6 @@ void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
     }
     context.emit(row, json);
 }
-
-}  // namespace
 
 constinit const TraceFormat agentic_mooncake_format = {
     .name = "agentic-mooncake",

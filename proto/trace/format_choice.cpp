@@ -8,27 +8,25 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view from_logs =
+static constexpr std::string_view from_logs =
     "convert it to a trace without its text: driftless convert FILE --from-logs --tokenizer "
     "TOKENIZER.json --salt-file SALT_FILE -o NEW_FILE";
 /// A whole body, its time, and no sessions: `workload`.
-constexpr std::string_view captured_bodies =
+static constexpr std::string_view captured_bodies =
     "convert it to bodies with their times: jq -c '{timestamp: .eventMetadata.inferenceTime, body: "
     "(.captureData.endpointInput | if .encoding == \"BASE64\" then .data | @base64d else .data "
     "end)}'"
     " FILE > NEW_FILE";
-constexpr std::string_view payloads_of_sessions =
+static constexpr std::string_view payloads_of_sessions =
     "put each body on one line, with its session: jq -c '.data[] | .session_id as $s | "
     ".payloads[] | {session_id: $s, payload: .}' FILE > NEW_FILE; and replay NEW_FILE with "
     "--rate R, --concurrency N or --users N";
-constexpr std::string_view no_forks =
+static constexpr std::string_view no_forks =
     "forks and spawns are not supported; a file without them becomes rows: jq -c '.session_id as "
     "$s "
     "| .turns[] | {session_id: $s, messages, tools, delay, output_length: .max_tokens, "
     "assistant_responses: \"live\"}' FILE > NEW_FILE; and replay NEW_FILE --sessions closed";
-constexpr std::string_view responses_bodies =
+static constexpr std::string_view responses_bodies =
     "make chats of them: jq -c '{messages: ([.instructions // empty | {role: \"system\", content: "
     ".}] "
     "+ (.input | if type == \"string\" then [{role: \"user\", content: .}] else . end)), "
@@ -36,35 +34,38 @@ constexpr std::string_view responses_bodies =
     ".max_output_tokens}' FILE > NEW_FILE; and replay NEW_FILE with --rate R, or --concurrency N";
 /// Its rounds say how much of a prompt the round before had, and have no ids: they share
 /// beginnings.
-constexpr std::string_view rounds =
+static constexpr std::string_view rounds =
     "make rows of it: jq -c '{timestamp: ([.timing_events[] | select(.event_type | test(\"user_|"
     "tool_result\")).timestamp] | max), session_id, input_length: .input_tokens_total, "
     "output_length: .output_tokens} | select(.timestamp)' FILE > NEW_FILE; and replay NEW_FILE "
     "--format mooncake --time-unit iso --share session";
-constexpr std::string_view named_conversations =
+static constexpr std::string_view named_conversations =
     "name them as sessions, without pauses: jq -c '{session_id: .conversation_id, messages, tools, "
     "output_length: (.output_length // .target_output_tokens)}' FILE > NEW_FILE; and replay "
     "NEW_FILE "
     "--sessions closed";
-constexpr std::string_view to_json_lines =
+static constexpr std::string_view to_json_lines =
     "convert it to JSON lines with pandas: read_parquet('F').to_json('F.jsonl', orient='records', "
     "lines=True)";
-constexpr std::string_view to_json_lines_from_arrow =
+static constexpr std::string_view to_json_lines_from_arrow =
     "convert it to JSON lines with pandas: read_feather('F').to_json('F.jsonl', orient='records', "
     "lines=True)";
 
-constexpr ForeignShape long_conversations = {
+static constexpr ForeignShape long_conversations = {
     "ShareGPT conversations, or SGLang's, in one JSON text of more than 64 MiB",
     "put each on one line: jq -c '.[]' FILE > NEW_FILE, for SGLang's jq -c '.conversations[] | "
     "{conversations: [.]}'; or use it as prompt text of another trace: replay TRACE --dataset "
     "FILE --tokenizer TOKENIZER.json"};
-constexpr ForeignShape long_bundle = {"an ISB-1 bundle of more than 64 MiB",
-                                      "put each cell on one line: jq -c '. as $b | .exports[] | "
-                                      "{adapter_id: $b.adapter_id, exports: [.]}' FILE > NEW_FILE"};
-constexpr ForeignShape servegen = {
+static constexpr ForeignShape long_bundle = {
+    "an ISB-1 bundle of more than 64 MiB",
+    "put each cell on one line: jq -c '. as $b | .exports[] | "
+    "{adapter_id: $b.adapter_id, exports: [.]}' FILE > NEW_FILE"};
+static constexpr ForeignShape servegen = {
     "ServeGen's parameters, which describe a generator, not a trace",
     "run ServeGen and replay the requests that it writes: --map time=timestamp,in=input_tokens,"
     "out=output_tokens --time-unit s"};
+
+namespace {
 
 /// A shape is known by keys that stand together in its rows.
 struct KeyShape {
@@ -72,7 +73,9 @@ struct KeyShape {
     ForeignShape shape;
 };
 
-constexpr KeyShape key_shapes[] = {
+}  // namespace
+
+static constexpr KeyShape key_shapes[] = {
     {{"row", "due_ns", "fired_ns"},
      {"the records of a run",
       "repeat that run by its folder: driftless replay --from FOLDER; or make a trace of it: "
@@ -93,7 +96,7 @@ constexpr KeyShape key_shapes[] = {
 };
 
 /// A byte that no text has: of control bytes only those that format it, and the escape.
-bool is_binary(std::string_view line) {
+static bool is_binary(std::string_view line) {
     return std::ranges::any_of(line, [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return byte < 0x08 || (byte > 0x0D && byte < 0x20 && byte != 0x1B);
@@ -102,7 +105,7 @@ bool is_binary(std::string_view line) {
 
 /// Its remedy, where it is such: by its mark, or by the zero byte beside a first character of
 /// ASCII, which shows the order of bytes. Empty: it is not.
-std::string_view utf16_remedy(std::string_view line) {
+static std::string_view utf16_remedy(std::string_view line) {
     const bool marked = line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF");
     const bool zero = line.size() > 1 && (line[0] == '\0') != (line[1] == '\0');
     return marked            ? "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"
@@ -111,16 +114,20 @@ std::string_view utf16_remedy(std::string_view line) {
                              : "convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 FILE > NEW_FILE";
 }
 
+namespace {
+
 struct TextShape {
     std::string_view begins;
     ForeignShape shape;
 };
 
-constexpr const char* save_as_csv = "save it as CSV, with times as yyyy-mm-dd hh:mm:ss.000";
-constexpr ForeignShape twice_compressed = {"a compressed file inside another one",
-                                           "decompress it once: gzip -dc FILE > NEW_FILE"};
+}  // namespace
 
-constexpr TextShape text_shapes[] = {
+static constexpr const char* save_as_csv = "save it as CSV, with times as yyyy-mm-dd hh:mm:ss.000";
+static constexpr ForeignShape twice_compressed = {"a compressed file inside another one",
+                                                  "decompress it once: gzip -dc FILE > NEW_FILE"};
+
+static constexpr TextShape text_shapes[] = {
     {"PAR1", {"a Parquet file", to_json_lines}},
     {"ARROW1", {"an Arrow file", to_json_lines_from_arrow}},
     {"\xD0\xCF\x11\xE0", {"an Excel workbook", save_as_csv}},
@@ -134,7 +141,7 @@ constexpr TextShape text_shapes[] = {
 };
 
 /// What begins as a zip archive, by the file's name or that of its first part.
-ForeignShape zip_shape(std::string_view line, std::string_view file) {
+static ForeignShape zip_shape(std::string_view line, std::string_view file) {
     const auto has = [line](std::string_view part) { return line.find(part) != line.npos; };
     const bool workbook =
         file.ends_with(".xlsx") || has("[Content_Types].xml") || has("docProps/") || has("xl/");
@@ -145,18 +152,18 @@ ForeignShape zip_shape(std::string_view line, std::string_view file) {
 }
 
 /// By the mark in the header of its first member (POSIX.1-1988 ustar, and GNU's).
-bool is_tar(std::string_view line) {
+static bool is_tar(std::string_view line) {
     constexpr std::size_t mark_offset = 257;
     return line.size() > mark_offset && line.substr(mark_offset).starts_with("ustar");
 }
 
 /// "600", "600.0".
-bool whole_cell(std::string_view text) {
+static bool whole_cell(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
 }
 
 /// Six cells: a window's start, three numbers or none, the name of a distribution as the fourth.
-bool is_servegen_window(std::string_view line) {
+static bool is_servegen_window(std::string_view line) {
     std::size_t cells = 0;
     for (std::size_t at = 0; at <= line.size(); ++cells) {
         const std::string_view cell = line.substr(at, line.find(',', at) - at);
@@ -172,7 +179,7 @@ bool is_servegen_window(std::string_view line) {
 
 /// The member of an object that no format reads which may hold the file's rows: a list of objects.
 /// Empty: there is none.
-std::string_view list_of_rows(const JsonValue& object) {
+static std::string_view list_of_rows(const JsonValue& object) {
     std::string_view found;
     for (JsonValue member = object.first(); member.present(); member = member.next()) {
         if (!member.is(JsonType::array) || !member.first().is(JsonType::object)) {
@@ -186,7 +193,7 @@ std::string_view list_of_rows(const JsonValue& object) {
     return found;
 }
 
-ForeignShape foreign_shape(const JsonValue& row) {
+static ForeignShape foreign_shape(const JsonValue& row) {
     if (row.find("hash_ids").is(JsonType::object)) {
         return {"a RAGPulse trace: its hash_ids are objects of five lists, not prompt blocks",
                 "it does not record the order of its parts, so prompts cannot be built from it; "
@@ -230,8 +237,6 @@ ForeignShape foreign_shape(const JsonValue& row) {
     }
     return {};
 }
-
-}  // namespace
 
 ForeignShape foreign_line_ends(std::string_view line) {
     return line.find('\r') == line.npos

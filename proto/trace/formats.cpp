@@ -12,9 +12,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const TraceFormat* formats[] = {
+static constexpr const TraceFormat* formats[] = {
     &mooncake_format,     &mooncake_delta_format,  &qwen_format,
     &weka_format,         &azure_format,           &burstgpt_format,
     &vidur_format,        &dynamo_format,          &agentic_mooncake_format,
@@ -22,8 +20,6 @@ constexpr const TraceFormat* formats[] = {
     &workload_log_format, &aibrix_format,          &aiperf_turns_format,
     &sharegpt_format,     &vllm_multi_turn_format, &sglang_agentic_format,
     &isb1_format,         &canonical_format,       &generic_format};
-
-}  // namespace
 
 std::span<const TraceFormat* const> trace_formats() {
     return formats;
@@ -52,10 +48,8 @@ bool RowContext::refuse(std::string_view field, std::string_view value, std::str
     return false;
 }
 
-namespace {
-
 template <typename Source>
-void emit_row(const RowContext& context, const TraceRow& row, const Source& source) {
+static void emit_row(const RowContext& context, const TraceRow& row, const Source& source) {
     context.columns.note(source, context.known);
     Trace& trace = context.draft.trace();
     if (context.columns.keeps()) {
@@ -65,8 +59,6 @@ void emit_row(const RowContext& context, const TraceRow& row, const Source& sour
     added.line = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(context.line, std::numeric_limits<std::uint32_t>::max()));
 }
-
-}  // namespace
 
 void RowContext::emit(const TraceRow& row, const JsonValue& source) const {
     emit_row(*this, row, source);
@@ -104,10 +96,8 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
     return whole ? std::optional(whole.value()) : std::nullopt;
 }
 
-namespace {
-
 /// What would fix a text that is no wall clock.
-const char* clock_remedy(std::string_view text) {
+static const char* clock_remedy(std::string_view text) {
     constexpr std::uint64_t day_min = 36526;  // the year 2000, as spreadsheets count days
     constexpr std::uint64_t day_max = 73051;  // 2100
     if (!scan_decimal(text)) {
@@ -120,7 +110,8 @@ const char* clock_remedy(std::string_view text) {
                : "use --time-unit for the unit of numbers";
 }
 
-void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
+static void refuse_time(const RowContext& context, const Field& field, TimeUnit unit,
+                        ErrorCode code) {
     const std::string kind = unit == TimeUnit::iso ? "an ISO-8601 time" : "a decimal number";
     if (code == ErrorCode::invalid) {
         const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
@@ -140,7 +131,7 @@ void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, E
 }
 
 /// What would fix a count that contradicts its length.
-std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
+static std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
     IdCounts one;
     one.add(tokens, count);
     const std::string fits = one.sizes_of_all();
@@ -150,7 +141,7 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
 }
 
 /// A name without what tells two spellings of it apart: case, and what joins its words.
-std::string plain_name(std::string_view name) {
+static std::string plain_name(std::string_view name) {
     std::string plain = lower(name);
     std::erase_if(plain, [](char c) { return c == '_' || c == '-' || c == ' '; });
     return plain;
@@ -158,7 +149,7 @@ std::string plain_name(std::string_view name) {
 
 /// Lists that the row lacks a field, under another spelling of it where the row has one. Always
 /// false.
-bool refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
+static bool refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
     const std::string plain = plain_name(name);
     for (JsonValue value = context.object.first(); value.present(); value = value.next()) {
         if (value.key() != name && plain_name(value.key()) == plain) {
@@ -169,8 +160,6 @@ bool refuse_missing(const RowContext& context, std::string_view name, std::strin
     }
     return context.refuse(name, "", "is missing", std::move(remedy));
 }
-
-}  // namespace
 
 std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
     if (!field.present && context.rules.times_free) {
@@ -229,10 +218,8 @@ std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field&
     return std::nullopt;
 }
 
-namespace {
-
 /// A row without an output length: what the user said to do with it. False: refused.
-bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
+static bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
     const RowRules& rules = context.rules;
     if (rules.default_output == 0 && !rules.output_free) {
         return refuse_missing(context, output.name,
@@ -245,14 +232,12 @@ bool assume_output(const RowContext& context, const Field& output, TraceRow& row
 }
 
 /// An output of 0 is taken as 1 and counted. False after an error.
-bool read_output(const RowContext& context, const Field& output, TraceRow& row) {
+static bool read_output(const RowContext& context, const Field& output, TraceRow& row) {
     const auto tokens = read_tokens(context, output, 0);
     row.output_length = std::max(tokens.value_or(0), 1U);
     context.draft.trace().zero_outputs += tokens == 0U ? 1 : 0;
     return tokens.has_value();
 }
-
-}  // namespace
 
 bool read_lengths(const RowContext& context, const Field& input, const Field& output,
                   TraceRow& row) {
@@ -358,14 +343,12 @@ bool check_count(const RowContext& context, std::uint32_t tokens) {
     return true;
 }
 
-namespace {
-
-bool refuse(const RowContext& context, const JsonValue& value, std::string problem,
-            std::string remedy) {
+static bool refuse(const RowContext& context, const JsonValue& value, std::string problem,
+                   std::string remedy) {
     return context.refuse(value.key(), value.raw(), std::move(problem), std::move(remedy));
 }
 
-bool check_one(const RowContext& context, const RecordedFields& fields) {
+static bool check_one(const RowContext& context, const RecordedFields& fields) {
     const JsonValue& first = fields.text.present()       ? fields.text
                              : fields.messages.present() ? fields.messages
                                                          : fields.payload;
@@ -377,7 +360,7 @@ bool check_one(const RowContext& context, const RecordedFields& fields) {
     return true;
 }
 
-bool check_messages(const RowContext& context, const RecordedFields& fields) {
+static bool check_messages(const RowContext& context, const RecordedFields& fields) {
     if (!check_filled(context, fields.messages, fields.messages.key(), "correct the row")) {
         return false;
     }
@@ -396,7 +379,7 @@ bool check_messages(const RowContext& context, const RecordedFields& fields) {
     return check_objects(context, fields.tools, "tools");
 }
 
-bool check(const RowContext& context, const RecordedFields& fields) {
+static bool check(const RowContext& context, const RecordedFields& fields) {
     if (!check_one(context, fields)) {
         return false;
     }
@@ -419,18 +402,16 @@ bool check(const RowContext& context, const RecordedFields& fields) {
 }
 
 /// Line breaks stand between values only, where a JSON text was text of its own.
-std::string on_one_line(std::string json) {
+static std::string on_one_line(std::string json) {
     std::erase_if(json, [](char byte) { return byte == '\n' || byte == '\r'; });
     return json;
 }
 
 /// The next row's request is this JSON object.
-void give(const RowContext& context, std::string request) {
+static void give(const RowContext& context, std::string request) {
     context.draft.set_body(on_one_line(std::move(request)));
     context.draft.trace().recorded = true;
 }
-
-}  // namespace
 
 void give_chat(const RowContext& context, const ChatTexts& chat) {
     std::string request;
@@ -483,11 +464,9 @@ bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     return true;
 }
 
-namespace {
-
 /// The tokens that a body asks for, no fewer; 0 where it sets a mere limit. That is no length:
 /// most answers end before it.
-std::uint32_t exact_output_of(const JsonValue& body) {
+static std::uint32_t exact_output_of(const JsonValue& body) {
     const JsonValue newer = given(body.find("max_completion_tokens"));
     const JsonValue limit = newer.present() ? newer : body.find("max_tokens");
     const auto tokens = limit.as_u64();
@@ -495,8 +474,6 @@ std::uint32_t exact_output_of(const JsonValue& body) {
                        body.find("min_tokens").as_u64() == tokens;
     return tokens && exact && *tokens <= row_tokens_max ? static_cast<std::uint32_t>(*tokens) : 0;
 }
-
-}  // namespace
 
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
                            TraceRow& row, const JsonValue& body) {

@@ -9,29 +9,37 @@ namespace driftless {
 namespace {
 
 enum Key : std::size_t { key_time, key_in, key_out, key_hashes, key_session, key_turn, key_delay };
-constexpr std::string_view keys[] = {"time", "in", "out", "hashes", "session", "turn", "delay"};
+
+}  // namespace
+
+static constexpr std::string_view keys[] = {"time",    "in",   "out",  "hashes",
+                                            "session", "turn", "delay"};
+
+namespace {
 
 /// The fields of a row by key; their names are those of the columns.
 struct Fields {
     Field of[std::size(keys)];
 };
 
-bool has(const JsonValue& row, std::string_view column) {
+}  // namespace
+
+static bool has(const JsonValue& row, std::string_view column) {
     return row.find_path(column).present();
 }
-bool has(const CsvRow& row, std::string_view column) {
+static bool has(const CsvRow& row, std::string_view column) {
     return row.find(column).has_value();
 }
-Field field_of_path(const JsonValue& row, std::string_view column) {
+static Field field_of_path(const JsonValue& row, std::string_view column) {
     return field_of(row.find_path(column), column);
 }
-Field field_of_path(const CsvRow& row, std::string_view column) {
+static Field field_of_path(const CsvRow& row, std::string_view column) {
     return field_of(row, column);
 }
 
 /// The fields of a row; notes which mapped columns it has.
 template <typename Source>
-Fields fields_of(RowContext& context, const Source& row) {
+static Fields fields_of(RowContext& context, const Source& row) {
     Fields fields;
     for (std::size_t i = 0; i < std::size(keys); ++i) {
         std::string_view column = keys[i];
@@ -46,12 +54,12 @@ Fields fields_of(RowContext& context, const Source& row) {
     return fields;
 }
 
-bool is_mapped(const RowContext& context, Key key) {
+static bool is_mapped(const RowContext& context, Key key) {
     return std::ranges::count(context.rules.map, keys[key], &MappedColumn::key) > 0;
 }
 
 /// Fixes the unit by the first time that is seen. False where it shows none.
-bool choose_unit(RowContext& context, const Field& time) {
+static bool choose_unit(RowContext& context, const Field& time) {
     if (context.rules.unit != TimeUnit::automatic || !time.present) {
         return true;
     }
@@ -70,21 +78,21 @@ bool choose_unit(RowContext& context, const Field& time) {
     return true;
 }
 
-std::string names_of(const JsonValue& row) {
+static std::string names_of(const JsonValue& row) {
     return joined(map_names(row));
 }
-std::string names_of(const CsvRow& row) {
+static std::string names_of(const CsvRow& row) {
     return joined(row.header().names());
 }
 
 /// What a key that every row needs stands for.
-constexpr const char* meaning_of(Key key) {
+static constexpr const char* meaning_of(Key key) {
     return key == key_time ? "arrival times" : key == key_in ? "input tokens" : "output tokens";
 }
 
 /// Of a key that the map lacks, and that no column has as its name.
 template <typename Source>
-void refuse_unmapped(RowContext& context, Key key, const Source& source) {
+static void refuse_unmapped(RowContext& context, Key key, const Source& source) {
     context.refuse("--map", "", std::string("does not say which column has the ") + meaning_of(key),
                    "add " + std::string(keys[key]) + "=COLUMN to it; columns are " +
                        names_of(source) +
@@ -94,7 +102,7 @@ void refuse_unmapped(RowContext& context, Key key, const Source& source) {
 }
 
 /// What replaces a column is given by a flag.
-bool can_lack(const RowRules& rules, Key key) {
+static bool can_lack(const RowRules& rules, Key key) {
     return (key == key_time && rules.times_free) ||
            (key == key_out && (rules.default_output > 0 || rules.output_free));
 }
@@ -102,7 +110,7 @@ bool can_lack(const RowRules& rules, Key key) {
 /// The three columns that every row needs must be there from the first row on: a map that names
 /// them wrongly is one error, not one a row.
 template <typename Source>
-bool check_needed(RowContext& context, const Fields& fields, const Source& source) {
+static bool check_needed(RowContext& context, const Fields& fields, const Source& source) {
     for (const Key key : {key_time, key_in, key_out}) {
         const std::string_view column = fields.of[key].name;
         const bool is_free = column == keys[key] && can_lack(context.rules, key);
@@ -119,7 +127,7 @@ bool check_needed(RowContext& context, const Fields& fields, const Source& sourc
     return context.stop == Stop::none;
 }
 
-void add_id(const RowContext& context, std::string_view text) {
+static void add_id(const RowContext& context, std::string_view text) {
     const auto number = whole_number(text);
     if (number) {
         context.draft.ids().add(*number);
@@ -130,7 +138,7 @@ void add_id(const RowContext& context, std::string_view text) {
     context.draft.ids().add(hash.value());
 }
 
-bool read_json_ids(const RowContext& context, const Field& field) {
+static bool read_json_ids(const RowContext& context, const Field& field) {
     if (!field.json.is(JsonType::array)) {
         return context.refuse(field.name, field.raw, "is not a list of block ids",
                               "correct the row");
@@ -150,7 +158,7 @@ bool read_json_ids(const RowContext& context, const Field& field) {
     return true;
 }
 
-void read_cell_ids(const RowContext& context, std::string_view cell) {
+static void read_cell_ids(const RowContext& context, std::string_view cell) {
     constexpr std::string_view between = " ,;[]\t\"'";
     while (!cell.empty()) {
         const std::size_t begin = std::min(cell.find_first_not_of(between), cell.size());
@@ -163,7 +171,7 @@ void read_cell_ids(const RowContext& context, std::string_view cell) {
     }
 }
 
-bool read_blocks(const RowContext& context, const Field& ids) {
+static bool read_blocks(const RowContext& context, const Field& ids) {
     context.draft.ids().begin();
     if (!ids.present) {
         context.draft.ids().note_missing(context.line);
@@ -177,7 +185,7 @@ bool read_blocks(const RowContext& context, const Field& ids) {
 }
 
 /// Session, turn and delay, where they are mapped. False after an error.
-bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
+static bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& delay = fields.of[key_delay];
     const TimeUnit unit = context.rules.unit == TimeUnit::iso ? TimeUnit::s : context.rules.unit;
     const auto delay_ns = read_pause(context, delay, unit);
@@ -199,7 +207,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
 }
 
 template <typename Source>
-void read_row(RowContext& context, const Source& source) {
+static void read_row(RowContext& context, const Source& source) {
     const Fields fields = fields_of(context, source);
     if (!check_needed(context, fields, source) || !choose_unit(context, fields.of[key_time])) {
         return;
@@ -219,8 +227,6 @@ void read_row(RowContext& context, const Source& source) {
         context.emit(row, source);
     }
 }
-
-}  // namespace
 
 std::span<const std::string_view> map_keys() {
     return keys;

@@ -17,9 +17,7 @@ namespace driftless {
 // retrieval and execution said goes out as a user's words under a heading. Source:
 // SemiAnalysisAI/InferenceX, utils/bench_serving/benchmark_export_replay.py.
 
-namespace {
-
-std::string upper(std::string_view text) {
+static std::string upper(std::string_view text) {
     std::string out(text);
     for (char& byte : out) {
         byte = byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
@@ -27,27 +25,28 @@ std::string upper(std::string_view text) {
     return out;
 }
 
-bool is_chat_role(std::string_view role) {
+static bool is_chat_role(std::string_view role) {
     return role == "system" || role == "user" || role == "assistant";
 }
 
 /// What stands above the words of a tool.
-std::string heading_of(std::string_view role) {
+static std::string heading_of(std::string_view role) {
     return "[" + upper(role) + " RESULT]";
 }
 
-std::string_view text_of(const JsonValue& object, std::string_view key) {
+static std::string_view text_of(const JsonValue& object, std::string_view key) {
     return object.find(key).as_string().value_or("");
 }
 
 /// Where what the block shows can be found.
-std::string_view label_of(const JsonValue& block, std::string_view first, std::string_view second) {
+static std::string_view label_of(const JsonValue& block, std::string_view first,
+                                 std::string_view second) {
     const std::string_view label = text_of(block, first);
     return label.empty() ? text_of(block, second) : label;
 }
 
 /// The block as text; empty where it has none.
-std::string render(const JsonValue& block) {
+static std::string render(const JsonValue& block) {
     const std::string_view type = block.find("type").as_string().value_or("text");
     const std::string text(trim(text_of(block, "text"), white_space));
     if (type == "text") {
@@ -71,7 +70,7 @@ std::string render(const JsonValue& block) {
 }
 
 /// Writes blocks as parts of a message; one text alone as such. False where they say nothing.
-bool write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view heading) {
+static bool write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view heading) {
     std::string parts;
     JsonWriter list(parts);
     std::string only(heading);
@@ -107,7 +106,7 @@ bool write_blocks(JsonWriter& json, const JsonValue& blocks, std::string_view he
 }
 
 /// A list of parts as one text, as the client makes it.
-std::string text_of_parts(const JsonValue& parts) {
+static std::string text_of_parts(const JsonValue& parts) {
     std::string text;
     for (JsonValue part = parts.first(); part.present(); part = part.next()) {
         const std::string_view type = part.find("type").as_string().value_or("text");
@@ -125,7 +124,7 @@ std::string text_of_parts(const JsonValue& parts) {
 }
 
 /// Text, or null, which the client takes for none. False after an error.
-bool check_texts(const RowContext& context, const JsonValue& block) {
+static bool check_texts(const RowContext& context, const JsonValue& block) {
     for (const std::string_view key : {"text", "uri", "asset_path"}) {
         const JsonValue value = given(block.find(key));
         if (value.present() && !value.is(JsonType::string)) {
@@ -142,7 +141,7 @@ bool check_texts(const RowContext& context, const JsonValue& block) {
 
 /// False after an error. The client sends a message without a role as the user's, and one without
 /// content as an empty one.
-bool check_message(RowContext& context, const JsonValue& message) {
+static bool check_message(RowContext& context, const JsonValue& message) {
     const JsonValue role = message.find("role");
     if (role.present() && role.as_string().value_or("").empty()) {
         return context.refuse("role", role.raw(), "is not the name of a role",
@@ -164,7 +163,7 @@ bool check_message(RowContext& context, const JsonValue& message) {
 }
 
 /// Writes what the message says. False where that is nothing.
-bool write_content(JsonWriter& json, const JsonValue& message, std::string_view role) {
+static bool write_content(JsonWriter& json, const JsonValue& message, std::string_view role) {
     const JsonValue content = given(message.find("content"));
     const JsonValue blocks = message.find("content_blocks");
     if (blocks.size() > 0) {
@@ -179,7 +178,7 @@ bool write_content(JsonWriter& json, const JsonValue& message, std::string_view 
     return headed || !text.empty();
 }
 
-void write_message(const RowContext& context, JsonWriter& json, const JsonValue& message) {
+static void write_message(const RowContext& context, JsonWriter& json, const JsonValue& message) {
     const std::string_view role = message.find("role").as_string().value_or("user");
     json.begin_object().key("role").string(is_chat_role(role) ? role : "user").key("content");
     const bool says = write_content(json, message, role);
@@ -190,8 +189,8 @@ void write_message(const RowContext& context, JsonWriter& json, const JsonValue&
 }
 
 /// JSON objects with commas between them. Nothing after an error, which names the list.
-std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
-                                         std::string_view name) {
+static std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,
+                                                std::string_view name) {
     if (!check_filled(context, list, name, "give every turn messages")) {
         return std::nullopt;
     }
@@ -208,16 +207,18 @@ std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& l
 }
 
 /// Of turns and of events.
-constexpr std::string_view columns[] = {
+static constexpr std::string_view columns[] = {
     "messages", "expected_output_tokens", "wait_before_ms", "turn_idx",
     "turn_id",  "arrival_time_offset_ms", "input_messages", "target_output_tokens"};
 
-constexpr const char* events_beside =
+static constexpr const char* events_beside =
     "convert the bundle to Weka conversations with InferenceX's tools/isb1_to_kvcache_tester.py";
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     return row.find("adapter_id").is(JsonType::string) && row.find("exports").is(JsonType::array);
 }
+
+namespace {
 
 /// How a cell of an adapter holds its turns.
 struct Adapter {
@@ -227,9 +228,14 @@ struct Adapter {
     std::string_view output;    ///< of a turn, tokens
     bool offsets;               ///< turns have times from the conversation's start
 };
-constexpr Adapter adapters[] = {
+
+}  // namespace
+
+static constexpr Adapter adapters[] = {
     {"inferencex_multiturn", "turns", "messages", "expected_output_tokens", false},
     {"inferencex_trace_replay", "events", "input_messages", "target_output_tokens", true}};
+
+namespace {
 
 /// Reads the cells of one bundle.
 class Bundle {
@@ -251,8 +257,10 @@ class Bundle {
     std::uint32_t session_ = no_session;
 };
 
+}  // namespace
+
 /// The cell's conversation; empty where it is not named.
-std::string_view conversation_of(const JsonValue& cell) {
+static std::string_view conversation_of(const JsonValue& cell) {
     for (const std::string_view place : {"session", "trace_metadata"}) {
         if (const auto id = cell.find(place).find("session_id").as_string(); id && !id->empty()) {
             return *id;
@@ -379,13 +387,11 @@ void Bundle::read() {
     });
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     if (admit_conversations(context)) {
         Bundle(context, json).read();
     }
 }
-
-}  // namespace
 
 constinit const TraceFormat isb1_format = {
     .name = "isb1",

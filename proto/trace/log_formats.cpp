@@ -14,27 +14,25 @@ namespace driftless {
 // Langfuse: observations as its blob export, its batch export and its API write them (snake and
 // camel case), a line each, as pages (`data`), or inside their traces (`observations`).
 
-namespace {
-
-bool is_observation(const JsonValue& object) {
+static bool is_observation(const JsonValue& object) {
     return object.find("type").is(JsonType::string) &&
            member(object, {"trace_id", "traceId"}).present() &&
            member(object, {"start_time", "startTime"}).present();
 }
 
 /// A page or a trace: observations inside.
-JsonValue list_of(const JsonValue& object) {
+static JsonValue list_of(const JsonValue& object) {
     const JsonValue list = member(object, {"observations", "data"});
     return list.is(JsonType::array) && is_observation(list.first()) ? list : JsonValue{};
 }
 
-bool matches_langfuse(const JsonValue& object) {
+static bool matches_langfuse(const JsonValue& object) {
     return is_observation(object) || list_of(object).present();
 }
 
 /// Its usage keys are parts that add up: "input", "input_cached_tokens", "output",
 /// "output_reasoning_tokens"; Anthropic's cache counts say input in their names, too.
-std::optional<std::uint32_t> sum_of(const JsonValue& usage, std::string_view kind) {
+static std::optional<std::uint32_t> sum_of(const JsonValue& usage, std::string_view kind) {
     std::optional<std::uint32_t> sum;
     for (JsonValue one = usage.first(); one.present(); one = one.next()) {
         const auto tokens = tokens_of(one);
@@ -47,7 +45,7 @@ std::optional<std::uint32_t> sum_of(const JsonValue& usage, std::string_view kin
     return sum;
 }
 
-void read_counts(const LogContext& context, const JsonValue& object, LogCall& call) {
+static void read_counts(const LogContext& context, const JsonValue& object, LogCall& call) {
     JsonValue usage = member(object, {"usage_details", "usageDetails", "usage"});
     if (const auto text = usage.as_string()) {
         const Result<JsonValue> parsed = context.inner.parse(*text);
@@ -65,8 +63,8 @@ void read_counts(const LogContext& context, const JsonValue& object, LogCall& ca
     call.output_tokens = input.value_or(0) + output.value_or(0) > 0 ? output : call.output_tokens;
 }
 
-void read_observation(const LogContext& context, const JsonValue& object,
-                      std::string_view session) {
+static void read_observation(const LogContext& context, const JsonValue& object,
+                             std::string_view session) {
     if (text_member(object, {"type"}) != "GENERATION") {
         context.remark("observation other than GENERATION left out",
                        "observations other than GENERATION left out");
@@ -94,7 +92,7 @@ void read_observation(const LogContext& context, const JsonValue& object,
     context.add(std::move(call));
 }
 
-void read_langfuse(LogContext& context, const JsonValue& object) {
+static void read_langfuse(LogContext& context, const JsonValue& object) {
     const JsonValue list = list_of(object);
     if (!list.present()) {
         read_observation(context, object, "");
@@ -104,8 +102,6 @@ void read_langfuse(LogContext& context, const JsonValue& object) {
     context.read_each(list, list.key(),
                       [&](const JsonValue& one) { read_observation(context, one, session); });
 }
-
-}  // namespace
 
 constinit const LogFormat langfuse_log = {
     .name = "langfuse",
@@ -117,17 +113,15 @@ constinit const LogFormat langfuse_log = {
 // LiteLLM: its StandardLoggingPayload, as callbacks and buckets write it, and rows of its
 // SpendLogs table, which hold text only where the proxy stores prompts.
 
-namespace {
-
 /// What stands in place of messages where the proxy does not log them.
-constexpr std::string_view redacted = "redacted-by-litellm";
+static constexpr std::string_view redacted = "redacted-by-litellm";
 
-bool matches_litellm(const JsonValue& object) {
+static bool matches_litellm(const JsonValue& object) {
     return object.find("call_type").present() && object.find("startTime").present();
 }
 
 /// Kinds of calls that make a model write; all others have no answer to wait for.
-bool generates(std::string_view call_type) {
+static bool generates(std::string_view call_type) {
     constexpr std::string_view kinds[] = {"completion", "responses", "messages",
                                           "generate_content"};
     return std::ranges::any_of(
@@ -135,14 +129,14 @@ bool generates(std::string_view call_type) {
 }
 
 /// The user's own id of a conversation goes before the proxy's id of a request and its retries.
-std::string_view session_of(const JsonValue& object) {
+static std::string_view session_of(const JsonValue& object) {
     const std::string_view own = text_member(object, {"litellm_session_id", "session_id"});
     const std::string_view meta =
         text_member(object.find("metadata"), {"litellm_session_id", "session_id"});
     return !own.empty() ? own : !meta.empty() ? meta : text_member(object, {"trace_id"});
 }
 
-void drop_redacted(const LogContext& context, LogCall& call) {
+static void drop_redacted(const LogContext& context, LogCall& call) {
     if (std::ranges::count(call.prompt, redacted, &LogMessage::text) > 0) {
         call.prompt.clear();
         call.answer.reset();
@@ -151,7 +145,7 @@ void drop_redacted(const LogContext& context, LogCall& call) {
     }
 }
 
-void read_litellm(LogContext& context, const JsonValue& object) {
+static void read_litellm(LogContext& context, const JsonValue& object) {
     if (!generates(text_member(object, {"call_type"}))) {
         context.remark("call of another kind (embedding, image, ..) left out",
                        "calls of other kinds (embeddings, images, ..) left out");
@@ -182,8 +176,6 @@ void read_litellm(LogContext& context, const JsonValue& object) {
     context.add(std::move(call));
 }
 
-}  // namespace
-
 constinit const LogFormat litellm_log = {
     .name = "litellm",
     .what = "LiteLLM",
@@ -194,34 +186,32 @@ constinit const LogFormat litellm_log = {
 // Plain logs of requests and responses, as people write them: the bodies of OpenAI's and
 // Anthropic's APIs under the names that are usual, with a time and maybe a session beside them.
 
-namespace {
-
-JsonValue body_of(const JsonValue& object) {
+static JsonValue body_of(const JsonValue& object) {
     return member(object, {"request", "request_body", "body"});
 }
 
-JsonValue start_of(const JsonValue& object) {
+static JsonValue start_of(const JsonValue& object) {
     return member(object, {"timestamp", "time", "start_time", "startTime", "started_at",
                            "request_time", "created_at", "created"});
 }
 
-JsonValue end_of(const JsonValue& object) {
+static JsonValue end_of(const JsonValue& object) {
     return member(object, {"end_time", "endTime", "ended_at", "finished_at", "response_time"});
 }
 
-std::string_view session_of(const JsonValue& object, const JsonValue& body) {
+static std::string_view session_of(const JsonValue& object, const JsonValue& body) {
     const std::string_view own =
         text_member(object, {"session_id", "conversation_id", "session", "trace_id", "thread_id"});
     return !own.empty() ? own
                         : text_member(body.find("metadata"), {"session_id", "conversation_id"});
 }
 
-bool matches_plain(const JsonValue& object) {
+static bool matches_plain(const JsonValue& object) {
     return body_of(object).present() || member(object, {"messages", "prompt", "input"}).present();
 }
 
 /// An HTTP status of 400 or more, a status that says so, or an error beside or in the response.
-bool says_failed(const JsonValue& object, const JsonValue& response) {
+static bool says_failed(const JsonValue& object, const JsonValue& response) {
     const JsonValue status = member(object, {"status_code", "status"});
     const JsonValue error = member(object, {"error"});
     return status.as_u64().value_or(0) >= 400 ||
@@ -230,7 +220,7 @@ bool says_failed(const JsonValue& object, const JsonValue& response) {
            member(response, {"error"}).present();
 }
 
-void read_plain(LogContext& context, const JsonValue& object) {
+static void read_plain(LogContext& context, const JsonValue& object) {
     LogCall call;
     if (!read_times(context, start_of(object), end_of(object), "timestamp", call)) {
         return;
@@ -258,8 +248,6 @@ void read_plain(LogContext& context, const JsonValue& object) {
     context.add(std::move(call));
 }
 
-}  // namespace
-
 constinit const LogFormat plain_log = {
     .name = "plain",
     .what = "requests and responses",
@@ -270,14 +258,14 @@ constinit const LogFormat plain_log = {
 // Spans of OpenTelemetry, as files hold them: OTLP JSON (attributes as a list of typed values)
 // and exporters' own JSON (attributes as an object).
 
-namespace {
-
 /// What an OTLP AnyValue holds; other JSON is itself.
-JsonValue unwrapped(const JsonValue& value) {
+static JsonValue unwrapped(const JsonValue& value) {
     const JsonValue inside = member(value, {"stringValue", "intValue", "doubleValue", "boolValue",
                                             "arrayValue", "kvlistValue"});
     return inside.present() ? inside : value;
 }
+
+namespace {
 
 /// Looks names up in either; values keep the document's lifetime.
 class Attributes {
@@ -319,21 +307,23 @@ class Attributes {
     JsonValue attributes_;
 };
 
+}  // namespace
+
 // OpenTelemetry's gen_ai spans: OTLP JSON as the collector's file exporter writes it, a batch a
 // line; files of {"spans": [..]}; single spans. Messages are opt-in there: many exports have none.
 
-bool is_span(const JsonValue& object) {
+static bool is_span(const JsonValue& object) {
     return object.find("attributes").present() &&
            member(object, {"start_time", "startTimeUnixNano"}).present();
 }
 
-bool matches(const JsonValue& object) {
+static bool matches(const JsonValue& object) {
     return object.find("resourceSpans").is(JsonType::array) ||
            object.find("spans").is(JsonType::array) || is_span(object);
 }
 
 /// A span that stands for a request to a model; the spans around it (agents, tools) are not.
-bool is_request(const JsonValue& span, const Attributes& attributes) {
+static bool is_request(const JsonValue& span, const Attributes& attributes) {
     const std::string_view operation =
         attributes.find("gen_ai.operation.name").as_string().value_or("");
     if (!operation.empty()) {
@@ -345,7 +335,7 @@ bool is_request(const JsonValue& span, const Attributes& attributes) {
 }
 
 /// Messages an attribute each, as OpenLLMetry writes them: "gen_ai.prompt.0.content".
-void add_numbered(const Attributes& attributes, LogCall& call) {
+static void add_numbered(const Attributes& attributes, LogCall& call) {
     constexpr std::size_t messages_max = 10'000;  // more than any conversation has
     for (std::size_t i = 0; i < messages_max; ++i) {
         const std::string name = "gen_ai.prompt." + std::to_string(i);
@@ -359,7 +349,7 @@ void add_numbered(const Attributes& attributes, LogCall& call) {
     }
 }
 
-void add_prompt(const LogContext& context, const Attributes& attributes, LogCall& call) {
+static void add_prompt(const LogContext& context, const Attributes& attributes, LogCall& call) {
     add_tools(attributes.find("gen_ai.tool.definitions"), call);
     const JsonValue system = attributes.find("gen_ai.system_instructions");
     if (system.present()) {
@@ -379,7 +369,7 @@ void add_prompt(const LogContext& context, const Attributes& attributes, LogCall
     }
 }
 
-void add_usage(const Attributes& attributes, LogCall& call) {
+static void add_usage(const Attributes& attributes, LogCall& call) {
     call.input_tokens = tokens_of(attributes.find(
         {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens"}));
     call.output_tokens =
@@ -387,7 +377,7 @@ void add_usage(const Attributes& attributes, LogCall& call) {
                                    "llm.usage.completion_tokens"}));
 }
 
-bool says_failed(const JsonValue& span, const Attributes& attributes) {
+static bool says_failed(const JsonValue& span, const Attributes& attributes) {
     const JsonValue status = span.find("status");
     const std::string_view code = text_member(status, {"code", "status_code"});
     return is_one_of(code, {"2", "STATUS_CODE_ERROR", "ERROR"}) ||
@@ -395,12 +385,12 @@ bool says_failed(const JsonValue& span, const Attributes& attributes) {
 }
 
 /// Ids stand in the span, or in the context that some exporters write.
-std::string_view id_of(const JsonValue& span, Names names) {
+static std::string_view id_of(const JsonValue& span, Names names) {
     const std::string_view own = text_member(span, names);
     return own.empty() ? text_member(span.find("context"), names) : own;
 }
 
-void read_span(const LogContext& context, const JsonValue& span) {
+static void read_span(const LogContext& context, const JsonValue& span) {
     const Attributes attributes(span.find("attributes"));
     if (!is_request(span, attributes)) {
         context.remark("span that is not a request to a model left out",
@@ -435,11 +425,11 @@ void read_span(const LogContext& context, const JsonValue& span) {
     context.add(std::move(call));
 }
 
-void read_spans(LogContext& context, const JsonValue& spans) {
+static void read_spans(LogContext& context, const JsonValue& spans) {
     context.read_each(spans, "spans", [&](const JsonValue& span) { read_span(context, span); });
 }
 
-void read(LogContext& context, const JsonValue& object) {
+static void read(LogContext& context, const JsonValue& object) {
     const JsonValue resources = object.find("resourceSpans");
     if (!resources.present() && !object.find("spans").present()) {
         read_span(context, object);
@@ -453,8 +443,6 @@ void read(LogContext& context, const JsonValue& object) {
         }
     }
 }
-
-}  // namespace
 
 constinit const LogFormat otel_log = {
     .name = "otel",

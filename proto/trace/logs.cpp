@@ -12,12 +12,8 @@
 
 namespace driftless {
 
-namespace {
-
 /// The most particular first: the first that matches is the one.
-constexpr const LogFormat* formats[] = {&otel_log, &langfuse_log, &litellm_log, &plain_log};
-
-}  // namespace
+static constexpr const LogFormat* formats[] = {&otel_log, &langfuse_log, &litellm_log, &plain_log};
 
 const LogFormat* find_log_format(std::string_view name) {
     const auto* const found = std::ranges::find(formats, name, &LogFormat::name);
@@ -46,16 +42,14 @@ void LogContext::add(LogCall call) const {
     calls.push_back(std::move(call));
 }
 
-namespace {
-
 /// The contents of a string, a number as written; empty for all else.
-std::string_view scalar_text(const JsonValue& value) {
+static std::string_view scalar_text(const JsonValue& value) {
     return value.is(JsonType::number) ? value.raw() : value.as_string().value_or("");
 }
 
 /// An epoch in s, ms, us or ns by its magnitude (the years 2001 to 2286), or a wall clock with a
 /// zone or in UTC: ns since 1970.
-std::optional<std::int64_t> time_of(const JsonValue& value) {
+static std::optional<std::int64_t> time_of(const JsonValue& value) {
     const std::string_view text = scalar_text(value);
     const std::optional<TimeUnit> unit = guess_time_unit(text);
     if (!unit) {
@@ -64,8 +58,6 @@ std::optional<std::int64_t> time_of(const JsonValue& value) {
     const Result<std::int64_t> time = parse_time(text, *unit);
     return time ? std::optional(time.value()) : std::nullopt;
 }
-
-}  // namespace
 
 JsonValue member(const JsonValue& object, Names names) {
     for (const std::string_view name : names) {
@@ -134,9 +126,7 @@ bool is_one_of(std::string_view text, Names names) {
         names, [text](std::string_view name) { return equal_ignoring_case(text, name); });
 }
 
-namespace {
-
-void add_line(std::string& out, std::string_view text) {
+static void add_line(std::string& out, std::string_view text) {
     if (!text.empty()) {
         out += out.empty() ? "" : "\n";
         out += text;
@@ -144,12 +134,12 @@ void add_line(std::string& out, std::string_view text) {
 }
 
 /// A text as it is, other JSON as written.
-std::string_view text_or_raw(const JsonValue& value) {
+static std::string_view text_or_raw(const JsonValue& value) {
     return value.as_string().value_or(value.is(JsonType::null) ? std::string_view{} : value.raw());
 }
 
 /// A few tokens that say that something stands here, and whether it is the same elsewhere.
-void add_mark(const LogContext& context, const JsonValue& part, std::string& out) {
+static void add_mark(const LogContext& context, const JsonValue& part, std::string& out) {
     Xxh64 digest;
     digest.add(part.raw());
     add_line(out, "[part " + hex_text(digest.value()) + "]");
@@ -158,7 +148,7 @@ void add_mark(const LogContext& context, const JsonValue& part, std::string& out
         "parts of prompts are not text (images, audio, files): a short mark replaces each");
 }
 
-void add_call(const JsonValue& call, std::string& out) {
+static void add_call(const JsonValue& call, std::string& out) {
     const JsonValue function = member(call, {"function"});
     const JsonValue& named = function.is(JsonType::object) ? function : call;
     add_line(out, text_member(named, {"name"}));
@@ -166,14 +156,14 @@ void add_call(const JsonValue& call, std::string& out) {
 }
 
 /// The text of a part, where it is one; nothing else.
-std::string_view text_of_part(const JsonValue& part) {
+static std::string_view text_of_part(const JsonValue& part) {
     return part.is(JsonType::string)
                ? *part.as_string()
                : text_member(part, {"text", "content", "thinking", "reasoning", "refusal"});
 }
 
 /// What a tool gave: a text, or parts.
-void add_result(const LogContext& context, const JsonValue& result, std::string& out) {
+static void add_result(const LogContext& context, const JsonValue& result, std::string& out) {
     if (!result.is(JsonType::array)) {
         add_line(out, text_or_raw(result));
         return;
@@ -187,7 +177,7 @@ void add_result(const LogContext& context, const JsonValue& result, std::string&
     }
 }
 
-void add_part(const LogContext& context, const JsonValue& part, std::string& out) {
+static void add_part(const LogContext& context, const JsonValue& part, std::string& out) {
     const std::string_view type = text_member(part, {"type"});
     if (type == "tool_call" || type == "tool_use" || type == "function_call") {
         add_call(part, out);
@@ -201,7 +191,7 @@ void add_part(const LogContext& context, const JsonValue& part, std::string& out
     }
 }
 
-void add_content(const LogContext& context, const JsonValue& content, std::string& out) {
+static void add_content(const LogContext& context, const JsonValue& content, std::string& out) {
     if (content.is(JsonType::array)) {
         for (JsonValue part = content.first(); part.present(); part = part.next()) {
             add_part(context, part, out);
@@ -214,7 +204,7 @@ void add_content(const LogContext& context, const JsonValue& content, std::strin
 }
 
 /// All text of a message. An item of the responses API is a part itself.
-std::string text_of(const LogContext& context, const JsonValue& message) {
+static std::string text_of(const LogContext& context, const JsonValue& message) {
     std::string text;
     if (!message.is(JsonType::object)) {
         add_content(context, message, text);
@@ -230,7 +220,7 @@ std::string text_of(const LogContext& context, const JsonValue& message) {
     return text;
 }
 
-std::string_view role_of(const JsonValue& message) {
+static std::string_view role_of(const JsonValue& message) {
     const std::string_view type = text_member(message, {"type"});
     const std::string_view role = text_member(message, {"role"});
     return !role.empty()                    ? role
@@ -240,7 +230,7 @@ std::string_view role_of(const JsonValue& message) {
 }
 
 /// Messages, or what an API sends and gives; and not a text that happens to be JSON.
-bool is_conversation(const JsonValue& json) {
+static bool is_conversation(const JsonValue& json) {
     const JsonValue one = json.is(JsonType::array) ? json.first() : json;
     return member(one, {"role", "messages", "message", "contents", "choices", "content", "parts",
                         "output"})
@@ -249,7 +239,7 @@ bool is_conversation(const JsonValue& json) {
 }
 
 /// What stands in a string, where it is the JSON of a conversation.
-JsonValue opened(const LogContext& context, const JsonValue& value) {
+static JsonValue opened(const LogContext& context, const JsonValue& value) {
     const std::string_view text = value.as_string().value_or("");
     if (!text.starts_with('{') && !text.starts_with('[')) {
         return value;
@@ -258,14 +248,14 @@ JsonValue opened(const LogContext& context, const JsonValue& value) {
     return parsed && is_conversation(parsed.value()) ? parsed.value() : value;
 }
 
-void add_list(const LogContext& context, const JsonValue& list, LogCall& call) {
+static void add_list(const LogContext& context, const JsonValue& list, LogCall& call) {
     for (JsonValue one = list.first(); one.present(); one = one.next()) {
         call.prompt.push_back({std::string(role_of(one)), text_of(context, one)});
     }
 }
 
 /// A list of token ids or of several prompts is no conversation.
-bool holds_messages(const JsonValue& list) {
+static bool holds_messages(const JsonValue& list) {
     for (JsonValue one = list.first(); one.present(); one = one.next()) {
         if (!one.is(JsonType::object)) {
             return false;
@@ -274,7 +264,7 @@ bool holds_messages(const JsonValue& list) {
     return true;
 }
 
-void answer_with(const LogContext& context, const JsonValue& message, LogCall& call) {
+static void answer_with(const LogContext& context, const JsonValue& message, LogCall& call) {
     std::string text = text_of(context, message);
     if (const auto reasoning = member(message, {"reasoning_content", "reasoning"}).as_string()) {
         add_line(text, *reasoning);
@@ -286,7 +276,7 @@ void answer_with(const LogContext& context, const JsonValue& message, LogCall& c
 }
 
 /// The first of several choices; the others are counted.
-void answer_of_list(const LogContext& context, const JsonValue& list, LogCall& call) {
+static void answer_of_list(const LogContext& context, const JsonValue& list, LogCall& call) {
     const JsonValue first = list.first();
     if (!first.present()) {
         return;
@@ -300,7 +290,7 @@ void answer_of_list(const LogContext& context, const JsonValue& list, LogCall& c
 }
 
 /// The responses API: items that are one answer together.
-void answer_of_items(const LogContext& context, const JsonValue& items, LogCall& call) {
+static void answer_of_items(const LogContext& context, const JsonValue& items, LogCall& call) {
     std::string text;
     for (JsonValue item = items.first(); item.present(); item = item.next()) {
         add_line(text, text_of(context, item));
@@ -310,13 +300,11 @@ void answer_of_items(const LogContext& context, const JsonValue& items, LogCall&
 
 /// Langfuse's decorators log a call as its arguments: the named ones have the prompt, where they
 /// have one at all.
-JsonValue named_arguments(const JsonValue& value) {
+static JsonValue named_arguments(const JsonValue& value) {
     const JsonValue kwargs = value.find("kwargs");
     const bool prompt = member(kwargs, {"messages", "input", "contents", "prompt"}).present();
     return prompt ? kwargs : value;
 }
-
-}  // namespace
 
 void add_messages(const LogContext& context, const JsonValue& messages, LogCall& call) {
     const JsonValue value = named_arguments(opened(context, messages));

@@ -13,27 +13,25 @@ namespace driftless {
 // The words of MLPerf's agentic rows: what a row of a user, a tool or an assistant stands for in a
 // chat, as JSON texts of messages. They list what is wrong with the row's fields.
 
-namespace {
-
 /// A string that is not empty.
-bool is_text(const JsonValue& value) {
+static bool is_text(const JsonValue& value) {
     return !value.as_string().value_or("").empty();
 }
 
-JsonValue member(const JsonValue& row, std::string_view name) {
+static JsonValue member(const JsonValue& row, std::string_view name) {
     return given(row.find(name));
 }
 
-const char* lack(const JsonValue& value) {
+static const char* lack(const JsonValue& value) {
     return value.present() ? "is not text" : "is missing";
 }
 
 /// Text, or a list of parts.
-bool has_words(const JsonValue& content) {
+static bool has_words(const JsonValue& content) {
     return is_text(content) || (content.is(JsonType::array) && content.size() > 0);
 }
 
-bool is_call(const JsonValue& call) {
+static bool is_call(const JsonValue& call) {
     const JsonValue function = call.find("function");
     const JsonValue arguments = function.find("arguments");
     return is_text(call.find("id")) && is_text(function.find("name")) &&
@@ -42,7 +40,7 @@ bool is_call(const JsonValue& call) {
 }
 
 /// False after an error.
-bool check_calls(const RowContext& context, const JsonValue& calls) {
+static bool check_calls(const RowContext& context, const JsonValue& calls) {
     if (!check_filled(context, calls, "tool_calls", "remove it")) {
         return false;
     }
@@ -58,7 +56,7 @@ bool check_calls(const RowContext& context, const JsonValue& calls) {
 
 /// Writes those of the keys that the row has, as they stand.
 template <typename Keys>
-void write_given(JsonWriter& json, const JsonValue& row, const Keys& keys) {
+static void write_given(JsonWriter& json, const JsonValue& row, const Keys& keys) {
     for (const std::string_view key : keys) {
         if (const JsonValue value = member(row, key); value.present()) {
             json.key(key).raw(value.raw());
@@ -68,8 +66,8 @@ void write_given(JsonWriter& json, const JsonValue& row, const Keys& keys) {
 
 /// {"role": .., "content": ..}, with what else the row has of `keys`.
 template <typename Keys>
-std::string message(const JsonValue& row, std::string_view role, std::string_view content,
-                    const Keys& keys) {
+static std::string message(const JsonValue& row, std::string_view role, std::string_view content,
+                           const Keys& keys) {
     std::string words;
     JsonWriter json(words);
     json.begin_object().key("role").string(role).key("content").raw(content);
@@ -78,11 +76,11 @@ std::string message(const JsonValue& row, std::string_view role, std::string_vie
     return words;
 }
 
-constexpr std::string_view user_keys[] = {"name"};
-constexpr std::string_view assistant_keys[] = {"name", "tool_calls", "reasoning_content"};
+static constexpr std::string_view user_keys[] = {"name"};
+static constexpr std::string_view assistant_keys[] = {"name", "tool_calls", "reasoning_content"};
 
 /// The row's messages: objects with commas between them. Nothing after an error.
-std::optional<std::string> user_words(const RowContext& context, const JsonValue& row) {
+static std::optional<std::string> user_words(const RowContext& context, const JsonValue& row) {
     const JsonValue content = member(row, "content");
     if (!has_words(content)) {
         context.refuse("content", content.raw(), lack(content), "give a user's row text");
@@ -92,7 +90,7 @@ std::optional<std::string> user_words(const RowContext& context, const JsonValue
 }
 
 /// A message for each result.
-std::optional<std::string> tool_words(const RowContext& context, const JsonValue& row) {
+static std::optional<std::string> tool_words(const RowContext& context, const JsonValue& row) {
     const JsonValue results = member(row, "tool_results");
     if (!check_filled(context, results, "tool_results", "give a tool's row its results")) {
         return std::nullopt;
@@ -113,7 +111,7 @@ std::optional<std::string> tool_words(const RowContext& context, const JsonValue
     return words;
 }
 
-std::optional<std::string> assistant_words(const RowContext& context, const JsonValue& row) {
+static std::optional<std::string> assistant_words(const RowContext& context, const JsonValue& row) {
     const JsonValue calls = member(row, "tool_calls");
     const JsonValue content = member(row, "content");
     if (calls.present() && !check_calls(context, calls)) {
@@ -127,66 +125,69 @@ std::optional<std::string> assistant_words(const RowContext& context, const Json
     return message(row, "assistant", content.present() ? content.raw() : "null", assistant_keys);
 }
 
-constexpr std::string_view columns[] = {"conversation_id",
-                                        "turn",
-                                        "role",
-                                        "content",
-                                        "system",
-                                        "tools",
-                                        "tool_calls",
-                                        "tool_results",
-                                        "reasoning_content",
-                                        "name",
-                                        "delay_seconds",
-                                        "max_new_tokens",
-                                        "model",
-                                        "max_completion_tokens",
-                                        "stream",
-                                        "max_tokens",
-                                        "temperature",
-                                        "top_p",
-                                        "top_k",
-                                        "seed",
-                                        "stop",
-                                        "repetition_penalty",
-                                        "logit_bias",
-                                        "frequency_penalty",
-                                        "user",
-                                        "presence_penalty",
-                                        "chat_template",
-                                        "chat_template_kwargs",
-                                        "_type"};
+static constexpr std::string_view columns[] = {"conversation_id",
+                                               "turn",
+                                               "role",
+                                               "content",
+                                               "system",
+                                               "tools",
+                                               "tool_calls",
+                                               "tool_results",
+                                               "reasoning_content",
+                                               "name",
+                                               "delay_seconds",
+                                               "max_new_tokens",
+                                               "model",
+                                               "max_completion_tokens",
+                                               "stream",
+                                               "max_tokens",
+                                               "temperature",
+                                               "top_p",
+                                               "top_k",
+                                               "seed",
+                                               "stop",
+                                               "repetition_penalty",
+                                               "logit_bias",
+                                               "frequency_penalty",
+                                               "user",
+                                               "presence_penalty",
+                                               "chat_template",
+                                               "chat_template_kwargs",
+                                               "_type"};
 
 /// What a row may say of its request's body.
-constexpr std::string_view sampling[] = {"temperature",
-                                         "top_p",
-                                         "top_k",
-                                         "seed",
-                                         "repetition_penalty",
-                                         "frequency_penalty",
-                                         "presence_penalty",
-                                         "stop",
-                                         "logit_bias",
-                                         "user",
-                                         "chat_template",
-                                         "chat_template_kwargs"};
+static constexpr std::string_view sampling[] = {"temperature",
+                                                "top_p",
+                                                "top_k",
+                                                "seed",
+                                                "repetition_penalty",
+                                                "frequency_penalty",
+                                                "presence_penalty",
+                                                "stop",
+                                                "logit_bias",
+                                                "user",
+                                                "chat_template",
+                                                "chat_template_kwargs"};
 
 /// Names of the longest answer; the first that a row has counts.
-constexpr std::string_view limits[] = {"max_new_tokens", "max_completion_tokens", "max_tokens"};
+static constexpr std::string_view limits[] = {"max_new_tokens", "max_completion_tokens",
+                                              "max_tokens"};
 
-constexpr const char* role_order =
+static constexpr const char* role_order =
     "use this order: assistant after user, tool or user after assistant, assistant or user after "
     "tool";
 
-bool is_metadata(const JsonValue& row) {
+static bool is_metadata(const JsonValue& row) {
     return row.find("_type").as_string().value_or("") == "dataset_metadata";
 }
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     const bool message = row.find("conversation_id").present() && row.find("turn").present() &&
                          row.find("role").present();
     return message || is_metadata(row);
 }
+
+namespace {
 
 /// Reads one row into the conversation at hand.
 class MessageRow {
@@ -221,6 +222,8 @@ class MessageRow {
     std::string tools_;
     std::uint32_t answer_tokens_max_ = 0;
 };
+
+}  // namespace
 
 bool MessageRow::read_turn() {
     const Field turn = field_in(json_, "turn");
@@ -355,7 +358,7 @@ bool MessageRow::read() {
 }
 
 /// Makes the row's conversation the one at hand. False after an error.
-bool enter(RowContext& context, const JsonValue& json) {
+static bool enter(RowContext& context, const JsonValue& json) {
     Dialogue& dialogue = context.draft.dialogue();
     const Field id = field_in(json, "conversation_id");
     const bool printable =
@@ -379,7 +382,7 @@ bool enter(RowContext& context, const JsonValue& json) {
                                     "keep rows of one conversation together; sort them");
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     if (is_metadata(json)) {
         return;
     }
@@ -390,8 +393,6 @@ void read_row(RowContext& context, const JsonValue& json) {
         context.draft.dialogue().broken = !MessageRow(context, json).read();
     }
 }
-
-}  // namespace
 
 constinit const TraceFormat mlperf_format = {
     .name = "mlperf-agentic",

@@ -21,12 +21,11 @@ namespace driftless {
 // `assistant_responses` (recorded, live). Source: ai-dynamo/aiperf,
 // src/aiperf/dataset/loader/{models,mooncake_trace}.py, and its tests.
 
-namespace {
-
-constexpr const char* one_mode = "use assistant_responses live in all rows of messages, or in none";
+static constexpr const char* one_mode =
+    "use assistant_responses live in all rows of messages, or in none";
 
 /// Whether the row's messages are new ones alone. Nothing after an error.
-std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) {
+static std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) {
     const auto is = [word = mode.as_string().value_or("")](std::string_view name) {
         return equal_ignoring_case(word, name);
     };
@@ -43,7 +42,8 @@ std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) 
 }
 
 /// False after an error.
-bool check_delta(const RowContext& context, const RecordedFields& words, const JsonValue& mode) {
+static bool check_delta(const RowContext& context, const RecordedFields& words,
+                        const JsonValue& mode) {
     if (!words.messages.present()) {
         return context.refuse(mode.key(), mode.raw(), "is set for a row without messages",
                               "only messages can follow the answers of a run; remove it");
@@ -58,7 +58,7 @@ bool check_delta(const RowContext& context, const RecordedFields& words, const J
     return true;
 }
 
-bool has_answer(const JsonValue& messages) {
+static bool has_answer(const JsonValue& messages) {
     for (JsonValue one = messages.first(); one.present(); one = one.next()) {
         if (one.find("role").as_string() == "assistant") {
             return true;
@@ -68,21 +68,21 @@ bool has_answer(const JsonValue& messages) {
 }
 
 /// The messages of a request that was given, as JSON text without the bracket at their end.
-std::string_view list_of(std::string_view request, std::uint64_t list_bytes) {
+static std::string_view list_of(std::string_view request, std::uint64_t list_bytes) {
     constexpr std::string_view before = R"({"messages":)";
     request.remove_prefix(std::min(before.size(), request.size()));
     return request.substr(0, list_bytes - 1);
 }
 
-std::uint64_t bytes_without_line_ends(std::string_view json) {
+static std::uint64_t bytes_without_line_ends(std::string_view json) {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(json, [](char byte) { return byte != '\n' && byte != '\r'; }));
 }
 
 /// Notes the row's messages, whose request was given to the next row. Rows that hold all that was
 /// said repeat the row before and the answer to it: where they do not, they may be deltas.
-void note_messages(const RowContext& context, const JsonValue& messages, RowWords kind,
-                   std::uint32_t session) {
+static void note_messages(const RowContext& context, const JsonValue& messages, RowWords kind,
+                          std::uint32_t session) {
     MessageTail& tail = context.draft.message_rows().tail(session);
     const Trace& trace = context.draft.trace();
     const std::uint32_t before = context.draft.sessions().tail(session).last_row;
@@ -111,8 +111,9 @@ void note_messages(const RowContext& context, const JsonValue& messages, RowWord
 
 /// What the row's words are, held against the rows before it. `mode`: its key that says so; absent
 /// where it has none. Nothing after an error.
-std::optional<RowWords> read_row_words(const RowContext& context, const RecordedFields& words,
-                                       const JsonValue& mode, std::uint32_t session) {
+static std::optional<RowWords> read_row_words(const RowContext& context,
+                                              const RecordedFields& words, const JsonValue& mode,
+                                              std::uint32_t session) {
     const std::optional<bool> delta = read_mode(context, mode);
     if (!delta || (*delta && !check_delta(context, words, mode))) {
         return std::nullopt;
@@ -132,8 +133,8 @@ std::optional<RowWords> read_row_words(const RowContext& context, const Recorded
 
 /// Gives the next row, of that session or of none, its request. Tools of a session hold until
 /// others come where its rows are deltas. False after an error.
-bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWords kind,
-                         std::uint32_t session) {
+static bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWords kind,
+                                std::uint32_t session) {
     MessageRows& rows = context.draft.message_rows();
     const bool turn = session != no_session && kind != RowWords::none;
     if (turn && kind == RowWords::delta) {
@@ -153,6 +154,8 @@ bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWor
     }
     return true;
 }
+
+namespace {
 
 /// What a row's key means.
 enum class Meaning : std::uint8_t {
@@ -176,7 +179,10 @@ struct Key {
     std::string_view name;
     Meaning meaning;
 };
-constexpr Key keys[] = {
+
+}  // namespace
+
+static constexpr Key keys[] = {
     {"timestamp", Meaning::time},       {"created_time", Meaning::time},
     {"input_length", Meaning::input},   {"input_tokens", Meaning::input},
     {"output_length", Meaning::output}, {"output_tokens", Meaning::output},
@@ -188,11 +194,13 @@ constexpr Key keys[] = {
     {"extra", Meaning::extra},          {"extra_body", Meaning::extra},
     {"message_mode", Meaning::mode},    {"assistant_responses", Meaning::mode},
 };
-constexpr auto columns = [] {
+static constexpr auto columns = [] {
     std::array<std::string_view, std::size(keys)> names;
     std::ranges::transform(keys, names.begin(), &Key::name);
     return names;
 }();
+
+namespace {
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
 struct Fields {
@@ -207,7 +215,9 @@ struct Fields {
     }
 };
 
-Fields fields_of(const JsonValue& row) {
+}  // namespace
+
+static Fields fields_of(const JsonValue& row) {
     Fields fields;
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
         const std::string_view name = value.key();
@@ -229,7 +239,7 @@ Fields fields_of(const JsonValue& row) {
 
 /// `prompt` is many logs' name for a text that stands beside messages, and data sets' for a list of
 /// them.
-RecordedFields recorded_of(const Fields& fields) {
+static RecordedFields recorded_of(const Fields& fields) {
     const bool only_prompt = !fields[Meaning::text].present() &&
                              !fields[Meaning::messages].present() &&
                              !fields[Meaning::payload].present();
@@ -240,7 +250,7 @@ RecordedFields recorded_of(const Fields& fields) {
 }
 
 /// Members that the body of a request has, and no row of lengths.
-constexpr std::string_view body_members[] = {
+static constexpr std::string_view body_members[] = {
     "model",
     "max_tokens",
     "max_completion_tokens",
@@ -259,7 +269,7 @@ constexpr std::string_view body_members[] = {
 
 /// Whether the row is the body of a request itself: {"model": .., "messages": .., "max_tokens":
 /// ..}.
-bool is_body(const JsonValue& row, const Fields& fields) {
+static bool is_body(const JsonValue& row, const Fields& fields) {
     const JsonValue& prompt = fields[Meaning::prompt];
     if (fields[Meaning::text].present() || fields[Meaning::payload].present() ||
         fields[Meaning::mode].present() ||
@@ -272,7 +282,7 @@ bool is_body(const JsonValue& row, const Fields& fields) {
 }
 
 /// The row as the body that it is: without the members that only a trace has.
-std::string sent_members(const JsonValue& row) {
+static std::string sent_members(const JsonValue& row) {
     constexpr std::string_view of_both[] = {"messages", "tools", "prompt"};
     constexpr std::string_view names[] = {"id", "custom_id", "request_id"};
     const auto is_one_of = [](const auto& list, std::string_view name) {
@@ -292,7 +302,7 @@ std::string sent_members(const JsonValue& row) {
 }
 
 /// The words of a request, or a whole one.
-bool holds_request(const RecordedFields& words) {
+static bool holds_request(const RecordedFields& words) {
     const JsonValue& in = words.payload.present() ? words.payload.find("messages") : words.messages;
     const JsonValue& text = words.payload.present() ? words.payload.find("prompt") : words.text;
     return in.is(JsonType::array) || text.is(JsonType::string) || text.is(JsonType::array);
@@ -300,7 +310,7 @@ bool holds_request(const RecordedFields& words) {
 
 /// By its names. Words alone are enough. Names of other tools (`input_tokens`) are many logs'
 /// names, whose times are in any unit: they count beside block ids or a session only.
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     if (row.find("chat_id").present() || row.find("schema").present()) {
         return false;
     }
@@ -321,7 +331,7 @@ bool matches(const JsonValue& row) {
 
 /// A time with a fraction of a millisecond, where the user did not state the unit: tools that
 /// write seconds use the same names. The whole trace decides (reader.hpp).
-bool in_doubt(const RowContext& context, const Field& time) {
+static bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
     const bool stated = context.rules.unit_stated() || context.rules.format_stated();
     return !stated && time.name == "timestamp" && point != time.text.npos &&
@@ -329,8 +339,8 @@ bool in_doubt(const RowContext& context, const Field& time) {
 }
 
 /// When the row comes. One that follows its session by a delay has no arrival time of its own.
-std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fields,
-                                         const TraceRow& row, std::int64_t delay_ns) {
+static std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fields,
+                                                const TraceRow& row, std::int64_t delay_ns) {
     const Field time = fields.field(Meaning::time, "timestamp");
     if (row.session == no_session && !context.draft.doubt() && in_doubt(context, time)) {
         context.draft.note_doubt({std::string(context.file), context.line, std::string(time.name),
@@ -341,7 +351,7 @@ std::optional<std::int64_t> read_arrival(RowContext& context, const Fields& fiel
 }
 
 /// The ids, held against the length where that is known.
-bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& input) {
+static bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& input) {
     if (!read_row_ids(context, ids)) {
         return false;
     }
@@ -351,7 +361,8 @@ bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& i
 }
 
 /// What rows with words cannot have. False after an error.
-bool check_words(const RowContext& context, const Fields& fields, const RecordedFields& words) {
+static bool check_words(const RowContext& context, const Fields& fields,
+                        const RecordedFields& words) {
     const JsonValue& ids = fields[Meaning::ids];
     if (words.any() && ids.present()) {
         return context.refuse("hash_ids", ids.raw(), "are given together with a prompt with text",
@@ -369,7 +380,7 @@ bool check_words(const RowContext& context, const Fields& fields, const Recorded
 }
 
 /// A conversation that is sent as it stands, where only its questions may be meant.
-void note_last_answer(const RowContext& context, const JsonValue& messages) {
+static void note_last_answer(const RowContext& context, const JsonValue& messages) {
     bool answer = false;
     for (JsonValue one = messages.first(); one.present(); one = one.next()) {
         answer = one.find("role").as_string() == "assistant";
@@ -384,7 +395,8 @@ void note_last_answer(const RowContext& context, const JsonValue& messages) {
 
 /// Lengths and blocks, or the words themselves. `body`: those of a row that is a body itself; else
 /// absent. False after an error.
-bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& body, TraceRow& row) {
+static bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& body,
+                        TraceRow& row) {
     RecordedFields words = recorded_of(fields);
     note_last_answer(context, words.messages);
     if (body.present()) {
@@ -409,7 +421,7 @@ bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& bod
 }
 
 /// All names of a body are read: they are sent.
-void emit_body(RowContext context, const TraceRow& row, const JsonValue& json) {
+static void emit_body(RowContext context, const TraceRow& row, const JsonValue& json) {
     std::vector<std::string_view> names;
     for (JsonValue member = json.first(); member.present(); member = member.next()) {
         names.push_back(member.key());
@@ -418,7 +430,7 @@ void emit_body(RowContext context, const TraceRow& row, const JsonValue& json) {
     context.emit(row, json);
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
     std::optional<JsonDocument> document;  // of a row that is a body
     JsonValue body;
@@ -446,8 +458,6 @@ void read_row(RowContext& context, const JsonValue& json) {
     }
     body.present() ? emit_body(context, row, json) : context.emit(row, json);
 }
-
-}  // namespace
 
 constinit const TraceFormat mooncake_format = {
     .name = "mooncake",

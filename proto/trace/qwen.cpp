@@ -1,24 +1,23 @@
 #include "proto/trace/formats.hpp"
 
 namespace driftless {
-namespace {
+static constexpr std::string_view columns[] = {
+    "chat_id",      "parent_chat_id", "timestamp", "hash_ids",
+    "input_length", "output_length",  "type",      "turn"};
 
-constexpr std::string_view columns[] = {"chat_id",      "parent_chat_id", "timestamp", "hash_ids",
-                                        "input_length", "output_length",  "type",      "turn"};
-
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     return row.find("chat_id").present() && row.find("parent_chat_id").present() &&
            (row.find("hash_ids").is(JsonType::array) || row.find("input_length").present());
 }
 
 /// The ids, held against the length where that is known.
-bool read_blocks(const RowContext& context, const JsonValue& ids, const TraceRow& row) {
+static bool read_blocks(const RowContext& context, const JsonValue& ids, const TraceRow& row) {
     return read_row_ids(context, ids) &&
            (!ids.present() || row.input_length == 0 || check_count(context, row.input_length));
 }
 
 /// A child goes on with its parent's session; a parent that is not there makes it a root.
-void link(const RowContext& context, const Field& chat, const Field& parent, TraceRow& row) {
+static void link(const RowContext& context, const Field& chat, const Field& parent, TraceRow& row) {
     TraceDraft& draft = context.draft;
     const bool root = !parent.present || parent.text == "-1";
     const std::uint32_t before = root ? no_row : draft.find_request(parent.text);
@@ -34,7 +33,7 @@ void link(const RowContext& context, const Field& chat, const Field& parent, Tra
     draft.name_request(chat.text);
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     TraceRow row;
     const auto time = read_time(context, field_in(json, "timestamp"));
     const bool lengths =
@@ -55,8 +54,6 @@ void read_row(RowContext& context, const JsonValue& json) {
     link(context, chat, field_in(json, "parent_chat_id"), row);
     context.emit(row, json);
 }
-
-}  // namespace
 
 constinit const TraceFormat qwen_format = {
     .name = "qwen",

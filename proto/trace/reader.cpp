@@ -60,23 +60,19 @@ void RowReader::note_order() {
     }
 }
 
-namespace {
-
-constexpr const char* json_remedy =
+static constexpr const char* json_remedy =
     "a trace is JSON lines or CSV with a header; this version reads ";
 /// The columns of a file that begins with a row of Azure's.
-constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+static constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
 /// What is too long to be parsed: by the shape that its beginning shows, or as such. Always false.
-bool refuse_long(const RowContext& here, std::string_view beginning, const char* problem,
-                 const char* remedy) {
+static bool refuse_long(const RowContext& here, std::string_view beginning, const char* problem,
+                        const char* remedy) {
     const ForeignShape shape = foreign_long_shape(beginning);
     return shape.what.empty() ? here.refuse("", "", problem, remedy)
                               : here.refuse("", "", "looks like " + std::string(shape.what),
                                             std::string(shape.remedy));
 }
-
-}  // namespace
 
 /// Azure's traces are passed on without their header, too: a wall clock and two numbers.
 bool CsvRows::begins_without_header(std::string_view line) {
@@ -291,10 +287,8 @@ Stop JsonRows::read_array(RowContext& here, const JsonValue& array) {
     return stop;
 }
 
-namespace {
-
 /// So much of a line as an error quotes, with what stands around that place.
-std::string_view piece_around(std::string_view line, std::size_t at) {
+static std::string_view piece_around(std::string_view line, std::size_t at) {
     constexpr std::size_t before_max = value_bytes_max / 2;
     if (line.size() <= value_bytes_max || at <= before_max) {
         return line;
@@ -308,8 +302,6 @@ std::string_view piece_around(std::string_view line, std::size_t at) {
     }
     return line.substr(begin);
 }
-
-}  // namespace
 
 /// Names the line of the text in which the parser stopped, and shows what stands there.
 Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Parse found) {

@@ -4,18 +4,16 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::string_view lmcache_columns[] = {
+static constexpr std::string_view lmcache_columns[] = {
     "session_id", "model", "input", "tools", "output_length", "pre_gap", "session_timestamp"};
 
-bool matches_lmcache(const JsonValue& row) {
+static bool matches_lmcache(const JsonValue& row) {
     return row.find("session_id").present() && row.find("pre_gap").present() &&
            row.find("input").is(JsonType::array);
 }
 
 /// When the call comes: its session's start, or the gaps since. False after an error.
-bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
+static bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     const SessionTail& last = context.draft.sessions().tail(row.session);
     const Field gap = field_in(json, "pre_gap");
     const auto gap_ns = read_pause(context, gap, TimeUnit::s);
@@ -41,7 +39,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
     return true;
 }
 
-void lmcache_row(RowContext& context, const JsonValue& json) {
+static void lmcache_row(RowContext& context, const JsonValue& json) {
     const Field session = field_in(json, "session_id");
     if (!session.present) {
         context.refuse("session_id", "", "is missing", "name the session of every call");
@@ -65,8 +63,6 @@ void lmcache_row(RowContext& context, const JsonValue& json) {
     }
 }
 
-}  // namespace
-
 constinit const TraceFormat lmcache_format = {
     .name = "lmcache",
     .time_unit = TimeUnit::s,
@@ -76,14 +72,12 @@ constinit const TraceFormat lmcache_format = {
     .read_json = lmcache_row,
 };
 
-namespace {
-
-constexpr std::string_view workload_log_columns[] = {
+static constexpr std::string_view workload_log_columns[] = {
     "body",      "timestamp", "headers", "request_id", "completion_tokens",
     "custom_id", "method",    "url"};
 
 /// A body with its time, or one that shows itself: lines of OpenAI's Batch have none.
-bool matches_workload_log(const JsonValue& row) {
+static bool matches_workload_log(const JsonValue& row) {
     const JsonValue body = row.find("body");
     return (row.find("timestamp").present() &&
             (body.is(JsonType::object) || body.is(JsonType::string))) ||
@@ -91,7 +85,7 @@ bool matches_workload_log(const JsonValue& row) {
 }
 
 /// A wall clock shows itself; numbers are in the unit of the rules.
-std::optional<std::int64_t> read_arrival(const RowContext& context, const JsonValue& json) {
+static std::optional<std::int64_t> read_arrival(const RowContext& context, const JsonValue& json) {
     const Field time = field_in(json, "timestamp");
     if (time.present && time.text.find(':') != time.text.npos) {
         return read_gap(context, time, TimeUnit::iso);
@@ -99,7 +93,7 @@ std::optional<std::int64_t> read_arrival(const RowContext& context, const JsonVa
     return read_time(context, time);
 }
 
-void workload_log_row(RowContext& context, const JsonValue& json) {
+static void workload_log_row(RowContext& context, const JsonValue& json) {
     TraceRow row;
     RecordedFields words;
     words.payload = json.find("body");
@@ -133,8 +127,6 @@ void workload_log_row(RowContext& context, const JsonValue& json) {
     context.emit(row, json);
 }
 
-}  // namespace
-
 constinit const TraceFormat workload_log_format = {
     .name = "workload",
     .alias = "evalscope",
@@ -144,19 +136,17 @@ constinit const TraceFormat workload_log_format = {
     .read_json = workload_log_row,
 };
 
-namespace {
-
 /// Of the object, and of its turns.
-constexpr std::string_view sglang_agentic_columns[] = {"metadata", "conversations", "messages",
-                                                       "prompt_tokens", "tools"};
+static constexpr std::string_view sglang_agentic_columns[] = {"metadata", "conversations",
+                                                              "messages", "prompt_tokens", "tools"};
 
-bool matches_sglang_agentic(const JsonValue& row) {
+static bool matches_sglang_agentic(const JsonValue& row) {
     const JsonValue list = row.find("conversations");
     return list.is(JsonType::array) && list.first().is(JsonType::array);
 }
 
 /// False after an error.
-bool read_turn(RowContext& context, const JsonValue& turn, std::uint32_t session) {
+static bool read_turn(RowContext& context, const JsonValue& turn, std::uint32_t session) {
     RecordedFields words;
     words.messages = given(turn.find("messages"));
     words.tools = given(turn.find("tools"));
@@ -182,7 +172,7 @@ bool read_turn(RowContext& context, const JsonValue& turn, std::uint32_t session
 }
 
 /// Conversations have no names: one is named by its number.
-void read_conversation(RowContext& context, const JsonValue& turns) {
+static void read_conversation(RowContext& context, const JsonValue& turns) {
     if (!check_objects(context, turns, "")) {
         return;
     }
@@ -192,7 +182,7 @@ void read_conversation(RowContext& context, const JsonValue& turns) {
                     [&](const JsonValue& turn) { return read_turn(context, turn, session); });
 }
 
-void sglang_agentic_row(RowContext& context, const JsonValue& json) {
+static void sglang_agentic_row(RowContext& context, const JsonValue& json) {
     if (!admit_conversations(context)) {
         return;
     }
@@ -207,8 +197,6 @@ void sglang_agentic_row(RowContext& context, const JsonValue& json) {
         return true;
     });
 }
-
-}  // namespace
 
 constinit const TraceFormat sglang_agentic_format = {
     .name = "sglang-agentic",

@@ -12,16 +12,12 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr std::size_t capacity_min = 1024;
-constexpr std::size_t slots_min = 1024;
+static constexpr std::size_t capacity_min = 1024;
+static constexpr std::size_t slots_min = 1024;
 /// Look-ups that are begun together, so that their cache misses overlap.
-constexpr std::size_t batch = 32;
+static constexpr std::size_t batch = 32;
 /// Numbers stay below this, so that callers have room for marks of their own.
-constexpr std::uint64_t numbers_max = std::uint64_t{1} << 31;
-
-}  // namespace
+static constexpr std::uint64_t numbers_max = std::uint64_t{1} << 31;
 
 BlockIds& BlockIds::operator=(const BlockIds& other) {
     if (this != &other) {
@@ -153,15 +149,13 @@ void BlockIds::settle() {
     }
 }
 
-namespace {
-
-std::string kind_of(const InputError& error) {
+static std::string kind_of(const InputError& error) {
     std::string said = error.field + '\n' + error.problem;
     std::erase_if(said, is_digit);
     return said;
 }
 
-void count_kind(const InputError& error, std::vector<InputErrorKind>& kinds) {
+static void count_kind(const InputError& error, std::vector<InputErrorKind>& kinds) {
     std::string said = kind_of(error);
     if (const auto known = std::ranges::find(kinds, said, &InputErrorKind::said);
         known != kinds.end()) {
@@ -170,8 +164,6 @@ void count_kind(const InputError& error, std::vector<InputErrorKind>& kinds) {
         kinds.push_back({std::move(said), 1});
     }
 }
-
-}  // namespace
 
 void InputErrors::add(InputError error) {
     ++count;

@@ -100,13 +100,13 @@ void SegmentedConversation::add_ids(std::uint32_t block_size, RowIds& ids) const
     ids.add(std::span(batch).first(filled));
 }
 
-namespace {
-
 /// Blocks that servers' caches are made of, most often: what prompts share is exact to these.
-constexpr std::uint32_t cache_block_size = 16;
-constexpr const char* either_format =
+static constexpr std::uint32_t cache_block_size = 16;
+static constexpr const char* either_format =
     "choose --format mooncake if they are whole prompts, or --format mooncake-delta if they are "
     "only what is new since the answer before";
+
+namespace {
 
 /// Rows of lengths that follow another one in their session, held against it.
 struct LaterRows {
@@ -118,9 +118,11 @@ struct LaterRows {
     const TraceRow* doubtful = nullptr;  ///< the first one that is not `shared` or `grown`
 };
 
+}  // namespace
+
 /// Calls `visit(row, before)` for each row of lengths and the one before it in its session.
 template <typename Visit>
-void for_each_later_row(const Trace& trace, const Visit& visit) {
+static void for_each_later_row(const Trace& trace, const Visit& visit) {
     std::vector<std::uint32_t> last(trace.sessions.size(), no_row);
     for (const TraceRow& row : trace.rows) {
         if (row.session == no_session || !trace.body_of(row).empty()) {
@@ -133,7 +135,7 @@ void for_each_later_row(const Trace& trace, const Visit& visit) {
     }
 }
 
-LaterRows later_rows_of(const Trace& trace) {
+static LaterRows later_rows_of(const Trace& trace) {
     LaterRows found;
     for_each_later_row(trace, [&](const TraceRow& row, const TraceRow& before) {
         const bool ids = row.ids_count > 0 && before.ids_count > 0;
@@ -152,11 +154,15 @@ LaterRows later_rows_of(const Trace& trace) {
     return found;
 }
 
+namespace {
+
 enum class Reading : std::uint8_t { whole, pieces, undecided };
+
+}  // namespace
 
 /// A whole prompt repeats the row before; a context that was compacted does not, so that one row in
 /// ten may differ. Pieces repeat nothing, and are as often shorter as longer.
-Reading reading_of(const LaterRows& rows) {
+static Reading reading_of(const LaterRows& rows) {
     const auto most = [](std::uint64_t some, std::uint64_t all) { return some * 10 >= all * 9; };
     const std::uint64_t with_ids = rows.shared + rows.fresh;
     if (with_ids > 0) {
@@ -170,14 +176,14 @@ Reading reading_of(const LaterRows& rows) {
 }
 
 /// Lists an error of a row. Always false.
-bool refuse_row(RowContext& whole, const TraceRow& row, std::string_view field, std::string problem,
-                const char* remedy) {
+static bool refuse_row(RowContext& whole, const TraceRow& row, std::string_view field,
+                       std::string problem, const char* remedy) {
     whole.line = row.line;
     whole.file = whole.draft.trace().file_of(row);
     return whole.refuse(field, "", std::move(problem), remedy);
 }
 
-void refuse_undecided(RowContext& whole, const LaterRows& rows) {
+static void refuse_undecided(RowContext& whole, const LaterRows& rows) {
     const bool ids = rows.shared + rows.fresh > 0;
     refuse_row(whole, *rows.doubtful, ids ? "hash_ids" : "input_length",
                "may be a whole prompt or only what is new in its session: of " +
@@ -188,6 +194,8 @@ void refuse_undecided(RowContext& whole, const LaterRows& rows) {
                    std::to_string(rows.shorter) + " are shorter than the row before",
                either_format);
 }
+
+namespace {
 
 /// The prompts of a trace, put together row by row.
 class PromptMaker {
@@ -221,8 +229,10 @@ class PromptMaker {
     BlockIds made_;
 };
 
+}  // namespace
+
 /// Where tokens come from that no id names: the row, and whether they are its answer.
-std::uint64_t identity_of(const TraceRow& row, std::string_view part) {
+static std::uint64_t identity_of(const TraceRow& row, std::string_view part) {
     Digest digest;
     digest.add(part);
     digest.add_u64(row.index);
@@ -292,11 +302,13 @@ bool PromptMaker::make() {
 }
 
 /// The text of a recorded request as JSON; empty where it is another request.
-std::string_view recorded_text(JsonDocument& document, std::string_view request) {
+static std::string_view recorded_text(JsonDocument& document, std::string_view request) {
     const Result<JsonValue> json = document.parse(request);
     const JsonValue text = json ? json.value().find("text_input") : JsonValue();
     return text.raw();
 }
+
+namespace {
 
 /// Rows of text that follow another one in their session, held against it.
 struct LaterTexts {
@@ -306,7 +318,9 @@ struct LaterTexts {
     const TraceRow* other = nullptr;  ///< a row of some session that is another whole request
 };
 
-LaterTexts later_texts_of(const Trace& trace) {
+}  // namespace
+
+static LaterTexts later_texts_of(const Trace& trace) {
     LaterTexts found;
     JsonDocument document;
     std::vector<std::string> last(trace.sessions.size());
@@ -333,7 +347,7 @@ LaterTexts later_texts_of(const Trace& trace) {
 }
 
 /// Texts of sessions become new messages, between which the answers of the run go.
-void make_messages(Trace& trace) {
+static void make_messages(Trace& trace) {
     JsonDocument document;
     std::string bytes;
     std::vector<std::uint64_t> ends;
@@ -359,7 +373,7 @@ void make_messages(Trace& trace) {
 }
 
 /// What the user named is taken; rows that say the opposite are named.
-void note_repeats(const RowContext& whole, std::uint64_t repeating, std::uint64_t all) {
+static void note_repeats(const RowContext& whole, std::uint64_t repeating, std::uint64_t all) {
     whole.draft.remark(
         "row begins as the row before in its session does, as whole prompts do (--format mooncake)",
         "rows begin as the rows before in their sessions do, as whole prompts do (--format "
@@ -369,7 +383,7 @@ void note_repeats(const RowContext& whole, std::uint64_t repeating, std::uint64_
 
 /// Texts are read as lengths are: AIPerf and AIBrix send the earlier ones and the answers before
 /// each. Lists what forbids it.
-void settle_texts(RowContext& whole) {
+static void settle_texts(RowContext& whole) {
     Trace& trace = whole.draft.trace();
     const LaterTexts texts = later_texts_of(trace);
     const bool stated = whole.rules.format_stated();
@@ -403,7 +417,7 @@ void settle_texts(RowContext& whole) {
 }
 
 /// Puts the prompts of lengths together.
-void settle_lengths(RowContext& whole, const LaterRows& rows) {
+static void settle_lengths(RowContext& whole, const LaterRows& rows) {
     Trace& trace = whole.draft.trace();
     const std::uint32_t piece_blocks = whole.rules.block_size;
     whole.rules.block_size = std::gcd(piece_blocks, cache_block_size);  // 0: no row has ids
@@ -418,8 +432,6 @@ void settle_lengths(RowContext& whole, const LaterRows& rows) {
             rows.all);
     }
 }
-
-}  // namespace
 
 void settle_session_pieces(RowContext& whole) {
     Trace& trace = whole.draft.trace();

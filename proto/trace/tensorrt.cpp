@@ -12,15 +12,13 @@
 
 namespace driftless {
 
-namespace {
-
 /// In place of a message's place in its conversation: behind all others.
-constexpr std::uint64_t last_place = ~std::uint64_t{0};
+static constexpr std::uint64_t last_place = ~std::uint64_t{0};
 
 // Fields of an event. They list what is wrong with a value and give nothing then.
 
 /// `branch_path`; one that is missing is the root's.
-std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event) {
+static std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event) {
     const JsonValue path = given(event.find("branch_path"));
     if (const auto numbers = path.integers()) {
         return BranchPath(numbers->begin(), numbers->end());
@@ -34,8 +32,8 @@ std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& 
 }
 
 /// A whole number, or `otherwise` where it is missing.
-std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
-                                         std::string_view name, std::uint64_t otherwise) {
+static std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
+                                                std::string_view name, std::uint64_t otherwise) {
     const JsonValue value = given(event.find(name));
     const auto number = value.present() ? value.as_u64() : std::optional(otherwise);
     if (!number) {
@@ -45,46 +43,48 @@ std::optional<std::uint64_t> read_number(const RowContext& context, const JsonVa
 }
 
 /// How long something took, in milliseconds.
-std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
-                                        std::string_view name) {
+static std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
+                                               std::string_view name) {
     return read_pause(context, field_in(event, name), TimeUnit::ms);
 }
 
 /// Of an event: what is read, and what is known and not read.
-constexpr std::string_view columns[] = {"event_type",
-                                        "branch_path",
-                                        "conversation_id",
-                                        "role",
-                                        "message_index",
-                                        "tokens",
-                                        "tokenize_count",
-                                        "prompt_tokens",
-                                        "completion_tokens",
-                                        "reasoning_tokens",
-                                        "system_prompt_id",
-                                        "duration_ms",
-                                        "num_branches",
-                                        "children",
-                                        "llm_duration_ms",
-                                        "tool_calls",
-                                        "finish_reason",
-                                        "content",
-                                        "reasoning",
-                                        "reasoning_content",
-                                        "tokens_source",
-                                        "tokenize_error",
-                                        "tool_calls_detail",
-                                        "llm_request_params",
-                                        "llm_request_messages",
-                                        "llm_request_tools",
-                                        "tool_call_id",
-                                        "tool_name"};
+static constexpr std::string_view columns[] = {"event_type",
+                                               "branch_path",
+                                               "conversation_id",
+                                               "role",
+                                               "message_index",
+                                               "tokens",
+                                               "tokenize_count",
+                                               "prompt_tokens",
+                                               "completion_tokens",
+                                               "reasoning_tokens",
+                                               "system_prompt_id",
+                                               "duration_ms",
+                                               "num_branches",
+                                               "children",
+                                               "llm_duration_ms",
+                                               "tool_calls",
+                                               "finish_reason",
+                                               "content",
+                                               "reasoning",
+                                               "reasoning_content",
+                                               "tokens_source",
+                                               "tokenize_error",
+                                               "tool_calls_detail",
+                                               "llm_request_params",
+                                               "llm_request_messages",
+                                               "llm_request_tools",
+                                               "tool_call_id",
+                                               "tool_name"};
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     const JsonValue events = row.find("events");
     return events.is(JsonType::array) && (events.first().find("event_type").present() ||
                                           (events.size() == 0 && row.find("trace_id").present()));
 }
+
+namespace {
 
 struct Talk {
     SegmentedConversation messages;
@@ -119,6 +119,8 @@ class Run {
     std::map<std::uint64_t, Talk> talks_;
     std::uint64_t segments_ = 0;
 };
+
+}  // namespace
 
 /// Of its requests' counts: what tells two runs of one name apart.
 std::uint64_t Run::fingerprint() const {
@@ -367,11 +369,9 @@ bool Run::read_request(const JsonValue& event, std::uint64_t place, Talk& talk, 
     return true;
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     Run(context, json).read();
 }
-
-}  // namespace
 
 constinit const TraceFormat tensorrt_format = {
     .name = "tensorrt-llm",

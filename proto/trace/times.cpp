@@ -8,9 +8,9 @@
 
 namespace driftless {
 
-namespace {
+static constexpr std::int64_t ns_per_s = 1'000'000'000;
 
-constexpr std::int64_t ns_per_s = 1'000'000'000;
+namespace {
 
 /// Takes parts off the front of a text.
 struct Cursor {
@@ -44,14 +44,16 @@ struct Date {
     int day = 0;
 };
 
-int days_in(int year, int month) {
+}  // namespace
+
+static int days_in(int year, int month) {
     constexpr int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return days[month - 1] + (month == 2 && leap ? 1 : 0);
 }
 
 /// Days from 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-std::int64_t days_from_epoch(const Date& date) {
+static std::int64_t days_from_epoch(const Date& date) {
     const int year = date.year - (date.month <= 2 ? 1 : 0);
     const int era = year / 400;
     const int year_of_era = year - era * 400;
@@ -60,7 +62,7 @@ std::int64_t days_from_epoch(const Date& date) {
     return std::int64_t{era} * 146'097 + day_of_era - 719'468;
 }
 
-std::optional<Date> take_date(Cursor& cursor) {
+static std::optional<Date> take_date(Cursor& cursor) {
     const auto year = cursor.number(4);
     const bool dash = cursor.take('-');
     const auto month = cursor.number(2);
@@ -73,7 +75,7 @@ std::optional<Date> take_date(Cursor& cursor) {
     return Date{*year, *month, *day};
 }
 
-std::optional<std::int64_t> take_fraction_ns(Cursor& cursor) {
+static std::optional<std::int64_t> take_fraction_ns(Cursor& cursor) {
     if (!cursor.take('.') && !cursor.take(',')) {  // ISO 8601 has both
         return 0;
     }
@@ -88,7 +90,7 @@ std::optional<std::int64_t> take_fraction_ns(Cursor& cursor) {
     return ns;
 }
 
-std::optional<std::int64_t> take_clock_ns(Cursor& cursor) {
+static std::optional<std::int64_t> take_clock_ns(Cursor& cursor) {
     const auto hour = cursor.number(2);
     const bool colon = cursor.take(':');
     const auto minute = cursor.number(2);
@@ -106,7 +108,7 @@ std::optional<std::int64_t> take_clock_ns(Cursor& cursor) {
 }
 
 /// What the wall clock is ahead of UTC.
-std::optional<std::int64_t> take_zone_ns(Cursor& cursor) {
+static std::optional<std::int64_t> take_zone_ns(Cursor& cursor) {
     if (cursor.text.empty() || cursor.take('Z') || cursor.take('z')) {
         return 0;
     }
@@ -124,8 +126,6 @@ std::optional<std::int64_t> take_zone_ns(Cursor& cursor) {
     const std::int64_t ahead = (*hours * 3600 + *minutes * 60) * ns_per_s;
     return behind ? -ahead : ahead;
 }
-
-}  // namespace
 
 Result<std::int64_t> parse_iso_time(std::string_view text) {
     constexpr Error no_time{ErrorCode::invalid, 0, "read a wall clock"};
@@ -148,16 +148,14 @@ Result<std::int64_t> parse_iso_time(std::string_view text) {
                    : Error{ErrorCode::out_of_range, 0, "read a wall clock from 1970 to 2115"};
 }
 
-namespace {
-
 /// A unit is 10^that ns: s, ms, us, ns.
-std::int32_t power_of(TimeUnit unit) {
+static std::int32_t power_of(TimeUnit unit) {
     constexpr std::int32_t powers[] = {9, 6, 3, 0};
     return powers[static_cast<std::size_t>(unit)];
 }
 
 /// Whole numbers of nine digits at most, as most times are: they cannot overflow.
-std::optional<std::int64_t> parse_plain(std::string_view text, std::int32_t power) {
+static std::optional<std::int64_t> parse_plain(std::string_view text, std::int32_t power) {
     constexpr std::int64_t ns_of_power[] = {1, 0, 0, 1'000, 0, 0, 1'000'000, 0, 0, 1'000'000'000};
     std::int64_t value = 0;
     for (const char c : text) {
@@ -171,8 +169,6 @@ std::optional<std::int64_t> parse_plain(std::string_view text, std::int32_t powe
     }
     return text.empty() ? std::nullopt : std::optional(value * ns_of_power[power]);
 }
-
-}  // namespace
 
 std::string time_unit_names() {
     return joined(closed_list<TimeUnit>, ", ");

@@ -36,18 +36,23 @@ struct AgentThread {
     std::vector<AgentThread> sub_agents;  ///< those that it has spawned, by `spawned_after`
 };
 
-namespace {
+static constexpr std::uint32_t main_chain = 0;
 
-constexpr std::uint32_t main_chain = 0;
+namespace {
 
 /// The last request of an agent that has been spawned, and when all of the agent had ended.
 struct Running {
     std::int64_t end_ns = 0;
     std::uint32_t row = 0;
 };
-bool ends_later(const Running& a, const Running& b) {
+
+}  // namespace
+
+static bool ends_later(const Running& a, const Running& b) {
     return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.row > b.row;
 }
+
+namespace {
 
 /// One chain of a thread as a whole.
 struct ChainSpan {
@@ -83,6 +88,8 @@ class Thread {
     std::vector<ChainSpan> chains_;
     std::priority_queue<Running, std::vector<Running>, decltype(&ends_later)> running_{&ends_later};
 };
+
+}  // namespace
 
 /// A request that began before the one before had ended did not wait for its answer.
 void Thread::wait_for(const ThreadRequest& request, const ThreadRequest& before) {
@@ -158,6 +165,8 @@ std::vector<Running> Thread::open_ends() const {
     return ends;
 }
 
+namespace {
+
 /// How long recorded answers took for their tokens, where that is known. Other answers are assumed
 /// to have had the same pace.
 class RecordedPace {
@@ -184,37 +193,41 @@ class RecordedPace {
     std::uint64_t tokens_ = 0;
 };
 
+}  // namespace
+
 /// Of a request; and of a sub-agent's entry, which a request of a table has, too, as nulls.
-constexpr std::string_view columns[] = {"t",
-                                        "type",
-                                        "model",
-                                        "in",
-                                        "out",
-                                        "hash_ids",
-                                        "stop",
-                                        "api_time",
-                                        "requests",
-                                        "input_types",
-                                        "output_types",
-                                        "ttft",
-                                        "models",
-                                        "agent_id",
-                                        "status",
-                                        "think_time",
-                                        "subagent_type",
-                                        "duration_ms",
-                                        "total_tokens",
-                                        "tool_use_count",
-                                        "tool_tokens",
-                                        "system_tokens"};
+static constexpr std::string_view columns[] = {"t",
+                                               "type",
+                                               "model",
+                                               "in",
+                                               "out",
+                                               "hash_ids",
+                                               "stop",
+                                               "api_time",
+                                               "requests",
+                                               "input_types",
+                                               "output_types",
+                                               "ttft",
+                                               "models",
+                                               "agent_id",
+                                               "status",
+                                               "think_time",
+                                               "subagent_type",
+                                               "duration_ms",
+                                               "total_tokens",
+                                               "tool_use_count",
+                                               "tool_tokens",
+                                               "system_tokens"};
 
 /// Of a conversation or a sub-agent; 0 where it declares none.
-std::uint32_t declared_system(const JsonValue& json) {
+static std::uint32_t declared_system(const JsonValue& json) {
     const std::uint64_t tools = json.find("tool_tokens").as_u64().value_or(0);
     const std::uint64_t system = json.find("system_tokens").as_u64().value_or(0);
     const std::uint64_t most = row_tokens_max;
     return static_cast<std::uint32_t>(std::min(most, std::min(most, tools) + system));
 }
+
+namespace {
 
 /// Reads one conversation.
 class Conversation {
@@ -248,6 +261,8 @@ class Conversation {
     std::uint64_t rows_ceil_ = 0;
     std::uint64_t rows_floor_ = 0;
 };
+
+}  // namespace
 
 /// The conversation's frame: its name, block size and namespace. False where it cannot be read.
 bool Conversation::begin() {
@@ -505,15 +520,13 @@ void Conversation::end() {
                           rows_ceil_ > 0 ? 1 : 0);
 }
 
-bool matches(const JsonValue& row) {
+static bool matches(const JsonValue& row) {
     return row.find("requests").is(JsonType::array) && row.find("block_size").present();
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+static void read_row(RowContext& context, const JsonValue& json) {
     Conversation(context, json).read();
 }
-
-}  // namespace
 
 constinit const TraceFormat weka_format = {
     .name = "weka",

@@ -29,7 +29,9 @@ struct Candidate {
     }
 };
 
-std::vector<Candidate> candidates(std::uint32_t declared) {
+}  // namespace
+
+static std::vector<Candidate> candidates(std::uint32_t declared) {
     if (declared != 0) {
         return {{declared, TailRule::ceil}, {declared, TailRule::floor}};
     }
@@ -42,7 +44,7 @@ std::vector<Candidate> candidates(std::uint32_t declared) {
 }
 
 /// The sizes of the candidates that `rows` rows follow.
-std::string sizes_that_fit(const std::vector<Candidate>& all, std::uint64_t rows) {
+static std::string sizes_that_fit(const std::vector<Candidate>& all, std::uint64_t rows) {
     std::string names;
     std::uint32_t last = 0;
     for (const Candidate& one : all) {
@@ -55,7 +57,7 @@ std::string sizes_that_fit(const std::vector<Candidate>& all, std::uint64_t rows
 }
 
 /// A row that does not follow the rule: listed, or fixed.
-void settle_row(RowContext& context, const Candidate& chosen, TraceRow& row) {
+static void settle_row(RowContext& context, const Candidate& chosen, TraceRow& row) {
     const std::uint64_t needed = chosen.needed(row.input_length);
     if (row.ids_count == 0 || row.ids_count == needed) {
         return;
@@ -75,7 +77,7 @@ void settle_row(RowContext& context, const Candidate& chosen, TraceRow& row) {
 /// Holds all rows that have ids against the candidates, sets the trace's block size and rule, and
 /// lists what contradicts them. `--lenient` fixes such rows. `context.rules.block_size` is the
 /// declared size, or 0.
-void settle_blocks(RowContext& context) {
+static void settle_blocks(RowContext& context) {
     Trace& trace = context.draft.trace();
     std::vector<Candidate> all = candidates(context.rules.block_size);
     std::uint64_t rows = 0;
@@ -107,8 +109,6 @@ void settle_blocks(RowContext& context) {
     }
 }
 
-}  // namespace
-
 std::uint64_t uneven_tails(const Trace& trace) {
     constexpr std::uint32_t uneven = 0xFFFFFFFFu;
     if (trace.block_size == 0) {
@@ -138,11 +138,9 @@ std::uint64_t uneven_tails(const Trace& trace) {
     return length_of.count(uneven);
 }
 
-namespace {
-
 /// Where several rows contradict the block size and all of them fit another, one line says so
 /// first.
-void suggest_block_size(const RowContext& whole) {
+static void suggest_block_size(const RowContext& whole) {
     const IdCounts& counts = whole.draft.ids().counts();
     const std::string sizes = counts.sizes_of_all();
     if (counts.wrong() > 1 && !sizes.empty() && !whole.rules.lenient) {
@@ -155,14 +153,14 @@ void suggest_block_size(const RowContext& whole) {
 }
 
 /// What a column may have been meant to be that no row has.
-std::string other_columns(const ColumnNotes& columns, std::string_view name) {
+static std::string other_columns(const ColumnNotes& columns, std::string_view name) {
     return name.find('.') != name.npos || columns.unknown_names().empty()
                ? "columns are " + joined(columns.paths())
                : "other columns are " + joined(columns.unknown_names());
 }
 
 /// A kept column that no row has is a typing error of the user's.
-void check_kept(const RowContext& whole, std::string_view model_column) {
+static void check_kept(const RowContext& whole, std::string_view model_column) {
     for (const std::string& name : whole.columns.missing()) {
         RowContext none = whole;
         none.file = "";
@@ -174,7 +172,7 @@ void check_kept(const RowContext& whole, std::string_view model_column) {
 }
 
 /// So is a mapped one.
-void check_map(const RowContext& whole) {
+static void check_map(const RowContext& whole) {
     for (const MappedColumn& one : whole.rules.map) {
         if (!one.seen) {
             RowContext none = whole;
@@ -186,7 +184,7 @@ void check_map(const RowContext& whole) {
 }
 
 /// Rows without ids are refused where others have some; a trace without any has no blocks.
-void check_blocks(RowContext whole, const TraceFormat& format) {
+static void check_blocks(RowContext whole, const TraceFormat& format) {
     Trace& trace = whole.draft.trace();
     if (format.block_check == BlockCheck::by_trace && whole.errors.empty()) {
         settle_blocks(whole);
@@ -210,7 +208,7 @@ void check_blocks(RowContext whole, const TraceFormat& format) {
 
 /// `--lenient` repairs some rows; where the block size itself is wrong it would throw the sharing
 /// away that the trace records.
-void check_surplus(const RowContext& whole) {
+static void check_surplus(const RowContext& whole) {
     constexpr std::uint64_t dropped_share = 100;  // one in so many may be dropped
     const IdCounts& counts = whole.draft.ids().counts();
     const std::uint64_t dropped = whole.draft.trace().surplus_ids;
@@ -227,11 +225,11 @@ void check_surplus(const RowContext& whole) {
              " of " + std::to_string(counts.rows()) + " rows, and best of all sizes"});
 }
 
-constexpr std::int64_t ms = 1'000'000;
+static constexpr std::int64_t ms = 1'000'000;
 
 /// Times of seconds that are read as milliseconds come a thousand times too close to each other:
 /// all of them within 100 s, at 250 instants a second or more. So may a short and heavy trace.
-void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
+static void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
     constexpr std::int64_t span_max_ns = 100'000 * ms;
     constexpr std::int64_t gap_max_ns = 4 * ms;
     constexpr std::size_t instants_min = 3;
@@ -259,7 +257,7 @@ void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
 
 /// Times whose unit the user did not state, and that are dates between 2010 and 2040 as seconds
 /// since 1970: as the milliseconds of the format they would be two to four weeks of 1970.
-void check_seconds(const RowContext& whole) {
+static void check_seconds(const RowContext& whole) {
     constexpr std::int64_t year_2010 = 1'262'304'000;
     constexpr std::int64_t year_2040 = 2'208'988'800;
     const Trace& trace = whole.draft.trace();
@@ -282,7 +280,7 @@ void check_seconds(const RowContext& whole) {
 /// Times in milliseconds with a fraction, which may as well be seconds. No doubt is left where they
 /// would be seconds after the year 5000, or where the rows, as seconds, would come less than once a
 /// minute for more than eleven days.
-void check_unit(const RowContext& whole) {
+static void check_unit(const RowContext& whole) {
     constexpr std::int64_t epoch_in_ms = 100'000'000'000;
     constexpr std::int64_t span_min = 1'000'000;
     constexpr std::int64_t gap_min = 60;
@@ -309,15 +307,13 @@ void check_unit(const RowContext& whole) {
                 "choose --time-unit s or --time-unit ms");
 }
 
-void settle_pieces(RowContext whole, const TraceFormat& format) {
+static void settle_pieces(RowContext whole, const TraceFormat& format) {
     if (format.pieces && whole.errors.empty()) {
         settle_session_pieces(whole);
     } else if (&format == &generic_format || &format == &aibrix_format) {
         note_unread_pieces(whole);
     }
 }
-
-}  // namespace
 
 void check_whole_trace(const RowContext& whole, const TraceFormat* format,
                        std::string_view model_column) {

@@ -10,11 +10,7 @@
 
 namespace driftless {
 
-namespace {
-
-constexpr const TraceTarget* targets[] = {&canonical_target, &mooncake_target};
-
-}  // namespace
+static constexpr const TraceTarget* targets[] = {&canonical_target, &mooncake_target};
 
 const TraceTarget* find_trace_target(std::string_view name) {
     const auto* const found = std::ranges::find(targets, name, &TraceTarget::name);
@@ -114,9 +110,7 @@ std::vector<std::string> TraceWriter::losses() const {
 
 // The writer of the canonical format; what it is, formats.hpp says.
 
-namespace {
-
-void begin(TraceWriter& writer, std::string& out) {
+static void begin(TraceWriter& writer, std::string& out) {
     const Trace& trace = writer.trace();
     JsonWriter json(out);
     json.begin_object();
@@ -133,7 +127,7 @@ void begin(TraceWriter& writer, std::string& out) {
     json.end_object();
 }
 
-void write_dependencies(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
+static void write_dependencies(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     bool begun = false;
     for (const Dependency& one : writer.trace().dependencies_of(row)) {
         const std::uint32_t on = writer.number_of(one.on);
@@ -153,7 +147,7 @@ void write_dependencies(TraceWriter& writer, const TraceRow& row, JsonWriter& js
     }
 }
 
-void write_canonical(TraceWriter& writer, const WrittenRow& written, std::string& out) {
+static void write_canonical(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     const Trace& trace = writer.trace();
     const TraceRow& row = trace.rows[written.position];
     JsonWriter json(out);
@@ -176,8 +170,6 @@ void write_canonical(TraceWriter& writer, const WrittenRow& written, std::string
     writer.write_kept(json, row, canonical_columns());
     json.end_object();
 }
-
-}  // namespace
 
 void write_canonical_header(JsonWriter& json, const CanonicalHeader& header) {
     put(json, {{"schema", canonical_schema},
@@ -206,18 +198,16 @@ constinit const TraceTarget canonical_target = {
 // Ids are numbered anew, from 0 by first use, over all namespaces: the format has one. Parts of a
 // prompt that have no id get one of their own, which no other row has.
 
-namespace {
-
 /// The one wait that the format can say: for the answer of the turn before. Nothing else.
-const Dependency* wait_for_turn(const TraceWriter& writer, const TraceRow& row,
-                                std::uint32_t turn_before) {
+static const Dependency* wait_for_turn(const TraceWriter& writer, const TraceRow& row,
+                                       std::uint32_t turn_before) {
     const auto all = writer.trace().dependencies_of(row);
     const bool plain = all.size() == 1 && all[0].trigger == Trigger::completion &&
                        turn_before != no_row && writer.number_of(all[0].on) == turn_before;
     return plain ? &all[0] : nullptr;
 }
 
-void write_session(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
+static void write_session(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     if (row.session == no_session) {
         writer.lose("row that waits for others and has no session",
                     "rows that wait for others and have no session",
@@ -244,7 +234,7 @@ void write_session(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     }
 }
 
-void write_ids(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
+static void write_ids(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     const std::uint32_t size = writer.trace().block_size;
     if (size == 0) {
         return;
@@ -259,7 +249,7 @@ void write_ids(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     json.end_array();
 }
 
-void write_mooncake(TraceWriter& writer, const WrittenRow& written, std::string& out) {
+static void write_mooncake(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     const Trace& trace = writer.trace();
     const TraceRow& row = trace.rows[written.position];
     if (writer.number_of(row.index) == 0 && trace.block_size != 0 &&
@@ -298,8 +288,6 @@ void write_mooncake(TraceWriter& writer, const WrittenRow& written, std::string&
     writer.write_kept(json, row, mooncake_format.columns);
     json.end_object();
 }
-
-}  // namespace
 
 std::int64_t whole_ms(std::int64_t at_ns) {
     constexpr std::int64_t ms = 1'000'000;
