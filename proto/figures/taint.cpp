@@ -83,17 +83,13 @@ static constexpr Field of_chunk[] = {
     SUM(busy_receive_ns), SUM(user_ns),      SUM(system_ns),
     SUM(instructions),    SUM(system_calls), SUM(bytes_received),
 };
-namespace {
-
 #undef SUM
 #undef MAX
 #undef OWN
 
-std::int64_t known(std::int64_t value) {
+static std::int64_t known(std::int64_t value) {
     return std::max<std::int64_t>(value, 0);  // -1: not measured
 }
-
-}  // namespace
 
 EngineTotals& ClientTotals::engine_of(const ClientSample& sample) {
     const auto number =

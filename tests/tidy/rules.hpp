@@ -21,6 +21,8 @@ Findings check_file_sizes(const Files& files);
 Findings check_function_sizes(const Files& files);
 Findings check_header_openings(const Files& files);
 Findings check_words(const Files& files);
+/// A function that one source of the product uses is static; types alone need a namespace.
+Findings check_local_functions(const Files& files);
 
 // What users read (style, rules 29 and 30).
 Findings check_plain_words(const Files& files);

@@ -69,6 +69,12 @@ TEST(Rules, FindWhatIsTooLongStiltedOrWithoutARemedy) {
 }
 
 TEST(Rules, FindClosedHeadersUnfinishedAndBannedNames) {
+    const std::string local = "namespace {\nstruct A {\n    int f() { return 1; }\n};\n";
+    const std::string out = "int A::g() {\n}\n";
+    const std::string end = "}  // namespace\nint h() {\n}\n";
+    EXPECT_EQ(found(check_local_functions, "cmd/a.cpp", local + out + end), 0U);
+    EXPECT_EQ(found(check_local_functions, "cmd/a.cpp", local + "int i() {\n}\n" + end), 1U);
+    EXPECT_EQ(found(check_local_functions, "tests/a.cpp", local + "int i() {\n}\n" + end), 0U);
     EXPECT_EQ(found(check_header_openings, "a.hpp", "#pragma once\nint a;\n"), 1U);
     EXPECT_EQ(found(check_header_openings, "a.hpp", "/// A.\nint a;\n"), 1U);
     EXPECT_EQ(found(check_header_openings, "a.hpp", "/// A.\n#pragma once\n"), 0U);

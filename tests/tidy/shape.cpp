@@ -89,6 +89,35 @@ Findings check_function_sizes(const Files& files) {
     return findings;
 }
 
+Findings check_local_functions(const Files& files) {
+    Findings findings;
+    for (const SourceFile& file : files) {
+        if (file.is_header() || file.is_in("tests") || file.is_in("perf")) {
+            continue;
+        }
+        for (const FunctionBody& body : functions_of(file)) {
+            std::size_t head = file.line_at(body.begin) - 1;  // its first line, not indented
+            while (head > 0 && (file.lines[head].empty() || file.lines[head][0] == ' ')) {
+                --head;
+            }
+            std::size_t opening = head;
+            while (opening > 0 && file.lines[opening] != "namespace {" &&
+                   file.lines[opening] != "}  // namespace") {
+                --opening;
+            }
+            const std::string& line = file.lines[head];
+            const std::string name = line.substr(0, line.find('('));
+            if (file.lines[opening] == "namespace {" && name.size() < line.size() &&
+                name.find("::", name.rfind(' ') + 1) == name.npos) {
+                findings.push_back({file.path, head + 1,
+                                    "a function in a namespace without a name: make it static, "
+                                    "before that namespace"});
+            }
+        }
+    }
+    return findings;
+}
+
 Findings check_header_openings(const Files& files) {
     Findings findings;
     for (const SourceFile& file : files) {

@@ -33,6 +33,9 @@ TEST(Tree, HasFilesThatTellOneStory) {
 TEST(Tree, HasFunctionsThatFitAScreen) {
     expect_clean(check_function_sizes);
 }
+TEST(Tree, HasLocalFunctionsThatAreStatic) {
+    expect_clean(check_local_functions);
+}
 TEST(Tree, HasHeadersThatSayWhatTheyAre) {
     expect_clean(check_header_openings);
 }
