@@ -37,16 +37,21 @@ inline constexpr FlagTraits names_server{8};
 /// Compared elsewhere (compare_runs.cpp: server, model, work), or of no meaning for a comparison
 /// (the client's host, shards).
 inline constexpr FlagTraits not_setting{16};
-/// How the client watches and uses its host: shards may differ in it.
+/// How the client watches and uses its host: shards may differ in it, and runs of one line of a
+/// table, which is told.
 inline constexpr FlagTraits watching{32};
 /// A sweep gives it to its cells, or none may have it.
 inline constexpr FlagTraits of_sweep{64};
 /// Takes up the flags of a run or a file, or belongs to one that does.
 inline constexpr FlagTraits of_again{128};
-/// What rows are made of: equal among the runs of a table.
+/// What rows are made of: equal among runs of the same work, unless digests show that they played
+/// the same whatever this flag says.
 inline constexpr FlagTraits of_corpus{256};
-/// Paces the rows, which a table's runs may differ in on purpose.
+/// Decides rows and instants: where digests are equal, runs do not differ in it.
 inline constexpr FlagTraits of_load{512};
+/// Does something to the server: though shards may differ in it, runs of one line of a table
+/// cannot.
+inline constexpr FlagTraits acts{2048};
 /// Asks the server something, beside the rows: a dry run cannot.
 inline constexpr FlagTraits asks_server{1024};
 constexpr FlagTraits hides(Mask mask) {

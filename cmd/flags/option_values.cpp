@@ -110,6 +110,12 @@ Result<CertifyWithin> parse_certify_within(std::string_view text) {
     return parts.empty() ? Result<CertifyWithin>(invalid(certify_remedy)) : within;
 }
 
+std::string text_of(const CertifyWithin& within) {
+    return "sent:" + duration_to_text(within.sent_ns) +
+           " read:" + duration_to_text(within.read_ns) +
+           " error:" + duration_to_text(within.error_ns);
+}
+
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos || equals == 0) {

@@ -75,6 +75,7 @@ Result<Overhead> parse_overhead(std::string_view text);
 /// "5ms", of which the error is a fifth, or "sent:5ms read:1ms": what is not named keeps its
 /// default.
 Result<CertifyWithin> parse_certify_within(std::string_view text);
+std::string text_of(const CertifyWithin& within);
 /// "KEY=VALUE".
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
 /// Which key of labels is there twice, with the remedy; empty: none is.

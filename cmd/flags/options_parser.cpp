@@ -386,9 +386,9 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--format", "NAME", "format of the trace [detected]", parse_trace_format,
                 files.format, not_setting, names_in(trace_formats()));
     flags.value("--time-unit", "UNIT", "unit of the trace's times: {} [the format's]",
-                parse_time_unit, files.time_unit);
+                parse_time_unit, files.time_unit, of_load);
     flags.value("--block-size", "TOKENS", "tokens per block [the format's]", parse_positive_u32,
-                files.block_size);
+                files.block_size, of_load);
     flags.value("--map", "K=COLUMN,..",
                 "name the columns: time, in, out, hashes, session, turn, delay;\n"
                 "in replay also model",
@@ -401,11 +401,11 @@ void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--flat-agents", "HOW",
                 "agents recorded in one line of a closed trace: chains (each waits\n"
                 "for its own answers) or keep",
-                "chains", flat_agents_choices, files.flat_agents);
+                "chains", flat_agents_choices, files.flat_agents, of_load);
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, everywhere (all), or inside a\n"
                 "session [the format's]",
-                hash_scope_choices, files.id_scope);
+                hash_scope_choices, files.id_scope, of_load);
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
                 parse_positive_u32, files.default_output);
     flags.on_off("--lenient",

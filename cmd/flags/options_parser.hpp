@@ -4,6 +4,7 @@
 /// CLI11 is heavy: only options_parser.cpp reads it.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <map>
@@ -162,7 +163,9 @@ class Flags {
                 if (!first || !second) {
                     return false;
                 }
-                if constexpr (requires { text_of(first.value()); }) {
+                if constexpr (std::same_as<Value, std::vector<std::string>>) {
+                    return std::ranges::is_permutation(first.value(), second.value());
+                } else if constexpr (requires { text_of(first.value()); }) {
                     return text_of(first.value()) == text_of(second.value());
                 } else if constexpr (std::equality_comparable<Value> &&
                                      !std::same_as<Value, std::vector<MappedColumn>>) {

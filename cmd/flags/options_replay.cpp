@@ -22,8 +22,8 @@ namespace driftless {
 static void add_event_flags(Flags& flags, EventFlags& events) {
     flags.group("Events", watching);
     flags.values("--event", "WHAT", "\"+90s post URL\", \"+2m run COMMAND\", \"+10m label TEXT\"",
-                 parse_event, events.typed, hides(mask_event));
-    flags.value("--events", "FILE", "such lines [none]", events.file);
+                 parse_event, events.typed, acts | hides(mask_event));
+    flags.value("--events", "FILE", "such lines [none]", parse_text, events.file, acts);
     flags.value("--event-timeout", "T", "time limit of one event", "60s",
                 parse_positive_duration_ns, events.timeout_ns);
 }
@@ -95,7 +95,7 @@ static void add_rate_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--abandon", "P:T1..T2",
                 "10%:2s..10s: clients give up this share of the requests, at a seeded\n"
                 "time after the fire; they count as abandoned, not as failed [none]",
-                parse_abandon, options.sending.abandon, of_corpus);
+                parse_abandon, options.sending.abandon);
 }
 
 // The flags of users, and of what they do between requests.
@@ -116,8 +116,7 @@ static void add_user_flags(Flags& flags, ReplayOptions& options) {
                 "with --users A..B: begin with A and add users up to B at the end of a\n"
                 "--period while ttft:p95:2s (or the like) holds with room; not for\n"
                 "published figures [none]",
-                parse_grow_rules, workload.grow,
-                of_corpus | no_probe(": it changes the load within a run"));
+                parse_grow_rules, workload.grow, no_probe(": it changes the load within a run"));
     flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
                 parse_duration_ns, users.ramp_ns);
     flags.value("--session-order", "HOW", "order in which trees are played: {}", "file",
@@ -246,7 +245,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
                 "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", parse_place,
                 probed.connect_to, resumable | hides(mask_url));
     flags.value("--endpoint", "PATH", "path after the URL [the API's]", server.endpoint,
-                resumable | hides(mask_url));
+                resumable | not_setting | hides(mask_url));
     flags.value("--api", "NAME", "API of the server; the names are below", "openai-chat", parse_api,
                 request.dialect, not_setting, names_in(dialects()));
     flags.value("--template", "FILE", "JSON that describes the server for --api template",
@@ -267,7 +266,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
                  "response header to keep in every record, up to 256 bytes", parse_header_name,
                  request.record_headers);
     flags.value("--extra-body", "JSON", "object whose members are added to every body [none]",
-                parse_extra_body, request.extra_body, hides(mask_json) | of_corpus);
+                parse_extra_body, request.extra_body, hides(mask_json));
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
                 server.api_key, resumable | not_setting | hides(mask_key));
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]",
@@ -289,9 +288,10 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
     flags.on_off("--reset-cache", "empty the server's prefix cache first, and check that",
                  probed.reset_cache, asks_server);
     flags.group("");  // not in the help: the spelling of other tools
-    flags.value("--host", "NAME", "", server.host, names_server | resumable | hides(mask_url));
+    flags.value("--host", "NAME", "", server.host,
+                names_server | resumable | not_setting | hides(mask_url));
     flags.value("--port", "N", "", "8000", parse_positive_u32, server.port,
-                names_server | resumable);
+                names_server | resumable | not_setting);
 }
 
 static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
@@ -333,11 +333,11 @@ static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
                 "text,tools", parse_kept_words, request.live_keep, of_corpus, kept_choices.words());
     flags.value("--length-field", "NAME", "bounds answers: {}", "auto", length_field_choices,
-                request.length_member, of_corpus);
+                request.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  request.continuous_usage);
     flags.off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
-              request.stream, of_corpus);
+              request.stream);
     flags.value("--seed", "N", "seed of prompts, --spread and load flags", "0", parse_count,
                 options.workload.plan.seed, not_setting | no_probe("; give it before --"));
 }
@@ -401,7 +401,7 @@ static void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.values("--goodput", "LIMITS",
                  "in ms: \"ttft:200 tpot:50\"; for some rows only:\n"
                  "\"tier=gold ttft:99\"",
-                 parse_goodput_rule, results.goodput, not_setting);
+                 parse_goodput_rule, results.goodput, watching);
     flags.value("--period", "T|none", "write a line of sums to periods.jsonl every T", "10s",
                 parse_period, results.period_ns, watching);
     flags.value("--report", "KIND",
@@ -431,7 +431,7 @@ static void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "beside if this host has the server and few CPUs, else apart",
                 "auto", parse_writer_cpu, host.writer_cpu, resumable | not_setting);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin with 2 CPUs to spare)", "auto",
-                wait_choices, host.wait, resumable | not_setting);
+                wait_choices, host.wait, resumable | watching);
     flags.value("--scheduling", "HOW",
                 "ordinary, slice (short time slices, if Linux grants them), kept (and\n"
                 "the engine's CPU never looks idle) or auto (kept beside a server of\n"

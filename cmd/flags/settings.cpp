@@ -1,6 +1,11 @@
 #include "cmd/flags/settings.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "cmd/flags/other_tools.hpp"
@@ -8,6 +13,7 @@
 #include "cmd/flags/synth_values.hpp"
 #include "proto/core/text.hpp"
 #include "proto/http/request.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -231,34 +237,45 @@ std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& ar
     return dry;
 }
 
-/// What two runs are not held against each other by.
-static constexpr FlagTraits beside_settings = not_setting | of_one_run | of_its_end;
-static constexpr FlagTraits beside_sending = beside_settings | watching;
-
 static bool counts(const std::string& argument, FlagTraits beside, const FlagTable& flags) {
-    return argument.starts_with("--") && !flag_in(argument, flags).traits.has(beside);
+    // A key in a header is one that --api-key could have given.
+    const bool is_key = flag_of(argument) == "--header" &&
+                        equal_ignoring_case(header_name(argument), "authorization");
+    return argument.starts_with("--") && !is_key && !flag_in(argument, flags).traits.has(beside);
 }
 
-/// JSON without the blanks that mean nothing.
-static std::string tight_json(std::string_view json) {
-    std::string out;
-    bool in_text = false;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const bool is_escape = in_text && json[i] == '\\' && i + 1 < json.size();
-        in_text = in_text != (json[i] == '"');
-        if (in_text || std::string_view(" \t\r\n").find(json[i]) == std::string_view::npos) {
-            out += json[i];
+/// A JSON value by what it means, however it was typed; depth is bounded by the parser.
+static std::string meant_json(JsonValue value) {
+    const bool is_object = value.is(JsonType::object);
+    if (is_object || value.is(JsonType::array)) {
+        std::vector<std::string> parts;
+        for (JsonValue one = value.first(); one.present(); one = one.next()) {
+            parts.push_back(std::to_string(one.key().size()) + std::string(one.key()) + ":" +
+                            meant_json(one));
         }
-        if (is_escape) {
-            out += json[++i];
+        if (is_object) {
+            std::ranges::sort(parts);
         }
+        return (is_object ? "{" : "[") + joined(parts, ",") + "]";
     }
-    return out;
+    if (const auto text = value.as_string()) {
+        return std::to_string(text->size()) + "\"" + std::string(*text);
+    }
+    constexpr double exact_max = 9e15;
+    const std::optional<double> number = value.as_double();
+    return number && std::fabs(*number) < exact_max
+               ? std::to_string(std::bit_cast<std::uint64_t>(*number + 0.0))
+               : std::string(value.raw());
+}
+static std::string meant_json(std::string_view text) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    return root ? meant_json(root.value()) : std::string(text);
 }
 
 /// Whether two values mean the same to their flag, however they were typed.
 static bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
-    return a == b || (flag.traits.mask == mask_json && tight_json(a) == tight_json(b)) ||
+    return a == b || (flag.traits.mask == mask_json && meant_json(a) == meant_json(b)) ||
            (flag.same && flag.same(a, b));
 }
 
@@ -281,7 +298,8 @@ static bool is_same_setting(const std::string& a, const std::string& b, const Fl
 static bool is_as_unset(const std::string& one, const std::vector<std::string>& all,
                         const FlagTable& flags) {
     const Flag& flag = flag_in(one, flags);
-    return !flag.unset.empty() && means_same(flag, value_of(one), flag.unset) &&
+    const std::string_view unset = flag.traits.mask == mask_json ? "{}" : flag.unset;
+    return !unset.empty() && means_same(flag, value_of(one), unset) &&
            std::count_if(all.begin(), all.end(),
                          [&](const auto& other) { return flag_of(other) == flag_of(one); }) == 1;
 }
@@ -303,14 +321,48 @@ static std::string only_in(const std::vector<std::string>& here,
 
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
                                                        const std::vector<std::string>& b,
-                                                       const FlagTable& flags) {
-    return {only_in(a, b, beside_settings, flags), only_in(b, a, beside_settings, flags)};
+                                                       FlagTraits beside, const FlagTable& flags) {
+    return {only_in(a, b, beside, flags), only_in(b, a, beside, flags)};
 }
 
-std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
-                                                      const std::vector<std::string>& b,
-                                                      const FlagTable& flags) {
-    return {only_in(a, b, beside_sending, flags), only_in(b, a, beside_sending, flags)};
+std::vector<FlagInRuns> settings_in_runs(
+    const std::vector<const std::vector<std::string>*>& runs,
+    const std::function<bool(std::size_t run, std::size_t other)>& same_played,
+    const FlagTable& flags) {
+    std::vector<FlagInRuns> all;
+    const std::vector<std::string> none;
+    for (const Flag& flag : flags.flags) {
+        std::vector<std::vector<std::string>> given(runs.size());
+        FlagInRuns found{&flag, {}};
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            std::ranges::copy_if(
+                *runs[run], std::back_inserter(given[run]), [&](const std::string& one) {
+                    return flag_of(one) == flag.names.back() && counts(one, beside_settings, flags);
+                });
+            const auto same = [&](const std::vector<std::string>& other) {
+                return given[run] == other || (only_in(given[run], other, {}, flags).empty() &&
+                                               only_in(other, given[run], {}, flags).empty());
+            };
+            std::string text;
+            std::size_t before = 0;
+            while (before < run && !same(given[before]) &&
+                   !(flag.traits.has(of_corpus | of_load) && same_played(run, before))) {
+                ++before;
+            }
+            if (before < run) {
+                text = found.texts[before];
+            } else if (!same(none)) {
+                text = joined(given[run], " ", [](const std::string& one) {
+                    return one == flag_of(one) ? "true" : std::string(value_of(one));
+                });
+            }
+            found.texts.push_back(text);
+        }
+        if (std::ranges::any_of(found.texts, [](const auto& text) { return !text.empty(); })) {
+            all.push_back(std::move(found));
+        }
+    }
+    return all;
 }
 
 std::vector<std::string> sending_settings(const std::vector<std::string>& arguments,

@@ -7,6 +7,8 @@
 /// again in the environment, one that was typed must be given again.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,21 +86,39 @@ std::string why_not_in_probe(const std::vector<std::string>& arguments,
 std::vector<std::string> arguments_of_dry_run(const std::vector<std::string>& arguments,
                                               const FlagTable& flags = replay_flags());
 
+/// What two runs are not held against each other by: flags that name the server, the work or where
+/// files go.
+inline constexpr FlagTraits beside_settings = not_setting | of_one_run | of_its_end;
+/// The same, and what only changes what the client observes and records: metrics, events, answers,
+/// periods.
+inline constexpr FlagTraits beside_sending = beside_settings | watching;
+
 /// The arguments that only one of two runs has, each side as one text: in which flags they differ
-/// beside their work, for the reader (the connection, limits, headers). Without those that name the
-/// server, the work or where files go. Values are compared by what they mean to their flags (`4s`,
-/// `4000ms`), and a default that was typed is as if it was not.
+/// beside their work, for the reader (the connection, limits, headers). Values are compared by what
+/// they mean to their flags (`4s`, `4000ms`), and a default that was typed is as if it was not.
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
                                                        const std::vector<std::string>& b,
+                                                       FlagTraits beside = beside_settings,
                                                        const FlagTable& flags = replay_flags());
 
-/// The same, also without what only changes what the client observes and records: metrics, events,
-/// answers, periods.
-std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
-                                                      const std::vector<std::string>& b,
-                                                      const FlagTable& flags = replay_flags());
+/// What several runs were given of one flag.
+struct FlagInRuns {
+    const Flag* flag = nullptr;
+    /// [runs], equal where it means the same; "true" of a switch, empty where it is as if not
+    /// given.
+    std::vector<std::string> texts;
 
-/// Those of the arguments that `differing_sending` compares, sorted.
+    /// Without its dashes.
+    std::string name() const { return flag->names.back().substr(2); }
+};
+/// The settings that any of the runs was given. `same_played(run, other)`: digests show that both
+/// played the same, whatever the flags said that decide it.
+std::vector<FlagInRuns> settings_in_runs(
+    const std::vector<const std::vector<std::string>*>& runs,
+    const std::function<bool(std::size_t run, std::size_t other)>& same_played,
+    const FlagTable& flags = replay_flags());
+
+/// Those of the arguments that decide what is sent (without `beside_sending`), sorted.
 std::vector<std::string> sending_settings(const std::vector<std::string>& arguments,
                                           const FlagTable& flags = replay_flags());
 

@@ -305,6 +305,13 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     return rule;
 }
 
+std::string text_of(const StopRule& rule) {
+    const Threshold& limit = rule.threshold;
+    return std::string(limit.figure->name) + ":" + std::string(limit.statistic->name) +
+           std::to_string(static_cast<int>(limit.compare)) + ":" + std::to_string(limit.bound) +
+           " for " + std::to_string(rule.for_ns);
+}
+
 static constexpr const char* limits_remedy =
     "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
     "milliseconds)";
@@ -370,6 +377,14 @@ static Result<GoodputRule> parse_group_goodput(std::string_view text) {
         return key ? limits.error() : key.error();
     }
     return GoodputRule{std::move(key).value(), std::string(value), limits.value()};
+}
+
+std::string text_of(const GoodputRule& rule) {
+    std::string text = (rule.key ? rule.key->text : "") + "=" + rule.value;
+    for (const Choice<decltype(&GoodputLimits::ttft_ns)>& one : limit_choices) {
+        text += " " + std::to_string((rule.limits.*one.value).value_or(0));
+    }
+    return text;
 }
 
 Result<GoodputRule> parse_goodput_rule(std::string_view text) {

@@ -33,6 +33,9 @@ Result<Threshold> parse_figure(std::string_view text, std::string_view more = ""
 /// "errors > 5 %", "ttft:p99 > 10s for 30s": a threshold of a figure that is known while a run goes
 /// on, and how long it has to hold. Errors as above.
 Result<StopRule> parse_stop_rule(std::string_view text);
+/// What it means, however it was typed.
+std::string text_of(const StopRule& rule);
+std::string text_of(const GoodputRule& rule);
 
 /// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Of some
 /// rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and its value. Errors:

@@ -193,6 +193,12 @@ static void set_interval(MetricComparison& compared, double center, double error
     compared.smallest = scale == Scale::ratio ? std::expm1(seen) : seen;
 }
 
+/// No share changes by more than the whole.
+static void within_shares(MetricComparison& compared) {
+    compared.low = std::clamp(compared.low, -1.0, 1.0);
+    compared.high = std::clamp(compared.high, -1.0, 1.0);
+}
+
 /// A share can lie at 0 or 1, where no draw varies. Bonett and Price (2012) add half a case to each
 /// kind of pair; with the cases that dependence leaves.
 static void set_share_interval(MetricComparison& compared, const ChangeSpread& spread,
@@ -200,8 +206,7 @@ static void set_share_interval(MetricComparison& compared, const ChangeSpread& s
     const double added = 2 / (spread.n_eff + 2);
     const double center = compared.change * (1 - added);
     set_interval(compared, center, std::sqrt(spread.variance() + added * added / 2), options);
-    compared.low = std::clamp(compared.low, -1.0, 1.0);
-    compared.high = std::clamp(compared.high, -1.0, 1.0);
+    within_shares(compared);
 }
 
 static Shown shown_by(const MetricComparison& compared, const ComparisonOptions& options) {
@@ -320,6 +325,7 @@ static void widen_by_client(MetricComparison& compared, const MetricTerms& terms
     if (compared.metric.unit() == MetricUnit::share) {
         compared.low += (lower.b - compared.b) - (upper.a - compared.a);
         compared.high += (upper.b - compared.b) - (lower.a - compared.a);
+        within_shares(compared);
     } else {
         const auto part = [](double end, double measured) {
             return end == measured ? 1 : end / measured;  // of 0, too

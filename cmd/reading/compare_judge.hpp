@@ -172,7 +172,7 @@ enum class Doubt : std::uint8_t {
     below_floor,  ///< a percentile of too few independent values: a, b and the interval are unknown
     few_units,    ///< too few independent trees or blocks for an interval
     few_blocks,   ///< dependence reaches over more than an eighth of the run: no interval
-    undefined,    ///< A is 0, so that a ratio says nothing
+    undefined,    ///< a side is 0, so that a ratio says nothing
     client,       ///< too many tainted rows on a side, or what the client itself may have moved
                   ///< takes in the other answer: `in_these_runs` is unsure, too
     one_run,      ///< `one_each`

@@ -195,7 +195,7 @@ static std::string interval_text(const MetricComparison& metric) {
         case Doubt::few_blocks:
             return "long dependence";
         case Doubt::undefined:
-            return "A is 0";
+            return metric.a > 0 ? metric.b > 0 ? "often 0" : "B is 0" : "A is 0";
         default:
             break;
     }

@@ -109,7 +109,8 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
 // both, and what to do about it. Pure.
 //
 // The same work is: the same trace, rows of it, instants, prompts and asked lengths, played to the
-// end. Servers, models and how the client connects may differ: that is what is compared.
+// end: by digests where both runs have them, else by what their flags mean. Servers, models and how
+// the client connects may differ: that is what is compared.
 
 enum class Weight : std::uint8_t {
     told,      ///< the reader must know of it; the work is the same
@@ -136,6 +137,14 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
 /// The same for the shards of one replay, of which only run.json was read: in what they differ from
 /// the first one. `shards` is not empty.
 std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards);
+
+/// Whether digests show that two runs played the same rows with the same prompts at the same
+/// instants: then no flag that decides these makes them differ.
+bool played_same(const RunFacts& a, const RunFacts& b);
+
+/// What of `work_differences` two runs of a table cannot differ in: all but pace, servers and
+/// salts.
+std::vector<WorkDifference> row_differences(const PlayedRun& first, const PlayedRun& run);
 
 /// "seed: A 0, runs/b 7"; "completeness: runs/b: still goes on".
 std::string text_of(const WorkDifference& difference);

@@ -34,10 +34,13 @@ static std::string time_or(const OptionalNs& ns, const char* nothing) {
 static std::string window_of(const PlayedRun& run) {
     const RunDescription& how = run.facts.info.run;
     const OptionalNs start = how.start_ns == OptionalNs(0) ? OptionalNs() : how.start_ns;
-    return fmt::format("{} to {}, due within {}, limit {}: {}", time_or(start, "start"),
+    return fmt::format("{} to {}, due within {}, limit {}", time_or(start, "start"),
                        time_or(how.end_ns, "end"), time_or(how.duration_ns, "any time"),
-                       how.limit ? std::to_string(*how.limit) : "none",
-                       counted(run.facts.rows, "row", "rows"));
+                       how.limit ? std::to_string(*how.limit) : "none");
+}
+
+static std::string window_and_rows(const PlayedRun& run) {
+    return window_of(run) + ": " + counted(run.facts.rows, "row", "rows");
 }
 
 /// A rate, or "ramp " and a ramp, as it is meant, however it was typed.
@@ -115,6 +118,31 @@ static std::string salts_of(const std::vector<PlayedRun>& runs) {
 
 namespace {
 
+/// Which digests of two runs are equal.
+struct SameDigests {
+    bool dues = false;     ///< of the rows and their instants
+    bool prompts = false;  ///< of all prompts that were sent: live answers are in none
+};
+
+/// Equal digests by which a part decides nothing, whatever flags said.
+using Excuse = bool (*)(SameDigests same);
+
+}  // namespace
+
+static SameDigests same_digests(const RunFacts& a, const RunFacts& b) {
+    return {.dues = a.schedule_digest == b.schedule_digest && a.schedule_digest != 0,
+            .prompts = a.prompts_digest && a.prompts_digest == b.prompts_digest && !a.is_live &&
+                       !b.is_live};
+}
+
+static constexpr Excuse by_dues = [](SameDigests same) { return same.dues; };
+static constexpr Excuse by_prompts = [](SameDigests same) { return same.prompts; };
+static constexpr Excuse by_either = [](SameDigests same) { return same.dues || same.prompts; };
+static constexpr Excuse by_both = [](SameDigests same) { return same.dues && same.prompts; };
+static constexpr Excuse by_nothing = [](SameDigests) { return false; };
+
+namespace {
+
 /// Something that run.json says, by which two runs can differ. `explains`: instants or prompts
 /// differ because of it.
 struct WorkPart {
@@ -125,6 +153,8 @@ struct WorkPart {
     bool explains_dues = false;
     bool explains_prompts = false;
     std::string (*shown)(const PlayedRun& run) = nullptr;  ///< instead of `value`
+    Excuse excuse = by_nothing;
+    bool of_rows = true;  ///< else a table's runs may differ in it
 };
 
 }  // namespace
@@ -142,24 +172,27 @@ static constexpr std::array work_parts{
         }},
     WorkPart{"load", Weight::refused,
              [](const PlayedRun& run) { return load_with(run, meant_rate(rate_of(run))); }, repeat,
-             true, true, [](const PlayedRun& run) { return load_with(run, rate_of(run)); }},
-    WorkPart{"speed", Weight::refused, meant_speed_of, repeat, true, false, speed_of},
-    WorkPart{"window", Weight::refused, window_of, repeat, true, true},
+             true, true, [](const PlayedRun& run) { return load_with(run, rate_of(run)); }, by_dues,
+             false},
+    WorkPart{"speed", Weight::refused, meant_speed_of, repeat, true, false, speed_of, by_dues,
+             false},
+    WorkPart{"window", Weight::refused, window_of, repeat, true, true, window_and_rows, by_either},
     WorkPart{"seed", Weight::refused,
              [](const PlayedRun& run) { return std::to_string(run.facts.info.run.seed); }, repeat,
-             true, true},
+             true, true, nullptr, by_both},
     WorkPart{"prompts", Weight::refused,
              [](const PlayedRun& run) {
                  return run.facts.info.run.prompt +
                         (run.facts.is_live ? ", with live answers" : "");
              },
-             repeat, false, true},
+             repeat, false, true, nullptr, by_prompts},
     WorkPart{"words", Weight::refused, words_of,
-             "give both the same --tokenizer, --dataset and --template", false, true},
+             "give both the same --tokenizer, --dataset and --template", false, true, nullptr,
+             by_prompts, false},
     WorkPart{"tokens around prompts", Weight::refused, overhead_of,
              "the servers' templates differ, and prompts were shortened to fit; give both the same "
              "--overhead",
-             false, true},
+             false, true, nullptr, by_prompts, false},
     WorkPart{"output mode", Weight::refused,
              [](const PlayedRun& run) { return or_none(run.facts.info.run.output); }, repeat},
     WorkPart{"api", Weight::told, [](const PlayedRun& run) { return run.facts.info.backend; }, ""},
@@ -185,15 +218,18 @@ namespace {
 
 class Differences {
   public:
-    explicit Differences(std::vector<const PlayedRun*> runs) : runs_(std::move(runs)) {}
+    /// `of_rows`: the runs may differ in what sets their pace, and in their servers.
+    explicit Differences(std::vector<const PlayedRun*> runs, bool of_rows = false)
+        : runs_(std::move(runs)), of_rows_(of_rows) {}
 
     void add_part(const WorkPart& part) {
         const std::string first = part.value(*runs_.front());
         for (const PlayedRun* run : runs_) {
             const std::string value = part.value(*run);
-            if (value != first) {
+            if (value != first && !part.excuse(same_digests(runs_.front()->facts, run->facts))) {
                 const auto shown = part.shown != nullptr ? part.shown : part.value;
-                found_.push_back({part.weight, part.what, shown(*runs_.front()), shown(*run),
+                const Weight weight = of_rows_ && !part.of_rows ? Weight::told : part.weight;
+                found_.push_back({weight, part.what, shown(*runs_.front()), shown(*run),
                                   run->name(), part.remedy});
                 dues_explained_ = dues_explained_ || part.explains_dues;
                 prompts_explained_ = prompts_explained_ || part.explains_prompts;
@@ -204,6 +240,33 @@ class Differences {
     void add_parts(std::span<const WorkPart> parts) {
         for (const WorkPart& part : parts) {
             add_part(part);
+        }
+    }
+    /// Flags that make the rows.
+    void add_corpus() {
+        for (const PlayedRun* run : runs_) {
+            const PlayedRun& first = *runs_.front();
+            const bool same = played_same(first.facts, run->facts);
+            for (const FlagInRuns& one :
+                 settings_in_runs({&first.facts.arguments, &run->facts.arguments},
+                                  [same](std::size_t, std::size_t) { return same; })) {
+                if (one.flag->traits.has(of_corpus) && one.texts[0] != one.texts[1]) {
+                    found_.push_back({Weight::refused, "--" + one.name(), or_none(one.texts[0]),
+                                      or_none(one.texts[1]), run->name(), repeat});
+                    dues_explained_ = prompts_explained_ = true;
+                }
+            }
+        }
+    }
+    /// What a table's runs may differ in: then their digests do.
+    void explain_digests() {
+        const RunFacts& first = runs_.front()->facts;
+        for (const PlayedRun* run : runs_) {
+            const auto [a, b] =
+                differing_settings(first.arguments, run->facts.arguments, beside_sending);
+            dues_explained_ = dues_explained_ || a != b;
+            prompts_explained_ = prompts_explained_ || a != b ||
+                                 first.info.run.cache_salt != run->facts.info.run.cache_salt;
         }
     }
     void add_salts(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b) {
@@ -263,11 +326,13 @@ class Differences {
             }
         }
     }
-    /// As `compared` finds them.
-    void add_settings(decltype(&differing_settings) compared, Weight weight) {
+    /// Without those that digests show to decide nothing.
+    void add_settings(FlagTraits beside, Weight weight) {
         for (const PlayedRun* run : runs_) {
-            const auto [first, value] =
-                compared(runs_.front()->facts.arguments, run->facts.arguments, replay_flags());
+            const RunFacts& facts = runs_.front()->facts;
+            const bool same = played_same(facts, run->facts);
+            const auto [first, value] = differing_settings(facts.arguments, run->facts.arguments,
+                                                           same ? beside | of_load : beside);
             if (first != value) {
                 found_.push_back(
                     {weight, "settings", or_none(first), or_none(value), run->name(), ""});
@@ -288,6 +353,7 @@ class Differences {
     }
 
     std::vector<const PlayedRun*> runs_;
+    bool of_rows_;
     std::vector<WorkDifference> found_;
     bool dues_explained_ = false;
     bool prompts_explained_ = false;
@@ -305,18 +371,34 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b) {
     Differences differences(all_runs(a, b));
     differences.add_parts(work_parts);
+    differences.add_corpus();
     differences.add_salts(a, b);
     differences.add_digests();
     differences.add_unplayed();
-    differences.add_settings(differing_settings, Weight::told);
+    differences.add_settings(beside_settings | of_corpus, Weight::told);
     return differences.take();
+}
+
+bool played_same(const RunFacts& a, const RunFacts& b) {
+    return a.trace_digest == b.trace_digest && by_both(same_digests(a, b));
+}
+
+std::vector<WorkDifference> row_differences(const PlayedRun& first, const PlayedRun& run) {
+    Differences differences({&first, &run}, true);
+    differences.add_parts(work_parts);
+    differences.add_corpus();
+    differences.explain_digests();
+    differences.add_digests();
+    std::vector<WorkDifference> found = differences.take();
+    std::erase_if(found, [](const auto& one) { return one.weight == Weight::told; });
+    return found;
 }
 
 std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards) {
     Differences differences(all_runs(shards, {}));
     differences.add_parts(work_parts);
     differences.add_parts(shard_parts);
-    differences.add_settings(differing_sending, Weight::refused);
+    differences.add_settings(beside_sending, Weight::refused);
     return differences.take();
 }
 

@@ -179,7 +179,7 @@ static std::string notes_of(const ManyRuns& table, const Columns& columns, bool 
     }
     if (table.merged) {
         text +=
-            "Runs of the same server, load and labels share a line; --each lists them "
+            "Runs of the same server, load, settings and labels share a line; --each lists them "
             "separately.\n";
     }
     if (due) {
@@ -388,7 +388,18 @@ int compare_table(const TableCommand& command) {
             return refuse_cells("compare", why, exit_input);
         }
     }
+    for (TableRun& run : runs) {
+        for (const std::string& one : differences) {
+            if (one.starts_with(run.folder + ": ")) {
+                run.other_work = one.substr(run.folder.size());
+            }
+        }
+    }
     table = table_of(std::move(runs), command.each);
+    if (!table.mixed.empty()) {
+        say("runs that share a line differ in " + joined(table.mixed, ", ") +
+            "; --each lists them separately");
+    }
     if (command.sort) {
         sort_cells(table, *command.sort);
     }

@@ -14,6 +14,7 @@
 
 #include "cmd/reading/view.hpp"
 #include "cmd/runs/cell.hpp"
+#include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
 #include "proto/figures/criteria.hpp"
@@ -38,16 +39,18 @@ struct TableRun {
     std::string name;    ///< the last part of it
     std::string sweep;   ///< folder of its sweep, without a slash at the end; empty: none
     std::string cell;    ///< "speed=2 users=8"; empty: of no sweep
-    std::vector<CellValue> values;  ///< what the sweep varied
-    std::vector<CellValue> load;    ///< what may differ: server, pace, users
-    std::vector<CellValue> corpus;  ///< what may not
+    std::vector<CellValue> values;   ///< what the sweep varied
+    std::vector<CellValue> load;     ///< server, pace, users, settings: equal in a line
+    std::vector<CellValue> watched;  ///< how the client watched and used its host
     std::vector<CellValue> labels;
     std::optional<CellSummary> summary;  ///< nothing: it has none
     /// E2E by output token, ms, of requests that are ok; nothing until read_e2e_per_token.
     std::optional<Distribution> e2e_per_token;
-    std::string prompts_digest;  ///< of run.json; empty: not known
-    std::string run_id;          ///< of run.json; empty: not known
-    std::string outcome;         ///< "completed", "spoiled", "stopped", "killed", ..
+    RunFacts facts;          ///< of summary.json, and of run.json where that is there
+    bool says_work = false;  ///< these facts say what it played
+    std::string other_work;  ///< with --anyway: why its work is not that of the first
+    std::string run_id;      ///< of run.json; empty: not known
+    std::string outcome;     ///< "completed", "spoiled", "stopped", "killed", ..
     /// Why its figures are in no mean and on no frontier: one line; empty: they are.
     std::string left_out;
 
@@ -64,15 +67,15 @@ std::string read_table_runs(const std::vector<std::string>& folders, std::vector
 /// What a summary says about itself: fills all that does not come from a folder or a sweep.
 void describe_run(TableRun& run);
 
-// Whether runs played the same work, as far as a table needs it. Pure.
-//
-// Equal must be: the trace (its digest), the window of it (--start, --end, --duration, --limit,
-// and the number of rows that this selects), and what rows are made into (seed, kind of prompts,
-// lengths of answers, sampling, dataset ..). Different may be: the server and its model, the pace
-// (--speed, --rate ..), users, copies (--replicate), limits, the cache salt. What a sweep varied
-// on purpose may differ among its cells, but for trace and window. Where two runs agree in all
-// that sets the pace, so must the digests of their schedules, and of their prompts where the salts
-// and servers agree, too.
+/// Where the meaning is the same, the texts of load and settings become those of the first run that
+/// has it: pace where the digests of the schedules are equal, flags by what they mean. Adds the
+/// settings to `load` and `watched`.
+void settle_load(std::vector<TableRun>& runs);
+
+// Whether runs played the same work, as far as a table needs it. Pure. It is the work of compare
+// (row_differences in compare.hpp), but pace, servers and salts may differ, and the number of rows
+// with --replicate. What a sweep varied on purpose may differ among its cells, but for trace and
+// window.
 
 /// For each run that is not of the corpus of the first one that has a summary: one line with the
 /// reason, beginning with its folder.
@@ -191,11 +194,13 @@ struct ManyRuns {
     std::vector<std::string> columns;  ///< what differs among the runs: axes, labels, flags
     std::vector<RunCell> cells;
     bool merged = false;  ///< runs that no sweep says to be repeats stand in one line
+    /// Of `watched`: what differs among the runs of a line.
+    std::vector<std::string> mixed;
 };
 
 /// Runs of equal values become one cell, in the order of the first; `each`: every run stays alone.
-/// Cells of a sweep are what the sweep says; other runs are repeats where server, load, limits and
-/// labels are equal.
+/// Cells of a sweep are what the sweep says; other runs are repeats where server, load, settings
+/// and labels are equal.
 ManyRuns table_of(std::vector<TableRun> runs, bool each);
 
 /// A figure of a cell over its shown runs.

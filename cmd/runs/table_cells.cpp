@@ -290,6 +290,7 @@ static std::string key_of(const TableRun& run, std::size_t index, bool each) {
         return run.sweep + '\0' + run.cell;
     }
     std::string key(1, '\0');
+    key += run.other_work + '\0';
     for (const CellValue& one : run.load) {
         key += one.name + '\0' + one.value + '\0';
     }
@@ -316,6 +317,7 @@ static void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
 ManyRuns table_of(std::vector<TableRun> runs, bool each) {
     ManyRuns table;
     table.runs = std::move(runs);
+    settle_load(table.runs);
     table.columns = columns_of(table.runs);
     std::vector<std::string> keys;
     for (std::size_t i = 0; i < table.runs.size(); ++i) {
@@ -333,9 +335,20 @@ ManyRuns table_of(std::vector<TableRun> runs, bool each) {
         }
         table.cells[at].runs.push_back(i);
     }
+    std::set<std::string> mixed;
     for (RunCell& cell : table.cells) {
         choose_shown(table.runs, cell);
+        const auto& first = table.runs[cell.runs.front()].watched;
+        for (const std::size_t index : cell.runs) {
+            for (const CellValue& one : table.runs[index].watched) {
+                const CellValue* const of_first = find_value(first, one.name);
+                if (of_first != nullptr && one.value != of_first->value) {
+                    mixed.insert(one.name);
+                }
+            }
+        }
     }
+    table.mixed.assign(mixed.begin(), mixed.end());
     return table;
 }
 

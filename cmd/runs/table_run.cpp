@@ -11,6 +11,7 @@
 
 #include "cmd/base/files.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/runs/compare.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/core/text.hpp"
@@ -20,11 +21,8 @@ namespace driftless {
 
 namespace {
 
-// Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
-// text. The corpus is what must be equal among the runs of a table: trace and window, which no
-// sweep can excuse, and what is made of its rows (with the flags that are `of_corpus`). The load is
-// what people vary on purpose: server, model, pace, users (and the flags that are `of_load`). The
-// cache salt is neither: with another salt prompts have other words, and share the same.
+// What a summary says of the load, each as a name and a text: what people vary on purpose (server,
+// model, pace, users); with the settings that they gave (settle_load) it makes a line of the table.
 
 /// Where a key stands in summary.json.
 enum class Where : std::uint8_t { root, run };
@@ -46,18 +44,6 @@ static constexpr std::array load{
     Key{"for", Where::run, "for_ns"},         Key{"max-inflight", Where::root, "max_concurrency"},
 };
 
-static constexpr std::array window{
-    Key{"trace", Where::run, "trace_digest"}, Key{"start", Where::run, "start_ns"},
-    Key{"end", Where::run, "end_ns"},         Key{"duration", Where::run, "duration_ns"},
-    Key{"limit", Where::run, "limit"},
-};
-
-static constexpr std::array contents{
-    Key{"seed", Where::run, "seed"},
-    Key{"prompt", Where::run, "prompt"},
-    Key{"output", Where::run, "output"},
-};
-
 /// The text of a value, without the quotes of a string; null, false and what is absent are empty.
 static std::string key_text(JsonValue value) {
     if (const auto text = value.as_string()) {
@@ -74,24 +60,45 @@ static std::string key_text(JsonValue value) {
     return empty ? "" : std::string(value.raw());
 }
 
-/// All values of a flag of replay; of a switch "true".
-static std::string flag_text(const std::vector<std::string>& arguments, const std::string& flag) {
-    return joined(values_given(arguments, flag), " ",
-                  [](const std::string& value) { return value.empty() ? "true" : value; });
-}
-
-/// What a summary says under these keys. Of a value that is not set the text is empty.
-static std::vector<CellValue> values_of(JsonValue summary,
-                                        std::initializer_list<std::span<const Key>> lists) {
+static std::vector<CellValue> load_of(JsonValue summary) {
     const JsonValue run = summary.find("run");
     std::vector<CellValue> values;
-    for (const std::span<const Key> keys : lists) {
-        for (const auto& [name, place, key] : keys) {
-            values.push_back(
-                {std::string(name), key_text((place == Where::run ? run : summary).find(key))});
-        }
+    for (const auto& [name, place, key] : load) {
+        values.push_back(
+            {std::string(name), key_text((place == Where::run ? run : summary).find(key))});
     }
     return values;
+}
+
+/// What a summary says of the work; run.json, where it is there, has said the rest.
+static void read_work(JsonValue run, RunFacts& facts) {
+    const auto text = [run](const char* key) { return kept_text(run.find(key)); };
+    const auto ns = [run](const char* key) { return run.find(key).as_i64(); };
+    const auto number = [run](const char* key) { return run.find(key).as_u64(); };
+    facts.trace_digest = digest_from_text(text("trace_digest")).value_or(0);
+    facts.schedule_digest = digest_from_text(text("schedule_digest")).value_or(0);
+    facts.rows = number("rows").value_or(0);
+    facts.arguments = texts_of(run.find("arguments"));
+    RunDescription& told = facts.info.run;
+    told.speed = text("speed");
+    told.start_ns = ns("start_ns");
+    told.end_ns = ns("end_ns");
+    told.duration_ns = ns("duration_ns");
+    told.limit = number("limit");
+    told.sessions = text("sessions");
+    told.users = number("users").value_or(0);
+    told.for_ns = ns("for_ns");
+    told.spread = run.find("spread").as_bool().value_or(false);
+    told.seed = number("seed").value_or(0);
+    told.cache_salt = text("cache_salt");
+    told.prompt = text("prompt");
+    told.output = text("output");
+    if (const std::string rate = text("rate"); !rate.empty()) {
+        told.arrival.emplace();
+        told.arrival->rate = rate;
+        told.arrival->law = text("arrivals");
+        told.arrival->of = text("arriving");
+    }
 }
 
 const CellValue* find_value(const std::vector<CellValue>& values, std::string_view name) {
@@ -280,26 +287,15 @@ void describe_run(TableRun& run) {
     if (!run.summary) {
         return;
     }
-    // Only run.json has the digest of all prompts that were sent, and whose run it is.
-    if (const std::optional<RunFacts> facts = read_run_partly(run.folder)) {
-        run.prompts_digest = facts->prompts_digest ? hex_text(*facts->prompts_digest) : "";
-        run.run_id = facts->segments.empty() ? "" : facts->segments.front().run_id;
-    }
     const JsonValue root = run.summary->root();
-    run.load = values_of(root, {load});
-    const JsonValue of_run = root.find("run");
-    const bool says_work = of_run.is(JsonType::object);  // sweep.json keeps figures alone
-    if (says_work) {
-        run.corpus = values_of(root, {window, contents});
-    }
-    const std::vector<std::string> arguments = texts_of(of_run.find("arguments"));
-    for (const Flag& flag : replay_flags().flags) {
-        const bool is_load = flag.traits.has(of_load);
-        if (is_load || (says_work && flag.traits.has(of_corpus))) {
-            const std::string& name = flag.names.back();
-            (is_load ? run.load : run.corpus)
-                .push_back({name.substr(2), flag_text(arguments, name)});
-        }
+    // Only run.json has the digest of all prompts that were sent, and whose run it is.
+    run.facts = read_run_partly(run.folder).value_or(RunFacts());
+    run.run_id = run.facts.segments.empty() ? "" : run.facts.segments.front().run_id;
+    run.says_work = root.find("run").is(JsonType::object);  // sweep.json keeps figures alone
+    read_work(root.find("run"), run.facts);
+    run.load = load_of(root);
+    if (!run.facts.segments.empty()) {
+        run.watched.push_back({"driver", run.facts.drivers()});
     }
     const JsonValue labels = root.find("labels");
     for (JsonValue one = labels.first(); one.present(); one = one.next()) {
@@ -351,96 +347,61 @@ static bool varied_anything(const TableRun& a, const TableRun& b) {
     });
 }
 
-static std::string shown(std::string_view key, std::string_view value) {
-    const bool is_time = key == "start" || key == "end" || key == "duration";
-    if (value.empty()) {
-        return "none";
-    }
-    return is_time ? fmt::format("{} ns", value) : fmt::format("\"{}\"", value);
-}
-
-static JsonValue run_of(const TableRun& run) {
-    return run.summary->root().find("run");
-}
-
-static bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b,
-                      bool of_places) {
-    return std::ranges::all_of(a, [&](const CellValue& one) {
-        return is_place(one.name) != of_places || one.value == value_in(b, one.name);
-    });
-}
-
-static std::string key_difference(const TableRun& first, const TableRun& run) {
-    for (const CellValue& expected : first.corpus) {
-        const std::string_view found = value_in(run.corpus, expected.name);
-        const bool of_window = std::ranges::count(window, expected.name, &Key::name) > 0;
-        const bool excused = !of_window && varied_on_purpose(first, run, expected.name);
-        if (found != expected.value && !excused) {
-            return fmt::format("{} is {}, not {}",
-                               expected.name == "trace" ? expected.name : "--" + expected.name,
-                               shown(expected.name, found), shown(expected.name, expected.value));
-        }
-    }
-    return value_in(run.corpus, "trace").empty() ? "it does not say which trace it played" : "";
+static PlayedRun played(const TableRun& run) {
+    PlayedRun out;
+    out.folder = run.folder;
+    out.facts = run.facts;
+    return out;
 }
 
 static std::string rows_difference(const TableRun& first, const TableRun& run) {
-    const auto rows = run_of(run).find("rows").as_u64();
-    const auto expected = run_of(first).find("rows").as_u64();
-    const bool copies = value_in(first.load, "replicate") != value_in(run.load, "replicate");
-    if (rows == expected || copies || varied_anything(first, run)) {
+    const auto copies = [](const TableRun& one) {
+        return values_given(one.facts.arguments, "--replicate");
+    };
+    const std::uint64_t rows = run.facts.rows;
+    if (rows == first.facts.rows || copies(first) != copies(run) || varied_anything(first, run)) {
         return "";
     }
-    return fmt::format("it plays {} rows, not {}{}", rows.value_or(0), expected.value_or(0),
-                       value_in(run.corpus, "duration").empty()
+    return fmt::format("it plays {} rows, not {}{}", rows, first.facts.rows,
+                       !run.facts.info.run.duration_ns
                            ? ""
                            : " (--duration counts wall time, so it selects other rows at another "
                              "speed or rate; use --start and --end, or --limit)");
 }
 
-/// Of runs that agree in all flags that this file knows.
-static std::string digest_difference(const TableRun& first, const TableRun& run) {
-    if (!same_keys(first.load, run.load, false) || varied_anything(first, run)) {
-        return "";
+/// The work is that of compare (row_differences); what a sweep varied on purpose is excused.
+static std::string work_difference(const TableRun& first, const TableRun& run) {
+    for (const WorkDifference& one : row_differences(played(first), played(run))) {
+        const bool by_digest = one.what == "due instants" || one.what == "prompt digests";
+        const std::string rows = by_digest ? rows_difference(first, run) : "";
+        const std::string key = one.what == "prompts"        ? "prompt"
+                                : one.what == "output mode"  ? "output"
+                                : one.what.starts_with("--") ? one.what.substr(2)
+                                                             : one.what;
+        const bool is_excused =
+            by_digest ? varied_anything(first, run) : varied_on_purpose(first, run, key);
+        if (!rows.empty() || !is_excused) {
+            return rows.empty() ? fmt::format("{} is {}, not {}", one.what, one.b, one.a) : rows;
+        }
     }
-    const auto text = [](const TableRun& one, std::string_view key) {
-        return run_of(one).find(key).as_string().value_or("");
-    };
-    const std::string_view schedule = text(run, "schedule_digest");
-    const std::string_view expected = text(first, "schedule_digest");
-    if (!schedule.empty() && !expected.empty() && schedule != expected) {
-        return fmt::format("its schedule (digest {}) is not {}, though it has the same pace",
-                           schedule, expected);
-    }
-    const auto live = [](const TableRun& one) {
-        return one.summary->root().find("live").find("turns").as_u64().value_or(0) > 0;
-    };
-    const bool known = !run.prompts_digest.empty() && !first.prompts_digest.empty();
-    const bool comparable = text(run, "cache_salt") == text(first, "cache_salt") && known &&
-                            same_keys(first.load, run.load, true) && !live(first) && !live(run);
-    if (comparable && run.prompts_digest != first.prompts_digest) {
-        return fmt::format("its prompts (digest {}) are not {}, though seed and salt are the same",
-                           run.prompts_digest, first.prompts_digest);
-    }
-    return "";
+    return rows_difference(first, run);
 }
 
 /// The figures that sweep.json keeps do not say what was played, but its cells have one plan.
 static bool cannot_say(const TableRun& first, const TableRun& run) {
-    return (first.corpus.empty() || run.corpus.empty()) && !first.sweep.empty() &&
-           first.sweep == run.sweep;
+    return (!first.says_work || !run.says_work) && !first.sweep.empty() && first.sweep == run.sweep;
 }
 
 static std::string difference(const TableRun& first, const TableRun& run) {
     if (cannot_say(first, run)) {
         return "";
     }
-    if (first.corpus.empty() || run.corpus.empty()) {
+    if (!first.says_work || !run.says_work) {
         return "its summary.json does not say what it played";
     }
-    std::string why = key_difference(first, run);
-    why = why.empty() ? rows_difference(first, run) : why;
-    return why.empty() ? digest_difference(first, run) : why;
+    const std::string why = work_difference(first, run);
+    return why.empty() && run.facts.trace_digest == 0 ? "it does not say which trace it played"
+                                                      : why;
 }
 
 // A dual run is in no mean, and counts each row twice.
@@ -456,6 +417,32 @@ std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs) {
         }
     }
     return all;
+}
+
+void settle_load(std::vector<TableRun>& runs) {
+    std::vector<const std::vector<std::string>*> arguments;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        RunFacts& facts = runs[i].facts;
+        arguments.push_back(&facts.arguments);
+        const auto same = std::find_if(runs.begin(), runs.begin() + i, [&](const TableRun& one) {
+            return one.facts.trace_digest == facts.trace_digest && facts.schedule_digest != 0 &&
+                   one.facts.schedule_digest == facts.schedule_digest;
+        });
+        for (CellValue& one : runs[i].load) {
+            one.value = is_place(one.name) ? one.value : value_in(same->load, one.name);
+        }
+    }
+    const auto same_played = [&](std::size_t run, std::size_t other) {
+        return played_same(runs[run].facts, runs[other].facts);
+    };
+    for (const FlagInRuns& one : settings_in_runs(arguments, same_played)) {
+        const bool splits = !one.flag->traits.has(watching) || one.flag->traits.has(acts);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            if (runs[i].summary && find_value(runs[i].load, one.name()) == nullptr) {
+                (splits ? runs[i].load : runs[i].watched).push_back({one.name(), one.texts[i]});
+            }
+        }
+    }
 }
 
 }  // namespace driftless

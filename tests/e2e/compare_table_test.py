@@ -125,12 +125,31 @@ class Tables(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         done = compare(*runs)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn(f'{runs[2]}: --limit is "30", not "40"', done.stderr)
-        self.assertIn(f'{runs[3]}: --seed is "1", not "0"', done.stderr)
+        self.assertIn(f"{runs[2]}: window is start to end, due within any time, limit 30: 30 rows, not", done.stderr)
+        self.assertIn(f"{runs[3]}: seed is 1, not 0", done.stderr)
         self.assertIn("--anyway", done.stderr)
         done = compare(*runs, "--anyway", "--json", "-")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(json.loads(done.stdout)["differences"]), 2)
+
+    def test_runs_of_other_settings_share_no_line(self):
+        """What changes the load or what is measured is a column; how the client used its host is told."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            runs = [self.replay_well(SAMPLE, "--url", server.url, "--speed", 50, "--limit", 24, *QUICK, *flags).folder
+                    for flags in ((), ("--budget-input", "20M/s"), ("--header", "X-Priority: low"),
+                                  ("--end", "1h", "--certify-within", "sent:5ms read:5ms"),
+                                  ("--driver", "epoll", "--time-unit", "ms"))]  # fmt: skip
+        done = compare(*runs, "--group", "budget-input", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = json.loads(done.stdout)["cells"]
+        self.assertEqual([len(cell["runs"]) for cell in cells], [3, 1, 1])
+        self.assertEqual([(cell["values"]["budget-input"], cell["values"]["header"]) for cell in cells],
+                         [(None, None), ("20M/s", None), (None, "X-Priority: low")])
+        self.assertIn("runs that share a line differ in driver; --each lists them separately", done.stderr)
+        done = subprocess.run([DRIFTLESS, "compare", *map(str, (runs[0], runs[3]))], capture_output=True, text=True,
+                              timeout=SECONDS_MAX, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Differs", done.stdout)
 
     def test_a_killed_run_has_a_line_and_no_figures(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:

@@ -406,9 +406,10 @@ TEST(NewFlag, IsWhereverFlagsAreByOneDeclaration) {
               (Words{kept[0], kept[1], given[2]}));
     EXPECT_EQ(flag_not_to_resume_with({given[2]}, {}, flags), "");
     EXPECT_EQ(flag_not_to_resume_with(given, {}, flags), "--new-kind");
-    EXPECT_EQ(differing_settings(given, {}, flags).first,
+    EXPECT_EQ(differing_settings(given, {}, beside_settings, flags).first,
               "--new-kind=few --new-file=f --new-url=http://u:w@h");
-    EXPECT_EQ(differing_sending({}, given, flags).second, "--new-kind=few --new-url=http://u:w@h");
+    EXPECT_EQ(differing_settings({}, given, beside_sending, flags).second,
+              "--new-kind=few --new-url=http://u:w@h");
     EXPECT_EQ(sending_settings(given, flags), (Words{given[0], given[2]}));
     EXPECT_TRUE(is_flag_of_sweep("new-file", flags));
     EXPECT_FALSE(is_flag_of_sweep("new-kind", flags));
@@ -456,6 +457,10 @@ TEST(Settings, AreComparedByWhatTheyMean) {
                               "--arm-ahead=2000ms",
                               "--sample-sessions=100%",
                               "--certify-within=5000us",
+                              "--certify-within=sent:5ms read:5ms",
+                              "--extra-body={}",
+                              "--endpoint=/v1/chat/completions",
+                              "--header=Authorization: ***",
                               "--block-cache=1024k",
                               "--abandon=none"}) {
         const bool is_refused = std::string_view(typed) == "--wait-ready=0" ||
@@ -473,6 +478,13 @@ TEST(Settings, AreComparedByWhatTheyMean) {
              std::pair("--on-failure=retry:3", "--on-failure=retry:03"),
              std::pair("--event=+1m label x", "--event=+60s label x"),
              std::pair("--replicate-within=60", "--replicate-within=1m"),
+             std::pair("--extra-body={\"a\":1,\"b\":[\"A\"]}",
+                       "--extra-body={\"b\":[\"\\u0041\"],\"a\":1.0}"),
+             std::pair("--certify-within=sent:5ms,read:6ms", "--certify-within=read:6ms sent:5ms"),
+             std::pair("--stop-when=ttft:p99 > 10s for 30s",
+                       "--stop-when=ttft:p99>10000ms for 30s"),
+             std::pair("--keep=a,b", "--keep=b,a"),
+             std::pair("--goodput=ttft:200 tpot:50", "--goodput=tpot:50ms,ttft:0.2s"),
          }) {
         EXPECT_EQ(difference({a}, {b}), "|") << a << " " << b;
     }
@@ -482,6 +494,12 @@ TEST(Settings, AreComparedByWhatTheyMean) {
              std::pair("--header=a", "--header=b"),
              std::pair("--extra-body={\"a\":\"b c\"}", "--extra-body={\"a\":\"bc\"}"),
              std::pair("--extra-body={\"a\":\"\\\" c\"}", "--extra-body={\"a\":\"\\\"c\"}"),
+             std::pair("--extra-body={\"a\":[1,2]}", "--extra-body={\"a\":[2,1]}"),
+             std::pair("--extra-body={\"a\":9007199254740993}",
+                       "--extra-body={\"a\":9007199254740992}"),
+             std::pair("--certify-within=4ms", "--certify-within=sent:4ms read:4ms"),  // the error
+             std::pair("--stop-when=ttft:p99>10s", "--stop-when=ttft:p99>=10s"),
+             std::pair("--wait=spin", "--wait=sleep"),
              std::pair("--abandon=10%:2s..10s", "--abandon=10%:2s..10ms"),
              std::pair("--budget-input=500k/s", "--budget-input=30M/m"),  // buckets of other sizes
              std::pair("--event=+1s run a 60", "--event=+1s run a 1m"),

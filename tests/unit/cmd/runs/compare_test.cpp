@@ -183,6 +183,10 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
     EXPECT_EQ(heaviest({}), Weight::told);
     PlayedRun other = played("b");
     other.facts.info.run.seed = 7;
+    other.facts.info.run.limit = 10;
+    EXPECT_TRUE(work_differences({played("a")}, {other}).empty()) << "digests say what was played";
+    other.facts.info.run.limit.reset();
+    other.facts.prompts_digest = 4;
     const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
     ASSERT_EQ(names_of(found), Names{"seed"});
     EXPECT_EQ(std::tuple(found[0].a, found[0].b, found[0].run), std::tuple("0", "7", "b"));
@@ -254,6 +258,12 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
                                            {"t", "--header=A: b", "--seed=2"});
     EXPECT_EQ(std::tuple(a, b), std::tuple("--timeout-idle=5s", ""));
+    // Flags of which digests show that they decided nothing.
+    first = other = played("a");
+    other.facts.arguments = {"t", "--replicate-within=60s", "--block-size=512", "--max-trees=99"};
+    EXPECT_TRUE(work_differences({first}, {other}).empty());
+    other.facts.prompts_digest = 4;
+    EXPECT_EQ(names_of(work_differences({first}, {other})), (Names{"--max-trees", "settings"}));
     // Typed otherwise, or typed though it is the default, the load is the same.
     for (const auto& [rate, speed] :
          {std::pair("50", "40"), std::pair("3000/m", "40.0"), std::pair("50/s", "40")}) {
@@ -270,6 +280,8 @@ TEST(SameWork, ServersAndSettingsAreTold) {
     other.facts.info.run.arrival = ArrivalFacts{.rate = "ramp 60/m:20:1m:linear"};
     EXPECT_TRUE(work_differences({first}, {other}).empty());
     other.facts.info.run.arrival = ArrivalFacts{.rate = "ramp 1:20:60s:exponential"};
+    EXPECT_TRUE(work_differences({first}, {other}).empty()) << "the instants are equal";
+    other.facts.schedule_digest = 9;
     EXPECT_EQ(names_of(work_differences({first}, {other})), Names{"load"});
     // What says the rate is compared as load, and its instants: not once more as settings.
     const auto [other_a, other_b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},

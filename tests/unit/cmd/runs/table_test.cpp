@@ -41,23 +41,27 @@ TEST(Corpus, IsOneWhateverMayDiffer) {
     for (const char* members :
          {R"("speed":"4","schedule_digest":"0c",)", R"("rate":"10","schedule_digest":"0c",)",
           R"("users":8,"schedule_digest":"0c",)", R"("urls":["http://b:2"],)",
-          R"("cache_salt":"x",)", R"("spread":true,"schedule_digest":"0c",)"}) {
+          R"("cache_salt":"x",)", R"("spread":true,"schedule_digest":"0c",)",
+          R"("end_ns":60000000000,"limit":240,)",  // digests say that it selects the same rows
+          R"("arguments":["t.jsonl","--extra-body={\"top_p\":1}"],)"}) {
         EXPECT_EQ(said_of(members), "") << members;
     }
     EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("model_id":"other",)"})), "");
     EXPECT_EQ(second(made_run("a"), made_run("b", {.members = R"("max_concurrency":4,)"})), "");
     EXPECT_EQ(said_of(R"("rows":480,"arguments":["t.jsonl","--replicate=2"],)"), "");
     EXPECT_EQ(said_of(R"("trace_digest":"00000000000000ab",)"),
-              R"(runs/b: trace is "00000000000000ab", not "00000000000000aa")");
-    EXPECT_EQ(said_of(R"("end_ns":60000000000,)"), "runs/b: --end is 60000000000 ns, not none");
-    EXPECT_EQ(said_of(R"("limit":100,"rows":100,)"), R"(runs/b: --limit is "100", not none)");
-    EXPECT_EQ(said_of(R"("seed":7,)"), R"(runs/b: --seed is "7", not "0")");
-    EXPECT_EQ(said_of(R"("output":"free",)"), R"(runs/b: --output is "free", not "exact")");
+              "runs/b: trace is  (00000000000000ab), not  (00000000000000aa)");
+    const std::string other = R"("schedule_digest":"00000000000000cc",)";
+    EXPECT_EQ(said_of(R"("limit":100,"rows":100,)" + other),
+              "runs/b: window is start to end, due within any time, limit 100: 100 rows, not start "
+              "to end, due within any time, limit none: 240 rows");
+    EXPECT_EQ(said_of(R"("seed":7,)" + other), "runs/b: seed is 7, not 0");
+    EXPECT_EQ(said_of(R"("output":"free",)"), "runs/b: output mode is free, not exact");
     EXPECT_EQ(said_of(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)"),
-              R"(runs/b: --sample-sessions is "0.5", not none)");
-    EXPECT_EQ(said_of(R"("rows":120,"speed":"2",)"), "runs/b: it plays 120 rows, not 240");
+              "runs/b: --sample-sessions is 0.5, not none");
+    EXPECT_EQ(said_of(R"("rows":120,"speed":"2",)" + other), "runs/b: it plays 120 rows, not 240");
     const MadeSummary slow = with_run(R"("duration_ns":5,)");
-    const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
+    const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)" + other);
     EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
               "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so it selects "
               "other rows at another speed or rate; use --start and --end, or --limit)");
@@ -65,35 +69,34 @@ TEST(Corpus, IsOneWhateverMayDiffer) {
 
 TEST(Corpus, DigestsMustFitWhatTheFlagsSay) {
     EXPECT_EQ(said_of(R"("schedule_digest":"00000000000000cc",)"),
-              "runs/b: its schedule (digest 00000000000000cc) is not 00000000000000bb, though it "
-              "has the same pace");
+              "runs/b: due instants is 00000000000000cc, not 00000000000000bb");
     TableRun a = made_run("a");
     TableRun b = made_run("b");
-    a.prompts_digest = "01";
-    b.prompts_digest = "02";
+    a.facts.prompts_digest = 1;
+    b.facts.prompts_digest = 2;
     EXPECT_EQ(second(std::move(a), std::move(b)),
-              "runs/b: its prompts (digest 02) are not 01, though seed and salt are the same");
+              "runs/b: prompt digests is 0000000000000002, not 0000000000000001");
     TableRun plain = made_run("a");
     TableRun salted = made_run("b", with_run(R"("cache_salt":"x",)"));
-    plain.prompts_digest = "01";
-    salted.prompts_digest = "02";
+    plain.facts.prompts_digest = 1;
+    salted.facts.prompts_digest = 2;
     EXPECT_EQ(second(std::move(plain), std::move(salted)), "");
     const MadeSummary one = with_run(R"("arguments":["t.jsonl","--max-trees=5"],"rows":20,)");
     const MadeSummary two = with_run(R"("arguments":["t.jsonl","--max-trees=9"],"rows":40,)");
     EXPECT_EQ(second(made_cell("01", {{"max-trees", "5"}}, one),
                      made_cell("02", {{"max-trees", "9"}}, two)),
               "");
-    EXPECT_EQ(second(made_run("a", one), made_run("b", two)),
-              R"(runs/b: --max-trees is "9", not "5")");
-    EXPECT_EQ(second(made_cell("01", {{"limit", "5"}}, with_run(R"("limit":5,)")),
-                     made_cell("02", {{"limit", "9"}}, with_run(R"("limit":9,)"))),
-              R"(sweeps/s/02: --limit is "9", not "5")");
+    EXPECT_EQ(second(made_run("a", one), made_run("b", two)), "runs/b: --max-trees is 9, not 5");
+    EXPECT_TRUE(says(
+        second(made_cell("01", {{"limit", "5"}}, with_run(R"("limit":5,)")),
+               made_cell("02", {{"limit", "9"}}, with_run(R"("limit":9,"schedule_digest":null,)"))),
+        "sweeps/s/02: window is start to end, due within any time, limit 9"));
     TableRun silent = made_run("b");
-    silent.corpus.clear();
+    silent.says_work = false;
     EXPECT_EQ(second(made_run("a"), std::move(silent)),
               "runs/b: its summary.json does not say what it played");
     TableRun cell = made_cell("02", {{"speed", "2"}});
-    cell.corpus.clear();
+    cell.says_work = false;
     EXPECT_EQ(second(made_cell("01", {{"speed", "1"}}), std::move(cell)), "");
     const MadeSummary nameless = with_run(R"("trace_digest":null,)");
     EXPECT_EQ(corpus_differences(list_of(made_run("a", nameless), made_run("b", nameless))),
@@ -129,8 +132,9 @@ TEST_F(TableRuns, AFolderWithASummaryIsARun) {
     put("b/summary.json", made_summary({}));
     ASSERT_EQ(read({"a/", "b"}), "");
     ASSERT_EQ(runs_.size(), 2U);
-    EXPECT_EQ(std::tuple(runs_[0].name, runs_[0].prompts_digest, runs_[1].prompts_digest),
-              std::tuple("a", "00000000000000dd", ""));
+    EXPECT_EQ(std::tuple(runs_[0].name, runs_[0].facts.prompts_digest.value_or(0),
+                         runs_[1].facts.prompts_digest.value_or(0)),
+              std::tuple("a", 0xddU, 0U));
     EXPECT_TRUE(runs_[0].counts());
     EXPECT_EQ(runs_[0].outcome, "completed");
 }
@@ -266,7 +270,7 @@ TEST(RunCell, EqualRunsAreOneLineUnlessEachIsWanted) {
     MadeSummary labelled{.labels = R"("tp":"4")"};
     const auto runs = [&labelled] {
         return list_of(made_run("a"), made_run("b", labelled), made_run("c"),
-                       made_run("d", with_ttft(9, R"("speed":"2",)")));
+                       made_run("d", with_ttft(9, R"("speed":"2","schedule_digest":null,)")));
     };
     const ManyRuns other_table = table_of(runs(), false);
     EXPECT_EQ(other_table.columns, (Texts{"tp", "speed"}));
@@ -277,6 +281,41 @@ TEST(RunCell, EqualRunsAreOneLineUnlessEachIsWanted) {
     const ManyRuns apart = table_of(runs(), true);
     EXPECT_EQ(apart.cells.size(), 4U);
     EXPECT_FALSE(apart.merged);
+}
+
+TEST(RunCell, RunsOfOtherSettingsAreNoRepeats) {
+    const auto with_flag = [](const std::string& flag) {
+        return made_run(flag, with_run(R"("arguments":["t.jsonl",")" + flag + R"("],)"));
+    };
+    for (const auto& [flag, columns] :
+         {std::pair("--budget-input=2000/s", Texts{"budget-input"}),
+          std::pair("--header=X-Priority: low", Texts{"header"}),
+          std::pair("--connection=fresh", Texts{"connection"}),
+          std::pair("--abandon=50%:1ms..2ms", Texts{"abandon"}),
+          std::pair("--traceparent", Texts{"traceparent"}),
+          std::pair("--no-stream", Texts{"no-stream"}),
+          std::pair("--event=+1s run true", Texts{"event"}),
+          // The same by what it means, or by the digests of what was played.
+          std::pair("--connection=reuse", Texts()), std::pair("--gap-cap=60", Texts())}) {
+        TableRun first = made_run("none");
+        TableRun other = with_flag(flag);
+        first.facts.prompts_digest = other.facts.prompts_digest = 1;
+        const ManyRuns table = table_of(list_of(std::move(first), std::move(other)), false);
+        EXPECT_EQ(table.columns, columns) << flag;
+        EXPECT_EQ(table.cells.size(), 1 + columns.size()) << flag;
+        EXPECT_TRUE(table.mixed.empty()) << flag;
+    }
+    EXPECT_EQ(value_of(table_of(list_of(with_flag("--traceparent")), false), {.runs = {0}},
+                       "traceparent"),
+              "true");
+    // How the client used its host is told.
+    TableRun epoll = with_flag("--wait=spin");
+    epoll.watched.push_back({"driver", "epoll"});
+    TableRun uring = made_run("u");
+    uring.watched.push_back({"driver", "io_uring"});
+    const ManyRuns table = table_of(list_of(std::move(uring), std::move(epoll)), false);
+    EXPECT_EQ(table.cells.size(), 1U);
+    EXPECT_EQ(table.mixed, (Texts{"driver", "wait"}));
 }
 
 TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
@@ -302,9 +341,10 @@ TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
     TableRun killed;
     killed.folder = killed.name = "killed";
     killed.left_out = "no summary.json";
-    table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
-                             made_run("fast", with_ttft(10, R"("speed":"2",)"))),
-                     false);
+    table =
+        table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
+                         made_run("fast", with_ttft(10, R"("speed":"2","schedule_digest":null,)"))),
+                 false);
     sort_cells(table, figure("ttft:p99"));
     EXPECT_EQ(std::tuple(table.cells[0].name, table.cells[1].name), std::tuple("fast", "slow"));
     EXPECT_EQ(table.cells[2].name, "killed");
