@@ -430,7 +430,8 @@ Range of_option(const SecretOption& option, std::string_view value, std::size_t 
 bool tells_of_secret(std::string_view word, std::string_view next) {
     const std::string_view name = word.substr(0, word.size() - (word.ends_with(':') ? 1 : 0));
     const bool is_name = std::ranges::all_of(name, is_in_name);
-    const bool is_told = name != word || name.starts_with('-') || lower(name) == "password";
+    const bool is_told = name != word || name.starts_with('-') || lower(name) == "password" ||
+                         name.find('_') != name.npos;  // aws_secret_access_key
     const bool is_capital = word.front() >= 'A' && word.front() <= 'Z';
     return (is_name && is_told && is_secret_name(name) && is_secret_value(name, next) &&
             !is_scheme(next)) ||
@@ -462,13 +463,17 @@ void add_told(const std::vector<Word>& words, std::size_t i, std::vector<SecretP
                             return path.substr(path.rfind('/') + 1).starts_with(one.of);
                         });
         const bool is_long = one.option.starts_with("--");
-        if (!is_of || !word.starts_with(one.option)) {
+        const bool is_last_of_letters =  // curl -su
+            !is_long && word.starts_with('-') && word.ends_with(one.option.substr(1)) &&
+            word.find_first_not_of(letters, 1) == word.npos;
+        if (!is_of) {
             continue;
         }
-        if (word == one.option && has_next && one.takes != SecretOption::joined) {
+        if ((word == one.option || is_last_of_letters) && has_next &&
+            one.takes != SecretOption::joined) {
             add(words[i + 1], of_option(one, words[i + 1].text, 0));
-        } else if (word.size() > one.option.size() && one.option.starts_with('-') &&
-                   (!is_long || word[one.option.size()] == '=')) {
+        } else if (word.size() > one.option.size() && word.starts_with(one.option) &&
+                   one.option.starts_with('-') && (!is_long || word[one.option.size()] == '=')) {
             add(words[i], of_option(one, word, one.option.size() + (is_long ? 1 : 0)));
         }
     }

@@ -62,7 +62,7 @@ TEST(Secrets, MaskWhatStandsInTexts) {
                       R"({"headers":{Authorization:"***"},"n":1})"));
     EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
               (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
-                                        "HF_TOKEN=***", "vllm"}));
+                                        "HF_TOKEN=", "vllm"}));
     EXPECT_EQ(assigned_secret_at("api_key=sk-1"), 8U);
     for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
         EXPECT_EQ(assigned_secret_at(other), 0U) << other;
@@ -176,6 +176,8 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
                 gives("X=${TOKEN:-K}", "X=${TOKEN:***"));
     // Options that are known, and words that tell of the next.
     expect_each(masked, gives("curl -uuser:K --user=user:K", "curl -uuser:*** --user=user:***"),
+                gives("curl -su me:K; aws configure set aws_secret_access_key K",
+                      "curl -su me:***; aws configure set aws_secret_access_key ***"),
                 gives("curl -b a=K --oauth2-bearer K", "curl -b a=*** --oauth2-bearer ***"),
                 gives("sshpass -p K x; mysql -pK; redis-cli -a K",
                       "sshpass -p *** x; mysql -p***; redis-cli -a ***"),
