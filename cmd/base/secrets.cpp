@@ -330,7 +330,8 @@ std::vector<Range> ranges_in(std::string_view text, std::string_view separators)
         if (text.substr(at).starts_with("://")) {
             add(user_in_url(text, at));
         }
-        if (is_alphanumeric(text[at]) && (at == 0 || !is_in_name(text[at - 1]))) {
+        const char before = at > 0 ? text[at - 1] : ' ';
+        if (is_alphanumeric(text[at]) && !is_alphanumeric(before) && !is_one_of(before, "-_")) {
             add(known_key(text, at));
             add(behind_scheme(text, at));
         }
