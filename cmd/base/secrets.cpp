@@ -119,15 +119,12 @@ std::string_view environment_name(std::string_view value) {
 bool is_secret_name(std::string_view text) {
     std::string name = lower(text);
     std::replace(name.begin(), name.end(), '-', '_');
-    for (const std::string_view plain : {"file", "path", "dir", "jar", "stdin"}) {
+    // Files, caches, and the special tokens of a model.
+    for (const char* const plain : {"file", "path", "dir", "jar", "stdin", "cache_key", "eos_token",
+                                    "bos_token", "stop_token", "pad_token"}) {
         if (name.ends_with(plain)) {
             return false;
         }
-    }
-    // Caches, and the special tokens of a model.
-    if (is_any_of(name, {"prompt_cache_key", "cache_key", "eos_token", "bos_token", "stop_token",
-                         "pad_token"})) {
-        return false;
     }
     for (std::size_t at = name.find("tokeniz"); at != name.npos; at = name.find("tokeniz")) {
         name.erase(at, std::string_view("tokeniz").size());
@@ -215,18 +212,6 @@ std::size_t end_of_quoted(std::string_view text, std::size_t opening, std::size_
     return text.size();
 }
 
-/// Of a JSON value without quotes: numbers and the like are none.
-std::size_t end_of_bare_member(std::string_view text, std::size_t value, bool of_tokens) {
-    if (value < text.size() && is_one_of(text[value], "[{")) {
-        return of_tokens ? value : text.size();
-    }
-    const std::size_t end = std::min(text.find_first_of(",}]", value), text.size());
-    const std::string_view bare = trim_blanks(text.substr(value, end - value));
-    const bool is_plain = is_any_of(bare, {"true", "false", "null"}) ||
-                          bare.find_first_not_of("0123456789.eE+-") == bare.npos;
-    return is_plain ? value : end;
-}
-
 /// `NAME=word`, `NAME: word`, `"NAME": "word"`, `?NAME=word&`, by the place of `=` or `:`.
 Range named_secret(std::string_view text, std::size_t at) {
     std::size_t name_end = text.substr(0, at).find_last_not_of(blanks) + 1;
@@ -250,7 +235,9 @@ Range named_secret(std::string_view text, std::size_t at) {
         end = end_of_quoted(text, opening, opening - value);
         value = opening + 1;
     } else if (quoted) {
-        end = end_of_bare_member(text, value, lower(name).find("token") != std::string::npos);
+        const bool of_tokens = lower(name).find("token") != std::string::npos;
+        end = value < end && is_one_of(text[value], "[{") && !of_tokens ? end : value;  // no number
+        value += value < end ? 1 : 0;
     } else if (in_url) {
         end = text.find_first_of("&;# \t\"'", value);
     } else if (is_one_of(before, quotes)) {
@@ -377,15 +364,10 @@ std::vector<Word> shell_words(const Word& command) {
                 word.add(command, at);
             }
         } else if (quote != 0 ? c == quote : is_one_of(c, quotes)) {
-            const bool ansi = quote == 0 && at > 0 && text[at - 1] == '$' && !word.text.empty();
-            if (ansi) {  // $'..'
-                word.text.pop_back();
-                word.places.pop_back();
-            }
             quote = quote != 0 ? '\0' : c;
         } else if (quote == 0 && is_one_of(c, " \t\n;|&()`<>")) {
             end_word(!is_one_of(c, " \t<>"));
-        } else {
+        } else if (quote != 0 || c != '$' || quote_at(text, at + 1) == 0) {  // else $'..'
             word.add(command, at);
         }
     }
