@@ -133,7 +133,7 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
 
 static constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
 // The mock could not keep up, or the engine is beyond its bar: more streams tell nothing more.
-static constexpr double kept_up = 0.9;
+static constexpr double share_kept_up = 0.9;
 
 static int fail_floor(const Error& error) {
     print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
@@ -177,7 +177,7 @@ static void print_rehearsal(const Rehearsal& r, std::uint32_t engines) {
     print(stdout, "{:>5} streams: {:>6} chunks/s, {} {:.0f} % busy, drift p50 {} us, p99 {} us{}\n",
           r.streams, r.chunks, engines > 1 ? "busiest engine" : "engine", 100 * r.busy_share,
           microseconds_text(r.drift.p50_ns), microseconds_text(r.drift.p99_ns),
-          static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)
+          static_cast<double>(r.chunks) < share_kept_up * static_cast<double>(r.chunks_asked)
               ? fmt::format(" (asked for {})", r.chunks_asked)
               : "");
 }
@@ -212,7 +212,7 @@ static Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& 
         print_rehearsal(r, host.engines());
         calibration.rehearsals.push_back(r);
         if (quick || r.busy_share > busy_max || r.lost ||
-            static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)) {
+            static_cast<double>(r.chunks) < share_kept_up * static_cast<double>(r.chunks_asked)) {
             break;
         }
     }

@@ -105,7 +105,7 @@ static std::string take_table(const std::vector<std::string>& runs, TableCommand
     return runs.empty() ? "no run is given; name the run folders for the table" : "";
 }
 
-static Result<std::string> parse_path(std::string_view text) {
+static Result<std::string> parse_output(std::string_view text) {
     if (text.empty() || text == separator) {
         return invalid("is empty; name a file, or - for standard output");
     }
@@ -145,9 +145,9 @@ static void add_flags(Flags& flags, CompareCommand& command) {
     CompareExports& files = command.exports;
     flags.value("--json", "FILE",
                 "all figures (driftless help compare.schema.json, or table.schema.json)",
-                parse_path, files.json);
-    flags.value("--html", "FILE", "a page with charts, for a browser", parse_path, files.html);
-    add_ci_flags(flags, files.ci, parse_path);
+                parse_output, files.json);
+    flags.value("--html", "FILE", "a page with charts, for a browser", parse_output, files.html);
+    add_ci_flags(flags, files.ci, parse_output);
 }
 
 static std::string why_not_in_table(const CompareCommand& command) {

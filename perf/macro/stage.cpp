@@ -256,7 +256,7 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
         turn_run(run, *driver.value(), writer, parts, cores, between, result);
     }
     result.records = records_of(requests);
-    result.chunks = writer.client().chunks;
+    result.chunks = writer.client().sums.chunks;
     return result;
 }
 

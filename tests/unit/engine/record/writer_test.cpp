@@ -459,9 +459,9 @@ TEST(RecordWriter, SamplesTellOfTheWritersThread) {
     sample(first);
     ASSERT_TRUE(writer.start_thread(nullptr, {}));
     writer.stop();
-    EXPECT_GT(writer.client().writer_cpu_ns, 0);
-    EXPECT_GE(writer.client().writer_run_delay_ns, 0);
-    EXPECT_GE(writer.client().writer_chunks, rows);
+    EXPECT_GT(writer.client().sums.writer_cpu_ns, 0);
+    EXPECT_GE(writer.client().sums.writer_run_delay_ns, 0);
+    EXPECT_GE(writer.client().sums.writer_chunks, rows);
     EXPECT_EQ(writer.client().each.size(), 2u);
     EXPECT_TRUE(says(read_bytes(folder / "client.jsonl"), R"("writer_cpu_ns":null)"));
 }
