@@ -1,9 +1,9 @@
 /// Secrets: what must never be printed or recorded, and how text is cleaned of it.
 ///
-/// Pure functions on text. One rule for commands, headers, members of bodies, parameters of URLs and
-/// labels: a secret is the value of a secret name (`is_secret_name`), what stands behind a scheme
-/// (`Bearer word`), what begins as a known kind of key does (`sk-`), and the user part of a URL.
-/// (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
+/// Pure functions on text. One rule for commands, headers, members of bodies, parameters of URLs
+/// and labels: a secret is the value of a secret name (`is_secret_name`), what stands behind a
+/// scheme (`Bearer word`), what begins as a known kind of key does (`sk-`), and the user part of a
+/// URL. (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
 #pragma once
 
 #include <string>

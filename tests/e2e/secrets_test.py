@@ -283,7 +283,7 @@ class Secrets(Case):
         for flags in (
             ("--url", "http://h/#" + KEY), ("--extra-body", f'["{KEY}"]'),
             ("--label", "token=" + KEY[3:]), ("--api-key", "env:" + KEY[3:]),
-            ("--speed", "key=" + KEY[3:]),
+            ("--limit", "key=" + KEY[3:]),
         ):  # fmt: skip
             run = self.replay(SAMPLE, *(() if "--url" in flags else ("--url", "http://h")), *flags)
             self.assertEqual(run.code, USAGE, run.complained)
