@@ -1,8 +1,9 @@
 /// Secrets: what must never be printed or recorded, and how text is cleaned of it.
 ///
-/// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
-/// credential, of a member of `--extra-body` or of a URL's parameter whose name says that it does,
-/// or the user part of a URL. (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
+/// Pure functions on text. One rule for commands, headers, members of bodies, parameters of URLs
+/// and labels: a secret is the value of a secret name (`is_secret_name`), what stands behind a
+/// scheme (`Bearer word`), what begins as a known kind of key does (`sk-`), and the user part of a
+/// URL. (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
 #pragma once
 
 #include <string>
@@ -20,17 +21,31 @@ bool is_authorization(std::string_view header_name);
 /// else empty.
 std::string_view environment_name(std::string_view value);
 
-/// Names, of headers and of members of a body, whose texts are credentials: Authorization, Cookie,
-/// and all that speak of keys, tokens or secrets. Ignores case.
+/// Names whose values are credentials: all that speak of keys, tokens, passwords, cookies and the
+/// like, but for those of files (`key-file`), tokenizers and caches. Ignores case.
 bool is_secret_name(std::string_view name);
 
-/// A text, or one of a list of texts, that is a member of a secret name, at whatever depth. Members
-/// of an object with a secret name are judged by their own names: a JSON schema may describe a
-/// field "key".
-struct SecretMember {
-    std::string name;
+/// A secret in a text: where it stands, and what it is without the shell's quotes and escapes.
+struct SecretPart {
+    std::size_t at;
+    std::size_t bytes;
     std::string value;
-    std::string raw;  ///< as written, with its quotes
+};
+
+/// Secrets of a text, at places that may overlap, with names before these separators. What a shell
+/// or the environment fills in ($KEY, env:KEY) is none, nor is a number of tokens.
+std::vector<SecretPart> secrets_in_text(std::string_view text, std::string_view separators = "=:");
+
+/// The same, of each word of a shell command and of commands in its quotes, and of options that are
+/// known to take passwords (`curl -u user:word`, `sshpass -p word`).
+std::vector<SecretPart> secrets_in_command(std::string_view command);
+
+/// A text of a JSON object that is a secret or has one in it, at whatever depth. All texts in a
+/// member of a secret name are; but "properties" describe the fields of others.
+struct SecretMember {
+    std::string name;   ///< of the member, or of the one around its array
+    std::string value;  ///< the secret
+    std::string raw;    ///< the text as written, with its quotes
 };
 
 /// None where `json` cannot be read. Numbers are no credentials: "max_tokens" is one.
@@ -40,19 +55,16 @@ std::vector<SecretMember> secret_members(std::string_view json);
 /// becomes "?api_key=***"; other text stays as it is.
 std::string mask_url(std::string_view text);
 
-/// Parameters of a URL's query or fragment whose names say that they are credentials: as written,
-/// and where that differs without its percent-encoding.
+/// Secrets in the path, the query and the fragment of a URL: as written, and where that differs
+/// without their percent-encoding.
 std::vector<Header> secret_parameters(std::string_view url);
-
-/// Parts of a shell command that are credentials, in their order: by the names before them
-/// (`-H 'X-Key: word'`, `KEY=word`, `--token=word`, `--token word`, `"token": "word"`), in a URL or
-/// behind `-u` (`user:word`), or by how they begin (`sk-`, `hf_`). What the shell fills in ($KEY)
-/// is none, nor is a number.
-std::vector<std::string_view> secrets_in_command(std::string_view command);
 
 /// Text with a part of a JSON object in it, which may be cut or quoted itself: the texts of members
 /// with secret names are masked.
 std::string mask_members(std::string_view text);
+
+/// The text with its secrets masked.
+std::string mask_parts(std::string_view text, std::vector<SecretPart> parts);
 
 /// How a value is shown that may hold a secret; nullptr: all of it.
 using Mask = std::string (*)(std::string_view value);
@@ -65,14 +77,14 @@ std::string mask_header(std::string_view text);
 std::string mask_json(std::string_view json);
 /// "+T ACTION WHAT": in a command, and in a URL that it posts to.
 std::string mask_event(std::string_view event);
-/// "kind=openai_http,target=URL,api_key=KEY", as GuideLLM takes a backend.
-std::string mask_backend(std::string_view list);
+/// Any text.
+std::string mask_any(std::string_view text);
 
 /// The value as it may be shown.
 std::string mask_value(Mask mask, std::string_view value);
 
 /// Of a value that was refused, so that nobody knows where in it a password stands: of
-/// URLs, all before the last "@", and all of a query; of a header, all but its name.
+/// URLs, all before the last "@", and all of a query or fragment; of a header, all but its name.
 std::string mask_refused(Mask mask, std::string_view value);
 
 /// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "cmd/base/secrets.hpp"
 #include "cmd/base/values.hpp"
 #include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
@@ -120,6 +121,9 @@ Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos || equals == 0) {
         return invalid("is not a label; use KEY=VALUE");
+    }
+    if (!secrets_in_text(text).empty()) {
+        return invalid("looks like a key, and run.json keeps labels; remove it, or rename it");
     }
     return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }

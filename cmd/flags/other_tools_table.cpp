@@ -255,7 +255,7 @@ static std::string value_named(std::string text, Line& line) {
     const std::string ours = our_name(word, value);
     return word == "ours"            ? argument_of(line, text)
            : word == "masked_header" ? mask_value(mask_header, value)
-           : word == "masked_part"   ? mask_value(mask_backend, value)
+           : word == "masked_part"   ? mask_any(value)
            : ours.empty()            ? value
                                      : ours;
 }

@@ -59,7 +59,7 @@ static std::string absolute_rules(const std::string& list, const std::string& fo
 static bool is_masked(std::string_view argument, const FlagTable& flags) {
     std::string value(value_of(argument));
     for (std::size_t at = value.find(mask_text); at != value.npos; at = value.find(mask_text)) {
-        value.replace(at, mask_text.size(), "x");
+        value.replace(at, mask_text.size(), "X0.X0");  // what any rule takes for a key
     }
     return value != value_of(argument) &&
            mask_value(flag_in(argument, flags).traits.mask, value) != value;
@@ -91,10 +91,12 @@ static bool replaces(std::string_view given, std::string_view kept, const FlagTa
 }
 
 Mask mask_of(std::string_view name, const FlagTable& flags) {
-    const Mask ours = flags.named(name).traits.mask;
-    return ours != nullptr       ? ours
-           : name == "--backend" ? mask_backend
-                                 : flags.named(our_flag(name)).traits.mask;
+    const Flag& flag = flags.named(name);
+    const Flag& ours = flags.named(our_flag(name));
+    const bool is_unknown = flag.unit.empty() && ours.unit.empty();
+    return flag.traits.mask != nullptr         ? flag.traits.mask
+           : name == "--backend" || is_unknown ? mask_any
+                                               : ours.traits.mask;
 }
 
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments,
@@ -106,9 +108,6 @@ std::vector<std::string> mask_command(const std::vector<std::string>& arguments,
         if (argument.starts_with("--") && equals != argument.npos) {
             const Mask mask = mask_of(flag_of(argument), flags);
             masked.push_back(argument.substr(0, equals + 1) + mask_value(mask, value_of(argument)));
-            flag = {};
-        } else if (const std::size_t at = assigned_secret_at(argument); at > 0) {
-            masked.push_back(argument.substr(0, at) + std::string(mask_text));
             flag = {};
         } else {
             masked.push_back(mask_value(mask_of(flag, flags), argument));

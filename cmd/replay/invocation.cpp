@@ -46,7 +46,12 @@ static std::string taken(const std::string& value, std::string& why) {
     }
     const char* variable = std::getenv(name.c_str());
     if (variable == nullptr || *variable == '\0') {
-        why = "env:" + name + ": the environment variable is unset or empty; set it";
+        // Somebody may have put the key itself there.
+        const bool is_usual =
+            lower(name) != name && mask_any(name) == name &&
+            std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+        why = "env:" + std::string(is_usual ? name : mask_text) +
+              ": the environment variable is unset or empty; set it";
         return value;
     }
     const Result<Header> checked = parse_header(std::string("X: ") + variable);
@@ -87,6 +92,10 @@ static std::vector<Header> all_credentials(const RequestFlags& request,
     const auto add = [&credentials](const std::string& name, std::string_view value) {
         if (is_secret_name(name) && !value.empty()) {
             credentials.push_back({name, std::string(value)});
+            return;
+        }
+        for (SecretPart& part : secrets_in_text(value)) {
+            credentials.push_back({name, std::move(part.value)});
         }
     };
     for (const Header& header : headers) {
@@ -104,8 +113,8 @@ static std::vector<Header> all_credentials(const RequestFlags& request,
         }
     }
     for (const SecretMember& member : secret_members(request.extra_body)) {
-        add(member.name, member.value);
-        add(member.name, std::string_view(member.raw).substr(1, member.raw.size() - 2));
+        credentials.push_back({member.name, member.value});
+        credentials.push_back({member.name, member.raw.substr(1, member.raw.size() - 2)});
     }
     return credentials;
 }
@@ -137,6 +146,18 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
     }
     std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
     return Credentials{std::move(headers), std::move(all)};
+}
+
+std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment) {
+    constexpr std::size_t bytes_min = 8;  // shorter ones may be words
+    std::vector<Header> secrets;
+    for (const std::string& entry : environment) {
+        const std::size_t equals = std::min(entry.find('='), entry.size());
+        if (is_secret_name(entry.substr(0, equals)) && entry.size() > equals + bytes_min) {
+            secrets.push_back({entry.substr(0, equals), entry.substr(equals + 1)});
+        }
+    }
+    return secrets;
 }
 
 bool repeats_secret(const std::vector<std::string>& masked_command,
@@ -180,8 +201,10 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
     for (int i = 1; i < argc; ++i) {
         // Only flags that carry credentials: a short key may be part of other words.
         const std::string_view argument = argv[i];
-        const bool carries = mask_of(argument.substr(0, argument.find('='))) != nullptr ||
-                             mask_of(argv[i - 1]) != nullptr;
+        const std::string_view before = argv[i - 1];
+        const bool carries =
+            (argument.starts_with('-') && mask_of(argument.substr(0, argument.find('=')))) ||
+            (before.starts_with('-') && mask_of(before));
         for (const Header& credential : credentials.all) {
             const std::string& value = credential.value;
             const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();

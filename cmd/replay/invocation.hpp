@@ -33,6 +33,9 @@ OrExit<Credentials> take_credentials(const RequestFlags& request,
 OrExit<Credentials> read_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets);
 
+/// Values of the variables ("NAME=VALUE") with secret names, which a command may print.
+std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment);
+
 /// Whether a command line whose secrets are masked (`mask_command`) still holds one: a key that was
 /// typed a second time, in a flag that takes no keys. Prints which flag has it, never the key.
 bool repeats_secret(const std::vector<std::string>& masked_command, const Credentials& credentials);

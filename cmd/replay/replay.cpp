@@ -3,9 +3,11 @@
 
 #include "cmd/replay/replay.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -150,10 +152,15 @@ int run_replay(int argc, char** argv) {
     if (!credentials) {
         return credentials.exit_code();
     }
+    std::vector<Header>& secrets = credentials.value().all;
     for (const TypedEvent& event : line.options.events.typed) {
-        for (const std::string_view secret : secrets_in_command(event.what)) {
-            credentials.value().all.push_back({"--event", std::string(secret)});
+        for (const SecretPart& part : secrets_in_command(event.what)) {
+            secrets.push_back({"--event", part.value});
+            secrets.push_back({"--event", event.what.substr(part.at, part.bytes)});
         }
+    }
+    if (!line.options.events.typed.empty()) {  // commands may print what the environment holds
+        std::ranges::move(secrets_of_environment(own_environment()), std::back_inserter(secrets));
     }
     std::vector<std::string> command = mask_command(arguments);
     if (repeats_secret(command, credentials.value()) ||

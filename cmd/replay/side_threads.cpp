@@ -169,6 +169,7 @@ OrExit<std::vector<PlannedEvent>> RunEvents::prepare() {
         event.at_ns = typed.at_ns;
         event.kind = typed.kind;
         event.what = typed.what;
+        event.shown = mask_parts(typed.what, secrets_in_command(typed.what));
         if (typed.kind == TimedEventKind::post) {
             OrExit<AskedUrl> asked = urls_.prepare("--event post", typed.url, "POST", {});
             if (!asked) {

@@ -273,12 +273,14 @@ static std::string last_lines_in(const std::string& path) {
 
 static HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
                        const std::string& output) {
+    mask_output(output, hook.secrets);
     return {outcome, std::string(hook.name) + ": " + what, output.substr(output.rfind('/') + 1),
             last_lines_in(output)};
 }
 
 static HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {
     if (end.exit_code == 0) {
+        mask_output(output, hook.secrets);
         return {};
     }
     const std::string what = end.signal != 0 ? "killed by signal " + std::to_string(end.signal)
@@ -367,6 +369,29 @@ HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& enviro
                 "; last try: " + (last.outcome == HookOutcome::failed ? last.what : "did not end");
     last.outcome = HookOutcome::timed_out;
     return last;
+}
+
+void mask_output(const std::string& path, const std::vector<std::string>& secrets) {
+    constexpr std::size_t window_bytes = 1 << 20;  // a log may be long
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    std::string window;
+    for (const std::string& secret : secrets) {
+        std::streamoff begin = 0;
+        do {  // ends: the file does, and each turn goes on behind the last one
+            window.resize(window_bytes + secret.size());
+            file.clear();
+            file.seekg(begin);
+            file.read(window.data(), static_cast<std::streamsize>(window.size()));
+            file.clear();
+            window.resize(static_cast<std::size_t>(file.gcount()));
+            for (std::size_t at = window.find(secret); at != window.npos;
+                 at = window.find(secret, at + secret.size())) {
+                file.seekp(begin + static_cast<std::streamoff>(at));
+                file << std::string(secret.size(), '*');
+            }
+            begin += std::streamoff{window_bytes};
+        } while (window.size() > window_bytes);
+    }
 }
 
 bool pause_ns(std::int64_t ns, int stops) {

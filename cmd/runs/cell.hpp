@@ -106,9 +106,10 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
 // starts a server. Prints nothing.
 
 struct Hook {
-    const char* name = "";      ///< for messages: before, ready, after. Static storage
-    std::string command;        ///< for `/bin/sh -c`; empty: there is none
-    std::int64_t limit_ns = 0;  ///< more than 0
+    const char* name = "";                  ///< for messages: before, ready, after. Static storage
+    std::string command;                    ///< for `/bin/sh -c`; empty: there is none
+    std::int64_t limit_ns = 0;              ///< more than 0
+    std::vector<std::string> secrets = {};  ///< that its output may not show
 };
 
 enum class HookOutcome : std::uint8_t {
@@ -147,6 +148,9 @@ HookEnd run_hook(
 HookEnd run_until_ready(
     const Hook& hook, const std::vector<std::string>& environment, const std::string& output,
     int stops, const TellHook& tell = [](const HookEnd&) {});
+
+/// Writes stars over all bytes of secrets in a file that others may still append to.
+void mask_output(const std::string& path, const std::vector<std::string>& secrets);
 
 /// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);

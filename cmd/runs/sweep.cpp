@@ -296,7 +296,13 @@ class CellPlay {
               cell.planned.values,
               options.server.targets.empty() ? "" : to_text(options.server.targets.front().url),
               run_folder_)),
-          stops_(stop_requests().load()) {}
+          stops_(stop_requests().load()) {
+        std::vector<Header> known = secrets_of_environment(environment_);
+        if (OrExit<Credentials> keys = read_credentials(options.request, options.server.targets)) {
+            known.insert(known.end(), keys.value().all.begin(), keys.value().all.end());
+        }
+        secrets_ = secrets_of(known);
+    }
 
     void play() {
         if (prepare()) {
@@ -308,23 +314,32 @@ class CellPlay {
 
     /// Also after a cell that failed or was interrupted; one more request to stop ends it.
     void clean_up() {
-        const HookEnd end = run_hook(plan_.after, environment_, run_folder_ + ".after.txt",
+        const HookEnd end = run_hook(known(plan_.after), environment_, run_folder_ + ".after.txt",
                                      stop_requests().load(), [](const auto& late) { tell(late); });
         if (end.outcome != HookOutcome::done) {
             note_failed(end);
             cell_.note += (cell_.note.empty() ? "" : "; ") + end.why();
             show(end.why() + "\n" + (end.outcome == HookOutcome::stopped ? "" : end.said));
         }
+        for (const char* const said_since : {".before.txt", ".ready.txt"}) {  // in the background
+            mask_output(run_folder_ + said_since, secrets_);
+        }
     }
 
   private:
+    /// With what its output may not show.
+    Hook known(Hook hook) const {
+        hook.secrets = secrets_;
+        return hook;
+    }
+
     /// False: the cell has ended.
     bool prepare() {
         const auto waits = [this](const auto& late) { tell(late, begins_); };
-        return begin(run_hook(plan_.before, environment_, run_folder_ + ".before.txt", stops_,
-                              waits)) &&
-               begin(run_until_ready(plan_.ready, environment_, run_folder_ + ".ready.txt", stops_,
-                                     waits)) &&
+        return begin(run_hook(known(plan_.before), environment_, run_folder_ + ".before.txt",
+                              stops_, waits)) &&
+               begin(run_until_ready(known(plan_.ready), environment_, run_folder_ + ".ready.txt",
+                                     stops_, waits)) &&
                wait();
     }
 
@@ -383,6 +398,7 @@ class CellPlay {
     std::string run_folder_;
     const ReplayOptions& options_;
     std::vector<std::string> environment_;
+    std::vector<std::string> secrets_;
     int stops_;
     std::string said_;  ///< the end of what the hook printed that failed
 };

@@ -85,6 +85,13 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
                    " as a label; remove this one";
         }
     }
+    for (const std::string& value : axis.values) {
+        const std::string argument = axis.name + "=" + value;
+        if (mask_command({"--" + argument}).front() != "--" + argument ||
+            !secrets_in_text(argument).empty()) {
+            return flag + axis.name + ": sweep.json would contain a secret; give it as env:NAME";
+        }
+    }
     std::set<std::string> seen;
     for (const std::string& value : axis.values) {
         if (!seen.insert(value).second) {
@@ -112,12 +119,6 @@ static std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
     if (!replay_flags().named("--" + axis.name).is_repeatable() && is_given(plan, axis.name)) {
         return flag + axis.name + ": --" + axis.name +
                " is given 2 times, here and for all cells; remove one";
-    }
-    for (const std::string& value : axis.values) {
-        const std::vector<std::string> argument{"--" + axis.name + "=" + value};
-        if (mask_command(argument) != argument) {
-            return flag + axis.name + ": sweep.json would contain a secret; give it as env:NAME";
-        }
     }
     return "";
 }

@@ -102,7 +102,7 @@ static TimedEvent line_of(const PlannedEvent& event) {
     TimedEvent line;
     line.event = event.number;
     line.kind = event.kind;
-    line.what = event.what;
+    line.what = event.shown.empty() ? event.what : event.shown;
     line.at_ns = event.at_ns;
     return line;
 }
@@ -211,7 +211,7 @@ void EventThread::begin(const PlannedEvent& event, Instant now) {
             write(std::move(one->line), now);
             return;
         case TimedEventKind::run:
-            begin_run(*one);
+            begin_run(*one, event.what);
             break;
         case TimedEventKind::post:
             begin_post(*one, event);
@@ -228,8 +228,8 @@ void EventThread::fail(Underway& one, std::string why) {
     write(std::move(one.line), HostClocks::now());
 }
 
-void EventThread::begin_run(Underway& one) {
-    Result<EventCommand> command = EventCommand::start(one.line.what);
+void EventThread::begin_run(Underway& one, const std::string& what) {
+    Result<EventCommand> command = EventCommand::start(what);
     if (!command) {
         fail(one,
              "cannot " + std::string(command.error().doing) + ": " + reason_of(command.error()));

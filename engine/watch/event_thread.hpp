@@ -29,7 +29,8 @@ struct PlannedEvent {
     std::uint64_t number = 0;  ///< as given, from 0
     std::int64_t at_ns = 0;    ///< from time 0
     TimedEventKind kind = TimedEventKind::label;
-    std::string what;  ///< URL, command line or label
+    std::string what;     ///< URL, command line or label
+    std::string shown{};  ///< in its place where that has secrets; empty: it has none
     // Of a POST.
     Address address;
     TlsPeer* tls = nullptr;  ///< null: plain; outlives the run
@@ -163,7 +164,7 @@ class EventThread {
     void leave_out(const PlannedEvent& event);
     void begin_due(Instant now);
     void begin(const PlannedEvent& event, Instant now);
-    void begin_run(Underway& one);
+    void begin_run(Underway& one, const std::string& what);
     void begin_post(Underway& one, const PlannedEvent& event);
     bool step(Underway& one, Instant now);
     void force(Underway& one, Instant now);

@@ -62,8 +62,8 @@ class Repeat(Case):
             self.assertIn(f"driftless: --config {path}: ", run.complained)
             self.assertIn(why, run.complained)
             self.assertEqual(run.complained.count("\n"), 1, run.complained)
-        key = self.write("key.toml", f'trace = "{SAMPLE}"\nurl = "http://127.0.0.1:1"\nlabel = "x=sk-secret-0123456789"\n'
-                                     'header = "Authorization: Bearer sk-secret-0123456789"\n')
+        key = self.write("key.toml", f'trace = "{SAMPLE}"\nurl = "http://127.0.0.1:1"\nlabel = "x=a-secret-0123456789"\n'
+                                     'header = "Authorization: Bearer a-secret-0123456789"\n')
         run = self.replay("--config", key)
         self.assertEqual((run.code, run.folder.exists()), (2, False))
         self.assertIn("--label contains a key of this run", run.complained)

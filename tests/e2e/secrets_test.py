@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import urllib.parse
 
-from harness import Case, SAMPLE, mock, row_of
+from harness import Case, DRIFTLESS, SAMPLE, mock, row_of
 from keeper import served
 
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
@@ -263,19 +263,51 @@ class Secrets(Case):
     def test_a_key_where_nobody_looks_for_keys(self):
         """Typed a second time it would be recorded: the flag is named, the key is not."""
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
-            flags = ("--url", server.url, "--limit", 3, "--speed", 50, "--api-key", KEY)
-            for again in (("--label", f"k={KEY}"), ("--header", f"X-Other: a {KEY}"),
-                          ("--extra-body", json.dumps({"metadata": {"x": KEY}}))):
+            key = KEY[3:]  # it does not show by how it begins that it is one
+            flags = ("--url", server.url, "--limit", 3, "--speed", 50, "--api-key", key)
+            for again in (("--label", f"k={key}"), ("--header", f"X-Other: a {key}"),
+                          ("--extra-body", json.dumps({"metadata": {"x": key}}))):
                 run = self.replay(SAMPLE, *flags, *again)
                 self.assertEqual(run.code, USAGE)
                 self.assertIn(f"{again[0]} contains a key of this run", run.complained)
-                self.expect_no_part(run, again)
-            os.environ["SECOND_KEY"] = KEY
+                self.expect_no_part(run, again, key)
+            os.environ["SECOND_KEY"] = key
             try:
                 run = self.replay_well(SAMPLE, *flags, "--header", "X-Other: env:SECOND_KEY")
             finally:
                 del os.environ["SECOND_KEY"]
-            self.expect_no_part(run, "env")
+            self.expect_no_part(run, "env", key)
+
+    def test_what_is_refused_is_not_shown(self):
+        """Nor kept: wherever it was typed, the key is not on the screen, and no run begins."""
+        for flags in (
+            ("--url", "http://h/#" + KEY), ("--extra-body", f'["{KEY}"]'),
+            ("--label", "token=" + KEY[3:]), ("--api-key", "env:" + KEY[3:]),
+            ("--limit", "key=" + KEY[3:]),
+        ):  # fmt: skip
+            run = self.replay(SAMPLE, *(() if "--url" in flags else ("--url", "http://h")), *flags)
+            self.assertEqual(run.code, USAGE, run.complained)
+            self.expect_no_part(run, flags)
+
+    def test_what_commands_are_given_and_print(self):
+        """Of an event, and of a hook of a sweep: as typed in parts, and from the environment."""
+        os.environ["KK"] = os.environ["HF_TOKEN"] = KEY
+        self.addCleanup(os.environ.pop, "KK")
+        self.addCleanup(os.environ.pop, "HF_TOKEN")
+        half = len(KEY) // 2
+        typed = f'PASS="{KEY[:half]}""{KEY[half:]}"; echo $PASS; echo $HF_TOKEN'
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            flags = ("--url", server.url, "--limit", 3, "--speed", 50)
+            run = self.replay_well(SAMPLE, *flags, "--event", "+0s run " + typed)
+            self.expect_no_part(run, "an event")
+            self.assertIn("echo $PASS", (run.folder / "events.jsonl").read_text())
+        out = self.scratch / "sweep"
+        command = [DRIFTLESS, "sweep", "--over", "speed=1", "--before", "echo $KK $HF_TOKEN; exit 3",
+                   "--out", str(out), SAMPLE, "--url", "http://h", "--", "--api-key", "env:KK"]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        texts = [done.stdout, done.stderr, *(path.read_text() for path in out.iterdir())]
+        self.assertIn("*" * len(KEY), (out / "01-speed=1.before.txt").read_text(), texts)
+        self.assertNotIn(KEY, "".join(texts))
 
     def test_a_short_key_leaves_answers_readable(self):
         """"model" and "data" are words of every answer: they are masked where they are told."""

@@ -54,13 +54,15 @@ TEST(Secrets, MaskWhatStandsInTexts) {
                 gives("\t+1s \tpost\t http://u:w@a/b", "\t+1s \tpost\t http://***@a/b"),
                 gives("+1s label post a:b@c", "+1s label post a:b@c"),
                 gives("+1s post", "+1s post"), gives("", ""));
-    EXPECT_EQ(mask_backend("kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
-              "kind=openai_http,target=http://***@h,api_key=***,model=m");
-    EXPECT_EQ(mask_backend("my_api_key=sk-1"), "my_api_key=***");
-    EXPECT_EQ(mask_backend("vllm"), "vllm");
+    expect_each(mask_any,
+                gives("kind=openai_http,target=http://u:w@h,api_key=k1,model=m",
+                      "kind=openai_http,target=http://***@h,api_key=***"),
+                gives("my_api_key=k1", "my_api_key=***"), gives("vllm", "vllm"),
+                gives(R"({"headers":{Authorization:"Bearer k1"},"n":1})",
+                      R"({"headers":{Authorization:"***"},"n":1})"));
     EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
               (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
-                                        "HF_TOKEN=***", "vllm"}));
+                                        "HF_TOKEN=", "vllm"}));
     EXPECT_EQ(assigned_secret_at("api_key=sk-1"), 8U);
     for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
         EXPECT_EQ(assigned_secret_at(other), 0U) << other;
@@ -78,7 +80,11 @@ TEST(Secrets, MaskWhatStandsInTexts) {
     EXPECT_EQ(mask_refused(mask_header, "Content-Length: hunter2"), "Content-Length:***");
     EXPECT_EQ(mask_refused(mask_event, "+1s post http://u:hun ter2@a/x"),
               "+1s post http://***@a/x");
-    EXPECT_EQ(mask_refused(mask_url, "u:hunter2@a//x#y"), "***@a//x#y");
+    EXPECT_EQ(mask_refused(mask_url, "u:hunter2@a//x#y"), "***@a//x#***");
+    EXPECT_EQ(mask_refused(mask_url, "http://a/#hunter2"), "http://a/#***");
+    EXPECT_EQ(mask_refused(mask_json, R"(["hunter2"])"), "***");
+    EXPECT_EQ(mask_refused(mask_json, "{top_p}"), "{top_p}");
+    EXPECT_EQ(mask_refused(nullptr, "token=hunter2"), "token=***");
 }
 
 // A reference to the environment is no secret: it is what run.json keeps of one.
@@ -97,8 +103,26 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
                              "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
         EXPECT_TRUE(is_secret_name(name)) << name;
     }
-    for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent"}) {
+    for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file",
+                             "tokenizer", "prompt_cache_key"}) {
         EXPECT_FALSE(is_secret_name(name)) << name;
+    }
+    // By its value, where its name does not tell.
+    for (const auto& [typed, shown] : {
+             std::pair("X-Custom: Bearer k1", "X-Custom: Bearer ***"),
+             std::pair("bearer=k1", "bearer=***"),
+             std::pair("X-Foo: Basic a2V5", "X-Foo: Basic ***"),
+             std::pair("X-Foo: Digest username=\"u\", response=\"k1\"", "X-Foo: Digest ***"),
+             std::pair("X-Hub: sk-k1", "X-Hub: sk-***"),
+             std::pair("X-Org: org=1; key=k1", "X-Org: org=1; key=***"),
+             std::pair("Referer: http://h/?token=k1&a=b", "Referer: http://h/?token=***&a=b"),
+             std::pair("X-JWT: k1", "X-JWT:***"),
+             std::pair("X-Pass: k1", "X-Pass:***"),
+             std::pair("X-Max-Tokens: 5", "X-Max-Tokens: 5"),
+             std::pair("X-Plan: Basic tier of two", "X-Plan: Basic tier of two"),
+             std::pair("X-Session: {session}", "X-Session: {session}"),
+         }) {
+        EXPECT_EQ(mask_header(typed), shown);
     }
     // A line of a trace that cannot be read, as it stands or quoted in an error; it may be cut.
     EXPECT_EQ(mask_members(R"({"a": 1, "api_key" : "sk-1", "b": "c"})"),
@@ -135,9 +159,41 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
                 gives("x --api-key K1 --hf-token 'K 2' y", "x --api-key *** --hf-token '***' y"),
                 gives("KEY=a,b\"c\"} x --key 'K'", "KEY=*** x --key '***'"),
                 gives("curl -u me:K http://a:b@h/x", "curl -u me:*** http://***@h/x"),
-                gives("x sk-1 \"hf_2\"; y", "x *** \"***\"; y"),
+                gives("x sk-1 \"hf_2\"; y AKIA0 eyJ0.x ghp_1",
+                      "x sk-*** \"hf_***\"; y AKIA*** eyJ*** ghp_***"),
                 gives("curl -d '{\"token\":\"K\", \"n\": 1}' h",
-                      "curl -d '{\"token\":\"***\", \"n\": 1}' h"));
+                      "curl -d '{\"token\":\"***\", \"n\": 1}' h"),
+                gives("curl -d \"{\\\"password\\\":\\\"K\\\"}\" h",
+                      "curl -d \"{\\\"password\\\":\\\"***\\\"}\" h"));
+    // A word is one, however it is quoted, escaped or continued; and commands stand in words.
+    expect_each(masked,
+                gives("curl -H \"Authorization: Bearer \"K h", "curl -H \"Authorization: *** h"),
+                gives("curl -H Authorization:\\ Bearer\\ K h", "curl -H Authorization:\\ *** h"),
+                gives("HF_TOKEN=\"ab\"\"K\" x", "HF_TOKEN=\"***\" x"),
+                gives("export TOKEN=\"\"K TOKEN=$'K'", "export TOKEN=\"\"*** TOKEN=$'***'"),
+                gives("x --api-key \\\n K", "x --api-key \\\n ***"),
+                gives("sh -c 'curl -u \"me:K\" h'", "sh -c 'curl -u \"me:***\" h'"),
+                gives("X=${TOKEN:-K}", "X=${TOKEN:***"));
+    // Options that are known, and words that tell of the next.
+    expect_each(masked, gives("curl -uuser:K --user=user:K", "curl -uuser:*** --user=user:***"),
+                gives("curl -su me:K; aws configure set aws_secret_access_key K",
+                      "curl -su me:***; aws configure set aws_secret_access_key ***"),
+                gives("curl -b a=K --oauth2-bearer K", "curl -b a=*** --oauth2-bearer ***"),
+                gives("sshpass -p K x; mysql -pK; redis-cli -a K",
+                      "sshpass -p *** x; mysql -p***; redis-cli -a ***"),
+                gives("sudo docker login -p K && vault login K",
+                      "sudo docker login -p *** && vault login ***"),
+                gives("x password K; x Bearer K; x 'h?token=K'",
+                      "x password ***; x Bearer ***; x 'h?token=***'"),
+                gives("MYPASS=K DB_PASS=1 x", "MYPASS=*** DB_PASS=*** x"));
+    for (const char* plain :
+         {"docker run -u 1:1 -p 80:80 x", "docker login --password-stdin h",
+          "pip install hf_transfer", "curl -b jar.txt h", "kubectl get secret x",
+          "x --key-file a --tokenizer=b --tokens 5",
+          "curl -d '{\"a\": \"b c\", \"max_tokens\": 5}' h", "mysql -p db", "x '$KEY' $(cat key)",
+          "sh -c 'curl -H \"X-Key: $KEY\" -u \"$U:$P\"'", "curl keyhost:80/x"}) {
+        EXPECT_EQ(masked(plain), plain);
+    }
     // A server may repeat the bare token without its scheme; very short values would mask plain
     // words. The longest comes first: of two that begin alike, the rest of the longer one would
     // stay.
@@ -175,6 +231,10 @@ TEST(Secrets, AreFoundInBodiesAndUrlsWhereTheyStand) {
                                R"("tools":[{"properties":{"key":{"type":"string"}}}]})")
                     .empty());
     EXPECT_EQ(mask_json("{\"api_key\":\"sk"), "***");
+    EXPECT_EQ(mask_json(R"({"x":"Bearer k","u":"http://h/?token=k","credentials":{"v":["k"]}})"),
+              R"({"x":"Bearer ***","u":"http://h/?token=***","credentials":{"v":["***"]}})");
+    const char* const prose = R"({"a":"The key: it is a bearer of news.","max_tokens":5})";
+    EXPECT_EQ(mask_json(prose), prose);
     EXPECT_EQ(mask_json("{top_p}"), "{top_p}");
     // What looks like the user of a URL is one in flags of URLs, and text in all others.
     const char* const other_body = R"({"user":"me:you@example.org"})";

@@ -330,6 +330,12 @@ TEST(Foreign, KeysAreMaskedAndOurOwnTracesStay) {
     const std::string why = refusal("--backend kind=openai_http,extra_key=sk-1");
     EXPECT_TRUE(says(why, "extra_key=***"));
     EXPECT_FALSE(says(why, "sk-1"));
+    for (const char* typed :
+         {R"(--backend-args {"api_key":"hunter2"})", "--backend-kwargs api_key=hunter2",
+          R"(--request-formatter-kwargs {Authorization:"hunter2"})"}) {
+        const std::string refused = refusal("guidellm benchmark " + std::string(typed));
+        EXPECT_TRUE(says(refused, "***") && !says(refused, "hunter2")) << refused;
+    }
     // Traces that are named as programs are stay traces.
     EXPECT_EQ(ours("python.jsonl java.jsonl"), "python.jsonl java.jsonl");
     for (const char* trace :

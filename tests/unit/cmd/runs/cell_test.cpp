@@ -108,6 +108,13 @@ TEST(Hook, EndsWellOrSaysWhy) {
     EXPECT_EQ(run(folder, "seq 100; exit 1", 60'000 * ms).said, lines);
     const std::string one = run(folder, "printf '%09999d' 7; exit 1", 60'000 * ms).said;
     EXPECT_EQ(one, "  | " + std::string(4095, '0') + "7\n");
+    // Not the keys that are known, also across the bytes that are read at once.
+    const std::string long_text = "printf '%01048570d' 7; echo hunter2 hunter3; exit 1";
+    const HookEnd masked =
+        run_hook({"before", long_text, 60'000 * ms, {"hunter2", "ter3"}}, own_environment(),
+                 folder / "before.txt", stop_requests().load());
+    EXPECT_TRUE(masked.said.ends_with("7******* hun****\n"));
+    EXPECT_EQ(read_bytes(folder / "before.txt").find("hunter2"), std::string::npos);
 }
 
 // One that does not listen to SIGTERM, with a child of its own.

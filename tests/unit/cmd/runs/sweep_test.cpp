@@ -151,6 +151,9 @@ TEST(SweepPlan, KeepsNoKeyOfAHook) {
     plan.ready.command = "curl -u me:hunter2 http://h";
     EXPECT_TRUE(says(check_plan(plan), "--ready has a key in it"));
     EXPECT_FALSE(says(check_plan(plan), "hunter2"));
+    plan = made_plan();
+    plan.axes.push_back({.name = "hf_token", .values = {"hunter2"}, .of_server = true});
+    EXPECT_TRUE(says(check_plan(plan), "--server hf_token: sweep.json would contain a secret"));
 }
 
 TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
