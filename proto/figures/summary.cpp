@@ -45,7 +45,9 @@ Result<GroupKey> parse_group_key(std::string_view text) {
     const std::string_view mark = text.substr(end, 1);
     const std::string_view rest = text.substr(end + mark.size());
     const std::optional<GroupKey::Kind> kind = from_name<GroupKey::Kind>(text.substr(0, end));
-    GroupKey key{.kind = kind.value_or(GroupKey::Kind::phase), .text = std::string(text)};
+    GroupKey key;
+    key.kind = kind.value_or(GroupKey::Kind::phase);
+    key.text = text;
     bool is_key = kind && mark.empty();
     if (kind == GroupKey::Kind::kept || kind == GroupKey::Kind::header) {
         key.member = rest;
