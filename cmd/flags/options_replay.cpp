@@ -259,7 +259,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" per row [first of /v1/models]",
                 request.model, not_setting);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; see below",
-                 parse_added_header, request.headers, resumable | hides(mask_header));
+                 parse_added_header, request.headers, hides(mask_header));
     flags.value("--session-headers", "FAMILY",
                 "session headers of a tool: agentx (what AIPerf sends), or none", "none",
                 session_header_choices, request.session_headers);
