@@ -61,7 +61,13 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         add_target(url, api_path, options);
     }
     if (!server.host.empty()) {
-        const bool literal = server.host.find(':') != std::string::npos;
+        const std::size_t colon = server.host.find(':');
+        const bool literal = colon != server.host.npos;
+        if (literal && colon == server.host.rfind(':')) {
+            return "--host has a port; use --host " +
+                   mask_refused(mask_url, server.host.substr(0, colon)) + " --port " +
+                   server.host.substr(colon + 1);
+        }
         const std::string host = literal ? "[" + server.host + "]" : server.host;
         const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
         if (!url) {

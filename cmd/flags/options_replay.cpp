@@ -600,7 +600,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         }
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
-        why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";
+        why = spelled.last_word + ": the data set of this line is generated; remove it";
     }
     if (!why.empty()) {
         line.refuse("replay", in_typed_names(why, spelled));

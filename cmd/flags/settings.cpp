@@ -100,10 +100,12 @@ bool replaces(std::string_view given, std::string_view kept, const FlagTable& fl
 }  // namespace
 
 Mask mask_of(std::string_view name, const FlagTable& flags) {
-    const Mask ours = flags.named(name).traits.mask;
+    std::string dashed(name);  // vLLM takes either
+    std::replace(dashed.begin(), dashed.end(), '_', '-');
+    const Mask ours = flags.named(dashed).traits.mask;
     return ours != nullptr       ? ours
            : name == "--backend" ? mask_backend
-                                 : flags.named(our_flag(name)).traits.mask;
+                                 : flags.named(our_flag(dashed)).traits.mask;
 }
 
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments,
