@@ -477,7 +477,8 @@ void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
                  results.fail_if, not_setting | no_probe("; use --slo"));
     flags.values("--stop-when", "COND",
                  "end early with exit 8 when this holds at the end of a --period:\n"
-                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",
+                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\" (of 20 requests at least),\n"
+                 "or \"failed > 10\"",
                  parse_stop_rule, results.stop_when);
 }
 
