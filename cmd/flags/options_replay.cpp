@@ -85,7 +85,8 @@ void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 parse_rate, rates.rate, not_setting, {"inf"});
     flags.value("--arrivals", "LAW",
                 "gaps of the rate: constant, poisson, gamma:K (K below 1 is burstier),\n"
-                "or recorded (the recorded gaps, scaled to the rate) [poisson]",
+                "or recorded (the recorded gaps, scaled to the rate)\n"
+                "[of a rate: poisson]",
                 parse_arrivals, rates.arrivals, not_setting, arrival_choices.words());
     flags.value("--ramp", "FROM:TO:OVER",
                 "a rate that changes over a time, then stays: 1:20:60s, optionally\n"
@@ -279,7 +280,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                 tls.cert_file);
     flags.value("--key", "FILE", "PEM of its key [in --cert]", tls.key_file);
     flags.value("--wait-ready", "T", "time to wait for the server to be ready [0]",
-                parse_positive_duration_ns, probed.wait_ready_ns, resumable | watching);
+                parse_duration_ns, probed.wait_ready_ns, resumable | watching);
     flags.off("--no-preflight", "send no probes; needs --model", probed.preflight);
     flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
                 parse_overhead, probed.overhead, not_setting);
@@ -329,8 +330,8 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
                 "exact", output_choices, request.output, not_setting);
     flags.value("--assistant", "WHOSE",
-                "answers in conversations: recorded, or live (the server's own);\n"
-                "traces without answers are live [recorded]",
+                "answers in conversations: recorded, or live (the server's own)\n"
+                "[recorded; live if the trace has no answers]",
                 assistant_choices, request.assistant, of_corpus);
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
                 "text,tools", parse_kept_words, request.live_keep, of_corpus, kept_choices.words());
@@ -570,7 +571,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         spelled = spell(arguments);
     }
     if (!spelled.refused.empty()) {
-        line.refuse("replay", spelled.refused);
+        line.refuse("replay", in_typed_names(spelled.refused, spelled));
         return line;
     }
     if (!asks_help && !takes_up(spelled.arguments)) {
