@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <sstream>
 
+#include "proto/core/text.hpp"
+
 namespace driftless {
 
 /// The fewest digits that read back to the same number, without an exponent: "0.123456789", "inf".
@@ -46,9 +48,22 @@ std::string parse_toml(std::string_view text, toml::table& out) {
     try {
         out = toml::parse(text);
     } catch (const toml::parse_error& error) {
-        std::ostringstream line;
-        line << "line " << error.source().begin.line << ": " << error.description();
-        return line.str();
+        const std::size_t number = error.source().begin.line;
+        const std::string_view what = error.description();
+        std::string_view line;
+        for (std::size_t i = 0; i < number; ++i) {
+            line = take_until(text, "\n");
+        }
+        const std::size_t equals = line.find('=');
+        const std::string_view key = trim_blanks(line.substr(0, equals));
+        const bool is_bare = equals != line.npos && what.find("string") == what.npos &&
+                             what.find("key-value") == what.npos;
+        std::ostringstream why;
+        why << "line " << number << ": " << what;
+        if (is_bare) {
+            why << "; put text in quotes, as in " << key << " = \"..\"";
+        }
+        return why.str();
     }
     return "";
 }

@@ -59,7 +59,13 @@ static std::string complete_targets(const TypedServer& server, ReplayOptions& op
         add_target(url, api_path, options);
     }
     if (!server.host.empty()) {
-        const bool literal = server.host.find(':') != std::string::npos;
+        const std::size_t colon = server.host.find(':');
+        const bool literal = colon != server.host.npos;
+        if (literal && colon == server.host.rfind(':')) {
+            return "--host has a port; use --host " +
+                   mask_refused(mask_url, server.host.substr(0, colon)) + " --port " +
+                   server.host.substr(colon + 1);
+        }
         const std::string host = literal ? "[" + server.host + "]" : server.host;
         const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
         if (!url) {
@@ -198,6 +204,27 @@ static std::string goodput_contradiction(const ReplayOptions& options) {
     return options.results.goodput.empty() ? limits_missing(options.results.fail_if) : "";
 }
 
+/// What asks for a figure, or has limits, that no answer of the run will have a time for.
+static std::string unmeasured_refusal(const ReplayOptions& options) {
+    std::string what;
+    const auto look = [&what](const std::string& flag, bool is_of_stream) {
+        what = what.empty() && is_of_stream ? flag : what;
+    };
+    look("--grow", options.workload.grow && options.workload.grow->metric != GrowMetric::e2e);
+    for (const Threshold& one : options.results.fail_if) {
+        look("--fail-if \"" + one.text + "\"", one.figure->is_of_stream);
+    }
+    for (const StopRule& one : options.results.stop_when) {
+        look("--stop-when \"" + one.text + "\"", one.threshold.figure->is_of_stream);
+    }
+    for (const GoodputRule& one : options.results.goodput) {
+        look("--goodput", one.limits.needs_first_token());
+    }
+    return what.empty() || options.request.stream
+               ? ""
+               : what + " needs first tokens, but --no-stream has none; remove one";
+}
+
 static std::string growth_contradiction(const ReplayOptions& options) {
     const bool has_periods = options.results.period_ns > 0;
     const bool grows = options.workload.grow.has_value();
@@ -208,8 +235,7 @@ static std::string growth_contradiction(const ReplayOptions& options) {
          "--stop-when needs periods, but --period none disables them; remove one"},
         {grows && !has_periods,
          "--grow needs periods, but --period none disables them; remove one"},
-        {grows && !options.request.stream,
-         "--grow needs first tokens, but --no-stream has none; remove one"},
+        {true, unmeasured_refusal(options)},
     });
 }
 

@@ -196,18 +196,19 @@ Flags::Words Flags::Row::all_words() const {
     return all;
 }
 
-/// What is in brackets may be a remark: it is a value if it is typed apart, or read as one.
-void Flags::Row::put_meaning(Flag& flag) const {
+std::string Flags::Row::told_default() const {
     constexpr std::string_view behind = "; repeatable";
     const std::string told = help.substr(0, help.size() - (repeats ? behind.size() : 0));
-    const std::string remark = make_flag({}, "", told, "").standard;
-    flag.same = same;
-    flag.unset = standard != nullptr || (same != nullptr && read(remark, false)) ? remark : "";
+    return standard != nullptr || same ? make_flag({}, "", told, "").standard : "";
 }
 
-/// A refusal is `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
+/// A default that is typed changes nothing. A refusal is `FLAG "VALUE" is not one of A, B or C; did
+/// you mean B?`, with the nearest word.
 void Flags::Row::take(const std::string& text) const {
-    const Result<void> taken = read(text, true);
+    const std::string unset = told_default();
+    const bool is_as_unset =
+        standard == nullptr && !repeats && same && (text == unset || same(text, unset));
+    const Result<void> taken = is_as_unset ? Result<void>() : read(text, true);
     if (taken) {
         return;
     }
@@ -275,7 +276,8 @@ FlagTable Flags::table() const {
         flag.choices = has_value ? row->second.all_words() : Words();
         flag.traits = row != rows_.end() ? row->second.traits : of_sweep;  // --help
         if (has_value) {
-            row->second.put_meaning(flag);
+            flag.same = row->second.same;
+            flag.unset = row->second.told_default();
         }
         (flag.group.empty() ? table.hidden : table.flags).push_back(std::move(flag));
     }

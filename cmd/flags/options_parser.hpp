@@ -134,7 +134,8 @@ class Flags {
 
         Words all_words() const;
         void take(const std::string& text) const;
-        void put_meaning(Flag& flag) const;
+        /// What the help has in brackets, a value or a remark; empty: of texts it may be either.
+        std::string told_default() const;
     };
 
     template <typename Parse, typename Keep>

@@ -83,7 +83,8 @@ static void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 parse_rate, rates.rate, not_setting, {"inf"});
     flags.value("--arrivals", "LAW",
                 "gaps of the rate: constant, poisson, gamma:K (K below 1 is burstier),\n"
-                "or recorded (the recorded gaps, scaled to the rate) [poisson]",
+                "or recorded (the recorded gaps, scaled to the rate)\n"
+                "[of a rate: poisson]",
                 parse_arrivals, rates.arrivals, not_setting, arrival_choices.words());
     flags.value("--ramp", "FROM:TO:OVER",
                 "a rate that changes over a time, then stays: 1:20:60s, optionally\n"
@@ -256,7 +257,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
     flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" per row [first of /v1/models]",
                 request.model, not_setting);
     flags.values("--header", "K:V", "header of every request, or K:env:NAME; see below",
-                 parse_added_header, request.headers, resumable | hides(mask_header));
+                 parse_added_header, request.headers, hides(mask_header));
     flags.value("--session-headers", "FAMILY",
                 "session headers of a tool: agentx (what AIPerf sends), or none", "none",
                 session_header_choices, request.session_headers);
@@ -276,7 +277,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
                 tls.cert_file);
     flags.value("--key", "FILE", "PEM of its key [in --cert]", tls.key_file);
     flags.value("--wait-ready", "T", "time to wait for the server to be ready [0]",
-                parse_positive_duration_ns, probed.wait_ready_ns, resumable | watching);
+                parse_duration_ns, probed.wait_ready_ns, resumable | watching);
     flags.off("--no-preflight", "send no probes; needs --model", probed.preflight);
     flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
                 parse_overhead, probed.overhead, not_setting);
@@ -327,8 +328,8 @@ static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
                 "exact", output_choices, request.output, not_setting);
     flags.value("--assistant", "WHOSE",
-                "answers in conversations: recorded, or live (the server's own);\n"
-                "traces without answers are live [recorded]",
+                "answers in conversations: recorded, or live (the server's own)\n"
+                "[recorded; live if the trace has no answers]",
                 assistant_choices, request.assistant, of_corpus);
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
                 "text,tools", parse_kept_words, request.live_keep, of_corpus, kept_choices.words());
@@ -475,7 +476,8 @@ static void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results)
                  results.fail_if, not_setting | no_probe("; use --slo"));
     flags.values("--stop-when", "COND",
                  "end early with exit 8 when this holds at the end of a --period:\n"
-                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",
+                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\" (of 20 requests at least),\n"
+                 "or \"failed > 10\"",
                  parse_stop_rule, results.stop_when);
 }
 
@@ -565,7 +567,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         spelled = spell(arguments);
     }
     if (!spelled.refused.empty()) {
-        line.refuse("replay", spelled.refused);
+        line.refuse("replay", in_typed_names(spelled.refused, spelled));
         return line;
     }
     if (!asks_help && !takes_up(spelled.arguments)) {
@@ -596,7 +598,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         }
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
-        why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";
+        why = spelled.last_word + ": the data set of this line is generated; remove it";
     }
     if (!why.empty()) {
         line.refuse("replay", in_typed_names(why, spelled));

@@ -217,6 +217,10 @@ struct ProgramWords {
 static ProgramWords find_program_words(const std::vector<std::string>& arguments) {
     Words words(arguments);
     take_starters(words);
+    if (arguments.size() > words.taken() + 1 && !our_name("other_loads", words.front()).empty()) {
+        words.drop_for(reason_of("understood").c_str());
+        return {words.taken(), "other", words.instead()};
+    }
     std::string_view tool = take_script(words, words.taken() > 0 || names_trace(arguments));
     for (const auto take : {take_python, take_cargo, take_client, take_tool}) {
         tool = tool.empty() ? take(words, arguments) : tool;
@@ -257,7 +261,7 @@ static void add_renamed(const ToolRow& row, std::string_view typed, std::string_
         out.typed_as.emplace_back(name, typed);
     }
     do {  // each turn takes a value off
-        const std::size_t end = row.values == "X.." ? value.find_first_of(" ,") : value.npos;
+        const std::size_t end = row.values == "X.." ? value.find_first_of(",\x1f") : value.npos;
         if (!name.empty()) {
             out.arguments.push_back(name);
         }
@@ -310,7 +314,7 @@ void apply_row(const ToolRow& row, std::string_view typed, const std::string& va
         line.kept[row.text] = {value, std::string(typed), false};
     } else if (verb == "read" || verb == "member") {
         std::string& kept = line.kept[row.text.empty() ? std::string(typed) : row.text].value;
-        kept = row.values == "X.." && !kept.empty() ? kept + " " + value : value;
+        kept = row.values == "X.." && !kept.empty() ? kept + between_values + value : value;
     }
 }
 
@@ -404,6 +408,10 @@ class Speller {
             return;
         }
         names_data_ = names_data_ || !takes_value_;
+        if (!takes_value_) {
+            out_.last_word = "\"" + std::string(argument) + "\"" +
+                             (last_flag_.empty() ? "" : " behind " + last_flag_);
+        }
         takes_value_ = false;
         // The value of `--goodput` begins what may be gathered.
         in_goodput_ = !out_.arguments.empty() && out_.arguments.back() == "--goodput";
@@ -412,9 +420,13 @@ class Speller {
 
     void flag(std::string_view argument) {
         const std::size_t equals = argument.find('=');
-        const std::string_view typed = argument.substr(0, equals);
+        std::string typed(argument.substr(0, equals));
+        if (out_.tool == "vllm") {  // its parser takes one for the other
+            std::replace(typed.begin(), typed.end(), '_', '-');
+        }
         in_goodput_ = false;
         takes_value_ = false;
+        last_flag_ = typed;
         names_data_ = names_data_ || names_data(typed);
         const bool has_value = equals != argument.npos;
         const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
@@ -426,8 +438,13 @@ class Speller {
             take_switch(typed, value);
             return;
         }
-        out_.arguments.emplace_back(typed);
-        takes_value_ = !has_value;
+        if (!out_.tool.empty() && replay_flags().named(typed).names.empty()) {
+            const std::string nearest = nearest_name(typed, flags_of_tool(out_.tool));
+            refuse_line(out_, "unknown flag " + typed +
+                                  (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        }
+        out_.arguments.push_back(typed);
+        takes_value_ = !has_value && !is_switch(typed);
         if (has_value) {
             out_.arguments.push_back(value);
             in_goodput_ = typed == "--goodput";
@@ -444,9 +461,12 @@ class Speller {
         if (value == "true") {
             out_.arguments.emplace_back(typed);
         } else if (value != "false") {
-            refuse_line(out_, std::string(typed) +
-                                  ": is on or off and takes no value; remove \"=" + value + "\"");
+            refuse_switch(typed, value);
         }
+    }
+    void refuse_switch(std::string_view typed, const std::string& value) {
+        refuse_line(out_, std::string(typed) +
+                              ": is on or off and takes no value; remove \"=" + value + "\"");
     }
 
     /// Takes a flag of the table. `own`: what stands behind its '='. Returns how many arguments
@@ -467,10 +487,13 @@ class Speller {
             count = own != nullptr ? 0 : count_values(behind);
             value = own != nullptr ? *own : "";
             for (const std::string& one : behind.subspan(0, count)) {
-                value += (value.empty() ? "" : " ") + one;
+                value += (value.empty() ? "" : between_values) + one;
             }
         } else if (!row->values.empty() && next == nullptr) {
             refuse_line(out_, std::string(typed) + ": needs a value");
+            return 0;
+        } else if (row->values.empty() && own != nullptr && row->verb != "refused") {
+            refuse_switch(typed, *own);
             return 0;
         }
         apply(*row, typed, value);
@@ -486,8 +509,10 @@ class Speller {
     }
 
     void apply(const ToolRow& row, std::string_view typed, const std::string& value) {
-        const std::string shown =
+        std::string shown =
             std::string(typed) + (value.empty() ? "" : " " + mask_value(mask_of(typed), value));
+        std::replace(shown.begin(), shown.end(), between_values[0], ' ');
+        out_.last_word = names_trace_file(typed) || typed == "--data" ? shown : out_.last_word;
         if (row.verb != "refused") {
             apply_row(row, typed, value, shown, out_);
         } else if (is_one_of(row.unless, value) && !row.values.empty()) {
@@ -503,6 +528,7 @@ class Speller {
     bool in_goodput_ = false;
     bool takes_value_ = false;  ///< the last flag was ours: its value may follow
     bool names_data_ = false;   ///< a trace, or a data set by name
+    std::string last_flag_;
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ struct Spelled {
     /// Flags of ours, and the names under which they were typed.
     std::vector<std::pair<std::string, std::string>> typed_as;
     bool makes_rows = false;  ///< a synthetic data set, and not a trace
+    std::string last_word{};  ///< the last one that is no flag's value, or a trace by its flag
 };
 
 /// Drops the words that start another tool, splits `--name=value`, replaces aliases, translates
@@ -65,12 +66,17 @@ struct ToolProgram {
 };
 /// nullptr: there is none.
 const ToolProgram* find_program(std::string_view kind, std::string_view name);
+/// All flags that a line of the tool may have.
+std::vector<std::string> flags_of_tool(std::string_view section);
 /// nullptr: the section has no such flag.
 const ToolRow* find_row(std::string_view section, std::string_view typed);
 /// What the table calls $name.
 const std::string& reason_of(std::string_view name);
 /// What the table's list %LIST calls a name of other tools; empty: it is not there.
 std::string our_name(std::string_view list, std::string_view typed);
+
+/// Between the values of a flag that takes several, while they are kept: no argument has it.
+inline constexpr const char* between_values = "\x1f";
 
 /// A line while it is translated: what it said, and what that becomes.
 struct Line : Spelled {

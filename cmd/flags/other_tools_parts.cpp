@@ -211,7 +211,7 @@ std::vector<std::pair<std::string, std::string>> config_parts(std::string_view t
         return parts;
     }
     while (!text.empty()) {  // each turn takes a part off
-        std::string_view value = take_until(text, ",");
+        std::string_view value = trim_blanks(take_until(text, ","));
         const std::string_view name = take_until(value, "=");
         parts.emplace_back(name, value);
     }

@@ -356,6 +356,21 @@ void finish_synthetic(Line& line) {
     if (const std::string seed = argument_of(line, "--seed"); !seed.empty()) {
         all += " --seed " + seed;
     }
+    for (const auto& [name, given] : line.kept) {
+        if (!given.typed.empty()) {
+            line.typed_as.emplace_back(name == "out" ? "--out-tokens" : "--" + name, given.typed);
+        }
+    }
+    const auto limit =
+        std::ranges::find(line.typed_as, "--limit", &std::pair<std::string, std::string>::first);
+    if (limit != line.typed_as.end()) {
+        line.typed_as.emplace_back("--rows", limit->second);
+    }
+    const std::vector<std::string_view> words = words_in(all, " ");
+    if (const auto made = parse_synth_options({words.begin(), words.end()}); !made.text.empty()) {
+        const std::string why = made.text.substr(made.text.find(": ") + 2);
+        refuse_line(line, why.substr(0, why.find(" (see ")));
+    }
     line.arguments.push_back(std::string(made_scheme) + all);
     line.notes.push_back("the synthetic data set is the trace that `driftless synth " + all +
                          "` writes");

@@ -6,6 +6,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
@@ -158,6 +159,17 @@ const ToolRow* find_row(std::string_view section, std::string_view typed) {
         }
     }
     return nullptr;
+}
+
+std::vector<std::string> flags_of_tool(std::string_view section) {
+    std::vector<std::string> flags = names_of(replay_flags().flags);
+    for (const ToolRow& row : tool_table().rows) {
+        const bool is_here = row.section == section || row.section == "any";
+        for (std::string names = row.typed; is_here && names.starts_with('-');) {
+            flags.push_back(cut(names, "|"));
+        }
+    }
+    return flags;
 }
 
 std::string_view our_flag(std::string_view typed) {
@@ -383,7 +395,7 @@ static void apply_effect(std::string text, Line& line) {
         extend_members(line.kept["members"].value, name, text);
     } else if (verb == "array") {
         std::string& members = line.kept["members"].value;
-        std::replace(text.begin(), text.end(), ' ', ',');
+        std::replace(text.begin(), text.end(), between_values[0], ',');
         members += (members.empty() ? "\"" : ",\"") + name + "\":[" + text + "]";
     } else if (verb == "members" || verb == "body") {
         add_members(line, verb == "body" ? members_of(line) : line.get("members"), all);
@@ -392,7 +404,7 @@ static void apply_effect(std::string text, Line& line) {
         const std::string separator = cut(text, " ");
         while (!text.empty()) {  // each turn takes a word off
             const std::string word =
-                text.substr(0, text.find_first_of(verb == "list" ? " ," : " "));
+                text.substr(0, text.find_first_of(verb == "list" ? " ,\x1f" : between_values));
             text.erase(0, word.size() + 1);
             apply_to_part(name, word, word.find(separator), line);
         }

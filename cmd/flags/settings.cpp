@@ -31,6 +31,10 @@ static std::string_view header_name(std::string_view argument) {
     const std::string_view value = value_of(argument);
     return trim_blanks(value.substr(0, value.find_first_of(":=")));
 }
+static std::string_view header_value(std::string_view argument) {
+    const std::string_view value = value_of(argument);
+    return trim_blanks(value.substr(std::min(value.find_first_of(":="), value.size() - 1) + 1));
+}
 
 /// What was declared of the flag of an argument.
 static const Flag& flag_in(std::string_view argument, const FlagTable& flags) {
@@ -65,6 +69,11 @@ static bool is_masked(std::string_view argument, const FlagTable& flags) {
            mask_value(flag_in(argument, flags).traits.mask, value) != value;
 }
 
+/// A kept header whose value is not recorded: a masked one, or one from the environment.
+static bool lacks_key(std::string_view header, const FlagTable& flags) {
+    return is_masked(header, flags) || !environment_name(header_value(header)).empty();
+}
+
 /// What must be given again in the place of a masked argument, as a clause.
 static std::string ask_again(std::string_view argument) {
     const std::string_view name = flag_of(argument);
@@ -91,8 +100,10 @@ static bool replaces(std::string_view given, std::string_view kept, const FlagTa
 }
 
 Mask mask_of(std::string_view name, const FlagTable& flags) {
-    const Flag& flag = flags.named(name);
-    const Flag& ours = flags.named(our_flag(name));
+    std::string dashed(name);  // vLLM takes either
+    std::ranges::replace(dashed, '_', '-');
+    const Flag& flag = flags.named(dashed);
+    const Flag& ours = flags.named(our_flag(dashed));
     const bool is_unknown = flag.unit.empty() && ours.unit.empty();
     return flag.traits.mask != nullptr         ? flag.traits.mask
            : name == "--backend" || is_unknown ? mask_any
@@ -197,12 +208,17 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
         const std::string name(flag_of(argument));
         const FlagTraits& traits = flags.named(name).traits;
         const std::string masked = name + "=" + mask_value(traits.mask, value_of(argument));
-        const bool is_asked_for =
-            is_masked(masked, flags) && std::find(kept.begin(), kept.end(), masked) != kept.end();
+        const bool is_asked_for = std::any_of(kept.begin(), kept.end(), [&](const auto& one) {
+            return name != "--header" ? one == masked && is_masked(one, flags)
+                                      : replaces(argument, one, flags) && lacks_key(one, flags);
+        });
         return !name.empty() && !traits.has(resumable | of_its_end) && !is_asked_for;
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
-    return found == given.end() ? "" : std::string(flag_of(*found));
+    const bool is_header = found != given.end() && flag_of(*found) == "--header";
+    return found == given.end() ? ""
+           : is_header          ? "--header " + std::string(header_name(*found))
+                                : std::string(flag_of(*found));
 }
 
 bool is_flag_of_sweep(std::string_view name, const FlagTable& flags) {
@@ -280,11 +296,7 @@ static bool means_same(const Flag& flag, std::string_view a, std::string_view b)
 
 static bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
     if (flag_of(a) == "--header" && replaces(a, b, flags)) {
-        const auto behind_name = [](std::string_view value) {
-            return trim_blanks(
-                value.substr(std::min(value.find_first_of(":="), value.size() - 1) + 1));
-        };
-        return behind_name(value_of(a)) == behind_name(value_of(b));
+        return header_value(a) == header_value(b);
     }
     if (flag_of(a) == "--record-header" && flag_of(b) == flag_of(a)) {
         return equal_ignoring_case(value_of(a), value_of(b));

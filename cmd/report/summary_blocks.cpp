@@ -297,8 +297,9 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
         f.request_goodput
             ? fmt::format("{:.2f}/s", *f.request_goodput)
             : "not known, for " + counted(uncounted, "row has", "rows have") +
-                  (f.tainted_lost > 0 ? " no count of tokens, or lost a part in this client"
-                                      : " no count of tokens, and no TPOT"),
+                  (f.ttft.count == 0    ? " no first token (--no-stream)"
+                   : f.tainted_lost > 0 ? " no count of tokens, or lost a part in this client"
+                                        : " no count of tokens, and no TPOT"),
         counts_text(f.goodput(), f),
         has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
     for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {

@@ -25,6 +25,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/sweep.hpp"
@@ -109,13 +110,20 @@ static ReplayCommandLine replay_line(const std::vector<std::string>& arguments) 
     return parse_replay_options(arguments, variable != nullptr ? variable : "");
 }
 
-/// The traces of a probe, which has these arguments; none where replay refuses them, which the dry
-/// run will say.
-static std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
+/// Whether replay takes a probe with these arguments, and its traces are there.
+static OrExit<std::vector<KeptTrace>> check_probe(const std::vector<std::string>& arguments) {
     const ReplayCommandLine line = replay_line(arguments);
+    if (line.kind != ReplayCommandLine::Kind::run) {
+        return refuse_find("the first probe cannot run: " + line.text, exit_usage);
+    }
+    std::vector<std::string> files = line.options.workload.files.paths;
+    std::erase_if(files, [](const auto& one) { return one.starts_with(made_scheme); });
     std::string unread;
-    Result<std::vector<KeptTrace>> kept = keep_traces(line.options.workload.files.paths, unread);
-    return kept ? std::move(kept).value() : std::vector<KeptTrace>();
+    Result<std::vector<KeptTrace>> kept = keep_traces(files, unread);
+    if (!kept) {
+        return refuse_find(unread + ": " + reason_of(kept.error()), exit_input);
+    }
+    return std::move(kept).value();
 }
 
 static KneeProbe first_probe(const FindOptions& options) {
@@ -139,10 +147,14 @@ class Finder {
         report_.command = std::move(command);
     }
 
+    OrExit<std::vector<KeptTrace>> check() const {
+        return check_probe(arguments(first_probe(options_)));
+    }
+
     /// A search from its beginning. Returns the exit code.
-    int begin() {
+    int begin(std::vector<KeptTrace> traces) {
         report_.home = absolute_path(".");
-        report_.traces = traces_of(arguments(first_probe(options_)));
+        report_.traces = std::move(traces);
         return run();
     }
 
@@ -505,6 +517,10 @@ class Finder {
 }  // namespace
 
 static int begin(const FindOptions& options, const std::vector<std::string>& command) {
+    OrExit<std::vector<KeptTrace>> traces = Finder(options, command, "").check();
+    if (!traces) {
+        return traces.exit_code();
+    }
     const bool named = !options.out.empty();
     std::string folder = named ? options.out : default_folder("find");
     const Result<NewFolder> taken = named ? take_new_folder(folder) : take_numbered_folder(folder);
@@ -512,7 +528,7 @@ static int begin(const FindOptions& options, const std::vector<std::string>& com
         return fail_folder(folder, taken.error());
     }
     count_stop_requests();
-    return Finder(options, command, folder).begin();
+    return Finder(options, command, folder).begin(std::move(traces).value());
 }
 
 /// All that a search is to do is in its command, which find.json has.

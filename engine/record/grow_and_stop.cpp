@@ -106,7 +106,8 @@ void EarlyStop::look_at(Watched& watched, const PeriodMeasured& measured) {
         watched.holds_from_ns && !of_run ? watched.values + figure.values : figure.values;
     watched.holds_from_ns = watched.holds_from_ns.value_or(measured.begin_ns);
     const bool long_enough = measured.end_ns - *watched.holds_from_ns >= rule.for_ns;
-    if (found_ || !long_enough || watched.values < sample_min) {
+    const std::uint64_t enough = rule.figure == StopFigure::failed ? 1 : sample_min;
+    if (found_ || !long_enough || watched.values < enough) {
         return;
     }
     const FigureUnit unit = rule.threshold.figure->unit;

@@ -68,10 +68,11 @@ class Growth {
 // EarlyStop: whether a run has to end before its time, by what it has measured (`--stop-when`).
 //
 // Asked at the end of each period of the measurement. A time is that of the answers of the period;
-// `errors` and `failed` are of the whole run so far. Nothing is judged by fewer than `sample_min`
-// values: of a time those of the periods in which the condition has held, of the others the
-// requests that have ended. A condition with a time (`for 30s`) has to hold in all periods of that
-// time. A period without a value says nothing: it neither meets the condition nor breaks it.
+// `errors` and `failed` are of the whole run so far. But for `failed`, a count, nothing is judged
+// by fewer than `sample_min` values: of a time those of the periods in which the condition has
+// held, of `errors` the requests that have ended. A condition with a time (`for 30s`) has to hold
+// in all periods of that time. A period without a value says nothing: it neither meets the
+// condition nor breaks it.
 //
 // Owned by the periods, on the writer's side. The engine reads the one flag that it raises.
 

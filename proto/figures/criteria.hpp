@@ -39,6 +39,7 @@ struct FigureName {
     FigureUnit unit = FigureUnit::number;
     Better better = Better::low;
     NumberOf number = NumberOf::things;
+    bool is_of_stream = false;            ///< `--no-stream` leaves nothing to measure it by
     bool is_part = true;                  ///< a share that is at most 100 %
     bool in_slo = false;                  ///< `find` can search by it
     bool on_screen = false;               ///< the short screen has a line of it

@@ -192,10 +192,16 @@ std::optional<bool> is_good(const GoodputLimits& limits, const Record& record, T
     if (times == TimesAt::measured && is_ok && is_lost) {
         return std::nullopt;  // its first or last token may be among what was lost
     }
+    const bool is_unstreamed = is_ok && !record.ttft_ns;
+    if (is_unstreamed && (limits.ttft_ns || limits.ttft_due_ns) &&
+        row.is_in_time({{}, {}, limits.e2e_ns})) {
+        return std::nullopt;
+    }
     if (!is_ok || !row.is_in_time(limits)) {
         return false;
     }
-    if (limits.tpot_ns && !record.tpot_ns && !counts_output(record)) {
+    if (limits.tpot_ns && !record.tpot_ns &&
+        (!counts_output(record) || (is_unstreamed && record.output_tokens > 1))) {
         return std::nullopt;
     }
     return row.meets_tpot(limits.tpot_ns);

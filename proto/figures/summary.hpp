@@ -76,7 +76,8 @@ struct GoodputLimits {
     OptionalNs tpot_ns;
     OptionalNs e2e_ns;
     OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
-    bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
+    bool needs_first_token() const { return ttft_ns || tpot_ns || ttft_due_ns; }
+    bool set() const { return needs_first_token() || e2e_ns; }
 };
 /// As `goodput` of run.json has them.
 void walk(auto& fields, IsOf<GoodputLimits> auto& limits) {
@@ -90,7 +91,8 @@ void walk(auto& fields, IsOf<GoodputLimits> auto& limits) {
 enum class TimesAt : std::uint8_t { measured, longest, shortest };
 
 /// Nothing: nobody knows. It was abandoned before it had broken a limit; or it is ok, its tokens
-/// were not counted, so that it has no TPOT, and it broke no other limit. A row that failed for the
+/// were not counted, so that it has no TPOT, or no first token was seen (`--no-stream`), and it
+/// broke no other limit. A row that failed for the
 /// client's own lack, or of which it lost a part, is good by the shortest times alone.
 std::optional<bool> is_good(const GoodputLimits& limits, const Record& record,
                             TimesAt times = TimesAt::measured);
@@ -418,7 +420,7 @@ struct UncountedRows {
     std::uint64_t inputs = 0;   ///< prompts that are neither recorded nor reported in tokens
     std::uint64_t outputs = 0;  ///< the server counts no tokens, or the answer was lost in part
     std::uint64_t lost = 0;     ///< of those: in this client's own event ring
-    std::uint64_t goodput = 0;  ///< no TPOT to hold against a limit, and no other limit broken
+    std::uint64_t goodput = 0;  ///< a limit has no time to be held against, and none is broken
 };
 
 /// How far the client may have moved one number of a headline figure.

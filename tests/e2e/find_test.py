@@ -338,6 +338,11 @@ class Find(Case):
         done = find("trace", self.scratch / "nowhere.jsonl")
         self.assertNotIn(done.returncode, (0, 1))
         self.assertIn("nowhere.jsonl", done.stderr)
+        done = self.find("--url", "http://127.0.0.1:9", "--slo", "good>90%", "--over", "rate", self.trace(),
+                         "--out", self.scratch / "good")  # fmt: skip
+        self.assertIn("add --goodput", done.stderr)
+        for name in ("flag", "trace", "good"):  # nothing is made for what cannot begin
+            self.assertFalse((self.scratch / name).exists(), name)
 
 
 if __name__ == "__main__":

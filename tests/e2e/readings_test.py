@@ -67,6 +67,9 @@ class Readings(Case):
         vllm = reading(whole.folder, "--view", "vllm")
         self.assertEqual([vllm[key] for key in ("completed", "failed", "mean_ttft_ms", "mean_tpot_ms")], [20, 0, None, None])
         self.assertAlmostEqual(vllm["mean_e2el_ms"], mean_ms, places=6)
+        self.assertIsNone(reading(whole.folder, "--goodput", "ttft:200")["request_goodput"])
+        said = report(whole.folder, "--goodput", "ttft:200 tpot:50").stdout
+        self.assertIn("not known, for 20 rows have no first token (--no-stream)", said)
         sglang = reading(whole.folder, "--view", "sglang")
         self.assertAlmostEqual(sglang["mean_ttft_ms"], mean_ms, places=6)
 

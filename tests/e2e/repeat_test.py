@@ -50,7 +50,7 @@ class Repeat(Case):
                                        'label = ["a=1", "b=2"]\nlimit = 7\ndry-run = true\n')
         run = self.replay_well("--config", good, "--limit", 9)
         self.assertIn("selected: 9 of 240 rows", run.said)
-        for text, why in (("speed = ", "line 1"), ("speed = {a = 1}", "line 1: speed is not a text"),
+        for text, why in (("speed = ", "line 1"), ("api-key = S-1", 'determine value type; put text in quotes, as in api-key = ".."\n'), ("speed = {a = 1}", "line 1: speed is not a text"),
                           (f'trace = "{SAMPLE}"\nsped = 2', "line 2: driftless replay: unknown flag --sped"),
                           ("out = true\nquiet = true", "line 1: out needs a value"), (f'trace = "{SAMPLE}"\nsave-prompts = true', "line 2: save-prompts needs a value"), ("seed = 1\nspread = 1", "line 2: driftless replay: --spread: is on or off"), (f'trace = "{SAMPLE}"\nspeed = -1', "--speed"), ("", "no trace"),
                           ('"--speed" = 2', "line 1: --speed is no flag"), ('trace = "-h"', "line 1: trace is a flag"),

@@ -449,12 +449,14 @@ class Resume(Case):
         trace = self.write("trace.jsonl", SAMPLE.read_text())
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
             ended = self.replay_well(trace, "--url", server.url, "--speed", 50)
-            process, folder = self.start(trace, "--url", server.url)
+            process, folder = self.start(trace, "--url", server.url, "--header", "X-Priority: high")
             before = (folder / "run.json").read_bytes()
             for refused, words, code in (
                 (("--resume", ended.folder), "each of its 240 rows has a record", USAGE),
                 (("--resume", folder), "still writing the run", USAGE),
                 (("--resume", folder, "--speed", 2), "--speed: --resume continues with", USAGE),
+                (("--resume", folder, "--header", "X-Priority: low"), "--header X-Priority: --resume continues with", USAGE),
+                (("--resume", folder, "--header", "X-New: c"), "--header X-New: --resume continues with", USAGE),
                 (("--resume", self.scratch), "it has no run.json", USAGE),
                 (("--resume", folder, "--from", folder), "use only one", USAGE),
                 (("--resend", SAMPLE, "--url", server.url), "requires --resume", USAGE),

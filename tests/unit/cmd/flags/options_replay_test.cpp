@@ -1,6 +1,7 @@
 // The flags of replay.
 
 #include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/settings.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
@@ -378,6 +379,34 @@ TEST(ReplayOptions, SwitchesTakeNoOtherWordThanTrueAndFalse) {
     EXPECT_TRUE(refused({"--dry-run=t.jsonl"}, "--dry-run: is on or off and takes no value"));
 }
 
+// A default that is typed changes nothing: it is taken beside whatever else is there or is not.
+TEST(ReplayOptions, TakeEveryDefaultOfTheHelp) {
+    for (const Flag& flag : replay_flags().flags) {
+        const std::string typed = flag.names.back() + "=" + flag.unset;
+        const ReplayCommandLine line = parse_flags({flag.unset.empty() ? "--quiet" : typed});
+        EXPECT_EQ(line.kind, Kind::run) << line.text;
+    }
+    EXPECT_EQ(options_with({"--limit", "all"}).workload.plan.limit,
+              options_with({}).workload.plan.limit);
+    EXPECT_FALSE(options_with({"--wait-ready", "0s", "--no-preflight", "--model", "m"})
+                     .server.wait_ready_ns);
+}
+
+// Figures need what answers have.
+TEST(ReplayOptions, RefuseFiguresThatNothingMeasures) {
+    const char* const first = "needs first tokens, but --no-stream has none; remove one";
+    for (const Words& flags :
+         {Words{"--goodput", "tpot:50 e2e:2s"}, Words{"--stop-when", "ttft:p99 > 1s"},
+          Words{"--fail-if", "interactivity:p50 < 9"}}) {
+        EXPECT_EQ(parse_flags(flags).kind, Kind::run) << flags[1];
+        EXPECT_TRUE(refused({flags[0], flags[1], "--no-stream"}, first)) << flags[1];
+    }
+    // The live summary has what --chunks none keeps from the records.
+    (void)options_with({"--chunks", "none", "--fail-if", "itl:p99 > 1s"});
+    (void)options_with({"--no-stream", "--goodput", "e2e:2s", "--fail-if", "good < 50 %",
+                        "--stop-when", "e2e:p99 > 1s"});
+}
+
 TEST(ReplayOptions, NameTheFlagThatWasMeantAndNoSecret) {
     EXPECT_TRUE(refused({"--sped", "2"}, "unknown flag --sped; did you mean --speed?"));
     EXPECT_TRUE(refused({"--quantum", "x"}, "unknown flag --quantum"));
@@ -478,12 +507,10 @@ TEST(UserOptions, HoldBesideEachOtherOrAreNothing) {
         {{"--recycle-share", "system"}, "--recycle-share"},
         {{"--barrier", "tree"}, "--barrier"},
         {{"--for", "5s"}, "--for"},
-        {{"--on-failure", "end-tree"}, "--on-failure"},
         {{"--on-failure", "continue"}, "--on-failure"},
         {{"--on-429", "wait"}, "--on-429 wait"},
         {{"--tree-idle-cap", "0"}, "--tree-idle-cap"},
         {{"--system-idle-cap", "0"}, "--system-idle-cap"},
-        {{"--start-within", "0:0"}, "--start-within"},
         {{"--start-by", "turns"}, "--start-by"},
         {{"--prime", "one-token"}, "--prime"},
         {{"--warmup-requests", "1"}, "--warmup-requests"},
@@ -585,7 +612,7 @@ WorkloadFlags closed_with(Words flags) {
 TEST(GapOptions, AreReadOfClosedSessionsInAnySpelling) {
     EXPECT_EQ(closed_with({}).gap, std::nullopt);
     EXPECT_EQ(closed_with({}).gap_cap_ns, std::nullopt);
-    EXPECT_EQ(closed_with({"--gap", "end-to-start"}).gap, GapRule::end_to_start);
+    EXPECT_EQ(closed_with({"--gap", "end-to-start"}).gap, std::nullopt);  // the default
     EXPECT_EQ(closed_with({"--gap", "none"}).gap, GapRule::none);
     const WorkloadFlags both = closed_with({"--gap", "start-to-start", "--gap-cap", "1m"});
     EXPECT_EQ(both.gap, GapRule::start_to_start);
@@ -601,12 +628,11 @@ TEST(GapOptions, AreReadOfClosedSessionsInAnySpelling) {
     // not.
     const WorkloadFlags tester =
         closed_with({"--timing-strategy", "think-only", "--max-delay", "60"});
-    EXPECT_EQ(tester.gap, GapRule::end_to_start);
     EXPECT_EQ(tester.gap_cap_ns, 60'000'000'000);
     EXPECT_EQ(closed_with({"--inter-turn-delay-cap-seconds", "2.5"}).gap_cap_ns, 2'500'000'000);
     EXPECT_EQ(closed_with({"--ignore-trace-delays"}).gap, GapRule::none);
-    EXPECT_EQ(closed_with({"--use-end-to-start-delays"}).gap, GapRule::end_to_start);
-    EXPECT_EQ(closed_with({"--use-think-time-only"}).gap, GapRule::end_to_start);
+    EXPECT_EQ(closed_with({"--use-end-to-start-delays"}).gap, std::nullopt);
+    EXPECT_EQ(closed_with({"--use-think-time-only"}).gap, std::nullopt);
     EXPECT_TRUE(refused({"--timing-strategy", "original", "--sessions", "closed"},
                         "counting the answer's time twice; use start-to-start"));
     EXPECT_TRUE(

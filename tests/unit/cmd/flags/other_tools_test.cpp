@@ -122,7 +122,7 @@ TEST(ForeignRates, SayWhatIsWrongAndWhatIsOurs) {
         return parse_replay_options(flags, "").text;
     };
     EXPECT_TRUE(says(why({"--request-rate", "0"}), "(--rate was typed as --request-rate)"));
-    EXPECT_TRUE(says(why({"--num-prompts", "0"}), "(--limit was typed as --num-prompts)"));
+    EXPECT_TRUE(says(why({"--num-prompts", "0"}), "(--rows was typed as --num-prompts)"));
     EXPECT_FALSE(says(reply_to("t --url h --rate 0"), "typed as"));
 }
 
@@ -247,6 +247,13 @@ TEST(Foreign, Guidellm) {
         R"(--url h:1 --extra-body {"top_p":0.9} t.jsonl --limit 30 --rate 16 --arrivals )"
         "constant --map time=timestamp,in=input_length,out=output_length,hashes=ids "
         "--block-size 512 --replicate rows:30");
+    EXPECT_TRUE(notes(spell(words_of("guidellm run --target h:1 --data kind=mooncake,path=t "
+                                     "--profile synchronous --rate 4")),
+                      "--rate 4"));
+    EXPECT_TRUE(says(
+        spelled({"guidellm", "run", "--target", "h:1", "--data", "prompt_tokens=8, output_tokens=3",
+                 "--profile", "synchronous", "--max-requests", "2"}),
+        "--in 8 --out-tokens 3"));
     EXPECT_TRUE(says(refusal("guidellm run --target h:1 --data kind=mooncake,path=t --profile "
                              R"({"kind":"constant","rate":[16,32]})"),
                      "one run has one rate"));
@@ -360,6 +367,35 @@ TEST(Foreign, VllmBenchAndWhatHasNoCounterpart) {
               "--api vllm --model m --host h --port 8000 --format mooncake t.jsonl --limit 50 "
               "--wait-ready 600 --goodput 'ttft:200 tpot:50'");
     EXPECT_TRUE(says(refusal("--dataset-name hf --dataset-path s.json"), "is not supported"));
+    // `_` is `-`; a value with blanks stays one; a switch has none; what is wrong is named as
+    // typed.
+    const Words begin = words_of("vllm bench serve --host h --port 1 --dataset_path t");
+    const auto with = [&begin](Words flags) {
+        flags.insert(flags.begin(), begin.begin(), begin.end());
+        return flags;
+    };
+    EXPECT_EQ(spelled(with({"--num_prompts", "3", "--header", "Authorization=Bearer S", "X-A=b c",
+                            "--metadata", "a=b", "c=d e"})),
+              "--host h --port 1 t --limit 3 --label a=b --label 'c=d e' --header 'Authorization: "
+              "Bearer S' --header 'X-A: b c' --api openai-completions");
+    const std::pair<Words, const char*> wrong[] = {
+        {{"--header", "X-A: b"}, "write --header \"NAME=VALUE\""},
+        {{"--ignore-eos=false"},
+         "--ignore-eos: is on or off and takes no value; remove \"=false\""},
+        {{"--request-rat", "3"}, "unknown flag --request-rat; did you mean --request-rate?"},
+        {{"--dataset-name", "random"}, "--dataset-path t: the data set of this line is generated"},
+        {{"--max-concurrency=0"}, "(--max-inflight was typed as --max-concurrency)"},
+    };
+    for (const auto& [flags, why] : wrong) {
+        EXPECT_TRUE(says(parse_replay_options(with(flags), "").text, why)) << why;
+    }
+    const std::string random = "vllm bench serve --host h --dataset-name random ";
+    EXPECT_TRUE(
+        says(reply_to(random + "--goodput ttft:200 bogus:3"), "\"bogus:3\" behind --goodput"));
+    EXPECT_TRUE(says(reply_to(random + "--random-input-len -8"), "typed as --random-input-len"));
+    EXPECT_TRUE(says(reply_to("vllm bench serve --host 127.0.0.1:8000"),
+                     "use --host 127.0.0.1 --port 8000"));
+    EXPECT_TRUE(says(reply_to("k6 run script.js"), "only those of vllm bench serve"));
     // What would change the load, and what cannot be fetched, is refused and not ignored.
     for (const std::string& data :
          words_of("kind=mooncake,source.kind=huggingface,source.source=a/b "

@@ -371,6 +371,7 @@ TEST(EarlyStop, CountsEndsInTheirPeriodAndNeedsItsSample) {
     EXPECT_FALSE(watch.after(0, 0));
     EXPECT_TRUE(watch.after(0, 0));
     EXPECT_EQ(std::tuple(watch.stop.found()->at_s, watch.stop.found()->value), std::tuple(2, 31));
+    EXPECT_TRUE(Watch("failed > 0").after_ends(0, 1));  // a count needs no sample
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min - 1, 2e9));
     EXPECT_TRUE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min, 2e9));
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(100, 1e9));

@@ -872,6 +872,10 @@ TEST(Goodput, CountsRowsOfARuleWhereTheirTokensAreKnown) {
     EXPECT_EQ(is_good(limits, record), std::nullopt);
     record.tokens_source = TokensSource::usage;
     EXPECT_EQ(is_good(limits, record), std::optional(true));
+    record.output_tokens = 2;  // without a stream neither has more of them, nor is there a TTFT
+    EXPECT_EQ(is_good(limits, record), std::nullopt);
+    EXPECT_EQ(is_good({.ttft_ns = 1}, record), std::nullopt);
+    EXPECT_EQ(is_good({.ttft_ns = 1, .e2e_ns = 1}, record), std::optional(false));
     record.tokens_source = TokensSource::chunks;
     ++*record.e2e_ns;
     EXPECT_EQ(is_good(limits, record), std::optional(false));
