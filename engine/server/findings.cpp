@@ -402,8 +402,8 @@ static std::string hint_of_text(const PreflightFindings& found) {
 /// [Unreadable]
 static constexpr const char* unreadable_remedies[] = {
     "",
-    "the server compresses its answers unasked, and driftless cannot read them; turn compression "
-    "off there, or in the proxy in front of it (nginx: gzip off)",
+    ("the server compresses its answers unasked, and driftless cannot read them; turn compression "
+     "off there, or in the proxy in front of it (nginx: gzip off)"),
     "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL",
     "remove --no-stream",
     "check --url, --endpoint and --api",
