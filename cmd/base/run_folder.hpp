@@ -37,7 +37,7 @@ bool is_being_written(const std::string& folder);
 /// Whether runs make a file of that name in their folders.
 bool is_file_of_run(std::string_view name);
 
-/// What stands at a place where a run is to write.
+/// What is at a place where a run is to write.
 enum class Place : std::uint8_t {
     free,      ///< nothing
     leftover,  ///< a folder of this user that holds nothing but what a run makes before its first

@@ -83,7 +83,7 @@ static bool ends_in_port(std::string_view host) {
 
 namespace {
 
-/// An event is "+T ACTION WHAT": where its action begins, and what stands behind that. The end of
+/// An event is "+T ACTION WHAT": where its action begins, and what is behind that. The end of
 /// the text, where it has no such word.
 struct EventWords {
     std::size_t action;
@@ -283,7 +283,7 @@ static Range behind_scheme(std::string_view text, std::size_t at) {
     return is_secret_value("", secret) ? Range{value, value + secret.size()} : Range{};
 }
 
-/// `sk-..`, and others that show by how they begin what they are: what stands behind that.
+/// `sk-..`, and others that show by how they begin what they are: what is behind that.
 static Range known_key(std::string_view text, std::size_t at) {
     constexpr std::array<std::string_view, 14> heads{
         "sk-",   "hf_",  "ghp_", "gho_", "ghs_",   "github_pat_", "glpat-",

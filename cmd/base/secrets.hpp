@@ -1,7 +1,7 @@
 /// Secrets: what must never be printed or recorded, and how text is cleaned of it.
 ///
 /// Pure functions on text. One rule for commands, headers, members of bodies, parameters of URLs
-/// and labels: a secret is the value of a secret name (`is_secret_name`), what stands behind a
+/// and labels: a secret is the value of a secret name (`is_secret_name`), what is behind a
 /// scheme (`Bearer word`), what begins as a known kind of key does (`sk-`), and the user part of a
 /// URL. (Values that came as `env:NAME` are, too: cmd/replay/invocation.hpp.)
 #pragma once
@@ -83,7 +83,7 @@ std::string mask_any(std::string_view text);
 /// The value as it may be shown.
 std::string mask_value(Mask mask, std::string_view value);
 
-/// Of a value that was refused, so that nobody knows where in it a password stands: of
+/// Of a value that was refused, so that it is not known where in it a password stands: of
 /// URLs, all before the last "@", and all of a query or fragment; of a header, all but its name.
 std::string mask_refused(Mask mask, std::string_view value);
 
@@ -92,7 +92,7 @@ std::string mask_refused(Mask mask, std::string_view value);
 std::size_t assigned_secret_at(std::string_view argument);
 
 /// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what
-/// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what
+/// is behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what
 /// the base64 of "Basic" stands for, with and without the user's name; and of cookies the value of
 /// each pair. Longest first. Shorter ones than `secret_bytes_min` are left out.
 std::vector<std::string> secrets_of(const std::vector<Header>& credentials);

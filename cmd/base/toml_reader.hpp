@@ -26,7 +26,7 @@ class TomlReader {
     /// "line 3: gate is not known"; empty: nothing was wrong so far.
     const std::string& why() const { return why_; }
 
-    /// Each key is one of `known`; `place` stands before its name in what is said.
+    /// Each key is one of `known`; `place` is before its name in what is said.
     void check_keys(const toml::table& table, const char* place,
                     std::initializer_list<std::string_view> known);
     /// A member that is not there leaves `out` as it is.

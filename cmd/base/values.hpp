@@ -95,7 +95,7 @@ struct Choice {
 template <typename T>
 class Choices {
   public:
-    /// An error says `before`, the words, and `behind`; `last` stands before the last word.
+    /// An error says `before`, the words, and `behind`; `last` is before the last word.
     constexpr Choices(std::initializer_list<Choice<T>> choices,
                       std::string_view before = "is not one of ", std::string_view last = ", ",
                       std::string_view behind = "") {

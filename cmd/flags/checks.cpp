@@ -239,7 +239,7 @@ static std::string growth_contradiction(const ReplayOptions& options) {
     });
 }
 
-/// Flags of what stands in requests, and of what is counted and named in the results.
+/// Flags of what is in requests, and of what is counted and named in the results.
 static std::string request_contradiction(const ReplayOptions& options) {
     const RequestFlags& request = options.request;
     return first_that_holds({

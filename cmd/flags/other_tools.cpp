@@ -469,7 +469,7 @@ class Speller {
                               ": is on or off and takes no value; remove \"=" + value + "\"");
     }
 
-    /// Takes a flag of the table. `own`: what stands behind its '='. Returns how many arguments
+    /// Takes a flag of the table. `own`: what is behind its '='. Returns how many arguments
     /// behind it were its value; nothing where it is no such flag.
     std::optional<std::size_t> take(std::string_view typed, const std::string* own) {
         const std::span<const std::string> behind = std::span(arguments_).subspan(at_);

@@ -12,7 +12,7 @@
 
 namespace driftless {
 
-/// Takes what stands before `between` off the front, and that itself.
+/// Takes what is before `between` off the front, and that itself.
 static std::string cut(std::string& text, std::string_view between) {
     const std::size_t end = std::min(text.find(between), text.size());
     std::string part = text.substr(0, end);

@@ -51,7 +51,7 @@ enum class SessionHeaders : std::uint8_t { none, agentx };
 struct ReplayTarget {
     Url url;
     std::string api_path;   ///< request target of every row, for instance "/v1/chat/completions"
-    std::string root_path;  ///< what stands before "/v1": empty, or for instance "/proxy"
+    std::string root_path;  ///< what is before "/v1": empty, or for instance "/proxy"
 };
 
 /// `--arm-ahead`.
@@ -108,7 +108,7 @@ struct ServerFlags {
     std::uint32_t verify_prompts = 0;  ///< rows held against the server's tokenize endpoint
 };
 
-/// What stands in every request, and what is recorded of its answer.
+/// What is in every request, and what is recorded of its answer.
 struct RequestFlags {
     const Dialect* dialect = nullptr;         ///< never nullptr after parsing
     std::string template_file;                ///< `--api template`; else empty

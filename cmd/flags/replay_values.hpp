@@ -191,7 +191,7 @@ Result<TypedEvent> parse_event(std::string_view text);
 /// Adds those of a file: one a line; empty lines, and those that begin with '#', are left out.
 /// Returns why it cannot be, with file and line, or the empty text.
 std::string read_events(const std::string& path, std::vector<TypedEvent>& out);
-/// The same of the text of a file; `where` stands before what is said.
+/// The same of the text of a file; `where` is before what is said.
 std::string parse_events(const std::string& where, std::string_view text,
                          std::vector<TypedEvent>& out);
 

@@ -1,4 +1,4 @@
-/// `driftless help WORD`: where a word stands in what the program can tell, most exact hits first.
+/// `driftless help WORD`: where a word is in what the program can tell, most exact hits first.
 
 #include <algorithm>
 #include <cstdint>

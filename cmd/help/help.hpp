@@ -79,7 +79,7 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
 
 // Man pages: driftless(1), and one for each command, driftless-replay(1). Pure.
 
-/// What stands in the head of every page.
+/// What is in the head of every page.
 struct PageFacts {
     std::string version;
     std::string date;  ///< of the version, "2026-11-25"

@@ -150,7 +150,7 @@ class MockAnswer {
     MockAnswer(MockCore& core, const RequestReader& request, RequestLog& log)
         : core_(core), request_(request), log_(log) {}
 
-    /// The head of a completion request has come, and its id and row stand in the log: its fault
+    /// The head of a completion request has come, and its id and row are in the log: its fault
     /// and all that is drawn follow from them.
     void plan();
     Fault fault() const { return fault_; }
@@ -411,7 +411,7 @@ class MockCore {
 
     // What follows is for the connections: what all of them share.
 
-    /// True where the connection may begin at once; else it stands in the queue.
+    /// True where the connection may begin at once; else it is in the queue.
     bool take_slot(MockConnection& connection);
     void leave_queue(MockConnection& connection) { std::erase(queue_, &connection); }
     /// An answer has ended: the oldest waiting one begins.

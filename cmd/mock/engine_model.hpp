@@ -177,7 +177,7 @@ class PrefixCache {
 //
 // A reply is named by a digest of its text. HistoryReader names the assistant's messages of a
 // request while its body is read; SentReplies remembers the names of what was sent, and counts.
-// Texts are compared as they stand in the JSON: the mock's words need no escapes there. Nothing is
+// Texts are compared as they are in the JSON: the mock's words need no escapes there. Nothing is
 // held but names.
 
 /// Names the assistant's messages of one request, in order. Reused from request to request.

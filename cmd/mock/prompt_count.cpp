@@ -150,7 +150,7 @@ inline void PromptCount::add_word_token(std::uint64_t word) {
     }
 }
 
-/// A word waits until it is known what stands beside it.
+/// A word waits until it is known what is beside it.
 void PromptCount::add_by_rules(std::uint64_t word) {
     if (waiting_ != 0 && rules_->joins(waiting_, word)) {
         add_token(step(waiting_, word));

@@ -56,7 +56,7 @@ class WordRules {
 // PromptCount: how many tokens a prompt has and which prefix blocks it consists of, in one pass.
 //
 // A token is a blank-separated word of a text (unless a WordRules says otherwise), an item of an
-// array of token ids, or one token of the chat template. Bytes come as they stand in the JSON
+// array of token ids, or one token of the chat template. Bytes come as they are in the JSON
 // body, escapes untouched, cut anywhere; nothing is copied. With a tokenizer a text is held to its
 // end instead, and has its tokens. Each full block of tokens yields one 64-bit value that depends
 // on every token from the start of the prompt, so that equal values mean equal prefixes.

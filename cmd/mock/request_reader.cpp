@@ -529,7 +529,7 @@ TemplateTokens RequestReader::template_now() {
     return bare ? TemplateTokens{} : around;
 }
 
-/// Where the prompt stands in the bodies of this route.
+/// Where the prompt is in the bodies of this route.
 PromptKeys RequestReader::prompt_keys() const {
     if (route_ == Route::generate) {
         return {voice_->asked.text, voice_->asked.ids, voice_->asked.messages};

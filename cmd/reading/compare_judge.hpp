@@ -7,7 +7,7 @@
 ///   known in every run of both sides, so that both sides answer for the same work; how many that
 ///   leaves out is told (`only_a_ok`, `only_b_ok`). Other metrics take all requests of a run;
 /// - units are resampled, the same ones on both sides: a unit is a tree, or a request that has
-///   none. Units stand in the order of their dues and are drawn in circular blocks, whose length
+///   none. Units are in the order of their dues and are drawn in circular blocks, whose length
 ///   comes from the data (1 where units are independent). Rates are drawn in blocks of requests in
 ///   the order of their ends, because a rate belongs to a time and not to a tree;
 /// - with several runs on a side, what runs differ by among themselves is the outer level, with
@@ -85,7 +85,7 @@ std::optional<ComparedMetric> read_metric(std::string_view name);
 /// What to say of a name that is none: why it cannot be compared where it is a figure of one run.
 const char* why_not_compared(std::string_view name);
 
-/// What is compared where nobody asks for anything else: mean, p50, p90, p95 and p99 of the four
+/// What is compared where nothing else is asked for: mean, p50, p90, p95 and p99 of the four
 /// values, errors, throughputs; and `good` and `request_goodput` where there is an SLO.
 std::vector<ComparedMetric> usual_metrics(bool with_slo);
 
@@ -106,19 +106,19 @@ struct ComparedRequest {
     bool failed = false;
     bool tainted = false;           ///< the client may have spoiled it
     bool held = false;              ///< a cap or a budget of the client let it wait
-    std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or nobody knows
+    std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or it is not known
     /// The same by its longest times, and by its shortest, that `errors` allow; where it is known.
-    /// Of one whose answer or end was lost, so that nobody knows, false and true.
+    /// Of one whose answer or end was lost, so that it is not known, false and true.
     bool surely_meets_slo = false;
     bool may_meet_slo = false;
     /// Complete or given up; nothing where it was never sent.
     std::optional<std::int64_t> ended_ns;
     double input_tokens = 0;
-    double output_tokens = 0;  ///< NaN: nobody counted them
+    double output_tokens = 0;  ///< NaN: they were not counted
     /// [RowValue], ns, NaN where unknown. Values of requests that are not ok do not count.
     std::array<double, row_value_count> values{unknown_value, unknown_value, unknown_value,
                                                unknown_value};
-    /// [RowValue], ns: so far below and above it the true one may lie; infinite: nobody knows.
+    /// [RowValue], ns: so far below and above it the true one may lie; infinite: not known.
     /// Zero, too, in runs whose records have no such bounds.
     std::array<ErrorBar, row_value_count> errors{};
 };
@@ -168,7 +168,7 @@ inline constexpr auto closed_list<Shown> = name_list("higher", "lower", "same", 
 /// Why there is no figure or no word.
 enum class Doubt : std::uint8_t {
     none,         ///< there is a word
-    no_values,    ///< nobody measured it on both sides
+    no_values,    ///< it was not measured on both sides
     below_floor,  ///< a percentile of too few independent values: a, b and the interval are unknown
     few_units,    ///< too few independent trees or blocks for an interval
     few_blocks,   ///< dependence reaches over more than an eighth of the run: no interval

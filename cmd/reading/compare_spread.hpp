@@ -19,7 +19,7 @@ struct RowUnits {
     std::size_t count = 0;
 };
 
-/// Requests of one key are one row; rows stand in the order of their dues.
+/// Requests of one key are one row; rows are in the order of their dues.
 struct PairedRows {
     std::size_t rows = 0;
     std::size_t runs_a = 0;

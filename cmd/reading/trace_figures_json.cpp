@@ -21,7 +21,7 @@ static std::optional<double> rate_of(std::uint64_t part, std::uint64_t whole) {
                       : std::optional(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+// `put` finds these by the types of their values, so that they are in no namespace of the file.
 
 static void put_value(JsonWriter& json, const Remark& remark) {
     put_object(json,

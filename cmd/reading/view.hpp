@@ -1,6 +1,6 @@
 /// Views: the figures of a run as another tool defines them, in that tool's layout and file. Each
 /// is a function over the requests of a run; the table names them. They read nothing and own only
-/// what they return. Definitions with their sources stand in README.md.
+/// what they return. Definitions with their sources are in README.md.
 ///
 /// A view prints what its tool would print, also where the tool is wrong: `notes` say so beside it.
 /// Then what several views are made of; their tables are in view_keys.hpp.
@@ -169,7 +169,7 @@ class ValueList {
     /// The smallest value with at least the share at or below it.
     double nearest_above(std::uint32_t per_mille) const;
     /// The neighbour that is nearer, of equal ones the even one: numpy's `nearest`. `more` values
-    /// that are infinite stand behind all; nothing is said where the answer is one of them.
+    /// that are infinite are behind all; nothing is said where the answer is one of them.
     std::optional<double> nearest_even(std::uint32_t per_mille, std::size_t more) const;
     /// Value number floor(count x share), from 0: LoadGen's.
     double floor_rank(std::uint32_t per_mille) const;

@@ -177,7 +177,7 @@ static ToolKeys fixed_keys(const ViewedRun& run, const Tally& t, const ToolKeys&
         const bool is_tpot = metrics[i].key == "tpot";
         for (const std::string& statistic : words_in(fixed_statistics)) {
             add(statistic, metrics[i], 1000);
-            if (is_tpot) {  // each interactivity stands behind its TPOT
+            if (is_tpot) {  // each interactivity is behind its TPOT
                 add(statistic, metrics[i + 1], 1);
             }
         }

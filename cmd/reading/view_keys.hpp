@@ -1,6 +1,6 @@
 /// The tables that views are made of, for view_*.cpp alone: what a tool counts of each request, and
 /// one row for each key of its file, with the label on its screen and the figure. To add a key, add
-/// a row. What several tools define alike stands here once.
+/// a row. What several tools define alike is here once.
 #pragma once
 
 #include <optional>
@@ -183,7 +183,7 @@ struct FileStyle {
         json.number(value);
     };
 };
-/// A path in a file with the JSON that stands there.
+/// A path in a file with the JSON that is there.
 struct ToolMember {
     std::string path;
     std::string json;  ///< of "a/": nothing

@@ -55,7 +55,7 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
                   char** argv);
 
 /// Invocation: one call of `driftless replay`: the flags as parsed, and beside them what no parser
-/// can know: keys that stand in the environment, what is drawn for each run anew, and the command
+/// can know: keys that are in the environment, what is drawn for each run anew, and the command
 /// line as run.json keeps it. Made once, before anything is read, and never changed.
 struct Invocation {
     ReplayOptions options;

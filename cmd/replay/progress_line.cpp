@@ -244,7 +244,7 @@ static void write_to(int fd, std::string_view text) {
     (void)!::write(fd, text.data(), text.size());  // a progress line may be lost
 }
 
-/// Until the last row is due; from then on, or where nobody knows when that is, what is to come.
+/// Until the last row is due; from then on, or where that is not known, what is to come.
 /// Once all have left it also says how long that takes if answers go on as lately: before, pauses
 /// of their users may last longer.
 static std::string time_left(const Progress& p, const ProgressRates& rates) {

@@ -58,7 +58,7 @@ StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run) {
     return facts;
 }
 
-// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+// `put` finds these by the types of their values, so that they are in no namespace of the file.
 
 static void put_value(JsonWriter& json, const EngineFacts& facts) {
     put_object(json, {{"instructions", facts.why_no_instructions.empty()},
@@ -244,7 +244,7 @@ static void put_dataset(JsonWriter& json, const Replay& run) {
                {"tokens", text.corpus.tokens()}});
 }
 
-/// Warnings stand behind its own notes.
+/// Warnings are behind its own notes.
 static void put_preflight(JsonWriter& json, const Replay& run) {
     const PreflightFindings& found = run.server.findings;
     put(json, {{"probe_ns", known_if(found.probe_ns >= 0, found.probe_ns)}});
@@ -409,7 +409,7 @@ static void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCou
                       {"clock_steps", stamps.clock_steps}});
 }
 
-/// Writes what stands at a place of `walk_run`, which names the first key; false: it is none of
+/// Writes what is at a place of `walk_run`, which names the first key; false: it is none of
 /// these.
 static bool put_unread_work(std::string_view first, JsonWriter& json, const Replay& run,
                             const RunProgress& progress) {

@@ -230,7 +230,7 @@ static WordDecision decide_words(const ReplayOptions& options, const PreflightFi
     return {NextStep::ask_again, PromptKind::ids};
 }
 
-/// What was found out about the first server stands in the bodies of rows.
+/// What was found out about the first server is in the bodies of rows.
 static void take_findings(Server& server) {
     const PreflightFindings& found = server.findings;
     server.targets.endpoints.front().said = found.keep_alive;

@@ -65,7 +65,7 @@ BodySpec body_of(const Server& server, Side side);
 /// The side of a target.
 Side side_of(const Server& server, std::size_t index);
 
-/// The server adds tokens around a prompt, and how many of them stand in front is not known.
+/// The server adds tokens around a prompt, and how many of them are in front is not known.
 bool split_unknown(const PreflightFindings& found);
 
 /// A target, as the preflight asks it.

@@ -250,7 +250,7 @@ static constexpr Duration named_wait = seconds(3);
 static constexpr long look_pause_ns = 1'000'000;
 
 /// Two names of one server of this host, whose page would count twice. Elsewhere one address may
-/// stand before many servers, which go by the name.
+/// are before many servers, which go by the name.
 static bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
     const std::string address = a.address.to_text();
     const bool is_here = address.starts_with("127.") || address.starts_with("[::1]");

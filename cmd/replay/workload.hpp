@@ -36,7 +36,7 @@ struct WorkloadShare {
     std::int64_t first_due_ns = 0;        ///< of the whole plan's first row, from time 0
     std::optional<double> planned_rate;   ///< of the whole plan: ArrivalFacts
     std::int64_t longest_row_tokens = 0;  ///< .. its longest row
-    /// Where its rows stand in the whole plan; empty until it is dealt (`deal_share`).
+    /// Where its rows are in the whole plan; empty until it is dealt (`deal_share`).
     std::vector<std::uint32_t> positions;
 };
 

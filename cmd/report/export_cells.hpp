@@ -129,7 +129,7 @@ class CsvLines {
     bool at_begin_ = true;
 };
 
-/// Appends `text` as it may stand in an attribute's value of XML or between tags. What people
+/// Appends `text` as it may be in an attribute's value of XML or between tags. What people
 /// cannot see, and what is not UTF-8, stands as `printable` has it: XML 1.0 allows no control
 /// characters, not even escaped (section 2.2).
 void append_xml_text(std::string& out, std::string_view text);
@@ -137,7 +137,7 @@ void append_xml_text(std::string& out, std::string_view text);
 /// Whether it begins with U+FFFE or U+FFFF: valid UTF-8, but not characters of XML.
 bool begins_noncharacter(std::string_view text);
 
-/// Appends JSON as it may stand in a <script> of type application/json: the same values, with every
+/// Appends JSON as it may be in a <script> of type application/json: the same values, with every
 /// "<" as \u003c, so that no word in it ends the script or begins a comment (HTML, section
 /// 4.12.1.3).
 void append_script_json(std::string& out, std::string_view json);

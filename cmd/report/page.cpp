@@ -262,7 +262,7 @@ static void append_parts(std::string& code, std::span<const std::string_view> na
 
 namespace {
 
-/// What stands in the page for a word between two @ in its shell.
+/// What is in the page for a word between two @ in its shell.
 struct Filling {
     std::string_view mark;
     std::string_view text;

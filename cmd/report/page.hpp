@@ -66,7 +66,7 @@ class PageColumn {
     OptionalNs integer(std::size_t row) const {
         return row < integers_.size() ? integers_[row] : OptionalNs();
     }
-    /// Appends the column as an object. The bases, where not null, stand in the same table before
+    /// Appends the column as an object. The bases, where not null, are in the same table before
     /// it: a value is its code plus that of `plus`, minus that of `minus`.
     void write(JsonWriter& json, const PageColumn* plus, const PageColumn* minus) const;
 

@@ -74,7 +74,7 @@ struct ReportReadings {
         return !by.empty() || std::ranges::any_of(
                                   slos, [](const GoodputRule& one) { return one.key.has_value(); });
     }
-    /// Any that stands below the summary.
+    /// Any that is below the summary.
     bool any_below() const {
         return any_groups() || steady || why.has_value() || trees || certificate ||
                !against.empty();

@@ -94,7 +94,7 @@ std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
     return error ? error_text(*error, ns_per_ms) : "unknown";
 }
 
-/// "; the server kept up", or that it did not, and what that means; empty where nobody can tell.
+/// "; the server kept up", or that it did not, and what that means; empty where it cannot be told.
 static std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
     const std::optional<bool> kept = kept_up(f, info);
     if (!kept) {

@@ -32,7 +32,7 @@ namespace driftless {
 // Holds only requests of the phase `profile`. Of a request that was sent again, the last try
 // counts.
 
-/// What stands beside the ComparedRequest at the same place.
+/// What is beside the ComparedRequest at the same place.
 struct PlayedRow {
     std::uint32_t row = 0;
     std::uint32_t pass = 0;
@@ -304,7 +304,7 @@ std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 // A comparison as text for a terminal: 92 columns at most, and 40 lines without `--where` and
 // `--rows`. Pure.
 
-/// What stands below the table.
+/// What is below the table.
 struct ComparisonParts {
     bool where = false;             ///< by size, turn, hit and time
     std::uint64_t rows_listed = 0;  ///< the requests that changed most

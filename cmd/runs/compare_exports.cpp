@@ -19,7 +19,7 @@
 
 namespace driftless {
 
-// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+// `put` finds these by the types of their values, so that they are in no namespace of the file.
 
 static void put_value(JsonWriter& json, const WorkDifference& one) {
     put_object(json, {{"what", one.what},

@@ -472,7 +472,7 @@ static std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
 
 static Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     if (found.doubt == Doubt::no_values) {
-        return Judged::fails;  // no figure: a server that nobody measured is not a good one
+        return Judged::fails;  // no figure: a server that was not measured is not a good one
     }
     if (found.doubt != Doubt::none) {
         return Judged::unsure;

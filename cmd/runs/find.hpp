@@ -152,7 +152,7 @@ struct FindOptions {
     std::string resume;  ///< folder of a search that was cut off; then nothing else is set
     std::vector<std::string> traces;  ///< as they were typed
     std::vector<std::string> urls;
-    std::vector<std::string> replay_flags;  ///< what stands behind `--`
+    std::vector<std::string> replay_flags;  ///< what is behind `--`
     bool salted = false;                    ///< replay_flags have a --cache-salt
     bool quiet = false;                     ///< only the result is printed
 };
@@ -175,7 +175,7 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments);
 /// Whether `--name` or `--name=value` is among the words of a command line.
 bool has_flag(const std::vector<std::string>& flags, std::string_view name);
 
-/// A load as it stands in a flag, in a file and on the screen: "12", "3.25".
+/// A load as it is in a flag, in a file and on the screen: "12", "3.25".
 std::string load_text(double value);
 
 /// The window of a search: the flag of its replays that says how long one lasts, and by how much it

@@ -88,7 +88,7 @@ struct SweepCommandLine : CommandLine {
     SweepCommand command;
 };
 
-/// Parses everything after the command's name; flags of replay stand behind "--". Reads the plan's
+/// Parses everything after the command's name; flags of replay are behind "--". Reads the plan's
 /// file and no other.
 SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments);
 

@@ -16,7 +16,7 @@ namespace driftless {
 
 static constexpr std::size_t folder_bytes_max = 80;
 
-/// The name of a flag as it stands in an argument; empty: it is none.
+/// The name of a flag as it is in an argument; empty: it is none.
 static std::string_view flag_name(std::string_view argument) {
     return argument.starts_with("--") ? argument.substr(2, argument.find('=') - 2)
                                       : std::string_view();

@@ -96,7 +96,7 @@ static std::size_t sweeps_in(const ManyRuns& table) {
     return sweeps.size();
 }
 
-/// Of the run behind a cell as it stands in lists: "01 speed=2", "old-1 +2".
+/// Of the run behind a cell as it is in lists: "01 speed=2", "old-1 +2".
 static std::string short_name(const ManyRuns& table, const RunCell& cell) {
     const TableRun& run = table.runs[cell.runs.front()];
     if (run.sweep.empty()) {

@@ -193,7 +193,7 @@ struct ManyRuns {
     std::vector<TableRun> runs;
     std::vector<std::string> columns;  ///< what differs among the runs: axes, labels, flags
     std::vector<RunCell> cells;
-    bool merged = false;  ///< runs that no sweep says to be repeats stand in one line
+    bool merged = false;  ///< runs that no sweep says to be repeats are in one line
     /// Of `watched`: what differs among the runs of a line.
     std::vector<std::string> mixed;
 };

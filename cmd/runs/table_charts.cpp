@@ -184,7 +184,7 @@ ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::stri
     return chart;
 }
 
-// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+// `put` finds these by the types of their values, so that they are in no namespace of the file.
 
 static void put_value(JsonWriter& json, const CellFigure& value) {
     put_object(json, {{"mean", value.mean},

@@ -24,7 +24,7 @@ namespace {
 // What a summary says of the load, each as a name and a text: what people vary on purpose (server,
 // model, pace, users); with the settings that they gave (settle_load) it makes a line of the table.
 
-/// Where a key stands in summary.json.
+/// Where a key is in summary.json.
 enum class Where : std::uint8_t { root, run };
 
 struct Key {

@@ -104,11 +104,11 @@ Result<PastFiles> read_past(const std::string& folder, const std::string& record
 /// many requests it had sent is in its books (run.json) where it ended, else in its marks.
 struct Unrecorded {
     std::uint64_t rows = 0;  ///< their requests; where there are no users, each has one
-    bool all_known = true;   ///< false: more may have left, and nobody knows how many
+    bool all_known = true;   ///< false: more may have left, and their number is not known
 };
 
 /// Requests that left in all segments, by the books of a run, or by the marks of its last segment
-/// where it did not close them (null: they are gone); nothing where nobody knows.
+/// where it did not close them (null: they are gone); nothing where it is not known.
 std::optional<std::uint64_t> fired_in_all(const RunFacts& facts, const Past& past,
                                           const FiredMarks* marks);
 

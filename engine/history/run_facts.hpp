@@ -23,7 +23,7 @@ namespace driftless {
 // `replay --from`; also to the summary of the run itself. Plain values. Nothing in them is secret.
 //
 // `walk_run` is the order of the file, and names each key that is read: by it the file is written
-// (cmd/replay/run_file.cpp) and read. What nobody reads stands at the places called `unread`, by
+// (cmd/replay/run_file.cpp) and read. What nobody reads is at the places called `unread`, by
 // the first of its keys; only the writer knows it.
 
 /// Readings of both clocks at time 0.

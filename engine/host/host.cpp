@@ -72,7 +72,7 @@ static std::optional<std::int64_t> nth_number(std::string_view line, int index) 
     return take_kernel_number(line);
 }
 
-// What stands behind `name` on its line, blanks and colon skipped.
+// What is behind `name` on its line, blanks and colon skipped.
 static std::string_view field_of(std::string_view text, std::string_view name) {
     const std::size_t at = text.find(name);
     if (at == std::string_view::npos) {
@@ -280,7 +280,7 @@ ThreadProbe::Counts ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
     Counts reading;
     reading.cost.run_delay_ns = kernel_number(folder + "schedstat", 1).value_or(0);
-    // The name of the thread stands in parentheses and may hold blanks: count from behind it.
+    // The name of the thread is in parentheses and may hold blanks: count from behind it.
     const std::string stat = kernel_line(folder + "stat");
     const std::size_t name_end = stat.rfind(')');
     const std::string_view fields =
@@ -368,7 +368,7 @@ static void spare_heap() {
     void* spare = std::malloc(heap_spare_bytes);
     if (spare != nullptr) {
         std::memset(spare, 0, heap_spare_bytes);
-        asm volatile("" ::"r"(spare) : "memory");  // or the compiler sees that nobody reads it
+        asm volatile("" ::"r"(spare) : "memory");  // or the compiler sees that it is not read
         std::free(spare);
     }
 }

@@ -327,7 +327,7 @@ class Loop {
 
 /// Submits the operation and awaits its single completion: `const Completion done = co_await
 /// perform(loop, op);`. For connect, send and cancel; multishot operations have handlers instead.
-/// The Op stands in a lane or connection, not in the frame.
+/// The Op is in a lane or connection, not in the frame.
 class OpAwaiter {
   public:
     OpAwaiter(Loop& loop, Op& op) : loop_(loop), op_(op) {}

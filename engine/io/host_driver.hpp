@@ -42,7 +42,7 @@ class HostDriver : public Driver {
     /// Completions have become visible: reads the clock that stamps them, before any byte is looked
     /// at.
     void stamp_batch();
-    /// What all completions of a batch say; `is_cut`: more bytes may stand behind those that it
+    /// What all completions of a batch say; `is_cut`: more bytes may be behind those that it
     /// brings.
     Completion completion_of(const Op& op, std::int32_t result, bool is_cut) const;
     /// Features that every driver has follow those of `facts`.

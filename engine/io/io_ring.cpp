@@ -458,7 +458,7 @@ io_uring_cqe& TransmitStamps::completion_at(unsigned position) {
 
 // Linux 6.18 (seen on 6.18.44) passes over the last place of a ring of large completions, where it
 // runs out of room exactly there: it moves the tail past it and writes its filler to another place.
-// What stands there is the completion of one lap before. So each place is marked when it was read.
+// What is there is the completion of one lap before. So each place is marked when it was read.
 bool TransmitStamps::next(Entry& entry) {
     if (way_ == Way::error_queue) {
         CHECK(found_next_ <= found_.size());

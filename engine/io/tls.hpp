@@ -67,7 +67,7 @@ void end_tls_without_memory();
 
 /// The file of trusted authorities to take on a host of another distribution than the one OpenSSL
 /// was built for: empty where OpenSSL's own file or folder holds something, or no usual place does.
-/// `root` stands before every path; empty: this host's.
+/// `root` is before every path; empty: this host's.
 std::string authorities_elsewhere(const std::string& root, const char* own_file,
                                   const char* own_folder);
 

@@ -92,7 +92,7 @@ Result<std::string_view> RawBytes::ahead(std::size_t least) {
 ///
 /// By zlib itself: libarchive gives a broken member's bytes back only in whole blocks of 64 KiB,
 /// and logs that are still being written (Dynamo's jsonl_gz) end in a broken member, whose last
-/// rows are wanted. What stands behind the last member and is none (padding) is ignored, as gzip
+/// rows are wanted. What is behind the last member and is none (padding) is ignored, as gzip
 /// does. Owns zlib's state and one buffer; reads from the RawBytes that it is given.
 class GzipDecoder {
   public:

@@ -81,7 +81,7 @@ std::uint32_t PrefixTree::split(std::uint32_t edge, std::uint32_t depth) {
     return above;
 }
 
-/// Follows the row while each id stands behind its first predecessor.
+/// Follows the row while each id is behind its first predecessor.
 void PrefixTree::along_first_uses(Path& path, std::uint32_t& node) {
     for (const std::uint32_t number : numbers_.subspan(path.ids_begin, path.blocks)) {
         std::uint32_t& before = before_[number];
@@ -171,7 +171,7 @@ std::span<const std::uint32_t> PrefixTree::nodes(const Path& path) {
 CacheForecast::CacheForecast(const Trace& trace, std::uint32_t post_tokens)
     : trace_(trace), post_tokens_(post_tokens), tree_(trace) {}
 
-/// What stands in the server's eyes for a block whose end the template's closing tokens displace: a
+/// What is in the server's eyes for a block whose end the template's closing tokens displace: a
 /// mark of how much is left of it.
 std::uint64_t CacheForecast::as_served(const TraceRow& row, std::size_t block,
                                        std::uint64_t id) const {

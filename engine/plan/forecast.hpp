@@ -272,7 +272,7 @@ std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trac
 // each node that is new to the cache, and one more, however many block ids the row has: a row has
 // three nodes at most.
 //
-// The template's tokens stand behind the words and displace the last of them. So two prompts that
+// The template's tokens are behind the words and displace the last of them. So two prompts that
 // are the same, those tokens included, share one node more than two of which one is longer.
 //
 // A plain table, made once, before time 0, in one pass over the block ids: 8 bytes a node, 4 a row

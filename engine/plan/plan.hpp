@@ -117,7 +117,7 @@ std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan);
 /// inside a longer row. Each server has a cache of its own. `make_plan` assumes no such tokens.
 Plan expect_cached(const Trace& trace, PostTokens post, Plan plan);
 
-/// PlannedRows: where a row of the trace stands in a plan, if it was selected. A plain table, made
+/// PlannedRows: where a row of the trace is in a plan, if it was selected. A plain table, made
 /// once; 4 bytes for each row of the trace.
 class PlannedRows {
   public:

@@ -78,7 +78,7 @@ class Schedule {
     void fired(const Due& due, std::int64_t at_ns);
     /// It has got its end, whether it had left or not. A turn of a user may come again.
     void ended(const Due& due, std::int64_t at_ns, const TurnEnd& end);
-    /// The words of an answer have come back at `at_ns`, or will not. False where nobody waits for
+    /// The words of an answer have come back at `at_ns`, or will not. False where no row waits for
     /// them.
     bool replied(std::uint32_t request, std::uint32_t pass, std::uint8_t attempt,
                  std::int64_t at_ns, bool goes_on);

@@ -71,7 +71,7 @@ FrameView RequestWriter::frame_for(Side side, std::uint32_t row) const {
                           : FrameView{all.before, all.between, all.after, all.has_length};
 }
 
-/// What stands before the frame: the row's own model, where rows have one.
+/// What is before the frame: the row's own model, where rows have one.
 std::string_view RequestWriter::opening_of(std::uint32_t row) const {
     return options_.row_models == nullptr ? std::string_view{}
                                           : options_.row_models->opening_of(row);

@@ -54,7 +54,7 @@ struct RequestOptions {
     const RowBodies* row_bodies = nullptr;
     /// Which of several processes this is, who name no two users alike.
     ShardPlace place = {};
-    /// Words of answers that bodies hold; null: bodies are as they stand in the trace. Outlives the
+    /// Words of answers that bodies hold; null: bodies are as they are in the trace. Outlives the
     /// armer.
     const Replies* replies = nullptr;
     /// Dual fire: a row goes to the target of its side, a or b, whatever `balance` says; null in

@@ -341,7 +341,7 @@ char* PromptBuilder::State::write_opening(const Segment& segment, std::uint32_t 
     return count == 1 ? out : write(segment, 1, count - 1, out);
 }
 
-/// Of a segment, from a token on: text or words, whichever stand there. `opens`: nothing is in
+/// Of a segment, from a token on: text or words, whichever are there. `opens`: nothing is in
 /// front of it.
 PromptBuilder::State::Part PromptBuilder::State::write_part(const Segment& segment,
                                                             std::uint32_t from,

@@ -126,13 +126,13 @@ class BlockCache {
 // never on position or neighbours; a partial block is the head of the full one. Tokens beyond the
 // ids come from (seed, row index) and are shared with nobody. A pass through the corpus, where it
 // is gone through again, has namespaces and own tokens of its own, but for blocks that all passes
-// are to share. A salt stands beside the seed
+// are to share. A salt is beside the seed
 // and sets every block of a run apart from those of all other runs. A row that has a recorded body
 // (`Trace::body_of`) is no prompt but that body, as it stands.
 //
 // With a dataset, what has one key (a row's own tokens) is words that spell out the key, as many
 // pieces of the dataset's text as fit, from a seeded one on, and words again, at least one. Its
-// tokens are exact since pieces and words may stand in any order.
+// tokens are exact since pieces and words may be in any order.
 //
 // The builder refers to a trace, a word table and a corpus that outlive it; it owns the block
 // cache, whose size changes speed and never bytes. One thread. It never touches a file, a clock or

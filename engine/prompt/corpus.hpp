@@ -68,7 +68,7 @@ class DatasetReader {
 /// A piece begins with a blank and ends with a lower-case ASCII letter. No tokenizer that words can
 /// be chosen from joins anything over such a border (token-exact.md, section 2), so pieces and
 /// words of the table go one behind the other in any order, and no text is tokenised while requests
-/// leave. Made once by a CorpusMaker; immutable afterwards. The text is held as it stands in a JSON
+/// leave. Made once by a CorpusMaker; immutable afterwards. The text is held as it is in a JSON
 /// string.
 class Corpus {
   public:
@@ -153,7 +153,7 @@ class CorpusMaker {
     bool full() const { return corpus_.bytes().size() >= Corpus::bytes_max; }
     const CorpusFigures& figures() const { return figures_; }
 
-    /// Once, at the end. What stands behind the last border is dropped.
+    /// Once, at the end. What is behind the last border is dropped.
     Corpus finish();
 
   private:

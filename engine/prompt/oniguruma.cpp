@@ -107,7 +107,7 @@ void Rewriter::take_interval() {
     next_ = end;
 }
 
-// A class. PCRE2 knows none within a class: items of one that adds stand beside the others; one
+// A class. PCRE2 knows none within a class: items of one that adds are beside the others; one
 // that adds all but its items becomes an alternative; what `&&` asks becomes a look ahead.
 bool Rewriter::take_class() {
     atom_ = out_.size();

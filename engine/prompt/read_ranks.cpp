@@ -147,7 +147,7 @@ class Ranks {
 
 }  // namespace
 
-// How text is cut: published beside the ranks as program text, so it stands here.
+// How text is cut: published beside the ranks as program text, so it is here.
 static constexpr const char* cl100k =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -439,7 +439,7 @@ bool RankReader::add_tekken_tokens(JsonValue vocabulary, std::uint64_t count, To
            ranks.finish(why_);
 }
 
-// Its special tokens stand in front of the ranks and are never looked for in text: mistral-common
+// Its special tokens are in front of the ranks and are never looked for in text: mistral-common
 // puts them there by id.
 Result<TokenizerParts> RankReader::read_tekken(JsonValue root) {
     const JsonValue config = root.find("config");

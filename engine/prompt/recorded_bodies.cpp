@@ -29,7 +29,7 @@ class LiveBodies {
     LiveBodies(const Trace& trace, const Plan& plan);
 
     /// The next body, in the order of the file: of the row at that position in `trace.rows`, with
-    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there. False: it
+    /// its messages. It is at the end of `bodies`, from `begin` on, and is cut there. False: it
     /// may not be sent, since it holds new messages alone, and the row before it is not sent.
     bool take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
               std::string& bodies);

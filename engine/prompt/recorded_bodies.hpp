@@ -74,7 +74,7 @@ struct TurnReply {
     std::uint64_t bytes = 0;
     std::uint32_t request = 0;  ///< whose answer was the last (plan.hpp)
     std::uint32_t pass = 0;
-    /// Tokens that the next prompt lacks of its recorded length; 0: none, or nobody knows.
+    /// Tokens that the next prompt lacks of its recorded length; 0: none, or not known.
     std::int32_t short_by = 0;
     std::uint8_t attempt = 0;
     bool goes_on = false;  ///< there is a history that the next prompt can hold

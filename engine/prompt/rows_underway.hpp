@@ -1,5 +1,5 @@
 /// One request on its way, from when its bytes are wanted until it has got its end; the one home of
-/// all of them; and the memory that their bytes stand in.
+/// all of them; and the memory that their bytes are in.
 #pragma once
 
 #include <cstddef>
@@ -114,7 +114,7 @@ static_assert(sizeof(RowUnderway) == 168);
 
 using RowList = LinkedList<RowUnderway>;
 
-/// RowsUnderway: the one home of every row that is on its way. A row stands here from when its
+/// RowsUnderway: the one home of every row that is on its way. A row is here from when its
 /// bytes are wanted until its end is known to the schedule, at one address; it is found by its
 /// number until its turn comes, and by whoever has it from then on.
 ///
@@ -204,7 +204,7 @@ class BodyPool {
     void link(std::uint32_t leaf, unsigned order);
     void unlink(std::uint32_t leaf, unsigned order);
 
-    char* region_ = nullptr;  ///< the spare block stands behind it
+    char* region_ = nullptr;  ///< the spare block is behind it
     std::size_t region_bytes_ = 0;
     std::size_t spare_bytes_ = 0;
     bool spare_taken_ = false;

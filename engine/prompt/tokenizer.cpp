@@ -146,7 +146,7 @@ static std::size_t bytes_of_first(std::string_view text, std::size_t code_points
     return at;
 }
 
-/// Bytes up to where more than `run_of` blanks, or non-blanks, stand in a row; 0: all.
+/// Bytes up to where more than `run_of` blanks, or non-blanks, are in a row; 0: all.
 static std::size_t bytes_before_long_run(std::string_view text, std::size_t run_of) {
     std::size_t run = 0;
     bool was_blank = false;
@@ -369,7 +369,7 @@ std::string tokenizer_file(const std::string& given) {
     return given;
 }
 
-// A rank file needs what stands in the folder beside it; a tokenizer.json stands alone.
+// A rank file needs what is in the folder beside it; a tokenizer.json stands alone.
 static Result<TokenizerParts> read_parts(const std::string& path, std::string_view text,
                                          std::string& why) {
     if (!is_rank_file(text)) {

@@ -183,7 +183,7 @@ class Splitter {
     bool empty() const { return steps_.empty(); }
 
     /// Appends the pieces of `text`; they live as long as it and until the next call. `at_start`:
-    /// nothing stands in front of `text`.
+    /// nothing is in front of `text`.
     void run(std::string_view text, bool at_start, std::vector<std::string_view>& pieces);
 
   private:
@@ -239,7 +239,7 @@ class Decoder {
     void add(DecoderStep step) { steps_.push_back(std::move(step)); }
     /// Runs the steps and joins the texts.
     std::string run(std::vector<std::string> texts);
-    /// What stands between texts in the end: a blank, where a tokenizer names no decoder.
+    /// What is between texts in the end: a blank, where a tokenizer names no decoder.
     std::string separator;
 
   private:
@@ -255,7 +255,7 @@ struct AddedToken {
     TokenId id = 0;
     std::string text;
     std::string sought = {};   ///< what is looked for: `text`, normalized if need be
-    bool single_word = false;  ///< matches only where no word character stands beside it
+    bool single_word = false;  ///< matches only where no word character is beside it
     bool strip_left = false;   ///< takes the white space in front with it
     bool strip_right = false;
     bool normalized = false;  ///< sought in the normalized text

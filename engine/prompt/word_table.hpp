@@ -32,7 +32,7 @@ class WordTable {
 
     /// The 512 four-byte words that hold in every vocabulary they were chosen from (Gemma's, for
     /// one, splits some); the first 475 are one token without a blank in front, too, and the first
-    /// 256 stand at the head of prompts.
+    /// 256 are at the head of prompts.
     static const WordTable& built_in();
 
     /// 4,096 token ids from `from`, decimal, comma-separated. CHECKs from <= ids_from_max.
@@ -48,7 +48,7 @@ class WordTable {
 
     /// The largest power of two of the words that are not `dropped`, in their order; none where
     /// fewer than `words_min`, or fewer than two openers, are left. Where `first` names words that
-    /// are kept, these stand in front and they alone may open a prompt.
+    /// are kept, these are in front and they alone may open a prompt.
     std::optional<WordTable> without(std::span<const std::uint32_t> dropped,
                                      std::span<const std::uint32_t> first = {}) const;
 

@@ -232,7 +232,7 @@ static std::string limit_message(const Record& record, const RowState& state, co
                      std::to_string(limits.event_bytes_max);
 }
 
-/// What the server said, else what TLS or the kernel said; empty where nobody said anything.
+/// What the server said, else what TLS or the kernel said; empty where nothing was said.
 static std::string message_of(const Record& record, const RowState& state, const EndInfo& end,
                               const AssemblerConfig& config, JsonDocument& document) {
     CHECK(!is_whole(record.outcome));

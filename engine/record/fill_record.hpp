@@ -35,8 +35,8 @@ struct AssemblerConfig {
     const Trace* trace = nullptr;
     const Plan* plan = nullptr;
     const Dialect* dialect = nullptr;
-    std::vector<std::string> urls;          ///< [targets] as they stand in the records
-    std::string model;                      ///< as it stands in the records; empty: none is named
+    std::vector<std::string> urls;          ///< [targets] as they are in the records
+    std::string model;                      ///< as it is in the records; empty: none is named
     std::string against_model;              ///< of side b (dual fire); as above
     const RowModels* row_models = nullptr;  ///< each row's own, where rows have one
     OutputRule output = OutputRule::exact;
@@ -46,7 +46,7 @@ struct AssemblerConfig {
     bool against_has_end_mark = false;  ///< of side b
     bool chunks = true;                 ///< `--chunks full`
     std::uint64_t save_responses = 0;   ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;   ///< never to stand in a record (text.hpp)
+    std::vector<std::string> secrets;   ///< never to be in a record (text.hpp)
     std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one

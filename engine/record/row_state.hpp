@@ -119,7 +119,7 @@ struct AnswerState {
     std::string worker_id;      ///< JSON text; empty: not said, or too long
     std::string worker_timing;  ///< the same
     std::string error;          ///< the first message, or the first bad event's bytes
-    std::string unread_member;  ///< the latest that has text and that nobody here knows
+    std::string unread_member;  ///< the latest that has text and that is unknown here
 
     bool keeps_text = false;
     SavedText text;
@@ -232,7 +232,7 @@ class TurnEnds {
     /// is not known: that one was not selected, not sent, or lost with its segment.
     std::optional<bool> overtaken(const TraceRow& row, std::int64_t fired_ns) const;
 
-    /// The row is over, whatever its outcome; nothing: it was not sent, or nobody knows when.
+    /// The row is over, whatever its outcome; nothing: it was not sent, or it is not known when.
     void end(const TraceRow& row, OptionalNs ended_ns);
 
   private:

@@ -253,7 +253,7 @@ bool Pacer::bind_ahead(std::int64_t horizon_ns) {
 }
 
 // Rows whose bytes are gone with their connection are built again: those that have been fired wait
-// for a connection that nobody has used, those that are due for any, the others keep their place.
+// for a connection that is unused, those that are due for any, the others keep their place.
 bool Pacer::take_retries() {
     bool any = false;
     while (RowUnderway* row = lanes_.parts.again.pop_front()) {

@@ -43,7 +43,7 @@ struct RunParts {
     const std::atomic<int>& stop_requests;
     /// Of the engine's thread. Null: what the kernel counts of it is not asked (the simulator).
     const ThreadMeter* meter = nullptr;
-    /// By positions in the trace. Null: nobody will resume this run (benchmarks).
+    /// By positions in the trace. Null: this run is not resumed (benchmarks).
     FiredMarks* marks = nullptr;
     /// Words of answers that later requests hold. Null: none do.
     Replies* replies = nullptr;

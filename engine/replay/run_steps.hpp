@@ -73,7 +73,7 @@ class OneEngine final : public Engines {
 /// shared memory, the writer's thread. `cmd/replay` does it for real; the simulator does it to a
 /// world of its own, in which the process may die before any of these calls.
 ///
-/// Calls come from the engine thread, in the order in which they stand here. A call that returns
+/// Calls come from the engine thread, in the order in which they are here. A call that returns
 /// false, or nothing, refuses: the host has said why, and the order gives the run up.
 class RunHost {
   public:

@@ -43,7 +43,7 @@ class RowsAhead {
     std::uint32_t instants_until(std::int64_t until_ns);
 
     std::uint32_t target_of(const Due& due) const { return armer_.target_of(due); }
-    /// What a row asks of its lane. `fresh`: one that nobody has used.
+    /// What a row asks of its lane. `fresh`: one that is unused.
     LaneWish wish_of(const Due& due, bool fresh) const;
 
   private:
@@ -77,7 +77,7 @@ class RowsAhead {
 
 /// WaitingRows: rows that are due, are built, and found no lane: first-in first-out for each
 /// server, and over the servers in the order of their dues. Rows that are sent once more wait
-/// apart: they are in flight already, and want a connection that nobody has used. Sees to it that
+/// apart: they are in flight already, and want a connection that is unused. Sees to it that
 /// connections are opened for them, and ends those whose connect has failed. Owned by the pacer.
 class WaitingRows {
   public:

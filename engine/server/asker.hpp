@@ -22,9 +22,9 @@ struct AskedServer {
     Address address;
     TlsPeer* tls = nullptr;  ///< null: plain
     std::string host;        ///< value of the Host header
-    std::string root_path;   ///< what stands before "/v1"
+    std::string root_path;   ///< what is before "/v1"
     std::vector<Header> headers;
-    std::vector<std::string> secrets;  ///< never to stand in what is printed of it (text.hpp)
+    std::vector<std::string> secrets;  ///< never to be in what is printed of it (text.hpp)
     std::string run_id;
     AskLimits limits{seconds(60)};                    ///< of each request
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it

@@ -16,7 +16,7 @@ namespace driftless {
 
 static constexpr std::uint32_t tokens_a_slice = 1 << 20;
 
-/// The whole prompt of a row, as it stands in its body.
+/// The whole prompt of a row, as it is in its body.
 static std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
     std::string prompt(builder.room_of(row), '\0');
     PromptCursor cursor = builder.begin(row);
@@ -47,7 +47,7 @@ static std::size_t shared_words(std::string_view a, std::string_view b, char sep
     return separators + (at_end ? 1 : 0);
 }
 
-/// The ids of a prompt, as they stand in its body.
+/// The ids of a prompt, as they are in its body.
 static std::vector<std::int64_t> ids_in(std::string_view prompt) {
     std::vector<std::int64_t> ids;
     const char* at = prompt.data();

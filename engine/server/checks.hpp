@@ -113,7 +113,7 @@ class Verification {
 /// TellTale: the prompt by which a run of the same trace, seed and salt is recognised in a server's
 /// prefix cache. No row has it, and no other run. Pure.
 struct TellTale {
-    std::string prompt;       ///< as it stands in a body
+    std::string prompt;       ///< as it is in a body
     std::uint64_t words = 0;  ///< tokens of it, without the server's own
     bool is_salted = true;    ///< another salt makes another one
 };

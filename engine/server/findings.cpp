@@ -109,7 +109,7 @@ static std::int64_t number_at(std::string_view text) {
     return count_in(text.substr(0, digits));
 }
 
-/// Where block sizes stand in metrics: as a label of an information series, or as a gauge.
+/// Where block sizes are in metrics: as a label of an information series, or as a gauge.
 static constexpr std::string_view block_labels[] = {"{block_size=\"", ",block_size=\""};
 static constexpr std::string_view block_gauges[] = {"sglang:page_size",
                                                     "dynamo_frontend_model_kv_cache_block_size"};
@@ -425,7 +425,7 @@ static std::string hint_of_cache(const Dialect& dialect, std::string_view kind) 
                      flag_of(cache_flags, kind));
 }
 
-/// `--url` takes what stands before the path that was asked, and --endpoint a path.
+/// `--url` takes what is before the path that was asked, and --endpoint a path.
 static std::string remedy_of_redirect(std::string_view location, std::string_view path) {
     const std::string leads = "it redirects to " + std::string(location);
     if (location.find("://") == location.npos) {

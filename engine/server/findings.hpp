@@ -64,7 +64,7 @@ struct Probe {
     Unreadable unreadable = Unreadable::no;
     bool has_usage = false;      ///< some event had one, with counts in it or without
     bool has_token_ids = false;  ///< of the tokens that it made
-    std::string unread_member;   ///< that has text and that nobody here knows
+    std::string unread_member;   ///< that has text and that is unknown here
     bool has_end_mark = false;   ///< a stream that said that it was over
     bool counts_chunks = false;  ///< each chunk said how many tokens there were so far
     std::uint32_t chunks = 0;    ///< events that bear tokens
@@ -83,7 +83,7 @@ struct Probe {
     bool is_too_long() const { return asked > 0 && (is_cut || (ok && made() > asked)); }
 };
 
-/// Refusals of what stands in a body. FastAPI's own are 422; vLLM makes them 400.
+/// Refusals of what is in a body. FastAPI's own are 422; vLLM makes them 400.
 inline bool refuses_body(const Probe& probe) {
     return probe.status == 400 || probe.status == 422;
 }
@@ -166,7 +166,7 @@ struct PreflightFindings {
     std::optional<bool> has_end_mark;
     bool ignore_eos = true;             ///< false: the server refused it, rows go without
     bool stream_options = true;         ///< the same of these
-    std::string unread_member;          ///< of a chat's delta: it has text, and nobody reads it
+    std::string unread_member;          ///< of a chat's delta: it has text, and it is not read
     std::string length_member;          ///< what bounds the answers; empty: the dialect's own
     bool tried_both_lengths = false;    ///< the server was asked with either name of it
     std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for

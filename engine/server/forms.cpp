@@ -227,7 +227,7 @@ static bool in_body(const PreflightPlan& plan, BodyPart part, bool may_mean) {
            body.output != OutputRule::free && may_mean;
 }
 
-/// As the part stands in the body.
+/// As the part is in the body.
 static std::string_view name_of(BodyPart part, const Dialect& dialect) {
     switch (part) {
         case BodyPart::ignore_eos:
@@ -417,7 +417,7 @@ Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt)
         co_await ask_for_more(context, prompt, reading, one);
     }
     co_await try_other_length(context, prompt, 0, reading, one);
-    if (one.is_cut) {  // neither name is obeyed; usage stands at the end
+    if (one.is_cut) {  // neither name is obeyed; usage is at the end
         one = co_await context.send(prompt);
     }
     co_return one;

@@ -155,7 +155,7 @@ bool check_text(PreflightContext& context);
 /// word that it makes one token of. A page that is missing is not asked again.
 Task<void> find_tokenize(PreflightContext& context);
 /// How many tokens stand around a prompt, by what one word was counted as, and how many of them
-/// stand in front of it: by the tokenize endpoint, the chat template or the model's name. Usage is
+/// are in front of it: by the tokenize endpoint, the chat template or the model's name. Usage is
 /// what rows are held against, so it goes before what /tokenize says; `--overhead` goes before
 /// both.
 Task<bool> settle_overhead(PreflightContext& context, std::int64_t counted);

@@ -144,7 +144,7 @@ namespace {
 
 struct Family {
     std::string_view name;
-    std::string_view marks[3];  ///< all of them stand in the template
+    std::string_view marks[3];  ///< all of them are in the template
     std::string_view before;
     std::string_view after;            ///< up to where the answer begins
     std::string_view lacks = "";       ///< this does not stand in it; empty: nothing

@@ -30,7 +30,7 @@ Overhead split_overhead(const Dialect& dialect, std::string_view model, std::uin
 // server understands. Texts go in and out as JSON has them, escaped and without quotes, so that a
 // prompt's bytes are the same here as in a row's body.
 
-/// What stands behind the root path.
+/// What is behind the root path.
 const char* tokenize_path(TokenizeForm form);
 inline constexpr const char* apply_template_path = "/apply-template";
 
@@ -54,7 +54,7 @@ struct AroundWords {
     std::size_t first_cost = 0;  ///< tokens of the first word
     std::size_t second_cost = 0;
 };
-/// What both share in front stands before the prompt, what they share behind stands behind it.
+/// What both share in front is before the prompt, what they share behind is behind it.
 AroundWords compare_words(std::span<const std::int64_t> first,
                           std::span<const std::int64_t> second);
 
@@ -66,7 +66,7 @@ AroundWords compare_words(std::span<const std::int64_t> first,
 // is measured with the tokenizer. A guess counts only where its tokens are exactly those that the
 // server's usage shows (token-exact.md, sections 5 and 9). Before time 0 only.
 
-/// What stands beside a tokenizer's file.
+/// What is beside a tokenizer's file.
 struct ChatTemplate {
     std::string text;  ///< Jinja
     std::string bos;   ///< text of the token that begins a prompt; empty: not named

@@ -106,7 +106,7 @@ class WordSearch {
 
 // FirstWords: which words a server counts as one token at the very beginning of a prompt.
 //
-// Nothing stands in front of a prompt's first word, not even a blank, and a word that is one token
+// Nothing is in front of a prompt's first word, not even a blank, and a word that is one token
 // behind a blank may be two without it. Whether it is depends on the vocabulary and on what the
 // template puts before it. So words are asked one at a time, each as a whole prompt, in their
 // order, until enough are known to be one token there. Only those open prompts then.
@@ -154,7 +154,7 @@ class FirstWords {
     std::vector<std::uint32_t> safe_;
 };
 
-/// SplitSearch: how many template tokens stand in front of a prompt, and how large the server's
+/// SplitSearch: how many template tokens are in front of a prompt, and how large the server's
 /// cache blocks are, found from cached-token counts.
 ///
 /// Prompts that share their first n words and differ behind them share `pre + n` tokens, of which

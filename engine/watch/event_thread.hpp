@@ -118,7 +118,7 @@ class EventCommand {
 struct EventRules {
     Duration limit = seconds(60);      ///< of each event
     Duration last_wait = seconds(5);   ///< .. once the run is over
-    std::vector<std::string> secrets;  ///< never to stand in the file (text.hpp)
+    std::vector<std::string> secrets;  ///< never to be in the file (text.hpp)
     std::uint32_t segment = 0;
     std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins

@@ -39,7 +39,7 @@ struct ScrapeRules {
     Duration period{};
     Duration limit = seconds(5);       ///< of each page
     Duration last_wait = seconds(2);   ///< of the last ones, once the run is over
-    std::vector<std::string> secrets;  ///< never to stand in the file (text.hpp)
+    std::vector<std::string> secrets;  ///< never to be in the file (text.hpp)
     std::uint32_t segment = 0;
 };
 

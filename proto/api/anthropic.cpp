@@ -1,4 +1,4 @@
-// Anthropic's Messages, as vLLM and llama.cpp serve them, too. What an event is stands in its
+// Anthropic's Messages, as vLLM and llama.cpp serve them, too. What an event is is in its
 // `type`; its input tokens leave out those that the cache held.
 #include <algorithm>
 

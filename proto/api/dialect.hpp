@@ -110,7 +110,7 @@ struct EventReading {
     std::string_view content;    ///< answer text, or the text of a refusal
     std::string_view reasoning;  ///< one of the names that servers have for it, never several
     std::string_view tool_text;  ///< function names and arguments of tool call deltas, as written
-    JsonValue tool_calls;        ///< of a chat delta, as they stand there; absent elsewhere
+    JsonValue tool_calls;        ///< of a chat delta, as they are there; absent elsewhere
     /// A member, or a type of event, that has text and that the reader does not know; else empty.
     std::string_view unread_member;
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
@@ -121,7 +121,7 @@ struct EventReading {
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
     bool has_usage = false;
-    /// The usage stands beside tokens: a running sum, or a server that puts its final usage on the
+    /// The usage is beside tokens: a running sum, or a server that puts its final usage on the
     /// finish event. The last one read is the final one either way.
     bool usage_is_running = false;
 
@@ -167,7 +167,7 @@ struct Dialect {
     bool repeats_text = false;              ///< events may repeat all that was said before
     const char* key_header = "";            ///< field of `--api-key`; empty: Authorization
     FixedHeader fixed_header = {};          ///< goes with every request
-    /// Fields of its answers that stand in every record, as if `--record-header` named them.
+    /// Fields of its answers that are in every record, as if `--record-header` named them.
     std::array<const char*, 3> recorded_headers = {"", "", ""};
 
     /// How its servers may say the tokens of a text, best first; empty: they do not.
@@ -247,7 +247,7 @@ extern const Dialect dynamo_dialect;
 extern const Dialect template_dialect;
 
 // Bodies: how the dialects put a request body together from what they have in common. Internal to
-// proto/api; each dialect's own file says what stands in its bodies. It builds text, and reads
+// proto/api; each dialect's own file says what is in its bodies. It builds text, and reads
 // nothing but `--extra-body`.
 
 /// One member of a body: its value as JSON text.
@@ -263,10 +263,10 @@ inline constexpr Error extra_takes_prompt{ErrorCode::invalid, 0,
 /// Where prompt and length stand.
 struct BodyShape {
     std::string_view prompt_name;   ///< the member that holds the prompt
-    std::string_view prompt_open;   ///< what stands before the prompt's bytes in it
+    std::string_view prompt_open;   ///< what is before the prompt's bytes in it
     std::string_view prompt_close;  ///< and after them
     std::string_view length_name;   ///< the member that bounds the answer
-    /// The member whose object holds the length and `nested`; empty: they stand at the top.
+    /// The member whose object holds the length and `nested`; empty: they are at the top.
     std::string_view nest;
 };
 
@@ -341,7 +341,7 @@ std::int64_t count_of(const JsonValue& value);
 // What the OpenAI-shaped dialects share: the members of a body and how an event is read.
 // Internal to proto/api; the dialects' own files say in what they differ.
 
-/// What stands beside prompt and length. None is ever null: several servers refuse nulls.
+/// What is beside prompt and length. None is ever null: several servers refuse nulls.
 BodyMembers openai_members(const BodySpec& spec);
 
 /// The value of `stream_options`: usage at the end, or with every event.
@@ -358,7 +358,7 @@ void read_chat_event(const JsonValue& root, EventReading& reading);
 /// What a dialect reads of one element of `choices`.
 using ReadChoice = void (*)(const JsonValue& choice, EventReading& reading);
 
-/// Reads the choices and the usage of one event, which may stand beside the choices, in one of
+/// Reads the choices and the usage of one event, which may be beside the choices, in one of
 /// them (Moonshot), or in `x_groq`.
 void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading);
 

@@ -1,5 +1,5 @@
 // NVIDIA Dynamo: OpenAI's chat with an `nvext`, by which token ids can stand in for the messages
-// and workers tell who they are. `ignore_eos` stands at the top of the body: inside `nvext` it is
+// and workers tell who they are. `ignore_eos` is at the top of the body: inside `nvext` it is
 // refused. Annotations are events of names of their own, and mean nothing here.
 #include <utility>
 

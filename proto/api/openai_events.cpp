@@ -61,7 +61,7 @@ static bool has_counts(const JsonValue& usage) {
     return usage.is(JsonType::object) && usage.size() > 0;
 }
 
-/// The usage of an event, wherever it stands; else what stands in its ordinary place.
+/// The usage of an event, wherever it stands; else what is in its ordinary place.
 static JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
     const JsonValue usage = root.find("usage");
     if (has_counts(usage)) {

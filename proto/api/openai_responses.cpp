@@ -1,4 +1,4 @@
-// OpenAI's Responses, as vLLM, SGLang and llama.cpp serve them, too. What an event is stands in its
+// OpenAI's Responses, as vLLM, SGLang and llama.cpp serve them, too. What an event is is in its
 // `type`; up to six come before the first token, and the last one holds the whole response.
 #include <algorithm>
 #include <iterator>
@@ -29,7 +29,7 @@ static void read_output(const JsonValue& output, EventReading& reading) {
 }
 
 /// What a response says of itself when it is over: why (else what its event is called), and its
-/// usage, which may stand beside it.
+/// usage, which may be beside it.
 static void read_ending(const JsonValue& response, const JsonValue& beside, std::string_view called,
                         EventReading& reading) {
     const std::string_view reason = text_of(response.find("incomplete_details").find("reason"));

@@ -81,7 +81,7 @@ class RecordedWords {
     /// Counts in `fixes`, which outlives it. One for each request.
     explicit RecordedWords(RecordedFixes& fixes) : fixes_(fixes) {}
 
-    /// A list of chat messages. `spans`: where each stands in what is returned.
+    /// A list of chat messages. `spans`: where each is in what is returned.
     std::string messages(const JsonValue& list, std::vector<MessageSpan>& spans);
     /// A value without members that are null. Tools have a `schema`: nulls under `default` and
     /// `const` are part of it and stay.

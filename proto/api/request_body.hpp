@@ -97,7 +97,7 @@ struct FixName {
 /// All of them. Static storage.
 const std::array<FixName, 7>& recorded_fix_names();
 
-/// Where a message of a chat stands in a body, and whose it is.
+/// Where a message of a chat is in a body, and whose it is.
 struct MessageSpan {
     std::size_t begin = 0;     ///< its first byte, of the body
     std::size_t end = 0;       ///< behind its last one

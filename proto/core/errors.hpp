@@ -55,7 +55,7 @@ enum class ErrorCode : std::uint8_t {
     invalid,      ///< an argument or a combination that makes no sense
 };
 
-/// The name of a code as it stands in the enum. Static storage.
+/// The name of a code as it is in the enum. Static storage.
 const char* name_of(ErrorCode code);
 
 /// Why something failed. `doing` is a static string ("connect", "open the trace"); never owned.

@@ -65,7 +65,7 @@ Result<Scaled> scale(const Decimal& decimal, std::int32_t power) {
     if (decimal.zero()) {
         return scaled;
     }
-    // `point`: how many of the digits, zeros appended as needed, stand before the point now. After
+    // `point`: how many of the digits, zeros appended as needed, are before the point now. After
     // the first digit that is not 0, twenty more leave the range; so the loop ends soon.
     const auto count = static_cast<std::int64_t>(decimal.whole.size() + decimal.fraction.size());
     const auto digit_at = [&](std::int64_t i) {

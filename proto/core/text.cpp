@@ -374,7 +374,7 @@ static Spelled read_percent(std::string_view text, std::size_t at = 1) {
     return code.bytes == 2 ? Spelled{at + 2, code.character} : Spelled{};
 }
 
-/// `%252F`, where a URL stands inside another.
+/// `%252F`, where a URL is inside another.
 static Spelled read_percent_twice(std::string_view text) {
     std::size_t at = 1;
     while (text.substr(at).starts_with("25")) {  // ends: it moves on

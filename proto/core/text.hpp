@@ -36,7 +36,7 @@ constexpr std::string_view take_digits(std::string_view& text) {
     return digits;
 }
 
-/// Cuts off `text` what stands before the first of the bytes `ends`, and that byte, which is not
+/// Cuts off `text` what is before the first of the bytes `ends`, and that byte, which is not
 /// returned; all of it where none of them is there.
 constexpr std::string_view take_until(std::string_view& text, std::string_view ends) {
     const std::string_view part = text.substr(0, text.find_first_of(ends));
@@ -44,7 +44,7 @@ constexpr std::string_view take_until(std::string_view& text, std::string_view e
     return part;
 }
 
-/// What stands between any of the bytes `between`; nothing that is empty.
+/// What is between any of the bytes `between`; nothing that is empty.
 std::vector<std::string_view> words_in(std::string_view text, std::string_view between);
 
 /// White space of JSON (RFC 8259, section 2).
@@ -157,7 +157,7 @@ void escape_unprintable_json(std::string& json, std::size_t from);
 // an answer was decoded and not before: a short key can be part of ordinary words, and an answer
 // without those could not be parsed.
 
-/// What stands in the place of a secret.
+/// What is in the place of a secret.
 inline constexpr std::string_view mask_text = "***";
 /// Shorter values are not masked: they would mask ordinary words. At most this many bytes of a
 /// secret may remain where its text was cut.

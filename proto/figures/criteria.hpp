@@ -17,7 +17,7 @@
 namespace driftless {
 
 // Thresholds: figures of a run that must not lie beyond a bound (`--fail-if "ttft:p99 > 2s"`). A
-// threshold says when the run fails. A figure that nobody measured fails as well: a run without
+// threshold says when the run fails. A figure that was not measured fails as well: a run without
 // answers is not a good one. Pure.
 
 /// What a `--stop-when` is about: answers of one period, or all requests of the run so far.

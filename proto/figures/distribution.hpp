@@ -20,7 +20,7 @@ namespace driftless {
 
 struct Percentile {
     std::uint32_t per_mille;
-    const char* name;  ///< as it stands in keys and on the screen: "50", "99.9"
+    const char* name;  ///< as it is in keys and on the screen: "50", "99.9"
 };
 inline constexpr std::array<Percentile, 7> percentiles = {{
     {250, "25"},
@@ -66,7 +66,7 @@ inline void put_value(JsonWriter& json, const InMs& times) {
 
 /// A number of a distribution that figures may name.
 struct Statistic {
-    const char* name;  ///< as it stands in keys and on the screen: "mean", "p50"
+    const char* name;  ///< as it is in keys and on the screen: "mean", "p50"
     double (*of)(const Distribution& d);
     std::uint32_t per_mille = 0;  ///< of a percentile; 0: it is none
 };
@@ -151,7 +151,7 @@ class BoundedSample {
     /// The true one lies in [value - below, value + above]; `above` counts where both ends differ.
     /// A bound below 0 counts as 0: records can be anybody's. `excluded`: not in `kept`.
     void add(double value, double below, double above, bool excluded);
-    /// A value of which nobody knows how far it is off.
+    /// A value of which it is not known how far it is off.
     void add_unbounded(double value) { unbounded_.add(value); }
     /// One that is not known at all: it counts in the bounds alone.
     void add_missing() { ++missing_; }

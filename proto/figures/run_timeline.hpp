@@ -107,7 +107,7 @@ struct RunTimelineFigures {
     std::int64_t duration_least_ns = 0;
     std::vector<MeasuredSpan> spans;  ///< those stretches, by segment
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
-    /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)
+    /// died. (Records of schema 1 have no ended_ns: done_ns is in.)
     std::uint64_t max_concurrent_requests = 0;
     /// Output tokens of a second of a segment, from time 0, at most. Unknown where chunks of a row
     /// are not known, or those of a whole answer not counted; of others each is one token.
@@ -171,7 +171,7 @@ struct FirstTurnFigures {
     std::uint64_t input_tokens = 0;     ///< of those that were reported, as all that follows
     std::uint64_t cached_tokens = 0;    ///< as reported
     std::uint64_t expected_tokens = 0;  ///< hits that an empty cache allows, but for ..
-    std::uint64_t unforetold = 0;       ///< .. those of which nobody knows (recorded text)
+    std::uint64_t unforetold = 0;       ///< .. those of which it is not known (recorded text)
 };
 
 struct PhaseFigures {

@@ -117,7 +117,7 @@ static bool may_have_been_answered(const Record& record) {
            has_taint(record, taint_end_unsure);
 }
 
-/// Nobody knows what would have become of it.
+/// It is not known what would have become of it.
 static bool is_lost_whole(const Record& record) {
     return record.outcome == Outcome::client_failed || record.outcome == Outcome::interrupted ||
            may_have_been_answered(record);
@@ -435,7 +435,7 @@ void Summary::add(const Record& record) {
     CHECK(f.answered() + f.abandoned.requests + f.censored + f.failed == f.rows);
 }
 
-/// What should be in the sums of times, and is not: nobody knows what it would have been.
+/// What should be in the sums of times, and is not: what it would have been is not known.
 void Summary::add_missing(const Record& record) {
     const bool gone = is_lost_whole(record);
     figures_.lost_whole += gone ? 1 : 0;

@@ -174,7 +174,7 @@ std::optional<ErrorBar> tpot_error(const Record& record);
 struct ErrorText {
     Outcome outcome = Outcome::ok;
     int status = 0;    ///< 0: none came
-    std::string text;  ///< of the first row; empty: nobody said anything
+    std::string text;  ///< of the first row; empty: nothing was said
     std::uint64_t rows = 0;
     std::uint32_t first_row = 0;
 };
@@ -274,7 +274,7 @@ inline constexpr auto closed_list<FigureUnit> = name_list("ms", "share", "number
 
 struct ThresholdFinding {
     std::string condition;        ///< as it was typed
-    std::optional<double> value;  ///< ms, a share or a number; nothing: nobody measured it
+    std::optional<double> value;  ///< ms, a share or a number; nothing: it was not measured
     FigureUnit unit = FigureUnit::number;
     bool fails = false;
     std::optional<ErrorBar> error = {};  ///< in the same unit; nothing: not known, or there is none
@@ -537,7 +537,7 @@ struct SummaryFigures {
     std::uint64_t tainted_rows = 0;
     std::uint64_t interrupted_untainted = 0;  ///< what they measured is lost all the same
     std::uint64_t unrecorded = 0;  ///< rows that left and have no record; set by who knows of them
-    bool more_unrecorded = false;  ///< and nobody knows how many more
+    bool more_unrecorded = false;  ///< and their number is not known more
     std::vector<std::uint32_t> tainted_first;  ///< the first `tainted_listed` of them, by `row`
     std::array<std::uint64_t, late_cause_count> tainted_late{};  ///< sent too late, by cause
     std::uint64_t tainted_read_late = 0;                         ///< tokens read too late

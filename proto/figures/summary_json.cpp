@@ -61,7 +61,7 @@ static std::optional<double> ms_of(const Distribution& d, double ns) {
     return known_if(d.count > 0, ns / ns_per_ms);
 }
 
-// `put` finds these by the types of their values, so that they stand in no namespace of the file.
+// `put` finds these by the types of their values, so that they are in no namespace of the file.
 
 static void put_value(JsonWriter& json, const RunDescription& run) {
     const ArrivalFacts arrival = run.arrival.value_or(ArrivalFacts());

@@ -31,7 +31,7 @@ Result<Url> parse_url(std::string_view text);
 /// `parse_url`.
 Result<Url> parse_place(std::string_view text);
 
-/// True where the text can stand in a request line: neither blank nor control byte.
+/// True where the text can be in a request line: neither blank nor control byte.
 bool is_request_target(std::string_view text);
 
 /// True where the text can only be meant as a URL: it has a scheme (`--endpoint` takes both).
@@ -53,7 +53,7 @@ std::string host_header(const Url& url);
 /// itself. Only whole segments are shared.
 std::string join_path(std::string_view base, std::string_view path);
 
-/// What stands before the API in a base path: "/proxy/v1" with "/v1/models" gives "/proxy". Other
+/// What is before the API in a base path: "/proxy/v1" with "/v1/models" gives "/proxy". Other
 /// endpoints of the same server are joined to it.
 std::string root_path(std::string_view base, std::string_view api_path);
 
@@ -152,13 +152,13 @@ struct FieldTemplate {
     std::string literal() const;
 };
 
-/// "row", "kept.NAME": as it stands between the braces.
+/// "row", "kept.NAME": as it is between the braces.
 std::string to_text(const TemplatePiece& piece);
 
 /// Takes a value apart. `{NAME}` of letters, digits, '_', '-' and '.', and `{kept.}` with whatever
 /// name, are placeholders; `{{NAME}}` is the text `{NAME}`; other braces are text, as in JSON.
 /// Where a placeholder is none of those, or has blanks around its name or no brace behind it,
-/// `unknown` is what stands behind its brace.
+/// `unknown` is what is behind its brace.
 FieldTemplate parse_field_template(const Header& header, std::string& unknown);
 
 /// TraceContext: the name by which a request's spans are found in a tracing backend (W3C Trace

@@ -282,7 +282,7 @@ std::string_view JsonValue::key() const {
                                                : nodes_->string(nodes_->nodes[node_ - 1]);
 }
 
-/// One step as it stands between slashes: "~1" is a slash, "~0" a tilde (RFC 6901, section 4).
+/// One step as it is between slashes: "~1" is a slash, "~0" a tilde (RFC 6901, section 4).
 static std::optional<std::string> unescape(std::string_view escaped) {
     std::string name;
     for (std::size_t at = 0; at < escaped.size(); ++at) {
@@ -433,7 +433,7 @@ bool JsonElements::ends_here(char byte) {
     }
 }
 
-/// Moves over what stands in front of the array, or behind it.
+/// Moves over what is in front of the array, or behind it.
 void JsonElements::skip_outside() {
     piece_.remove_prefix(std::min(piece_.find_first_not_of(white_space), piece_.size()));
     if (piece_.empty()) {
@@ -481,7 +481,7 @@ std::optional<std::string_view> JsonElements::give(std::string_view text, bool l
     state_ = last ? State::behind : State::inside;
     text = trim(text, white_space);
     if (last && number_ == 0 && text.empty()) {
-        return next();  // an array of nothing: what is left stands behind it
+        return next();  // an array of nothing: what is left is behind it
     }
     ++number_;
     return text;

@@ -123,7 +123,7 @@ struct ParsedJson {
     JsonValue root;
 };
 
-/// A member that stands in the place of another one: its key, and its value as JSON; of no text,
+/// A member that is in the place of another one: its key, and its value as JSON; of no text,
 /// the other one is left out.
 using JsonMember = std::pair<std::string, std::string>;
 /// Copies members of `object` into the one that is open: these in the places of theirs, all others

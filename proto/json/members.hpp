@@ -46,7 +46,7 @@ inline std::optional<std::uint64_t> digest_from_text(std::string_view text) {
 /// anything; null empties an optional field. In a walk, keys that came with a schema after
 /// the first may be missing, and leave the field as it is. Owns nothing.
 ///
-/// Members mostly have the order in which they are read, so that each key stands behind the one
+/// Members mostly have the order in which they are read, so that each key is behind the one
 /// before; one that does not is looked for among all of them.
 class JsonMembers {
   public:

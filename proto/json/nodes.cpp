@@ -115,7 +115,7 @@ const char* read_integer(const char* p, std::uint64_t& out) {
     std::memcpy(&digits, p, sizeof digits);
     digits ^= 0x3030'3030'3030'3030;
     // The high bit of each byte that is no digit. A carry comes from such a byte only, and what
-    // stands behind the first one does not matter.
+    // is behind the first one does not matter.
     const std::uint64_t others =
         ((digits + 0x7676'7676'7676'7676) | digits) & 0x8080'8080'8080'8080;
     const int count = std::countr_zero(others) / 8;
@@ -187,7 +187,7 @@ class Walker {
     JsonFailure run();
 
   private:
-    // What may stand at the next structural character.
+    // What may be at the next structural character.
     enum class Expect : std::uint8_t { value, first_value, first_name, name, colon, separator };
 
     // A level of nesting: the container that opened it, and what was known of the one around.
@@ -381,7 +381,7 @@ std::uint32_t Walker::token_end() const {
 }
 
 bool Walker::take_string(std::uint32_t at) {
-    // Nothing inside a string is structural, so that its closing quote is what stands before the
+    // Nothing inside a string is structural, so that its closing quote is what is before the
     // next structural character.
     const std::uint32_t end = token_end();
     if (end - at < 2 || text_[end - 1] != '"') {

@@ -37,7 +37,7 @@ IntegerList read_integer_list(const char* text, std::uint64_t* out, std::size_t 
 
 // The flat index that a JsonDocument keeps of its text. Internal to proto/json.
 //
-// Nodes stand in document order: a container, then what it holds. In an object each value is
+// Nodes are in document order: a container, then what it holds. In an object each value is
 // preceded by the node of its name (always a string). So the first element of an array at node n
 // is n + 1, and the value of an object's first member is n + 2.
 

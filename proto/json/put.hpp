@@ -50,7 +50,7 @@ void put_value(JsonWriter& json, const std::vector<Value>& values) {
     json.end_array();
 }
 
-/// As it stands in its own text; null where there is none.
+/// As it is in its own text; null where there is none.
 inline void put_value(JsonWriter& json, const JsonValue& value) {
     json.raw(value.present() ? value.raw() : "null");
 }

@@ -9,7 +9,7 @@
 
 namespace driftless {
 
-// True for bytes that cannot stand in a JSON string as they are, and for those above ASCII, which
+// True for bytes that cannot be in a JSON string as they are, and for those above ASCII, which
 // must be looked at.
 static constexpr std::array<bool, 256> needs_care = [] {
     std::array<bool, 256> table{};

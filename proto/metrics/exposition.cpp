@@ -532,7 +532,7 @@ Result<void> ExpositionReader::read_json(std::string_view page) {
     return {};
 }
 
-/// A number becomes a sample; all else is nothing. `name` stands before its key.
+/// A number becomes a sample; all else is nothing. `name` is before its key.
 Result<void> ExpositionReader::add_json(const std::string& name, const JsonValue& value) {
     const std::optional<double> number = value.as_double();
     const std::string whole = name + std::string(value.key());

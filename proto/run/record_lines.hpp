@@ -48,7 +48,7 @@ class WrittenFields {
         }
     }
 
-    /// Whether another field stands behind the last one, which so is whole.
+    /// Whether another field is behind the last one, which so is whole.
     bool goes_on() const { return !failed_ && *at_ == ','; }
     /// Whether the line ends where the last field did.
     bool ends() const { return !failed_ && end_ - at_ == 1; }

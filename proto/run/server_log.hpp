@@ -113,7 +113,7 @@ class SeriesLog {
     /// So often a page may have one series; vLLM has some twice.
     static constexpr std::size_t copies_max = 4;
 
-    /// `secrets`: never to stand in a label (text.hpp).
+    /// `secrets`: never to be in a label (text.hpp).
     explicit SeriesLog(std::uint32_t segment, std::size_t most = series_max,
                        std::vector<std::string> secrets = {})
         : segment_(segment), series_max_(most), secrets_(std::move(secrets)) {}

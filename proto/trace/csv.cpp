@@ -127,7 +127,7 @@ static constexpr std::size_t unknown_names_max = 16;
 /// Names that a message lists: wide files have hundreds.
 static constexpr std::size_t joined_names_max = 24;
 
-/// Whether a cell may stand in JSON as it is: a number as RFC 8259 writes it.
+/// Whether a cell may be in JSON as it is: a number as RFC 8259 writes it.
 static bool is_json_number(std::string_view text) {
     const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
     const bool leading_zero = digits.size() > 1 && digits[0] == '0' && digits[1] != '.';

@@ -181,7 +181,7 @@ class SessionTurns {
 
     /// Names begin anew.
     void begin_file();
-    /// Sessions whose name stands in an earlier file, too: they are others.
+    /// Sessions whose name is in an earlier file, too: they are others.
     std::uint64_t namesakes() const { return namesakes_; }
 
     /// The session of that name in this file, made where it is new.

@@ -401,7 +401,7 @@ static bool check(const RowContext& context, const RecordedFields& fields) {
            refuse(context, fields.text, "is not text", "write the prompt as a non-empty string");
 }
 
-/// Line breaks stand between values only, where a JSON text was text of its own.
+/// Line breaks are between values only, where a JSON text was text of its own.
 static std::string on_one_line(std::string json) {
     std::erase_if(json, [](char byte) { return byte == '\n' || byte == '\r'; });
     return json;

@@ -164,7 +164,7 @@ inline JsonValue given(const JsonValue& value) {
     return value.is(JsonType::null) ? JsonValue() : value;
 }
 
-/// A JSON value; `name` stands in where it is absent.
+/// A JSON value; `name` is in where it is absent.
 Field field_of(const JsonValue& value, std::string_view name);
 /// A member.
 inline Field field_in(const JsonValue& object, std::string_view name) {
@@ -345,7 +345,7 @@ extern const TraceFormat vllm_multi_turn_format;
 bool is_only_conversation(const JsonValue& row);
 
 // AIPerf's conversations of several turns. Answers are unknown, so each row holds its new messages
-// alone (Trace::deltas). A first turn of the role system that has nothing but text stands before
+// alone (Trace::deltas). A first turn of the role system that has nothing but text is before
 // the first question.
 
 extern const TraceFormat aiperf_turns_format;
@@ -361,7 +361,7 @@ extern const TraceFormat burstgpt_format;
 
 extern const TraceFormat vidur_format;
 
-// LMCache: one call of an agent a row. Rows of one session stand in order.
+// LMCache: one call of an agent a row. Rows of one session are in order.
 
 extern const TraceFormat lmcache_format;
 
@@ -402,7 +402,7 @@ std::span<const std::string_view> map_keys();
 // Of `inferencex_multiturn` a cell has `session.turns[]` of `messages`, of
 // `inferencex_trace_replay` `events[]` of `input_messages`; both hold all that was said so far.
 // Waits count from the answer before: `wait_before_ms`, or the distance of two
-// `arrival_time_offset_ms`. A conversation stands in several cells: the first one is read. Events
+// `arrival_time_offset_ms`. A conversation is in several cells: the first one is read. Events
 // in files beside the bundle (`prefix_ref`) are refused. Source: SemiAnalysisAI/InferenceX, pull
 // request 1032: datasets/isb1, tools/isb1_to_kvcache_tester.py,
 // utils/bench_serving/benchmark_export_replay.py.

@@ -29,7 +29,7 @@ static bool is_chat_role(std::string_view role) {
     return role == "system" || role == "user" || role == "assistant";
 }
 
-/// What stands above the words of a tool.
+/// What is above the words of a tool.
 static std::string heading_of(std::string_view role) {
     return "[" + upper(role) + " RESULT]";
 }

@@ -113,7 +113,7 @@ constinit const LogFormat langfuse_log = {
 // LiteLLM: its StandardLoggingPayload, as callbacks and buckets write it, and rows of its
 // SpendLogs table, which hold text only where the proxy stores prompts.
 
-/// What stands in place of messages where the proxy does not log them.
+/// What is in place of messages where the proxy does not log them.
 static constexpr std::string_view redacted = "redacted-by-litellm";
 
 static bool matches_litellm(const JsonValue& object) {
@@ -227,7 +227,7 @@ static void read_plain(LogContext& context, const JsonValue& object) {
     }
     const JsonValue body = body_of(object);
     if (const auto text = body.as_string()) {
-        // Its own document: what is in the body may stand in a string once more.
+        // Its own document: what is in the body may be in a string once more.
         JsonDocument document;
         const Result<JsonValue> parsed = document.parse(*text);
         if (parsed) {
@@ -384,7 +384,7 @@ static bool says_failed(const JsonValue& span, const Attributes& attributes) {
            attributes.find("error.type").present();
 }
 
-/// Ids stand in the span, or in the context that some exporters write.
+/// Ids are in the span, or in the context that some exporters write.
 static std::string_view id_of(const JsonValue& span, Names names) {
     const std::string_view own = text_member(span, names);
     return own.empty() ? text_member(span.find("context"), names) : own;

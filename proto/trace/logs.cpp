@@ -138,7 +138,7 @@ static std::string_view text_or_raw(const JsonValue& value) {
     return value.as_string().value_or(value.is(JsonType::null) ? std::string_view{} : value.raw());
 }
 
-/// A few tokens that say that something stands here, and whether it is the same elsewhere.
+/// A few tokens that say that something is here, and whether it is the same elsewhere.
 static void add_mark(const LogContext& context, const JsonValue& part, std::string& out) {
     Xxh64 digest;
     digest.add(part.raw());
@@ -238,7 +238,7 @@ static bool is_conversation(const JsonValue& json) {
            (one.find("args").present() && one.find("kwargs").present());
 }
 
-/// What stands in a string, where it is the JSON of a conversation.
+/// What is in a string, where it is the JSON of a conversation.
 static JsonValue opened(const LogContext& context, const JsonValue& value) {
     const std::string_view text = value.as_string().value_or("");
     if (!text.starts_with('{') && !text.starts_with('[')) {

@@ -41,7 +41,7 @@ struct LogCall {
     std::optional<bool> streamed;
     bool failed = false;
     std::string kept;        ///< `--keep`: a JSON object; empty where nothing is kept
-    std::uint64_t line = 0;  ///< where it stands in its file
+    std::uint64_t line = 0;  ///< where it is in its file
     std::string place;       ///< inside the line: "spans[3]."
 };
 
@@ -66,7 +66,7 @@ struct LogContext {
     std::vector<KeptColumn>& columns;
     std::vector<std::string>& names;  ///< what `--keep` could name in the first call
     InputErrors& errors;
-    JsonDocument& inner;  ///< for JSON that stands in a string; parsing again ends the one before
+    JsonDocument& inner;  ///< for JSON that is in a string; parsing again ends the one before
     std::string_view file;
     std::uint64_t line = 0;
     std::string place = {};  ///< inside the line, before a field's name: "spans[3]."

@@ -256,7 +256,7 @@ bool MessageRow::read_speaker() {
     return problem.empty() || refuse("role", role, std::string(problem), role_order);
 }
 
-/// The first one stands before all messages.
+/// The first one is before all messages.
 bool MessageRow::read_system() {
     const JsonValue system = member("system");
     if (!system.present() || system.raw() == "\"\"" || dialogue_.has_system) {

@@ -202,7 +202,7 @@ static constexpr auto columns = [] {
 
 namespace {
 
-/// The fields of a row. A null counts as absent, so that an alias may stand in.
+/// The fields of a row. A null counts as absent, so that an alias may be in.
 struct Fields {
     JsonValue of[static_cast<std::size_t>(Meaning::count)];
 
@@ -237,7 +237,7 @@ static Fields fields_of(const JsonValue& row) {
     return fields;
 }
 
-/// `prompt` is many logs' name for a text that stands beside messages, and data sets' for a list of
+/// `prompt` is many logs' name for a text that is beside messages, and data sets' for a list of
 /// them.
 static RecordedFields recorded_of(const Fields& fields) {
     const bool only_prompt = !fields[Meaning::text].present() &&

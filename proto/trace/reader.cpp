@@ -203,7 +203,7 @@ void CsvRows::find_doubles() {
     }
 }
 
-/// A column that stands in the file twice is read where both say the same. False after an error.
+/// A column that is in the file twice is read where both say the same. False after an error.
 bool CsvRows::check_doubles(const RowContext& here) const {
     const CsvRow row(header_, cells_);
     for (const DoubleColumn& both : doubles_) {
@@ -303,7 +303,7 @@ static std::string_view piece_around(std::string_view line, std::size_t at) {
     return line.substr(begin);
 }
 
-/// Names the line of the text in which the parser stopped, and shows what stands there.
+/// Names the line of the text in which the parser stopped, and shows what is there.
 Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Parse found) {
     const bool rows = text.front() == '{' || (text.front() == '[' && form_ != JsonForm::lines);
     const bool not_finite = text.find("NaN") != std::string_view::npos ||

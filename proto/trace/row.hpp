@@ -276,13 +276,13 @@ struct Trace {
     std::span<const Dependency> dependencies_of(const TraceRow& row) const {
         return std::ranges::equal_range(dependencies, row.index, {}, &Dependency::row);
     }
-    /// By row, as they stand in a trace; those of a row keep their order.
+    /// By row, as they are in a trace; those of a row keep their order.
     void sort_dependencies();
     /// That of the row of which it is a copy.
     std::uint32_t index_in_copy(const TraceRow& row) const {
         return copy_rows == 0 ? row.index : row.index % copy_rows;
     }
-    /// Name of the file that the row stands in; empty where no file is named. Copies share it.
+    /// Name of the file that the row is in; empty where no file is named. Copies share it.
     std::string_view file_of(const TraceRow& row) const {
         const std::uint32_t index = index_in_copy(row);
         std::string_view found;

@@ -258,7 +258,7 @@ bool Run::read_event(const JsonValue& event) {
     return true;
 }
 
-/// The first conversation of a run has its name; the others stand beside it.
+/// The first conversation of a run has its name; the others are beside it.
 Talk& Run::talk_of(std::uint64_t conversation) {
     const auto [at, made] = talks_.try_emplace(conversation);
     if (made) {

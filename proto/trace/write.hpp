@@ -107,7 +107,7 @@ class TraceWriter {
 struct TraceTarget {
     const char* name = "";
     bool by_time = true;  ///< rows go out by time; else in file order
-    /// Appends what stands before the rows; nullptr: nothing.
+    /// Appends what is before the rows; nullptr: nothing.
     void (*begin)(TraceWriter& writer, std::string& out) = nullptr;
     /// Appends a row, without the line's end.
     void (*write)(TraceWriter& writer, const WrittenRow& row, std::string& out) = nullptr;
