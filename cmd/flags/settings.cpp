@@ -309,7 +309,7 @@ static bool is_same_setting(const std::string& a, const std::string& b, const Fl
 static bool is_as_unset(const std::string& one, const std::vector<std::string>& all,
                         const FlagTable& flags) {
     const Flag& flag = flag_in(one, flags);
-    const std::string_view unset = flag.traits.mask == mask_json ? "{}" : flag.unset;
+    const std::string unset = flag.traits.mask == mask_json ? "{}" : flag.unset;
     return !unset.empty() && means_same(flag, value_of(one), unset) &&
            std::count_if(all.begin(), all.end(),
                          [&](const auto& other) { return flag_of(other) == flag_of(one); }) == 1;

@@ -49,9 +49,9 @@ Event numbered(const Event& event, const EventSource& engine, ShardPlace place,
 /// second, never by the engine.
 struct Progress {
     std::int64_t elapsed_ns = 0;  ///< since time 0; negative before it
-    OptionalNs left_ns;      ///< until the last row can be due; null: not known
-    std::uint64_t rows = 0;  ///< of users: those that they have told of so far
-    bool rows_open = false;  ///< users may send more, their number is not known
+    OptionalNs left_ns;           ///< until the last row can be due; null: not known
+    std::uint64_t rows = 0;       ///< of users: those that they have told of so far
+    bool rows_open = false;       ///< users may send more, their number is not known
     std::uint64_t fired = 0;
     std::uint64_t ended = 0;
     std::uint64_t inflight = 0;
