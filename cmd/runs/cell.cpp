@@ -224,7 +224,8 @@ std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
     std::vector<std::string> names;
     for (CellValue& one : set) {
         std::string variable = "DRIFTLESS_";
-        for (const unsigned char c : one.name) {
+        for (const char letter : one.name) {
+            const auto c = static_cast<unsigned char>(letter);
             variable += std::isalnum(c) != 0 ? static_cast<char>(std::toupper(c)) : '_';
         }
         names.push_back(variable);

@@ -424,7 +424,8 @@ void settle_load(std::vector<TableRun>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         RunFacts& facts = runs[i].facts;
         arguments.push_back(&facts.arguments);
-        const auto same = std::find_if(runs.begin(), runs.begin() + i, [&](const TableRun& one) {
+        const auto here = runs.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto same = std::find_if(runs.begin(), here, [&](const TableRun& one) {
             return one.facts.trace_digest == facts.trace_digest && facts.schedule_digest != 0 &&
                    one.facts.schedule_digest == facts.schedule_digest;
         });
