@@ -108,8 +108,9 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
                             ${PROJECT_SOURCE_DIR}/engine/plan/schedule.hpp)
   # What g++ 12 wrongly says of std::string is hidden as a system header's, but not behind these.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(unit_tests PRIVATE -Wno-stringop-overflow)
-    target_compile_options(sim_tests PRIVATE -Wno-stringop-overflow)
+    foreach(target unit_tests sim sim_tests)
+      target_compile_options(${target} PRIVATE -Wno-stringop-overflow)
+    endforeach()
   endif()
 endif()
 

@@ -61,7 +61,7 @@ static std::string complete_targets(const TypedServer& server, ReplayOptions& op
     if (!server.host.empty()) {
         const std::size_t colon = server.host.find(':');
         const bool literal = colon != server.host.npos;
-        if (literal && colon == server.host.rfind(':')) {
+        if (literal && server.host.find_first_not_of("0123456789", colon + 1) == server.host.npos) {
             return "--host has a port; use --host " +
                    mask_refused(mask_url, server.host.substr(0, colon)) + " --port " +
                    server.host.substr(colon + 1);
