@@ -593,12 +593,12 @@ std::string mask_event(std::string_view event) {
 }
 
 std::string mask_refused(Mask mask, std::string_view value) {
-    if (mask == mask_header) {  // without its name, nobody knows what it is
+    if (mask == mask_header) {  // without its name it may be anything
         const std::size_t cut = value.find_first_of(":=");
         const std::string_view name = cut == value.npos ? "" : value.substr(0, cut + 1);
         return std::string(name) + std::string(mask_text);
     }
-    if (mask == mask_json && !value.starts_with('{')) {  // without names, nobody knows either
+    if (mask == mask_json && !value.starts_with('{')) {  // nor does this have names
         return std::string(mask_text);
     }
     std::string shown = mask_value(mask != nullptr ? mask : mask_any, value);

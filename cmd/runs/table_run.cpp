@@ -424,6 +424,7 @@ void settle_load(std::vector<TableRun>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         RunFacts& facts = runs[i].facts;
         arguments.push_back(&facts.arguments);
+        // The first of the same plan; a run that is the first itself keeps its load.
         const auto here = runs.begin() + static_cast<std::ptrdiff_t>(i);
         const auto same = std::find_if(runs.begin(), here, [&](const TableRun& one) {
             return one.facts.trace_digest == facts.trace_digest && facts.schedule_digest != 0 &&

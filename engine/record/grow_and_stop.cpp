@@ -39,6 +39,9 @@ void Growth::look(const Distribution& measured, std::uint64_t failed, std::uint6
 
 static constexpr double ns_per_ms = 1e6;
 static constexpr double ns_per_s = 1e9;
+static_assert(static_cast<int>(StopFigure::e2e) == static_cast<int>(GrowMetric::e2e));
+static_assert(shown_statistics[static_cast<std::size_t>(GrowFigure::max)].name ==
+              std::string_view("max"));
 
 void EndedRequests::add(const Record& record) {
     const bool counts = record.phase != Phase::warmup && record.outcome != Outcome::not_sent &&

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -82,6 +83,8 @@ inline constexpr std::array<Statistic, 3 + percentiles.size()> statistics = {{
     {"p99", [](const Distribution& d) { return d.at[5]; }, 990},
     {"p99.9", [](const Distribution& d) { return d.at[6]; }, 999},
 }};
+static_assert(std::ranges::equal(percentiles, std::span(statistics).subspan(3), {},
+                                 &Percentile::per_mille, &Statistic::per_mille));
 /// Null: there is none of that name.
 constexpr const Statistic* find_statistic(std::string_view name) {
     const auto* const found = std::ranges::find(statistics, name, &Statistic::name);
