@@ -148,13 +148,21 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
     return Credentials{std::move(headers), std::move(all)};
 }
 
+/// Keys in base64 can begin with a slash, too.
+static bool is_path(const std::string& value) {
+    std::error_code none;
+    return value.starts_with('/') && std::filesystem::exists(value, none);
+}
+
 std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment) {
     constexpr std::size_t bytes_min = 8;  // shorter ones may be words
     std::vector<Header> secrets;
     for (const std::string& entry : environment) {
         const std::size_t equals = std::min(entry.find('='), entry.size());
-        if (is_secret_name(entry.substr(0, equals)) && entry.size() > equals + bytes_min) {
-            secrets.push_back({entry.substr(0, equals), entry.substr(equals + 1)});
+        const std::string name = entry.substr(0, equals);
+        if (is_secret_name(name) && entry.size() > equals + bytes_min &&
+            !is_path(entry.substr(equals + 1))) {  // PWD, SSH_AUTH_SOCK
+            secrets.push_back({name, entry.substr(equals + 1)});
         }
     }
     return secrets;

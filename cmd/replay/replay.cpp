@@ -159,13 +159,13 @@ int run_replay(int argc, char** argv) {
             secrets.push_back({"--event", event.what.substr(part.at, part.bytes)});
         }
     }
-    if (!line.options.events.typed.empty()) {  // commands may print what the environment holds
-        std::ranges::move(secrets_of_environment(own_environment()), std::back_inserter(secrets));
-    }
     std::vector<std::string> command = mask_command(arguments);
     if (repeats_secret(command, credentials.value()) ||
         repeats_secret(mask_command(line.arguments), credentials.value())) {
         return exit_usage;
+    }
+    if (!line.options.events.typed.empty()) {  // commands may print what the environment holds
+        std::ranges::move(secrets_of_environment(own_environment()), std::back_inserter(secrets));
     }
     wipe_variable("OPENAI_API_KEY");  // what is needed of it is in the options
     hide_secrets(credentials.value(), line.options.server.tls, argc, argv);

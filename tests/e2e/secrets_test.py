@@ -301,6 +301,11 @@ class Secrets(Case):
             run = self.replay_well(SAMPLE, *flags, "--event", "+0s run " + typed)
             self.expect_no_part(run, "an event")
             self.assertIn("echo $PASS", (run.folder / "events.jsonl").read_text())
+            # A path is no key, whatever its variable is called: PWD, SSH_AUTH_SOCK.
+            os.environ["PASS"] = str(SAMPLE)
+            self.addCleanup(os.environ.pop, "PASS")
+            run = self.replay_well(SAMPLE, *flags, "--event", "+0s run echo $PASS")
+            self.assertIn(str(SAMPLE), (run.folder / "events.jsonl").read_text())
         out = self.scratch / "sweep"
         command = [DRIFTLESS, "sweep", "--over", "speed=1", "--before", "echo $KK $HF_TOKEN; exit 3",
                    "--out", str(out), SAMPLE, "--url", "http://h", "--", "--api-key", "env:KK"]  # fmt: skip
