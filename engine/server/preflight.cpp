@@ -117,8 +117,8 @@ static Duration busy_pause(PreflightContext& context, int times) {
     if (!context.busy_noted) {
         context.busy_noted = true;
         context.note(
-            "it answers 429 to the preflight, which waits and retries; rows that get a 429 are not "
-            "sent again");
+            "it answers 429 to the preflight, which waits and retries; a row that gets one fails, "
+            "unless --on-429 wait sends it again");
     }
     return seconds(std::min(wanted, busy_pause_s_max));
 }
