@@ -186,8 +186,11 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.per_gpu = true;
         name.remove_suffix(gpu_suffix.size());
     }
-    Result<Threshold> which = parse_figure(
-        name, ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu");
+    std::string more;
+    for (const FigureName& only : figures_of_tables()) {
+        more += ", " + std::string(only.name) + (only.has_statistics() ? ":p90" : "");
+    }
+    Result<Threshold> which = parse_figure(name, more + "; a rate may end in /gpu");
     if (!which) {
         return which.error();
     }
@@ -224,7 +227,11 @@ const std::vector<TableFigure>& table_figures() {
                 add(std::string(figure.name) + statistic);
             }
         }
-        add("joules_per_token");
+        for (const FigureName& figure : figures_of_tables()) {
+            if (!figure.has_statistics()) {  // of records, which a folder may lack
+                add(std::string(figure.name));
+            }
+        }
         return figures;
     }();
     return all;

@@ -262,8 +262,7 @@ static const auto& all_figures() {
     return all;
 }
 
-/// Only tables have them: a summary has no E2E by token, and its energy comes from the servers.
-static const auto& figures_of_tables() {
+std::span<const FigureName> figures_of_tables() {
     static const std::array all = {
         FigureName{.name = "joules_per_token",
                    .title = "energy per token",
@@ -368,8 +367,7 @@ const FigureName* find_figure(std::string_view name) {
     for (const auto& [other, ours] : other_names) {
         name = name == other ? ours : name;
     }
-    using Names = std::span<const FigureName>;
-    for (const Names all : {Names(all_figures()), Names(figures_of_tables())}) {
+    for (const auto all : {figure_names(), figures_of_tables()}) {
         const auto found = std::ranges::find(all, name, &FigureName::name);
         if (found != all.end()) {
             return &*found;

@@ -61,7 +61,7 @@ struct FigureName {
     std::string_view meaning = {};
     /// From summary.json; null: it is the number under its key, or has statistics.
     std::optional<double> (*of_summary)(JsonValue root) = nullptr;
-    /// Only tables of finished runs have it: no run is judged by it.
+    /// It is one of `figures_of_tables`: no run is judged by it.
     bool only_in_tables = false;
 
     bool has_statistics() const { return distribution != nullptr; }
@@ -69,6 +69,8 @@ struct FigureName {
 
 /// All that a run can be judged by, in the order in which people read them.
 std::span<const FigureName> figure_names();
+/// Only tables have them: a summary has no E2E by token, and its energy comes from the servers.
+std::span<const FigureName> figures_of_tables();
 /// Also those that only tables have, and by another name (e2el, goodput, throughput). Null where
 /// there is none of that name.
 const FigureName* find_figure(std::string_view name);

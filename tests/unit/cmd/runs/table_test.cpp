@@ -397,7 +397,7 @@ TEST(Figures, NearestOnesAreOffered) {
                   gives("p99_ttft_ms", "did you mean ttft:p99?"),
                   gives("ttf:p99", "did you mean ttft:p99?"),
                   gives("hit_rate", "did you mean hits?"), gives("throughput_rps", "throughput?"),
-                  gives("speed", "joules_per_token, or e2e_"),
+                  gives("speed", "joules_per_token, e2e_"),
                   gives("e2e_interactivity", "needs one of these statistics"));
     EXPECT_TRUE(says(parse_fail_if("e2e_interactivity:p90 < 5").error().doing, "--table alone"));
     EXPECT_TRUE(says(why_not_compared("ttft:max"), "one request"));
