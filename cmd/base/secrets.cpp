@@ -121,8 +121,8 @@ bool is_secret_name(std::string_view text) {
     std::string name = lower(text);
     std::replace(name.begin(), name.end(), '-', '_');
     // Files, caches, and the special tokens of a model.
-    for (const char* const plain : {"file", "path", "dir", "jar", "oldpwd", "stdin", "cache_key",
-                                    "eos_token", "bos_token", "stop_token", "pad_token"}) {
+    for (const char* const plain : {"file", "path", "dir", "jar", "stdin", "cache_key", "eos_token",
+                                    "bos_token", "stop_token", "pad_token"}) {
         if (name.ends_with(plain)) {
             return false;
         }

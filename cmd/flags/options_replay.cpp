@@ -220,7 +220,7 @@ static void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
     add_trace_flags(flags, options.workload.files);
     flags.value("--keep", "A,B", "trace columns to keep in every record [none]", parse_list,
-                options.workload.files.keep);
+                options.workload.files.keep, watching);
     add_range_flags(flags, plan, not_setting);
     flags.value("--duration", "T", "only rows that are due within the first T of the run [all]",
                 parse_positive_duration_ns, plan.duration_ns, not_setting);
@@ -265,7 +265,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
                  request.traceparent);
     flags.values("--record-header", "NAME",
                  "response header to keep in every record, up to 256 bytes", parse_header_name,
-                 request.record_headers);
+                 request.record_headers, watching);
     flags.value("--extra-body", "JSON", "object whose members are added to every body [none]",
                 parse_extra_body, request.extra_body, hides(mask_json));
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
@@ -283,7 +283,7 @@ static void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& o
                 parse_overhead, probed.overhead, not_setting);
     flags.value("--server-block", "TOKENS",
                 "the server's cache blocks: hits are also forecast in them [probed]",
-                parse_positive_u32, probed.server_block);
+                parse_positive_u32, probed.server_block, watching);
     flags.off("--no-warm-probe", "do not check for a cache warm from an earlier run",
               probed.warm_probe);
     flags.on_off("--reset-cache", "empty the server's prefix cache first, and check that",
@@ -323,7 +323,7 @@ static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
                 "1M", parse_bytes, prompts.block_cache_bytes);
     flags.value("--cache-salt", "TEXT|random",
-                "text that makes this run's prompts differ from other runs' [none]",
+                "text that makes this run's prompts differ from other runs' [of --seed alone]",
                 prompts.cache_salt, not_setting);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
                 "exact", output_choices, request.output, not_setting);
@@ -358,7 +358,7 @@ static void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
                  options.workload.plan.spread, not_setting);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
-                sending.arm_ahead);
+                sending.arm_ahead, watching);
     flags.value("--max-inflight", "N", "most requests open at once [file limit - 64]",
                 parse_positive_u32, sending.inflight_max);
     flags.value("--budget-input", "N/m",
@@ -402,7 +402,7 @@ static void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.values("--goodput", "LIMITS",
                  "in ms: \"ttft:200 tpot:50\"; for some rows only:\n"
                  "\"tier=gold ttft:99\"",
-                 parse_goodput_rule, results.goodput, watching);
+                 parse_goodput_rule, results.goodput);
     flags.value("--period", "T|none", "write a line of sums to periods.jsonl every T", "10s",
                 parse_period, results.period_ns, watching);
     flags.value("--report", "KIND",

@@ -9,6 +9,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
+#include "proto/http/request.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -147,7 +148,7 @@ void take_by_code(std::string_view name, std::string_view value, Line& line) {
 
 void add_default_server(Spelled& out, std::string_view port) {
     if (has_argument(out, "--url") || has_argument(out, "--host") ||
-        has_argument(out, "--endpoint") || has_argument(out, "--from") ||
+        looks_like_url(argument_of(out, "--endpoint")) || has_argument(out, "--from") ||
         has_argument(out, "--resume")) {
         return;
     }

@@ -167,12 +167,93 @@ std::vector<std::string> arguments_to_repeat(std::vector<std::string> kept,
     return kept;
 }
 
+/// A JSON value by what it means, however it was typed; depth is bounded by the parser.
+static std::string meant_json(JsonValue value) {
+    const bool is_object = value.is(JsonType::object);
+    if (is_object || value.is(JsonType::array)) {
+        std::vector<std::string> parts;
+        for (JsonValue one = value.first(); one.present(); one = one.next()) {
+            parts.push_back(std::to_string(one.key().size()) + std::string(one.key()) + ":" +
+                            meant_json(one));
+        }
+        if (is_object) {
+            std::ranges::sort(parts);
+        }
+        return (is_object ? "{" : "[") + joined(parts, ",") + "]";
+    }
+    if (const auto text = value.as_string()) {
+        return std::to_string(text->size()) + "\"" + std::string(*text);
+    }
+    constexpr double exact_max = 9e15;
+    const std::optional<double> number = value.as_double();
+    return number && std::fabs(*number) < exact_max
+               ? std::to_string(std::bit_cast<std::uint64_t>(*number + 0.0))
+               : std::string(value.raw());
+}
+static std::string meant_json(std::string_view text) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    return root ? meant_json(root.value()) : std::string(text);
+}
+
+/// Whether two values mean the same to their flag, however they were typed.
+static bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
+    return a == b || (flag.traits.mask == mask_json && meant_json(a) == meant_json(b)) ||
+           (flag.same && flag.same(a, b));
+}
+
+static bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
+    if (flag_of(a) == "--header" && replaces(a, b, flags)) {
+        return header_value(a) == header_value(b);
+    }
+    if (flag_of(a) == "--record-header" && flag_of(b) == flag_of(a)) {
+        return equal_ignoring_case(value_of(a), value_of(b));
+    }
+    return a == b ||
+           (flag_of(a) == flag_of(b) && means_same(flag_in(a, flags), value_of(a), value_of(b)));
+}
+
+static std::string masked(const std::string& argument, const FlagTable& flags) {
+    const Flag& flag = flag_in(argument, flags);
+    return flag.unit.empty() ? argument
+                             : std::string(flag_of(argument)) + "=" +
+                                   mask_value(flag.traits.mask, value_of(argument));
+}
+
+/// Whether it is a kept argument once more, of a flag that lost a key: with its key, or one of
+/// the others.
+static bool gives_again(const std::string& given, const std::string& kept,
+                        const std::vector<std::string>& all_kept, const FlagTable& flags) {
+    return flag_of(given) == flag_of(kept) && !is_masked(given, flags) &&
+           is_same_setting(masked(given, flags), kept, flags) &&
+           std::ranges::any_of(all_kept, [&](const std::string& one) {
+               return flag_of(one) == flag_of(kept) && is_masked(one, flags);
+           });
+}
+
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment, const FlagTable& flags) {
     Recalled recalled;
+    std::vector<std::string> other = given;  // than what is given again, and takes its place
+    if (const auto copied = std::ranges::find_if(
+            given, [&](const std::string& one) { return is_masked(one, flags); });
+        copied != given.end()) {
+        recalled.refused = "the run used " + ask_again(*copied);
+        return recalled;
+    }
     for (const std::string& argument : kept) {
-        const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
-            return replaces(one, argument, flags);
+        const auto again = std::ranges::find_if(
+            other, [&](const std::string& one) { return gives_again(one, argument, kept, flags); });
+        if (again != other.end()) {
+            recalled.arguments.push_back(*again);
+            other.erase(again);
+            continue;
+        }
+        const bool replaced = std::ranges::any_of(given, [&](const std::string& one) {
+            return replaces(one, argument, flags) &&
+                   std::ranges::none_of(kept, [&](const std::string& same) {
+                       return gives_again(one, same, kept, flags);
+                   });
         });
         const bool masked = is_masked(argument, flags);
         if (replaced || (masked && flag_of(argument) == "--api-key" && key_in_environment)) {
@@ -190,7 +271,7 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         }
         recalled.arguments.push_back(argument);
     }
-    for (const std::string& argument : given) {
+    for (const std::string& argument : other) {
         if (!takes_up_flags(flag_of(argument), flags)) {
             recalled.arguments.push_back(argument);
         }
@@ -207,10 +288,10 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
     const auto changes = [&](const std::string& argument) {
         const std::string name(flag_of(argument));
         const FlagTraits& traits = flags.named(name).traits;
-        const std::string masked = name + "=" + mask_value(traits.mask, value_of(argument));
-        const bool is_asked_for = std::any_of(kept.begin(), kept.end(), [&](const auto& one) {
-            return name != "--header" ? one == masked && is_masked(one, flags)
-                                      : replaces(argument, one, flags) && lacks_key(one, flags);
+        const bool is_asked_for = std::ranges::any_of(kept, [&](const std::string& one) {
+            return gives_again(argument, one, kept, flags) ||
+                   (name == "--header" && replaces(argument, one, flags) && lacks_key(one, flags) &&
+                    !is_masked(argument, flags));
         });
         return !name.empty() && !traits.has(resumable | of_its_end) && !is_asked_for;
     };
@@ -257,52 +338,6 @@ static bool counts(const std::string& argument, FlagTraits beside, const FlagTab
     const bool is_key = flag_of(argument) == "--header" &&
                         equal_ignoring_case(header_name(argument), "authorization");
     return argument.starts_with("--") && !is_key && !flag_in(argument, flags).traits.has(beside);
-}
-
-/// A JSON value by what it means, however it was typed; depth is bounded by the parser.
-static std::string meant_json(JsonValue value) {
-    const bool is_object = value.is(JsonType::object);
-    if (is_object || value.is(JsonType::array)) {
-        std::vector<std::string> parts;
-        for (JsonValue one = value.first(); one.present(); one = one.next()) {
-            parts.push_back(std::to_string(one.key().size()) + std::string(one.key()) + ":" +
-                            meant_json(one));
-        }
-        if (is_object) {
-            std::ranges::sort(parts);
-        }
-        return (is_object ? "{" : "[") + joined(parts, ",") + "]";
-    }
-    if (const auto text = value.as_string()) {
-        return std::to_string(text->size()) + "\"" + std::string(*text);
-    }
-    constexpr double exact_max = 9e15;
-    const std::optional<double> number = value.as_double();
-    return number && std::fabs(*number) < exact_max
-               ? std::to_string(std::bit_cast<std::uint64_t>(*number + 0.0))
-               : std::string(value.raw());
-}
-static std::string meant_json(std::string_view text) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(text);
-    return root ? meant_json(root.value()) : std::string(text);
-}
-
-/// Whether two values mean the same to their flag, however they were typed.
-static bool means_same(const Flag& flag, std::string_view a, std::string_view b) {
-    return a == b || (flag.traits.mask == mask_json && meant_json(a) == meant_json(b)) ||
-           (flag.same && flag.same(a, b));
-}
-
-static bool is_same_setting(const std::string& a, const std::string& b, const FlagTable& flags) {
-    if (flag_of(a) == "--header" && replaces(a, b, flags)) {
-        return header_value(a) == header_value(b);
-    }
-    if (flag_of(a) == "--record-header" && flag_of(b) == flag_of(a)) {
-        return equal_ignoring_case(value_of(a), value_of(b));
-    }
-    return a == b ||
-           (flag_of(a) == flag_of(b) && means_same(flag_in(a, flags), value_of(a), value_of(b)));
 }
 
 /// It is given alone, and means as much as none.

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -148,21 +149,39 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
     return Credentials{std::move(headers), std::move(all)};
 }
 
-/// Keys in base64 can begin with a slash, too.
-static bool is_path(const std::string& value) {
+/// By the last word of its name: AUTHOR, KEYCLOAK_PORT and SECRET_NAME hold none, and masking what
+/// they hold would hide texts of servers.
+static bool is_variable_of_key(std::string_view variable) {
+    const std::string name =
+        lower(variable.substr(0, variable.find_last_not_of("0123456789_") + 1));
+    const std::string_view word = std::string_view(name).substr(name.rfind('_') + 1);
+    constexpr std::array<std::string_view, 6> words{"key", "pass", "pwd", "pat", "creds", "auth"};
+    constexpr std::array<std::string_view, 6> ends{"token",  "secret", "password",
+                                                   "passwd", "apikey", "accesskey"};
+    return std::ranges::find(words, word) != words.end() ||
+           std::ranges::any_of(ends, [word](std::string_view end) { return word.ends_with(end); });
+}
+
+/// Keys have eight bytes or more, and among them digits or capitals; words and paths (of PWD) are
+/// not masked.
+static bool is_like_key(const std::string& value) {
     std::error_code none;
-    return value.starts_with('/') && std::filesystem::exists(value, none);
+    return value.size() >= 8 && value.find_first_of(" \t\n") == value.npos &&
+           value.find_first_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != value.npos &&
+           !(value.starts_with('/') && std::filesystem::exists(value, none));
 }
 
 std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment) {
-    constexpr std::size_t bytes_min = 8;  // shorter ones may be words
     std::vector<Header> secrets;
     for (const std::string& entry : environment) {
         const std::size_t equals = std::min(entry.find('='), entry.size());
         const std::string name = entry.substr(0, equals);
-        if (is_secret_name(name) && entry.size() > equals + bytes_min &&
-            !is_path(entry.substr(equals + 1))) {  // PWD, SSH_AUTH_SOCK
-            secrets.push_back({name, entry.substr(equals + 1)});
+        const std::string value = entry.substr(std::min(equals + 1, entry.size()));
+        if (is_variable_of_key(name) && is_like_key(value)) {
+            secrets.push_back({name, value});
+        }
+        for (const SecretPart& part : secrets_in_text(value)) {  // http://user:word@host
+            secrets.push_back({name, part.value});
         }
     }
     return secrets;

@@ -33,7 +33,8 @@ OrExit<Credentials> take_credentials(const RequestFlags& request,
 OrExit<Credentials> read_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets);
 
-/// Values of the variables ("NAME=VALUE") with secret names, which a command may print.
+/// Keys in variables ("NAME=VALUE") of the environment, which a command may print: by their names,
+/// and parts of any value that are secrets (`secrets_in_text`).
 std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment);
 
 /// Whether a command line whose secrets are masked (`mask_command`) still holds one: a key that was

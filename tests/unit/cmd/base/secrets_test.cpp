@@ -104,7 +104,7 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
         EXPECT_TRUE(is_secret_name(name)) << name;
     }
     for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file",
-                             "tokenizer", "prompt_cache_key", "OLDPWD"}) {
+                             "tokenizer", "prompt_cache_key"}) {
         EXPECT_FALSE(is_secret_name(name)) << name;
     }
     // By its value, where its name does not tell.

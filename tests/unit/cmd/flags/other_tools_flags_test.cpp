@@ -351,8 +351,8 @@ TEST(Aiperf, ConcurrencyIsUsersAndRatesHaveCaps) {
 // Slices of its results, or how often they are shown; ours beside them stands.
 TEST(Aiperf, SlicesArePeriodsAndDataGoesRound) {
     EXPECT_EQ(own_words("F --stats-interval 30"), "F --period 30");
-    const Spelled both = profile("F --url h --stats-interval 30 --slice-duration 1.0");
-    EXPECT_EQ(line_of_words(both.arguments), "F --url h --period 1.0");
+    const Spelled both = profile("F --url h --stats-interval 30 --slice-duration 1.0 --no-stream");
+    EXPECT_EQ(line_of_words(both.arguments), "F --url h --no-stream --period 1.0");
     EXPECT_TRUE(says(both.notes.back(), "--stats-interval 30 is ignored"));
     EXPECT_EQ(own_words("F --period 5s --slice-duration 1"), "F --period 5s");
     EXPECT_EQ(own_words("F --stats-interval 0"), "F");
@@ -365,6 +365,10 @@ TEST(Aiperf, SlicesArePeriodsAndDataGoesRound) {
     }
     EXPECT_EQ(own_words("F --extra-inputs a:1 b:x --streaming"),
               R"(F --extra-body {"a":1,"b":"x"})");
+    EXPECT_TRUE(says(profile("--extra-inputs a:1 {}").refused, "put all members into the JSON"));
+    const char* const whole = "AIPerf asks for whole answers";
+    EXPECT_TRUE(says(profile("F --url h:1").notes.back(), whole));
+    EXPECT_FALSE(says(profile("F --url h:1 --streaming").notes.back(), whole));
     // A data set that is too short is gone through again, with and without an end by time.
     const auto with = [](const std::string& flags) {
         return own_words("--input-file t.jsonl --custom-dataset-type mooncake_trace " + flags);

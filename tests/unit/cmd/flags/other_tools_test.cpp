@@ -211,6 +211,13 @@ TEST(Foreign, UcmTraceReplayAndAiperf) {
     EXPECT_NE(refusal("t --no-fixed-schedule"), "");
 }
 
+// A path is on the tool's default server, a whole URL names another.
+TEST(Foreign, AnEndpointIsNoServer) {
+    const std::string line = "vllm bench serve --dataset-name random --num-prompts 5 --endpoint ";
+    EXPECT_TRUE(says(ours(line + "/v1/chat/completions"), "--host 127.0.0.1 --port 8000"));
+    EXPECT_FALSE(says(ours(line + "http://h/v1/chat/completions"), "--host"));
+}
+
 // vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
 TEST(Foreign, Guidellm) {
     EXPECT_EQ(

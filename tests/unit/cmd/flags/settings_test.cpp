@@ -125,6 +125,18 @@ TEST(Recall, MaskedValuesAreAskedForWithResume) {
                               R"(--extra-body={"user":"***"})"}) {
         EXPECT_EQ(recall({plain}, {}, true).refused, "") << plain;
     }
+    // Others of its flag may come with it, or be left out; each keeps its place.
+    const Words events = {"--event=+6s run echo Bearer ***", "--event=+1s label a", "--speed=2"};
+    const Words whole = {"--event=+6s run echo Bearer K1", "--event=+1s label a", "--speed=2"};
+    EXPECT_EQ(recall(events, {whole[0]}, false).arguments, whole);
+    EXPECT_EQ(recall(events, {whole[1], whole[0]}, false).arguments, whole);
+    EXPECT_TRUE(says(recall(events, {whole[1]}, false).refused, "a key in --event"));
+    EXPECT_TRUE(says(recall(events, {events[0]}, false).refused, "a key in --event"));
+    EXPECT_EQ(recall(events, {"--event=+2s label b"}, false).arguments,
+              (Words{"--speed=2", "--event=+2s label b"}));
+    EXPECT_EQ(flag_not_to_resume_with({whole[1], whole[0]}, events), "");
+    EXPECT_EQ(flag_not_to_resume_with({whole[0], "--event=+2s label b"}, events), "--event");
+    EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"api_key":"K1","a":1.0})"}, body), "");
     EXPECT_TRUE(says(recall({"-"}, {}, false).refused, "standard input"));
     EXPECT_EQ(recall({"-"}, {"t.jsonl"}, false).arguments, Words{"t.jsonl"});
     EXPECT_EQ(flag_not_to_resume_with({"t.jsonl", "--resume=r", "--resend", "--url=http://a",
