@@ -13,8 +13,7 @@ TEST(Roff, EscapesSyntaxAndHasNoLongLine) {
     expect_each(Roff::plain, gives("--url", "\\-\\-url"), gives(".5 of it", "\\&.5 of it"),
                 gives("a\\b", "a\\eb"),
                 gives("'$DIR' \"`x`\" ~^", "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha"));
-    const Roff roff("driftless-replay", "2026-11-25", "0.1.0");
-    EXPECT_EQ(roff.page(),
+    EXPECT_EQ(Roff("driftless-replay", "2026-11-25", "0.1.0").page(),
               ".TH DRIFTLESS\\-REPLAY 1 2026-11-25 \"driftless 0.1.0\" \"User Commands\"\n");
     Roff indented("p", "2026-11-25", "1");
     indented.section("X");
