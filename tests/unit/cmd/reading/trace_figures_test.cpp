@@ -52,8 +52,7 @@ TEST(Arrivals, DispersionTellsBurstsFromClocks) {
     EXPECT_TRUE(std::isnan(even.dispersion[2].recorded));  // one window says nothing
     EXPECT_DOUBLE_EQ(even.gap_variation, 0);
 
-    const Made made(bursts);
-    const ArrivalFigures uneven = made.figures();
+    const ArrivalFigures uneven = Made(bursts).figures();
     EXPECT_EQ(std::tuple(uneven.instants, uneven.most_rows.rows), std::tuple(11U, 10U));
     EXPECT_EQ(uneven.most_rows.input_tokens, 100U);
     EXPECT_EQ(uneven.most_rows.at_ns, 0);
@@ -119,9 +118,8 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     if (path.empty()) {
         GTEST_SKIP() << "no real traces in " << SHARED_DATA;
     }
-    InspectOptions options{.max_model_len = 131'072};
     const Trace trace = read_or_die(path);
-    const InspectFigures f = inspected(trace, options);
+    const InspectFigures f = inspected(trace, {.max_model_len = 131'072});
     EXPECT_EQ(std::tuple(f.rows, f.arrivals.span_ns), std::tuple(12'031U, 3'536'999'000'000));
     EXPECT_NEAR(f.arrivals.rows_per_s, 3.40, 0.005);
     EXPECT_EQ(std::tuple(f.arrivals.instants, f.arrivals.most_rows.rows), std::tuple(1'180U, 28U));
@@ -241,13 +239,12 @@ TEST(InspectFigures, ChooseBlockSizesInJsonOfTheSchema) {
     options.block_sizes = {};
     options.plan.start_ns = 1;
     EXPECT_EQ(inspect_trace(trace, options).error().code, ErrorCode::invalid);  // nothing is left
-    InspectOptions other_options{.max_model_len = 10};
     Trace with_ids = random_trace(1, TailRule::ceil, 40);
     with_ids.remarks = {{"row is odd", "rows are odd", 2}};
     Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}, {1, 0, {}}});  // one length unknown
     without.files.clear();
     std::vector<std::string> texts(3);
-    append_json(texts[0], with_ids, inspected(with_ids, other_options));
+    append_json(texts[0], with_ids, inspected(with_ids, {.max_model_len = 10}));
     append_json(texts[1], without, inspected(without));
     InputErrors errors;
     errors.add({"f", 3, "field", "v", "is wrong", "fix it"});
@@ -259,8 +256,6 @@ TEST(InspectFigures, ChooseBlockSizesInJsonOfTheSchema) {
                   std::vector<std::string>());
     }
 }
-
-// Distances of distributions and of hit curves, on traces small enough to reckon by hand.
 
 TEST(Likeness, ComparesDistancesAndHitRates) {
     EXPECT_EQ(greatest_distance({}, {}), 0);
@@ -291,16 +286,11 @@ TEST(Likeness, ComparesDistancesAndHitRates) {
 
 // The report equals that of the published simulator on its own traces.
 
-struct Report {
+std::string report_of(const Trace& trace, const std::string& origin) {
     std::string text;
-    JsonDocument document;
-    JsonValue root;
-
-    Report(const Trace& trace, const std::string& origin) {
-        append_hash_block_report(text, trace, origin);
-        root = document.parse(text).value();
-    }
-};
+    append_hash_block_report(text, trace, origin);
+    return text;
+}
 
 std::uint64_t number(const JsonValue& object, const char* key) {
     return object.find(key).as_u64().value();
@@ -333,7 +323,7 @@ TEST(HashBlockReport, EqualsThePublishedSimulator) {
             GTEST_SKIP() << "no real traces in " << SHARED_DATA;
         }
         SCOPED_TRACE(expected.file);
-        const Report report(read_or_die(path), path);
+        const JsonText report(report_of(read_or_die(path), path));
         EXPECT_EQ(report.root.find("trace").as_string(), path);
         EXPECT_EQ(report.root.find("mode").as_string(), "hash-block");
         EXPECT_EQ(number(report.root, "total_requests"), expected.requests);
@@ -405,7 +395,7 @@ TEST(HashBlockReport, EqualsTheSimulatorLineByLine) {
         SCOPED_TRACE(file);
         const Trace trace = read_or_die(path);
         const Counted expected = simulated(trace);
-        const Report report(trace, path);
+        const JsonText report(report_of(trace, path));
         const JsonValue summary = report.root.find("summary");
         for (const char* const action : {"first", "hit", "partial_hit", "miss", "no_hash_ids"}) {
             const auto found = expected.actions.find(action);
@@ -429,7 +419,7 @@ TEST(HashBlockReport, TellsWhatEachRequestShares) {
                               {5, 3, {}, 0},
                               {6, 5, {6}, 0}});
     trace.sessions = {"t", "t/agent", "t/agent::fa:000", "t::fa:000"};
-    const Report report(trace, "t.json");
+    const JsonText report(report_of(trace, "t.json"));
     struct Expected {
         std::uint64_t req;
         const char* action;
@@ -465,7 +455,7 @@ TEST(HashBlockReport, TellsWhatEachRequestShares) {
 TEST(HashBlockReport, SumsFiles) {
     Trace trace = make_trace(4, TailRule::floor, {{0, 8, {1, 2}}, {1, 8, {1, 2}}, {2, 8, {1, 2}}});
     trace.files = {{"folder/a.json", 0}, {"folder/b.json", 2}};
-    const Report report(trace, "folder");
+    const JsonText report(report_of(trace, "folder"));
     EXPECT_EQ(report.root.find("trace_dir").as_string(), "folder");
     EXPECT_EQ(number(report.root, "num_traces"), 2U);
     const JsonValue sums = report.root.find("aggregate");
