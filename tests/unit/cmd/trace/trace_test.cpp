@@ -37,8 +37,6 @@ TEST(Salt, HasItsLimitsAndComesFromAFile) {
     EXPECT_TRUE(says(read_salt(path, "", read), "No such file"));
 }
 
-// The flags of convert: defaults, refusals with their remedies, and a help that shows examples.
-
 ConvertOptions parsed(const std::vector<std::string>& arguments) {
     const ConvertCommandLine line = parse_convert_options(arguments);
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::run) << line.text;
@@ -102,8 +100,6 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);
     EXPECT_TRUE(says(line.text, {"driftless convert trace.jsonl -o", "[canonical]"}));
 }
-
-// The flags of synth like: defaults, and refusals with their remedies.
 
 std::string like_refusal(const std::vector<std::string>& arguments) {
     const LikeCommandLine line = parse_like_options(arguments);
@@ -198,8 +194,6 @@ TEST(InspectTable, ShowsWhatTheTraceHas) {
     errors.add({});
     EXPECT_EQ(refused_line("bad.csv", errors), "bad.csv                    refused: 1 error\n");
 }
-
-// The flags of inspect: defaults, refusals with their remedies, and a help that shows examples.
 
 InspectCommand inspect_parsed(const std::vector<std::string>& arguments) {
     const InspectCommandLine line = parse_inspect_options(arguments);
