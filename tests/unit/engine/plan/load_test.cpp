@@ -103,11 +103,8 @@ std::uint64_t expected_hits(const Trace& trace) {
 }
 
 std::set<std::uint32_t> indices(const Trace& trace) {
-    std::set<std::uint32_t> all;
-    for (const TraceRow& row : trace.rows) {
-        all.insert(row.index);
-    }
-    return all;
+    const auto all = members_of(trace.rows, &TraceRow::index);
+    return {all.begin(), all.end()};
 }
 
 // Decimals and percents, exactly; nothing, more than all, and what is finer are refused.
@@ -259,8 +256,7 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     }
     // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
     Trace trace = sessions_trace(10, 3);
-    LoadOptions options{.sample = parse_share("0.2").value(), .copies = {2}};
-    load(options, trace);
+    load({.sample = parse_share("0.2").value(), .copies = {2}}, trace);
     EXPECT_EQ(std::tuple(trace.rows.size(), trace.copy_rows), std::tuple(12U, 30U));
     std::set<std::uint32_t> first;
     std::set<std::uint32_t> second_copy;
@@ -285,8 +281,7 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     for (const Planned& one : plan.rows) {
         EXPECT_GE(one.due_ns, latest);
         latest = one.due_ns;
-        const std::int64_t moved = one.due_ns - trace.rows[one.row].at_ns;
-        EXPECT_LT(moved, 3 * second);
+        EXPECT_LT(one.due_ns - trace.rows[one.row].at_ns, 3 * second);
     }
     EXPECT_GT(latest, 7 * second) << "the last burst is spread over its copy's gap";
 }
@@ -487,9 +482,8 @@ Likeness likeness_at(const char* path, Sessions sessions, std::uint64_t trees) {
     std::vector<std::string> notes;
     EXPECT_TRUE(read_trace(files, trace, errors, notes));
     const LikeTrace made = like(trace, LikeOptions{.seed = 5, .trees = trees});
-    const Families families = families_of(trace);
     const Result<Likeness> result =
-        likeness_of({trace, families.of_row}, {made.trace, made.tree_of_row});
+        likeness_of({trace, families_of(trace).of_row}, {made.trace, made.tree_of_row});
     EXPECT_TRUE(result);
     return result.value();
 }

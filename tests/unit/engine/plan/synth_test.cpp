@@ -125,8 +125,6 @@ TEST(NormalQuantile, IsTheInverse) {
     EXPECT_EQ(digest.value(), 2383374510065801980U);
 }
 
-// Rows without sessions: lengths, groups and what they share.
-
 TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
     std::map<std::uint32_t, int> inputs;
     std::map<std::uint32_t, int> outputs;

@@ -209,8 +209,6 @@ TEST(Waits, SayWhatIsKnownBeforeAndTheirRules) {
               digest_of_waits(Chain().trace, Chain().plan, {}));
 }
 
-// Gaps by their rules: derived, then capped, and counted; who waits for whom stays.
-
 constexpr std::int64_t s = 1'000'000'000;
 
 // A conversation (rows 0, 1 and 4) with a sub-agent (2, 3), which row 1 has spawned and row 4
