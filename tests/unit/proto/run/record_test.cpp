@@ -83,8 +83,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrderAndUnknownAsNull) {
         R"("wire_delay_bound_ns":2250,"request_delay_ns":800})"
         "\n");
     // A row that was never sent: what is unknown is null and never 0.
-    Record record{.api = "openai-chat", .has_chunks = false};
-    const JsonText json(jsonl_of(record));
+    const JsonText json(jsonl_of({.api = "openai-chat", .has_chunks = false}));
     for (const std::string& key : words_of(
              "user session tree turn kept url connection connection_state connection_age_ns "
              "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
