@@ -649,12 +649,11 @@ TEST(WorkloadLog, ReadsBodiesAndLinesOrRefuses) {
               std::tuple(250'000'000, 3U, 750'000'000));
     EXPECT_EQ(canonical_round_trip(trace), "");
     // Lines of OpenAI's Batch have no times: a rate says when they are sent.
-    ReadOptions at_a_rate{.times_free = true};
     const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
                              R"("max_tokens":5})";
     const std::string line =
         R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
-    const Trace batch = read({line, line}, at_a_rate).sound();
+    const Trace batch = read({line, line}, {.times_free = true}).sound();
     EXPECT_EQ(batch.format, "workload");
     EXPECT_EQ(batch.body_of(batch.rows[1]), R"({"payload":)" + body + "}");
     EXPECT_EQ(batch.unknown_keys, 0U);
