@@ -7,8 +7,6 @@
 
 namespace driftless {
 
-// The body of a row, as a dialect writes it.
-
 /// With prompt bytes `prompt` and 4 asked tokens; checked to be JSON. Of a spec that the dialect
 /// refuses, the name of the error.
 inline std::string body_of(const Dialect& dialect, const BodySpec& spec, std::string_view prompt) {
@@ -23,8 +21,6 @@ inline std::string body_of(const Dialect& dialect, const BodySpec& spec, std::st
     EXPECT_TRUE(document.parse(body)) << body;
     return body;
 }
-
-// Bodies hold what the servers' documentation asks for; error bodies give their message.
 
 namespace {
 
@@ -311,8 +307,6 @@ TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     }
 }
 
-// A template makes the bodies that it describes, and each fault of one is told with its remedy.
-
 std::string template_of(std::string_view body) {
     return R"({"path":"/p","body":)" + std::string(body) + R"(,"event":{"content":"/t"}})";
 }
@@ -363,14 +357,12 @@ TEST(ApiTemplate, SpellsItsDialectPlaceholdersAndExtraBody) {
         return body_of_text(R"({"p":"{prompt}","n":"{output_length}","k":1})",
                             {.extra_body = std::move(extra)}, "hi");
     };
-    EXPECT_EQ(with(R"({"k":2,"new":{"a":"{prompt}"}})"),
-              R"({"p":"hi","n":4,"k":2,"new":{"a":"{prompt}"}})");
-    EXPECT_EQ(with(R"({"k":null})"), R"({"p":"hi","n":4})");
-    EXPECT_EQ(with(R"({"n":9})"), R"({"p":"hi","n":9,"k":1})");
-    EXPECT_EQ(with(R"({"p":"x"})"), "invalid");
-    EXPECT_EQ(with(R"({"p":null})"), "invalid");
-    EXPECT_EQ(with("[1]"), "invalid");
-    EXPECT_EQ(with("{"), "bad_json");
+    expect_each(with,
+                gives(R"({"k":2,"new":{"a":"{prompt}"}})",
+                      R"({"p":"hi","n":4,"k":2,"new":{"a":"{prompt}"}})"),
+                gives(R"({"k":null})", R"({"p":"hi","n":4})"),
+                gives(R"({"n":9})", R"({"p":"hi","n":9,"k":1})"), gives(R"({"p":"x"})", "invalid"),
+                gives(R"({"p":null})", "invalid"), gives("[1]", "invalid"), gives("{", "bad_json"));
 }
 
 // What a nest holds besides stays: another limit does not unbound the answers.
