@@ -196,59 +196,52 @@ Record sent_row() {
             .receive_delay_ns = 30};
 }
 
+TaintedRow tainted(Record record, std::initializer_list<std::string_view> reasons) {
+    record.tainted.assign(reasons.begin(), reasons.end());
+    return tainted_row_of(record);
+}
+
 TEST(Tainted, SaysWhenItHappenedAndToWhom) {
     Record record = sent_row();
-    record.tainted = {std::string(taint_read_late)};
-    TaintedRow row = tainted_row_of(record);
+    TaintedRow row = tainted(record, {taint_read_late});
     EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'100, 9'000, 30));
     EXPECT_EQ(row.suspect, Suspect::reading);
-    record.tainted = {std::string(taint_end_unsure)};
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_end_unsure});
     EXPECT_EQ(row.suspect, Suspect::reading);
     EXPECT_EQ(row.late_ns, abandoned_late_max_ns) << "at least: of one that read nothing, too";
-    record.tainted = {std::string(taint_wire_late)};
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_wire_late});
     EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'150, 50));
     EXPECT_EQ(row.suspect, Suspect::wire);
-    record.tainted = {std::string(taint_late), std::string(taint_read_late)};
     record.late_cause = LateCause::guard;
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_late, taint_read_late});
     EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'000, 1'100, 100));
     EXPECT_EQ(row.suspect, Suspect::work);
-    record = sent_row();
-    record.tainted = {std::string(taint_retried)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
-    record.tainted.emplace_back(taint_payload_dropped);
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_retried}).suspect, Suspect::network);
+    EXPECT_EQ(tainted(sent_row(), {taint_retried, taint_payload_dropped}).suspect, Suspect::ours);
     record = sent_row();
     record.sent_ns = 1'200;
-    record.tainted = {std::string(taint_sent_late)};
     record.request_delay_ns = 90;
-    EXPECT_EQ(tainted_row_of(record).late_ns, 90);
-    EXPECT_EQ(tainted_row_of(record).to_ns, 1'200);
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::work);
+    row = tainted(record, {taint_sent_late});
+    EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'200, 90));
+    EXPECT_EQ(row.suspect, Suspect::work);
     // Without a kernel stamp by what the client saw; a record before schema 7 has the call alone.
     record = sent_row();
     record.wire_ns = std::nullopt;
-    record.tainted = {std::string(taint_wire_late)};
-    EXPECT_EQ(tainted_row_of(record).late_ns, 10);
+    EXPECT_EQ(tainted(record, {taint_wire_late}).late_ns, 10);
     record.wire_delay_bound_ns = 700;
-    EXPECT_EQ(tainted_row_of(record).late_ns, 700);
-    EXPECT_EQ(tainted_row_of(record).to_ns, 1'800);
+    row = tainted(record, {taint_wire_late});
+    EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'800, 700));
     TaintFigures figures;
-    record.tainted.clear();
     figures.add(record);
     EXPECT_EQ(figures.untainted.wire_delay_max_ns, 700);
 }
 
 TEST(Tainted, ALackOfOursGoesFirstThenTheWorst) {
-    Record record = sent_row();
-    record.tainted = {std::string(taint_limit), std::string(taint_wire_late)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
-    record.tainted = {std::string(taint_retransmitted), std::string(taint_client_failed)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
-    record.tainted = {std::string(taint_wire_late), std::string(taint_retransmitted)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
+    EXPECT_EQ(tainted(sent_row(), {taint_limit, taint_wire_late}).suspect, Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_retransmitted, taint_client_failed}).suspect,
+              Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_wire_late, taint_retransmitted}).suspect,
+              Suspect::network);
     TaintFigures figures;
     figures.add(sent_row());
     Record worse = sent_row();
