@@ -10,12 +10,8 @@ namespace driftless {
 
 namespace {
 
-std::string path_of(const std::string& name) {
-    return std::string(TEST_DATA) + "/traces/" + name;
-}
-
 FilesRead read(TraceFiles files, const std::string& name) {
-    files.paths = {path_of(name)};
+    files.paths = {TEST_DATA "/traces/" + name};
     return read_files(files);
 }
 

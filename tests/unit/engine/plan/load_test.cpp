@@ -4,6 +4,7 @@
 
 #include "cmd/reading/trace_figures.hpp"
 #include "tests/unit/engine/plan/made.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -288,13 +289,11 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
 
 // A tenth of the Mooncake conversation hour keeps its prefix hit rate; one row in ten would not.
 TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
-    TraceFiles files{.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"}};
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    if (!read_trace(files, trace, errors, notes)) {
+    FilesRead read = read_files({.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"}});
+    if (!read.usable) {
         GTEST_SKIP() << "the shared traces are not here";
     }
+    Trace& trace = read.trace;
     const Families families = families_of(trace);
     EXPECT_EQ(families.count, 7373U);  // counted by another program
     EXPECT_EQ(load(LoadOptions{.sample = parse_share("10%").value()}, trace).families_sampled,
@@ -476,11 +475,7 @@ TEST(Like, GoesByRateLengthUsersAndSeed) {
 
 /// Of a real trace: the greatest difference of hit rates at five sizes.
 Likeness likeness_at(const char* path, Sessions sessions, std::uint64_t trees) {
-    TraceFiles files{.paths = {path}, .sessions = sessions};
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    EXPECT_TRUE(read_trace(files, trace, errors, notes));
+    const Trace trace = read_files({.paths = {path}, .sessions = sessions}).sound();
     const LikeTrace made = like(trace, LikeOptions{.seed = 5, .trees = trees});
     const Result<Likeness> result =
         likeness_of({trace, families_of(trace).of_row}, {made.trace, made.tree_of_row});

@@ -535,12 +535,9 @@ TEST(BrokenReads, AreNoEndOfFileAndRefuseWhateverIsRead) {
         EXPECT_EQ(source.reason_of(piece.error()), again);
     }
     const FailingInput input(row);
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    EXPECT_FALSE(read_trace({.paths = {"-"}}, trace, errors, notes));
-    ASSERT_FALSE(errors.empty());
-    EXPECT_EQ(to_text(errors.list[0]), "standard input: " + again);
+    const FilesRead cut = read_files({.paths = {"-"}});
+    EXPECT_FALSE(cut.usable);
+    EXPECT_EQ(cut.first_error(), "standard input: " + again);
     const FailingInput third_input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
                                    "\n");
     std::string why;
