@@ -146,12 +146,9 @@ TEST(ForeignRates, VllmSamplingSharegptAndGoodput) {
 }
 
 bool notes(const Spelled& spelled, const char* flag) {
-    for (const std::string& note : spelled.notes) {
-        if (note.starts_with(flag) && note.find(" is ignored: ") != note.npos) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(spelled.notes, [flag](const std::string& note) {
+        return note.starts_with(flag) && note.find(" is ignored: ") != note.npos;
+    });
 }
 
 // blitz-serving/trace-replayer, README.md.

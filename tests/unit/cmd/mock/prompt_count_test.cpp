@@ -323,12 +323,6 @@ std::vector<std::uint32_t> ids_of(TextTokens& texts, const std::string& body,
     return {count.recorded().begin(), count.recorded().end()};
 }
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    JsonWriter(out).string(text);
-    return out;
-}
-
 // Every golden string, as a completions prompt and as a message, in large pieces and small ones.
 TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
     for (const char* name : {"qwen", "llama2"}) {
@@ -336,7 +330,8 @@ TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
         Tokenizer tokenizer = load_tokenizer(name);
         TextTokens texts(tokenizer);
         for (std::size_t i = 0; i < golden_strings().size(); ++i) {
-            const std::string text = quoted(golden_strings()[i]);
+            std::string text;
+            JsonWriter(text).string(golden_strings()[i]);
             const std::string prompt = R"({"model":"m","prompt":)" + text + "}";
             ASSERT_EQ(ids_of(texts, prompt, prompt.size()), golden.ids[i]) << text;
             ASSERT_EQ(ids_of(texts, prompt, 7), golden.ids[i]) << text;

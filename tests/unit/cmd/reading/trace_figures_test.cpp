@@ -26,10 +26,8 @@ struct Made {
             specs.push_back({at, 10, {}});
         }
         trace = make_trace(0, TailRule::ceil, specs);
-        PlanOptions options;
-        rows = select_rows(trace, options);
-        options.spread = true;
-        spread = select_rows(trace, options);
+        rows = select_rows(trace, {});
+        spread = select_rows(trace, {.spread = true});
     }
     ArrivalFigures figures() const { return arrivals_of(trace, rows, spread); }
 };
@@ -146,11 +144,8 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     EXPECT_NEAR(percent(own.hit_blocks, own.references), 36.64, 0.005);
     EXPECT_NEAR(percent(own.hit_tokens, own.input_tokens), 37.36, 0.005);
     EXPECT_EQ(std::tuple(own.distinct, f.context->rows_over), std::tuple(182'790U, 0U));
-    std::uint64_t blocks_new = 0;
-    for (const std::uint64_t count : f.timeline.blocks_new) {
-        blocks_new += count;
-    }
-    EXPECT_EQ(blocks_new, 182'790U);
+    const std::vector<std::uint64_t>& blocks_new = f.timeline.blocks_new;
+    EXPECT_EQ(std::accumulate(blocks_new.begin(), blocks_new.end(), 0UL), 182'790U);
 }
 
 TEST(InspectFigures, OfTheAzureCodeTrace) {
@@ -213,9 +208,8 @@ TEST(InspectFigures, CountSessionsWorkingSetAndRowsThatDoNotFit) {
     EXPECT_EQ(std::tuple(f.dependencies, f.overlaps, f.delay_ns.max), std::tuple(2U, 1U, 3e9));
     const Trace other_trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
-    InspectOptions options;
-    options.max_model_len = 100;  // each has 7 tokens of output
-    const ContextFigures other_f = *inspected(other_trace, options).context;
+    // Each has 7 tokens of output.
+    const ContextFigures other_f = *inspected(other_trace, {.max_model_len = 100}).context;
     EXPECT_EQ(std::tuple(other_f.rows_over, other_f.input_over), std::tuple(3U, 1U));
     // Working sets by buckets of 1 ms: the second names one block again and a new one.
     const Trace working = make_trace(4, TailRule::ceil,

@@ -19,12 +19,6 @@ namespace driftless {
 
 namespace {
 
-Threshold threshold(const std::string& text) {
-    const Result<Threshold> parsed = parse_threshold(text);
-    EXPECT_TRUE(parsed) << text;
-    return parsed.value();
-}
-
 TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     std::vector<std::string> texts;
     for (const char* time :
@@ -48,7 +42,7 @@ TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     ASSERT_TRUE(full);
     ASSERT_TRUE(none);
     for (const std::string& text : texts) {
-        const Threshold which = threshold(text);
+        const Threshold which = parse_threshold(text).value();
         const ThresholdFinding finding = judge_thresholds({which}, figures).at(0);
         const double unit = finding.unit == FigureUnit::time ? 1e6 : 1;
         const std::optional<double> read = full.value().figure(which);

@@ -94,12 +94,9 @@ struct Converted {
 
     std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
     bool noted(std::string_view words) const {
-        for (const std::string& note : notes) {
-            if (note.find(words) != std::string::npos) {
-                return true;
-            }
-        }
-        return false;
+        return std::ranges::any_of(notes, [words](const std::string& note) {
+            return note.find(words) != std::string::npos;
+        });
     }
 };
 

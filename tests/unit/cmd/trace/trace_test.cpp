@@ -101,12 +101,6 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
     EXPECT_TRUE(says(line.text, {"driftless convert trace.jsonl -o", "[canonical]"}));
 }
 
-std::string like_refusal(const std::vector<std::string>& arguments) {
-    const LikeCommandLine line = parse_like_options(arguments);
-    EXPECT_EQ(line.kind, LikeCommandLine::Kind::refused);
-    return line.text;
-}
-
 TEST(LikeOptions, TakeEverythingOrRefuse) {
     const LikeCommandLine line = parse_like_options(
         words_of("weka --trees 40 --users 8 --seed 3 --sessions open -o x.gz --to mooncake"));
@@ -117,7 +111,9 @@ TEST(LikeOptions, TakeEverythingOrRefuse) {
     EXPECT_EQ(line.command.files.sessions, Sessions::open);
     EXPECT_EQ(parse_like_options({"--help"}).kind, LikeCommandLine::Kind::help);
     const auto refuses = [](const std::vector<std::string>& arguments, const char* text) {
-        EXPECT_TRUE(says(like_refusal(arguments), text));
+        const LikeCommandLine refused = parse_like_options(arguments);
+        EXPECT_EQ(refused.kind, LikeCommandLine::Kind::refused);
+        EXPECT_TRUE(says(refused.text, text));
     };
     refuses({}, "like needs a trace; name a file, a directory or -");
     refuses({"t", "--trees", "5", "--rows", "6"}, "use only one of them");

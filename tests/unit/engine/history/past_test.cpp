@@ -154,9 +154,7 @@ TEST(Past, NamesWhatIsWrongAndWhatHeldOpenRows) {
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
     EXPECT_EQ(past.open().at(7).fired_ns, 20);
-    std::string line = record_line(7, 30);
-    line.pop_back();
-    ASSERT_TRUE(past.add_record(line));
+    ASSERT_TRUE(past.add_record(record_line(7, 30)));
     EXPECT_TRUE(past.open().empty());
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":40}"));
     EXPECT_TRUE(past.open().empty());

@@ -112,10 +112,6 @@ std::string with_replacements(const std::string& text) {
 
 namespace {
 
-bool is_shared(const std::string& name) {
-    return name == "qwen2" || name == "phi3";
-}
-
 // NAME.json, or what a folder NAME holds of a rank file.
 std::string path_in(const std::string& folder, const std::string& name) {
     const std::string ranks = folder + "/" + name + "/tiktoken.model";
@@ -182,7 +178,7 @@ std::uint32_t prompts_of_each(std::uint32_t by_default) {
 }
 
 std::string tokenizer_path(const std::string& name) {
-    if (is_shared(name)) {
+    if (name == "qwen2" || name == "phi3") {
         return path_in(std::string(SHARED_DATA) + "/tokenizers", name);
     }
     const std::string ours = path_in(std::string(TEST_DATA) + "/tokenizers", name);

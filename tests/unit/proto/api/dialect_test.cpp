@@ -266,11 +266,9 @@ TEST(ErrorMessage, IsFoundInEveryShapeAndCutAtACodePoint) {
                 gives("<html><title></title>", "<html><title></title>"), gives("", ""),
                 gives("17", "17"));
     // Cut at limit, inside a code point before it.
-    JsonDocument other_document;
-    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5),
-              "ab\xE2\x82\xAC");
-    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
-    EXPECT_EQ(error_message_of(other_document, "ab\xE2\x82\xAC", 3), "ab");
+    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5), "ab\xE2\x82\xAC");
+    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
+    EXPECT_EQ(error_message_of(document, "ab\xE2\x82\xAC", 3), "ab");
 }
 
 // Missing is not zero, and what is no count is missing.
@@ -288,10 +286,9 @@ TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     EXPECT_EQ(read(R"({"prompt_tokens":"3","completion_tokens":-7})"), "-1 -1 -1");
     EXPECT_EQ(read("null"), "-1 -1 -1");
     // What no row can have is not believed: sums and differences of counts stay far from overflow.
-    JsonDocument other_document;
-    const auto other_read = [&other_document](std::string_view count) {
+    const auto other_read = [&document](std::string_view count) {
         EventReading usage;
-        read_usage(other_document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value(),
+        read_usage(document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value(),
                    usage);
         return usage.prompt_tokens;
     };

@@ -211,10 +211,7 @@ TEST(RecordJsonl, ReadsLinesOfOtherSchemasAndKeepsToItsOwn) {
               "null, null, null, null, null");
     // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
     const JsonText schema(source_file("proto/run/record.schema.json"));
-    std::vector<std::string> required;
-    for (JsonValue key = schema.root.find("required").first(); key.present(); key = key.next()) {
-        required.emplace_back(*key.as_string());
-    }
+    const std::vector<std::string> required = strings_of(schema.root.find("required"));
     std::vector<std::string> properties = required;
     properties.emplace_back("shard");  // in no line of a run
     EXPECT_EQ(keys_of(schema.root.find("properties")), properties);

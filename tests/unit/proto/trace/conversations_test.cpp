@@ -138,14 +138,6 @@ std::string said(const Trace& trace, std::size_t row) {
     return text;
 }
 
-std::map<std::string, std::uint64_t> remarks_of(const Trace& trace) {
-    std::map<std::string, std::uint64_t> remarks;
-    for (const Remark& remark : trace.remarks) {
-        remarks[remark.one] = remark.count;
-    }
-    return remarks;
-}
-
 TEST(ShareGpt, IsReadAsTurns) {
     const Trace trace =
         read_closed({"[" + talk("a", {"system:s", "human:q1", "gpt:r1", "user:q2", "chatgpt:r2"}) +
@@ -192,7 +184,11 @@ TEST(ShareGpt, CountsWhatItLeavesOutAndRefusesTheRest) {
         {"message merged with the one before it, of the same speaker", 2},
         {"question without an answer, not sent", 2},
         {"conversation without an answered question, left out", 1}};
-    EXPECT_EQ(remarks_of(trace), expected);
+    std::map<std::string, std::uint64_t> remarks;
+    for (const Remark& remark : trace.remarks) {
+        remarks[remark.one] = remark.count;
+    }
+    EXPECT_EQ(remarks, expected);
     EXPECT_EQ(canonical_round_trip(trace), "");
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
