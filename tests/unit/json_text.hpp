@@ -1,4 +1,4 @@
-/// JSON in tests: a text together with its values, and numbers of a list.
+/// JSON in tests: a text together with its values, and numbers and texts of a list.
 #pragma once
 
 #include "proto/json/document.hpp"
@@ -49,6 +49,9 @@ inline std::string values_of(JsonValue root, std::string_view paths) {
     }
     return values;
 }
+inline std::string values_of(const std::string& text, std::string_view paths) {
+    return values_of(JsonText(text).root, paths);
+}
 
 /// In their order.
 inline std::vector<std::string> keys_of(JsonValue object) {
@@ -57,6 +60,14 @@ inline std::vector<std::string> keys_of(JsonValue object) {
         keys.emplace_back(one.key());
     }
     return keys;
+}
+
+inline std::vector<std::string> strings_of(JsonValue list) {
+    std::vector<std::string> strings;
+    for (JsonValue one = list.first(); one.present(); one = one.next()) {
+        strings.emplace_back(*one.as_string());
+    }
+    return strings;
 }
 
 inline std::vector<double> numbers_of(JsonValue list) {

@@ -53,7 +53,7 @@ inline std::string line_of(const Record& record) {
 }
 /// The record's fields of these names as its line has them.
 inline std::string values_of(const Record& record, std::string_view names) {
-    return values_of(JsonText(line_of(record)).root, names);
+    return values_of(line_of(record), names);
 }
 
 }  // namespace driftless

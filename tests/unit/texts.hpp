@@ -39,6 +39,17 @@ inline std::string replaced(std::string text, const std::string& what, const std
     return at == text.npos ? text : text.replace(at, what.size(), with);
 }
 
+/// Calls `use` with the pieces of a text, cut once at each place, and then into single bytes.
+template <class Use>
+void each_cut(std::string_view text, Use use) {
+    std::vector<std::string_view> bytes;
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+        use(std::vector<std::string_view>{text.substr(0, at), text.substr(at)});
+        bytes.push_back(text.substr(at, 1));
+    }
+    use(bytes);
+}
+
 inline std::vector<std::string> lines_of(const std::string& text) {
     std::istringstream stream(text);
     std::vector<std::string> lines;
@@ -48,7 +59,8 @@ inline std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-using Words = std::vector<std::string>;
+using Texts = std::vector<std::string>;
+using Words = Texts;
 
 /// Split at blanks, as a shell without quotes does.
 inline Words words_of(const std::string& line) {

@@ -197,7 +197,6 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
     // A server may repeat the bare token without its scheme; very short values would mask plain
     // words. The longest comes first: of two that begin alike, the rest of the longer one would
     // stay.
-    using Texts = std::vector<std::string>;
     EXPECT_EQ(secrets_of({{"Authorization", "Bearer sk-123"}, {"X-Api-Key", "abc"}}),
               (Texts{"Bearer sk-123", "sk-123"}));
     EXPECT_EQ(secrets_of({{"Authorization", "Basic  dTpw"}, {"Cookie", "a=1; b=2"}}),

@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// Flags that say how a trace is read give values, or a clause that says what to write.
-
 namespace {
 
 // The model is the replay's to read; other commands say so.
@@ -50,8 +48,6 @@ TEST(TraceValues, ReadMapsUnitsAndSessions) {
     EXPECT_FALSE(hash_scope_choices("global"));
 }
 
-// Token budgets as they are typed, and what is refused.
-
 TEST(LimitValues, TellTokensInATimeAndRefuseOthers) {
     const Result<TypedBudget> minute = parse_input_budget("500k/m");
     ASSERT_TRUE(minute);
@@ -76,8 +72,6 @@ TEST(LimitValues, TellTokensInATimeAndRefuseOthers) {
     EXPECT_FALSE(parse_output_budget("1000001M/m"));
     EXPECT_FALSE(parse_output_budget("5/m:uncached"));
 }
-
-// Values of the flags of users mean exactly what was typed, or are refused with a remedy.
 
 // What parsing `text` refuses it with; the empty text where it is taken.
 template <class Value>
@@ -128,14 +122,10 @@ std::optional<std::pair<double, double>> within(std::string_view text) {
 
 TEST(UserValues, ReadSharesOfARecordingAndHowManyUsers) {
     using Shares = std::pair<double, double>;
-    EXPECT_EQ(within("0:0"), Shares(0, 0));
-    EXPECT_EQ(within("0:1"), Shares(0, 1));
-    EXPECT_EQ(within("0.0:1.0"), Shares(0, 1));
-    EXPECT_EQ(within("0.25:0.75"), Shares(0.25, 0.75));
-    EXPECT_EQ(within("25%:0.75"), Shares(0.25, 0.75));
-    EXPECT_EQ(within("0%:100%"), Shares(0, 1));
-    EXPECT_EQ(within("0.5:0.5"), Shares(0.5, 0.5));
-    EXPECT_EQ(within("1:1"), Shares(1, 1));
+    expect_each(within, gives("0:0", Shares(0, 0)), gives("0:1", Shares(0, 1)),
+                gives("0.0:1.0", Shares(0, 1)), gives("0.25:0.75", Shares(0.25, 0.75)),
+                gives("25%:0.75", Shares(0.25, 0.75)), gives("0%:100%", Shares(0, 1)),
+                gives("0.5:0.5", Shares(0.5, 0.5)), gives("1:1", Shares(1, 1)));
     for (const char* zero : {"0", "0.0", "0.00", "0.000000000", "00", ".0", "0.", "0%", "0.0%"}) {
         EXPECT_EQ(within(std::string(zero) + ":0.5"), Shares(0, 0.5)) << zero;
     }
@@ -185,8 +175,6 @@ TEST(UserValues, ReadWhatUsersAreAddedByAndHowTheyPlay) {
     EXPECT_EQ(refusal(prime_one_token_choices("one")), "is not one of exact, one-token");
 }
 
-// Timed events as people type them, alone and in files; what is wrong is said with the remedy.
-
 TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
     const Result<TypedEvent> post = parse_event("+90s post http://a:8000/start_profile");
     ASSERT_TRUE(post);
@@ -223,8 +211,6 @@ TEST(EventValues, ReadsWhatIsToBeDoneAndRefusesTheRest) {
     EXPECT_TRUE(says(read_events(path + "x", events), "cannot be read"));
 }
 
-// Pages of metrics as people name them; what is wrong is said with the remedy.
-
 TEST(MetricsValues, ReadsPlacesAndPeriods) {
     EXPECT_EQ(parse_metrics_place("auto").value().kind, MetricsPlace::Kind::automatic);
     EXPECT_EQ(parse_metrics_place("none").value().kind, MetricsPlace::Kind::none);
@@ -256,8 +242,6 @@ TEST(MetricsValues, ReadsPlacesAndPeriods) {
     EXPECT_TRUE(refused(many, "32 at most"));
     EXPECT_EQ(mask_url("http://me:pw@a/metrics"), "http://***@a/metrics");
 }
-
-// Values of the flags of several machines: what is typed, and what is refused.
 
 TEST(ShardValues, PartsPlacesAndInstants) {
     ASSERT_TRUE(parse_shard("1/3"));
@@ -301,8 +285,6 @@ TEST(ShardValues, PartsPlacesAndInstants) {
     EXPECT_FALSE(parse_utc_ns(""));
     EXPECT_FALSE(parse_utc_ns("2026-11-26 05:30:00Z"));
 }
-
-// Limits of --goodput for some rows: what is read, and what is refused.
 
 TEST(GoodputValues, ReadRowsAndLimits) {
     const Result<GoodputRule> rule = parse_goodput_rule("tier=gold ttft:200 tpot:50");
@@ -354,8 +336,6 @@ TEST(GoodputValues, KeptColumnsAskedRulesAndGoodRows) {
     EXPECT_EQ(limits_missing({ttft}), "");
     EXPECT_TRUE(says(limits_missing({ttft, good}), "\"good < 99 %\" counts good requests"));
 }
-
-// Flags about heads: which fields of an answer stand in the records.
 
 Words recorded(const Words& flags) {
     return options_with(flags).request.record_headers;
@@ -449,9 +429,6 @@ TEST(HeaderOptions, NameSessionsUsersAndPlaces) {
     words.insert(words.end(), {"--api", "aibrix"});
     EXPECT_EQ(recorded(words).size(), 11U);
 }
-
-// The flags of synth: defaults, refusals that name flag, value and remedy, and a help for each
-// kind.
 
 SynthCommandLine parsed(const std::string& line) {
     return parse_synth_options(words_of(line));

@@ -7,8 +7,6 @@
 
 namespace driftless {
 
-// The flags of rates and of closed loops: what they mean, and one clear line for what is wrong.
-
 namespace {
 
 ArrivalRules rules_with(const Words& flags) {
@@ -136,9 +134,6 @@ TEST(AbandonOption, IsReadOrRefused) {
         EXPECT_TRUE(refused({"--abandon", wrong}, "use 10%:2s..10s")) << wrong;
     }
 }
-
-// What was typed arrives as values, with the defaults of the contract; what makes no sense is
-// refused in one line that names flag, value and remedy.
 
 using Kind = ReplayCommandLine::Kind;
 
@@ -434,8 +429,6 @@ TEST(ReplayOptions, NameTheFlagThatWasMeantAndNoSecret) {
     }
 }
 
-// The flags of users: what they mean together, and every contradiction with its remedy.
-
 WorkloadFlags users_with(Words flags) {
     flags.insert(flags.end(), {"--users", "4"});
     return options_with(flags).workload;
@@ -602,8 +595,6 @@ TEST(UserOptions, TakeWhatDoesNotContradictAndRefuseValues) {
     EXPECT_TRUE(refused({"--users", "-1"}, "--users \"-1\""));
 }
 
-// Gaps of closed sessions: their flags, in our spelling and in that of other tools.
-
 WorkloadFlags closed_with(Words flags) {
     flags.insert(flags.end(), {"--sessions", "closed"});
     return options_with(flags).workload;
@@ -638,8 +629,6 @@ TEST(GapOptions, AreReadOfClosedSessionsInAnySpelling) {
     EXPECT_TRUE(
         refused({"--timing-strategy=api-scaled", "--sessions", "closed"}, "use end-to-start"));
 }
-
-// Flags of what is shown and written: limits with units, the table, the file of the records.
 
 // Limits with units, as people write them.
 TEST(ReplayOptions, GoodputHasGroupsAndTablesAreChosen) {
@@ -685,8 +674,6 @@ TEST(ReplayOptions, GoodputHasGroupsAndTablesAreChosen) {
     EXPECT_EQ(options_with({"--output-path", "gz"}).results.records_path, "gz");
 }
 
-// What prompts are made of, as the flags say it.
-
 // Text needs the tokenizer that counts it, and goes as text.
 TEST(ReplayOptions, TakesADataset) {
     const ReplayOptions options = options_with(
@@ -700,8 +687,6 @@ TEST(ReplayOptions, TakesADataset) {
             words_of("--dataset d.json --tokenizer t.json --prompt ids --api openai-completions")),
         "--prompt ids sends no"));
 }
-
-// Flags about the certificate: what it may allow, and that it needs a calibration.
 
 TEST(CertificateOptions, SayWhatACertificateMayAllow) {
     EXPECT_EQ(options_with({}).calibration.source, "auto");

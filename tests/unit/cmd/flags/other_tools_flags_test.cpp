@@ -527,8 +527,7 @@ TEST(KvCacheTester, TakesEachFlagAndPullRequest993) {
 
 // Users that are added while the run goes on, as the tool adds them.
 TEST(KvCacheTester, AddsUsersAndFlagsSaySomethingTogether) {
-    const Words command{"trace_replay_tester.py", "--start-users", "2"};
-    const Words grown = spell(command).arguments;
+    const Words grown = spell({"trace_replay_tester.py", "--start-users", "2"}).arguments;
     EXPECT_TRUE(has_pair(grown, "--users", "2..50"));
     EXPECT_TRUE(has_pair(grown, "--grow", "ttft:avg:2.0s"));
     EXPECT_TRUE(has_pair(grown, "--period", "30s"));

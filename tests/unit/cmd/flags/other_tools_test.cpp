@@ -7,8 +7,6 @@
 
 namespace driftless {
 
-// Rates and requests that are open at once, as other tools write them.
-
 namespace {
 
 /// Our line. All of theirs is known, and our parser takes it.
@@ -147,15 +145,10 @@ TEST(ForeignRates, VllmSamplingSharegptAndGoodput) {
     EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
 }
 
-// The example commands of other tools become our flags, one by one, or are ignored with a reason.
-
 bool notes(const Spelled& spelled, const char* flag) {
-    for (const std::string& note : spelled.notes) {
-        if (note.starts_with(flag) && note.find(" is ignored: ") != note.npos) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(spelled.notes, [flag](const std::string& note) {
+        return note.starts_with(flag) && note.find(" is ignored: ") != note.npos;
+    });
 }
 
 // blitz-serving/trace-replayer, README.md.
@@ -650,8 +643,6 @@ TEST(Synthetic, RowsOfALoopAndGuidellm) {
     EXPECT_TRUE(
         says(refusal(other_tool + "prompt_tokens=256,output_tokens=1,turns=3"), "\"turns\""));
 }
-
-// Command lines of other tools arrive under our names; nothing else is changed.
 
 TEST(Spelling, ReplacesAliasesAndLeavesTheRestAlone) {
     EXPECT_EQ(ours("t.jsonl --base-url u --scale-factor=2 -o d"),

@@ -163,8 +163,6 @@ TEST(Recall, MaskedValuesAreAskedForWithResume) {
     EXPECT_EQ(flag_not_to_resume_with({"--event=+2s post http://u:p@h/x"}, event), "--event");
 }
 
-// A rule set fills in what the user left out; what it locks cannot be given otherwise.
-
 TEST(RuleFlags, SetsWhatTheUserLeftOutWithinItsLocks) {
     const ReplayOptions options = options_with({"--rules", "agentx", "--users", "8"});
     const UserRules& users = options.workload.users;
@@ -217,8 +215,6 @@ TEST(RuleFlags, RefusesSetsThatContradictAndAddsFlagsInFront) {
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.arguments, (Words{"--rules=agentx", "--from=r"}));
 }
-
-// Rule sets are found by name without a path; a file that is wrong is refused by line and field.
 
 std::string why(const std::string& text) {
     RuleSet set;
@@ -355,8 +351,6 @@ TEST(DualFlags, NameServersAndModelsOrAreRefused) {
     EXPECT_TRUE(says(alone.text, "give the first with --url"));
 }
 
-// What --extra-body may replace, and what is refused before anything is sent.
-
 /// What is said of the command; empty: it runs.
 std::string said(const std::string& extra, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words{"t.jsonl", "--url", "http://h:8000", "--extra-body", extra};
@@ -384,8 +378,6 @@ TEST(ExtraBody, ReplacesAllButThePrompt) {
     EXPECT_TRUE(says(said(R"({"u":"{user}"})"), "add --users N"));
     EXPECT_EQ(said(R"({"regex":"[a-z]{3}"})"), "");
 }
-
-// A flag is declared once: then all that walks the flags of replay has it, and goes by what it is.
 
 TEST(NewFlag, IsWhereverFlagsAreByOneDeclaration) {
     static constexpr Choices<bool> kinds{{"few", false}, {"many", true}};
@@ -448,8 +440,6 @@ TEST(NewFlag, IsWhereverFlagsAreByOneDeclaration) {
     EXPECT_EQ(why_not_in_probe({"--grow=ttft:2s"}),
               "--grow after -- cannot be used in a probe: it changes the load within a run");
 }
-
-// Two runs differ in what their flags mean, not in how they were typed.
 
 /// What only the first and only the second has.
 std::string difference(const Words& a, const Words& b) {
@@ -548,8 +538,6 @@ TEST(Probes, TakeNoFlagOfOneRunOrOfShards) {
     EXPECT_EQ(why_not_in_probe(words_of("--shard none --reset-cache --verify-prompts 2")), "");
     EXPECT_EQ(why_not_in_probe({"--shard=none"}), "");
 }
-
-// The parts of a flag's help: default, files, words that could be values.
 
 TEST(FlagTable, SplitsDefaultsAndKnowsFilesWordsAndUnits) {
     const Flag flag = make_flag({"--wait"}, "HOW", "spin or sleep [auto (spin)]", "Host");

@@ -5,21 +5,17 @@
 namespace driftless {
 namespace {
 
-std::string body_of(const Roff& roff) {
-    return roff.page().substr(roff.page().find('\n') + 1);
-}
-
 TEST(Roff, EscapesSyntaxAndHasNoLongLine) {
     expect_each(Roff::plain, gives("--url", "\\-\\-url"), gives(".5 of it", "\\&.5 of it"),
                 gives("a\\b", "a\\eb"),
                 gives("'$DIR' \"`x`\" ~^", "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha"));
-    const Roff roff("driftless-replay", "2026-11-25", "0.1.0");
-    EXPECT_EQ(roff.page(),
+    EXPECT_EQ(Roff("driftless-replay", "2026-11-25", "0.1.0").page(),
               ".TH DRIFTLESS\\-REPLAY 1 2026-11-25 \"driftless 0.1.0\" \"User Commands\"\n");
     Roff indented("p", "2026-11-25", "1");
     indented.section("X");
     indented.text("Some text\nover two lines:\n  one   1\n  two   2\n\nAnd more.\n");
-    EXPECT_EQ(body_of(indented),
+    const std::string page = indented.page();
+    EXPECT_EQ(page.substr(page.find('\n') + 1),
               ".SH \"X\"\nSome text over two lines:\n.nf\none   1\ntwo   2\n.fi\n.PP\nAnd more.\n");
     Roff other_roff("p", "2026-11-25", "1");
     std::string words = "  verbatim";

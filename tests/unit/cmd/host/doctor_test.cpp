@@ -194,8 +194,7 @@ TEST(Doctor, WarnsAndGivesTheAdviceOfCalibrate) {
                             {Network::loopback, Grade::warning},
                             {Network::more, Grade::ok}});
     HostReadings host = good_host();
-    Interface interface{.name = "eth1", .receive_wait_us = 20};
-    host.interfaces = {interface};
+    host.interfaces = {{.name = "eth1", .receive_wait_us = 20}};
     EXPECT_EQ(finding_of(host, "interface").grade, Grade::ok);
     host.interfaces[0].receive_wait_us = 21;
     const HostFinding late = finding_of(host, "interface");

@@ -14,50 +14,30 @@ CoreOptions small_blocks() {
     return {.cache_block_tokens = 4, .keep_log = true};
 }
 
-/// Reads one member deep inside an event: "choices.0.delta.content".
-JsonValue dig(const std::string& text, std::string path) {
-    static JsonDocument document;
-    const Result<JsonValue> parsed = document.parse(text);
-    EXPECT_TRUE(parsed) << text;
-    JsonValue value = parsed ? parsed.value() : JsonValue();
-    path += '.';
-    while (!path.empty()) {
-        const std::string step = path.substr(0, path.find('.'));
-        path.erase(0, step.size() + 1);
-        const bool index = step.find_first_not_of("0123456789") == std::string::npos;
-        value = index ? value.at(std::stoul(step)) : value.find(step);
-    }
-    return value;
-}
-
 // A chat stream is what vLLM sends (wire-formats 1.2): head at once, then role and first token
 // together, one event a token, finish on the last content, usage with cached tokens, [DONE].
 TEST(MockCore, StreamsChatAsVllmDoes) {
     CoreOptions options = small_blocks();
     options.overhead = {3, 5};
-    Player player(options);
     bool complete = false;
-    const std::string response = player.ask(chat(9, 4));
+    const std::string response = Player(options).ask(chat(9, 4));
     const std::vector<std::string> events = events_of(response, &complete);
     EXPECT_TRUE(complete);
     EXPECT_EQ(status_of(response), 200);
     EXPECT_TRUE(says(head_of(response), "content-type: text/event-stream"));
     ASSERT_EQ(events.size(), 7u);
-
-    EXPECT_EQ(dig(events[0], "id").as_string(), "chatcmpl-run-7");
-    EXPECT_EQ(dig(events[0], "object").as_string(), "chat.completion.chunk");
-    EXPECT_EQ(dig(events[0], "model").as_string(), "mock-model");
-    EXPECT_EQ(dig(events[0], "choices.0.delta.role").as_string(), "assistant");
-    EXPECT_EQ(dig(events[0], "choices.0.delta.content").as_string(), "");
+    EXPECT_EQ(values_of(events[0], "id, object, model, choices/0/delta/role"),
+              "chatcmpl-run-7, chat.completion.chunk, mock-model, assistant");
+    EXPECT_EQ(at(JsonText(events[0]).root, "choices/0/delta/content").as_string(), "");
     for (std::size_t i = 1; i <= 4; ++i) {
-        const std::string content{*dig(events[i], "choices.0.delta.content").as_string()};
+        const JsonText event(events[i]);
+        const std::string content{*at(event.root, "choices/0/delta/content").as_string()};
         EXPECT_EQ(content.substr(0, 2), " w") << content;
-        EXPECT_EQ(dig(events[i], "choices.0.finish_reason").raw(), i == 4 ? "\"length\"" : "null");
-        EXPECT_FALSE(dig(events[i], "usage").present());
+        EXPECT_EQ(at(event.root, "choices/0/finish_reason").raw(), i == 4 ? "\"length\"" : "null");
+        EXPECT_FALSE(event.root.find("usage").present());
     }
-    EXPECT_EQ(dig(events[5], "choices").raw(), "[]");
-    EXPECT_EQ(dig(events[5], "usage").raw(),
-              R"({"prompt_tokens":17,"total_tokens":21,"completion_tokens":4,)"
+    EXPECT_EQ(values_of(events[5], "choices, usage"),
+              R"([], {"prompt_tokens":17,"total_tokens":21,"completion_tokens":4,)"
               R"("prompt_tokens_details":{"cached_tokens":0}})");
     EXPECT_EQ(events[6], "[DONE]");
 }
@@ -100,15 +80,13 @@ TEST(MockCore, ALateHostShiftsNothingAndCompletionsStream) {
     // Completions: ids or text, no role event, max_tokens, 16 by default, no usage unless asked
     // for.
     Player other_player(small_blocks());
-    const std::string ids = other_player.ask(
-        post("/v1/completions", R"({"prompt":[1,22,333,4444,5],"stream":true,"max_tokens":2})"));
-    std::vector<std::string> events = events_of(ids);
+    std::vector<std::string> events = events_of(other_player.ask(
+        post("/v1/completions", R"({"prompt":[1,22,333,4444,5],"stream":true,"max_tokens":2})")));
     ASSERT_EQ(events.size(), 3u);
-    EXPECT_EQ(dig(events[0], "id").as_string(), "cmpl-run-7");
-    EXPECT_EQ(dig(events[0], "object").as_string(), "text_completion");
-    EXPECT_EQ(dig(events[0], "choices.0.text").as_string()->substr(0, 2), " w");
-    EXPECT_EQ(dig(events[0], "choices.0.finish_reason").raw(), "null");
-    EXPECT_EQ(dig(events[1], "choices.0.finish_reason").as_string(), "length");
+    EXPECT_EQ(values_of(events[0], "id, object, choices/0/finish_reason"),
+              "cmpl-run-7, text_completion, null");
+    EXPECT_EQ(values_of(events[0], "choices/0/text").substr(0, 2), " w");
+    EXPECT_EQ(values_of(events[1], "choices/0/finish_reason"), "length");
     EXPECT_EQ(other_player.take_log().prompt_tokens, 5u);
     events =
         events_of(other_player.ask(post("/v1/completions", R"({"prompt":"a b","stream":true})")));
@@ -120,18 +98,18 @@ TEST(MockCore, SendsUsageReasoningAndWholeAnswers) {
     CoreOptions options = small_blocks();
     options.reasoning_tokens = 3;
     options.pace.tokens_per_chunk = 2;
-    Player player(options);
-    const std::vector<std::string> events = events_of(
-        player.ask(chat(2, 6, "X-Request-Id: a-1\r\n", R"(,"continuous_usage_stats":true)")));
+    const std::vector<std::string> events = events_of(Player(options).ask(
+        chat(2, 6, "X-Request-Id: a-1\r\n", R"(,"continuous_usage_stats":true)")));
     ASSERT_EQ(events.size(), 1 + 4 + 2u);
     const std::uint64_t completed[] = {0, 2, 3, 5, 6};
     for (std::size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(dig(events[i], "usage.completion_tokens").as_u64(), completed[i]);
+        const JsonText event(events[i]);
+        EXPECT_EQ(at(event.root, "usage/completion_tokens").as_u64(), completed[i]);
         const bool reasoning = i == 1 || i == 2;
-        EXPECT_EQ(dig(events[i], "choices.0.delta.reasoning").present(), reasoning);
-        EXPECT_EQ(dig(events[i], "choices.0.delta.content").present(), !reasoning);
+        EXPECT_EQ(at(event.root, "choices/0/delta/reasoning").present(), reasoning);
+        EXPECT_EQ(at(event.root, "choices/0/delta/content").present(), !reasoning);
     }
-    EXPECT_EQ(dig(events[5], "usage.completion_tokens_details.reasoning_tokens").as_u64(), 3u);
+    EXPECT_EQ(values_of(events[5], "usage/completion_tokens_details/reasoning_tokens"), "3");
     // An answer without streaming is one JSON object at the instant of its last token.
     Player other_player(small_blocks());
     const Instant start = other_player.now;
@@ -143,10 +121,8 @@ TEST(MockCore, SendsUsageReasoningAndWholeAnswers) {
     const std::string body = body_of(response, &complete);
     EXPECT_TRUE(complete);
     EXPECT_EQ(other_player.sends.back().at_ns, start.ns + 25'000'000);
-    EXPECT_EQ(dig(body, "object").as_string(), "chat.completion");
-    EXPECT_EQ(dig(body, "id").as_string(), "chatcmpl-.chunk-1");
-    EXPECT_EQ(dig(body, "choices.0.message.role").as_string(), "assistant");
-    EXPECT_EQ(dig(body, "usage.completion_tokens").as_u64(), 3u);
+    EXPECT_EQ(values_of(body, "object, id, choices/0/message/role, usage/completion_tokens"),
+              "chat.completion, chatcmpl-.chunk-1, assistant, 3");
     EXPECT_EQ(other_player.take_log().token_ns.size(), 1u);
 }
 
@@ -166,10 +142,8 @@ TEST(MockCore, ReportsCachedTokensAndAnswersAtEverySplit) {
     EXPECT_EQ(player.core.metrics().cache_hits, 8 + 4 + 8 + 8 + 12u);
     // The same exchange whole, byte by byte and at every split: identical bytes back.
     const std::string request = chat(6, 3);
-    Player whole(small_blocks());
-    const std::string expected = whole.ask(request);
-    Player bytewise(small_blocks());
-    EXPECT_EQ(bytewise.ask(request, 1), expected);
+    const std::string expected = Player(small_blocks()).ask(request);
+    EXPECT_EQ(Player(small_blocks()).ask(request, 1), expected);
     for (std::size_t split = 1; split < request.size(); ++split) {
         Player other_player(small_blocks());
         other_player.send(request.substr(0, split));
@@ -184,7 +158,7 @@ TEST(MockCore, AnswersDependOnTheRequestIdInOrder) {
         std::string text;
         for (const std::string& event : events_of(player.ask(chat(3, 40, fields)))) {
             if (event != "[DONE]") {
-                text += dig(event, "choices.0.delta.content").as_string().value_or("");
+                text += values_of(event, "choices/0/delta/content");
             }
         }
         return text;
@@ -327,11 +301,10 @@ std::vector<Call> calls() {
 // Every API is paced by the steps, and says what it says without them.
 TEST(MockSteps, PaceEveryApi) {
     for (const Call& call : calls()) {
-        Player plain{CoreOptions()};
         Player player(in_steps());
         const Instant start = player.now;
         const std::string request = post(call.target, call.body);
-        EXPECT_EQ(player.ask(request), plain.ask(request)) << call.target;
+        EXPECT_EQ(player.ask(request), Player{CoreOptions()}.ask(request)) << call.target;
         const RequestLog log = player.take_log();
         EXPECT_EQ(log.status, 200) << call.target;
         EXPECT_EQ(log.prompt_tokens, 3u) << call.target;
@@ -526,9 +499,8 @@ TEST(MockPages, RefusesNonsense) {
              Case{post("/v1/models", "{}"), 405, "allow: GET"},
              Case{"nonsense\r\n\r\n", 400, "Invalid HTTP request received."},
          }) {
-        Player player(logged());
         bool complete = false;
-        const std::string response = player.ask(c.request);
+        const std::string response = Player(logged()).ask(c.request);
         (void)body_of(response, &complete);
         EXPECT_TRUE(complete);
         EXPECT_EQ(status_of(response), c.status) << c.request;
@@ -560,11 +532,8 @@ TEST(MockPages, ReadsUnusualBodiesWithinItsContext) {
     }
     // The model list names the model and its length.
     Player other_player(CoreOptions{.model = {"a/b \"c\"", 4096}});
-    JsonDocument json;
-    const JsonValue models = json.parse(body_of(other_player.ask(get("/v1/models?x=1")))).value();
-    const JsonValue listed = models.find("data").at(0);
-    EXPECT_EQ(listed.find("id").as_string(), "a/b \"c\"");
-    EXPECT_EQ(listed.find("max_model_len").as_u64(), 4096u);
+    const std::string models = body_of(other_player.ask(get("/v1/models?x=1")));
+    EXPECT_EQ(values_of(models, "data/0/id, data/0/max_model_len"), "a/b \"c\", 4096");
     EXPECT_EQ(status_of(other_player.ask(get("/health"))), 200);
     EXPECT_EQ(status_of(other_player.ask(get("/version"))), 200);
 }
@@ -573,21 +542,14 @@ TEST(MockPages, ReadsUnusualBodiesWithinItsContext) {
 TEST(MockPages, TokenizesForThePreflight) {
     CoreOptions options{.overhead = {3, 5}};
     const auto tokenize = [&](const char* word) {
-        Player player(options);
-        JsonDocument json;
         const std::string body = R"({"model":"mock-model","messages":[{"role":"user","content":")" +
                                  std::string(word) + R"("}],"add_generation_prompt":true})";
-        const auto answer = json.parse(body_of(player.ask(post("/tokenize", body))));
-        EXPECT_TRUE(answer);
-        EXPECT_EQ(answer.value().find("count").as_u64(), 9u);
-        std::vector<std::uint64_t> tokens;
-        for (JsonValue v = answer.value().find("tokens").first(); v.present(); v = v.next()) {
-            tokens.push_back(*v.as_u64());
-        }
-        return tokens;
+        const JsonText answer(body_of(Player(options).ask(post("/tokenize", body))));
+        EXPECT_EQ(answer.root.find("count").as_u64(), 9u);
+        return numbers_of(answer.root.find("tokens"));
     };
-    const std::vector<std::uint64_t> the = tokenize("the");
-    const std::vector<std::uint64_t> cat = tokenize("cat");
+    const std::vector<double> the = tokenize("the");
+    const std::vector<double> cat = tokenize("cat");
     ASSERT_EQ(the.size(), 9u);
     for (std::size_t i = 0; i < 9; ++i) {
         EXPECT_EQ(the[i] == cat[i], i != 3) << i;
@@ -600,8 +562,7 @@ TEST(MockPages, TokenizesForThePreflight) {
 TEST(MockPages, TokenizesAsOtherServersDo) {
     CoreOptions options{.overhead = {2, 1}};
     const auto ask = [&](const char* path, const char* body) {
-        Player player(options);
-        return player.ask(post(path, body));
+        return Player(options).ask(post(path, body));
     };
     const char* const chat =
         R"({"messages":[{"role":"user","content":"one two"}],"add_generation_prompt":true})";
@@ -618,8 +579,7 @@ TEST(MockPages, TokenizesAsOtherServersDo) {
     EXPECT_EQ(status_of(ask("/v1/tokenize", R"({"prompt":"one"})")), 404);
     options.tokenize = TokenizeForm::none;
     EXPECT_EQ(status_of(ask("/tokenize", chat)), 404);
-    Player player(options);
-    EXPECT_EQ(status_of(player.ask(get("/tokenize"))), 404);
+    EXPECT_EQ(status_of(Player(options).ask(get("/tokenize"))), 404);
 }
 
 // The counters of /metrics under vLLM's and SGLang's names, and under one server's alone.
@@ -645,8 +605,7 @@ TEST(MockPages, CountsForMetrics) {
                "sglang:num_requests_total{model_name=\"mock-model\"} 2.0\n"}));
     for (const MetricNames names : {MetricNames{true, false}, MetricNames{false, true}}) {
         options.metric_names = names;
-        Player one(options);
-        const std::string of_one = body_of(one.ask(get("/metrics")));
+        const std::string of_one = body_of(Player(options).ask(get("/metrics")));
         EXPECT_EQ(of_one.find("vllm:") != of_one.npos, names.vllm);
         EXPECT_EQ(of_one.find("sglang:") != of_one.npos, names.sglang);
     }
@@ -659,27 +618,21 @@ TEST(MockPages, CountsForMetrics) {
 
 // vLLM's and SGLang's endpoints empty the cache; a pretended one says so and does not.
 TEST(MockPages, EmptiesItsCacheAndNamesAPod) {
-    const auto hits_after = [](CacheReset whose, const std::string& path, int* status) {
+    const auto reset = [](CacheReset whose, const std::string& path) {
         Player player(CoreOptions{.cache_block_tokens = 4, .cache_reset = whose});
         (void)player.ask(chat(5, 1));
-        *status = status_of(player.ask("POST " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"));
+        const int status = status_of(player.ask("POST " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"));
         (void)player.ask(chat(5, 1));
-        return player.core.metrics().cache_hits;
+        return std::tuple(status, player.core.metrics().cache_hits);
     };
-    int status = 0;
     for (const char* path : {"/reset_prefix_cache", "/flush_cache"}) {
-        EXPECT_EQ(hits_after(CacheReset::both, path, &status), 0u);
-        EXPECT_EQ(status, 200);
-        EXPECT_EQ(hits_after(CacheReset::pretended, path, &status), 4u);
-        EXPECT_EQ(status, 200);
-        EXPECT_EQ(hits_after(CacheReset::none, path, &status), 4u);
-        EXPECT_EQ(status, 404);
+        EXPECT_EQ(reset(CacheReset::both, path), std::tuple(200, 0u));
+        EXPECT_EQ(reset(CacheReset::pretended, path), std::tuple(200, 4u));
+        EXPECT_EQ(reset(CacheReset::none, path), std::tuple(404, 4u));
     }
-    EXPECT_EQ(hits_after(CacheReset::vllm, "/flush_cache", &status), 4u);
-    EXPECT_EQ(status, 404);
-    EXPECT_EQ(hits_after(CacheReset::sglang, "/flush_cache", &status), 0u);
-    Player player{CoreOptions()};
-    EXPECT_EQ(status_of(player.ask(get("/flush_cache"))), 405);
+    EXPECT_EQ(reset(CacheReset::vllm, "/flush_cache"), std::tuple(404, 4u));
+    EXPECT_EQ(reset(CacheReset::sglang, "/flush_cache"), std::tuple(200, 0u));
+    EXPECT_EQ(status_of(Player{CoreOptions()}.ask(get("/flush_cache"))), 405);
     // Under --pod every answer, whatever it is, says who gave it, and no answer else.
     CoreOptions options{.pod = "llama-7"};
     for (const std::string& request :
@@ -689,18 +642,15 @@ TEST(MockPages, EmptiesItsCacheAndNamesAPod) {
     }
 }
 
-// A log line is one JSON object with every key of a request.
 TEST(MockLog, WritesOneObjectPerRequest) {
     Player player(logged());
     (void)player.ask(chat(5, 2));
     std::string line;
     append_log_line(line, player.take_log());
     EXPECT_EQ(line.back(), '\n');
-    JsonDocument json;
-    const JsonValue entry = json.parse(line).value();
-    EXPECT_EQ(values_of(entry, "request_id, row, traceparent, start_ns, prompt_tokens"),
+    EXPECT_EQ(values_of(line, "request_id, row, traceparent, start_ns, prompt_tokens"),
               "run-7, 7, null, 1000000, 5");
-    EXPECT_EQ(values_of(entry, "cached_tokens, output_tokens, status, fault, token_ns"),
+    EXPECT_EQ(values_of(line, "cached_tokens, output_tokens, status, fault, token_ns"),
               "0, 2, 200, none, [6000000,16000000]");
 }
 

@@ -3,6 +3,7 @@
 #include "cmd/mock/engine_model.hpp"
 
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
@@ -247,13 +248,9 @@ CoreOptions checking(std::uint32_t replies = 100) {
 
 /// The text of a whole answer of OpenAI's chat or of Anthropic's messages.
 std::string text_of(const std::string& response) {
-    JsonDocument json;
-    const std::string body = body_of(response);
-    const Result<JsonValue> parsed = json.parse(body);
-    EXPECT_TRUE(parsed) << response;
-    const JsonValue choices = parsed.value().find("choices");
-    const JsonValue text = choices.present() ? choices.first().find("message").find("content")
-                                             : parsed.value().find("content").first().find("text");
+    const JsonText json(body_of(response));
+    const bool is_chat = json.root.find("choices").present();
+    const JsonValue text = at(json.root, is_chat ? "choices/0/message/content" : "content/0/text");
     return std::string(text.as_string().value_or("none"));
 }
 

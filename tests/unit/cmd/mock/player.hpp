@@ -29,8 +29,7 @@ class Player {
     /// Lets time pass until the core has nothing more to send.
     void run(std::size_t sends_max = 100'000) {
         for (;;) {  // ends: each step and each produce moves its deadline on
-            const Instant step = core.next_deadline();
-            const Instant deadline = std::min(connection->next_deadline(), step);
+            const Instant deadline = std::min(connection->next_deadline(), core.next_deadline());
             if (deadline == never || sends.size() >= sends_max) {
                 return;
             }

@@ -36,9 +36,10 @@ std::string random_words(Random& random, std::size_t count) {
 }
 
 PromptCount count_text(const std::string& text, std::uint32_t block_tokens, TemplateTokens around,
-                       std::size_t piece_bytes) {
+                       std::size_t piece_bytes, const WordRules* rules = nullptr) {
     PromptCount count;
-    count.reset(block_tokens, around);
+    count.reset(block_tokens, around, nullptr, rules);
+    count.record_tokens();
     count.begin_text();
     for (std::size_t at = 0; at < text.size(); at += piece_bytes) {
         const std::string piece = text.substr(at, piece_bytes);
@@ -112,16 +113,7 @@ TEST(PromptCount, FollowsWordRules) {
                           Case{"new new one one", 3}, Case{"new  one", 1}, Case{"one new", 2},
                           Case{"new the one", 4}, Case{"", 0}}) {
         for (std::size_t piece = 1; piece < 9; ++piece) {
-            PromptCount count;
-            count.reset(1, {2, 1}, nullptr, &rules);
-            count.record_tokens();
-            count.begin_text();
-            const std::string text = c.text;
-            for (std::size_t at = 0; at < text.size(); at += piece) {
-                (void)count.add_text(std::string_view(text).substr(at, piece));
-            }
-            count.end_value();
-            count.finish();
+            const PromptCount count = count_text(c.text, 1, {2, 1}, piece, &rules);
             EXPECT_EQ(count.tokens(), c.tokens + 3) << c.text;
             EXPECT_EQ(count.recorded().size(), c.tokens + 3) << c.text;
         }
@@ -226,13 +218,7 @@ TEST(PromptCount, CountsIdsAndRecordsNumbersOfTokens) {
         }
     }
     // Equal words have equal numbers wherever they stand, different words different ones.
-    PromptCount count;
-    count.reset(0, {1, 1});
-    count.record_tokens();
-    count.begin_text();
-    count.add_text("the cat the");
-    count.end_value();
-    count.finish();
+    const PromptCount count = count_text("the cat the", 0, {1, 1}, 99);
     ASSERT_EQ(count.recorded().size(), 5u);
     EXPECT_EQ(count.recorded()[1], count.recorded()[3]);
     EXPECT_NE(count.recorded()[1], count.recorded()[2]);
@@ -337,12 +323,6 @@ std::vector<std::uint32_t> ids_of(TextTokens& texts, const std::string& body,
     return {count.recorded().begin(), count.recorded().end()};
 }
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    JsonWriter(out).string(text);
-    return out;
-}
-
 // Every golden string, as a completions prompt and as a message, in large pieces and small ones.
 TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
     for (const char* name : {"qwen", "llama2"}) {
@@ -350,7 +330,8 @@ TEST(TextTokens, AreThoseOfTheReferenceAndBounded) {
         Tokenizer tokenizer = load_tokenizer(name);
         TextTokens texts(tokenizer);
         for (std::size_t i = 0; i < golden_strings().size(); ++i) {
-            const std::string text = quoted(golden_strings()[i]);
+            std::string text;
+            JsonWriter(text).string(golden_strings()[i]);
             const std::string prompt = R"({"model":"m","prompt":)" + text + "}";
             ASSERT_EQ(ids_of(texts, prompt, prompt.size()), golden.ids[i]) << text;
             ASSERT_EQ(ids_of(texts, prompt, 7), golden.ids[i]) << text;

@@ -93,8 +93,7 @@ TEST(MockServer, StreamsOverSocketsAndEndsThemAsFaultsSay) {
         ASSERT_EQ(read_until(number, "\r\n0\r\n\r\n", response), 0);
         const std::vector<std::string> events = events_of(response);
         ASSERT_EQ(events.size(), 33u);
-        const std::string usage = "\"prompt_tokens\":" + std::to_string(words) + ",";
-        EXPECT_TRUE(says(events[31], usage));
+        EXPECT_TRUE(says(events[31], ("\"prompt_tokens\":" + std::to_string(words) + ",")));
     }
     ::close(number);
     // The ways in which a connection may end: a reset, an early end in good order, a refusal.
@@ -284,7 +283,6 @@ TEST(MockOptions, ReadsWordsSessionsAndWhoItIs) {
     }
 }
 
-// What makes no sense is a usage error.
 TEST(MockOptions, RefusesNonsense) {
     const char* const nonsense[] = {"--port 65536",
                                     "--port -1",

@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// The parts of a comparison: names of metrics, draws, and what power says.
-
 namespace {
 
 TEST(ComparedMetric, NamesAreReadBack) {
@@ -153,8 +151,7 @@ ComparedRun make_run(std::size_t rows, Of of) {
 
 /// Values that do not depend on their neighbours, from 1 to 2.
 double scattered(std::size_t row, std::uint64_t seed) {
-    Random random(mix64(row * 1000 + seed));
-    return 1 + random.uniform();
+    return 1 + Random(mix64(row * 1000 + seed)).uniform();
 }
 
 void fail(ComparedRequest& request) {
@@ -162,13 +159,18 @@ void fail(ComparedRequest& request) {
     request.failed = true;
 }
 
-GroupComparison compare(const ComparedRun& a, const ComparedRun& b,
+GroupComparison compare(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
                         const std::vector<const char*>& names, ComparisonOptions options = {}) {
     std::vector<ComparedMetric> metrics;
     for (const char* name : names) {
         metrics.push_back(*read_metric(name));
     }
-    return compare_groups(std::span(&a, 1), std::span(&b, 1), metrics, options);
+    return compare_groups(a, b, metrics, options);
+}
+
+GroupComparison compare(const ComparedRun& a, const ComparedRun& b,
+                        const std::vector<const char*>& names, ComparisonOptions options = {}) {
+    return compare(std::span(&a, 1), std::span(&b, 1), names, options);
 }
 
 MetricComparison compare_one(const ComparedRun& a, const ComparedRun& b, const char* name,
@@ -353,8 +355,7 @@ TEST(CompareGroups, TreesCountForLessThanTheirRows) {
     const GroupComparison compared = compare(a, b, {"ttft:mean"});
     EXPECT_EQ(std::tuple(compared.trees, compared.metrics[0].units), std::tuple(1U, 101U));
     expect_no_interval(compared.metrics[0], Doubt::few_units);
-    MadeLaw law{.law = Law::trees, .rows = 3000};
-    MadeGroups made = make_groups(law, 1, 1, 3);
+    MadeGroups made = make_groups({.law = Law::trees, .rows = 3000}, 1, 1, 3);
     const MetricComparison by_tree = compare_one(made.a[0], made.b[0], "ttft:mean");
     for (ComparedRun* run : {&made.a[0], &made.b[0]}) {
         for (ComparedRequest& request : run->requests) {
@@ -573,8 +574,7 @@ TEST(Evidence, TaintedRowsOfASideMakeUnsure) {
     expect_no_word(dual.compared(false), Doubt::client, Shown::unsure);
     const std::vector<ComparedRun> a{dual.a, dual.a};
     const std::vector<ComparedRun> b{dual.b, dual.b};
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};
-    expect_no_word(compare_groups(a, b, metrics, {}), Doubt::client, Shown::unsure);
+    expect_no_word(compare(a, b, {"ttft:mean", "ttft:p50"}), Doubt::client, Shown::unsure);
 }
 
 /// AR(1) with an e-folding time of 200 rows of 1,500.
@@ -599,21 +599,18 @@ TEST(Evidence, SlowDependenceIsUnsureButForRepeats) {
     bound.is_bound = true;  // what is asked of B alone has an interval all the same
     EXPECT_FALSE(std::isnan(compare_one(one.a[0], one.b[0], "ttft:mean", bound).low));
     const MadeGroups three = slow_runs(3, 40);
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    EXPECT_EQ(compare_groups(three.a, three.b, metrics, {}).metrics[0].word, Word::worse);
+    EXPECT_EQ(compare(three.a, three.b, {"ttft:mean"}).metrics[0].word, Word::worse);
 }
 
 TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
-    MadeLaw law{.run_deviation = 0.1};
-    const MadeGroups made = make_groups(law, 1, 5, 3);
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    const GroupComparison compared = compare_groups(made.a, made.b, metrics, {});
+    const MadeGroups made = make_groups({.run_deviation = 0.1}, 1, 5, 3);
+    const GroupComparison compared = compare(made.a, made.b, {"ttft:mean"});
     EXPECT_EQ(compared.evidence, Evidence::one_each);  // words need two runs a side
     EXPECT_EQ(compared.doubt, Doubt::one_run);
     // 0.1 sqrt(1 + 1 / 5), known from four degrees of freedom.
     EXPECT_GT(compared.metrics[0].error_between, 0.05);
     EXPECT_LT(compared.metrics[0].freedom, 6);
-    const GroupComparison within = compare_groups(made.a, std::span(made.b).first(1), metrics, {});
+    const GroupComparison within = compare(made.a, std::span(made.b).first(1), {"ttft:mean"});
     EXPECT_EQ(within.evidence, Evidence::one_each);
     EXPECT_EQ(within.metrics[0].error_between, 0);
     EXPECT_LT(within.metrics[0].error, compared.metrics[0].error);
@@ -672,24 +669,22 @@ TEST_F(GoldenComparison, BlockLengthsAndLongRunVariance) {
     ASSERT_EQ(cases.size(), 5U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
         const LongRun found = long_run_of(numbers_of(one.find("values")));
-        const double truth = number(one, "long_run");
         const double tolerance = number(one, "memory") >= 0.5 ? 0.15 : 0.7;
         EXPECT_NEAR(found.block / number(one, "block"), 1, tolerance) << number(one, "memory");
-        EXPECT_NEAR(found.variance / truth, 1, 0.35) << number(one, "memory");
+        EXPECT_NEAR(found.variance / number(one, "long_run"), 1, 0.35) << number(one, "memory");
     }
 }
 
 // The interval is Student's, not BCa: ends may differ by a tenth of the width.
 TEST_F(GoldenComparison, PairedRows) {
     const JsonValue paired = root_.find("paired");
-    const std::vector<ComparedRun> a{run_of(numbers_of(paired.find("a")))};
-    const std::vector<ComparedRun> b{run_of(numbers_of(paired.find("b")))};
+    const ComparedRun a = run_of(numbers_of(paired.find("a")));
+    const ComparedRun b = run_of(numbers_of(paired.find("b")));
     const JsonValue cases = paired.find("found");
     ASSERT_EQ(cases.size(), 3U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
         const std::string name(*one.find("name").as_string());
-        const std::vector<ComparedMetric> metrics{*read_metric(name)};
-        const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
+        const MetricComparison found = compare_one(a, b, name.c_str());
         EXPECT_NEAR(found.a, number(one, "a"), 1e-3) << name;
         EXPECT_NEAR(found.b, number(one, "b"), 1e-3) << name;
         EXPECT_NEAR(found.error / number(one, "error"), 1, 0.08) << name;
@@ -702,10 +697,9 @@ TEST_F(GoldenComparison, PairedRows) {
 TEST_F(GoldenComparison, WholeTrees) {
     const JsonValue trees = root_.find("trees");
     const std::vector<double> names = numbers_of(trees.find("tree"));
-    const std::vector<ComparedRun> a{run_of(numbers_of(trees.find("a")), names)};
-    const std::vector<ComparedRun> b{run_of(numbers_of(trees.find("b")), names)};
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
+    const MetricComparison found =
+        compare_one(run_of(numbers_of(trees.find("a")), names),
+                    run_of(numbers_of(trees.find("b")), names), "ttft:mean");
     EXPECT_EQ(std::tuple(found.units, found.block), std::tuple(150U, 1U));
     EXPECT_NEAR(found.error / number(trees, "error"), 1, 0.08);
     const double width = number(trees, "high") - number(trees, "low");
@@ -724,8 +718,7 @@ TEST_F(GoldenComparison, RepeatsAreTheOuterLevel) {
     for (const double value : numbers_of(repeats.find("b"))) {
         b.push_back(run_of(std::vector<double>(20, value)));
     }
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};
-    const GroupComparison compared = compare_groups(a, b, metrics, {});
+    const GroupComparison compared = compare(a, b, {"ttft:mean", "ttft:p50"});
     EXPECT_EQ(compared.evidence, Evidence::between_runs);
     for (const MetricComparison& found : compared.metrics) {
         EXPECT_NEAR(found.freedom, number(repeats, "freedom"), 1e-6);
@@ -745,12 +738,11 @@ constexpr int covered_min = 85;
 
 /// How many of the intervals hold the ratio that the runs were made with.
 int covered(const MadeLaw& law, const char* name, std::size_t runs = 1) {
-    const std::vector<ComparedMetric> metrics{*read_metric(name)};
-    ComparisonOptions options{.resamples = 200};
     int count = 0;
     for (std::uint64_t seed = 0; seed < simulations; ++seed) {
         const MadeGroups made = make_groups(law, runs, runs, seed);
-        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        const MetricComparison found =
+            compare(made.a, made.b, {name}, {.resamples = 200}).metrics[0];
         count += found.low <= law.ratio && law.ratio <= found.high ? 1 : 0;
     }
     return count;
@@ -776,14 +768,12 @@ TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeriesAndRepeats) {
     for (const std::size_t rows : {1500U, 3000U}) {
         MadeLaw other_law = of(Law::series, rows, 1);
         other_law.memory = std::exp(-7.5 / static_cast<double>(rows));
-        const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
-                                                  *read_metric("ttft:p50")};
-        ComparisonOptions options{.resamples = 200};
         std::array<int, 2> called{};
         for (std::uint64_t seed = 0; seed < simulations; ++seed) {
             const MadeGroups made = make_groups(other_law, 1, 1, seed);
-            const GroupComparison found = compare_groups(made.a, made.b, metrics, options);
-            for (std::size_t i = 0; i < metrics.size(); ++i) {
+            const GroupComparison found =
+                compare(made.a, made.b, {"ttft:mean", "ttft:p50"}, {.resamples = 200});
+            for (std::size_t i = 0; i < called.size(); ++i) {
                 const Shown shown = found.metrics[i].in_these_runs;
                 called[i] += shown == Shown::higher || shown == Shown::lower ? 1 : 0;
             }
@@ -793,13 +783,12 @@ TEST(ComparisonTruth, IntervalsCoverItAlsoOfSlowSeriesAndRepeats) {
     }
     // The noise of rows is in what runs differ by, too, and counts once: counted twice the error
     // would be 1.7 times as large.
-    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
-    ComparisonOptions options{.resamples = 200};
     double whole = 0;
     double of_rows = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const MadeGroups made = make_groups(of(Law::independent, 300, 1), 5, 5, seed);
-        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        const MetricComparison found =
+            compare(made.a, made.b, {"ttft:mean"}, {.resamples = 200}).metrics[0];
         whole += found.error * found.error;
         of_rows += found.error * found.error - found.error_between * found.error_between;
     }

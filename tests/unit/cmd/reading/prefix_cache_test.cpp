@@ -308,8 +308,6 @@ TEST(Recency, CountsWhatWasUsedSinceAsAList) {
     }
 }
 
-// Every cause of a lost hit, one by one, and that what the records cannot tell is unknown.
-
 Record turn_of(const char* session, std::int64_t fired, std::int64_t first_token,
                std::int64_t ended, std::int64_t expected, std::int64_t cached) {
     Record record;
@@ -390,8 +388,7 @@ TEST(HitLoss, CountsRowsThatReportAlone) {
     EXPECT_EQ(tokens_of({other, turn_of("", 30, 40, 50, 100, 0)}).unknown, 100U);
     Record silent = turn_of("s", 30, 40, 50, 100, 0);
     silent.cached_tokens.reset();
-    Record more = turn_of("t", 30, 40, 50, 100, 120);
-    const HitLossTokens tokens = tokens_of({silent, more});
+    const HitLossTokens tokens = tokens_of({silent, turn_of("t", 30, 40, 50, 100, 120)});
     EXPECT_EQ(std::tuple(tokens.rows, tokens.lost, tokens.gained), std::tuple(1U, 0U, 20U));
     EXPECT_EQ(tokens_of({}).rows, 0U);
 }

@@ -26,10 +26,8 @@ struct Made {
             specs.push_back({at, 10, {}});
         }
         trace = make_trace(0, TailRule::ceil, specs);
-        PlanOptions options;
-        rows = select_rows(trace, options);
-        options.spread = true;
-        spread = select_rows(trace, options);
+        rows = select_rows(trace, {});
+        spread = select_rows(trace, {.spread = true});
     }
     ArrivalFigures figures() const { return arrivals_of(trace, rows, spread); }
 };
@@ -52,8 +50,7 @@ TEST(Arrivals, DispersionTellsBurstsFromClocks) {
     EXPECT_TRUE(std::isnan(even.dispersion[2].recorded));  // one window says nothing
     EXPECT_DOUBLE_EQ(even.gap_variation, 0);
 
-    const Made made(bursts);
-    const ArrivalFigures uneven = made.figures();
+    const ArrivalFigures uneven = Made(bursts).figures();
     EXPECT_EQ(std::tuple(uneven.instants, uneven.most_rows.rows), std::tuple(11U, 10U));
     EXPECT_EQ(uneven.most_rows.input_tokens, 100U);
     EXPECT_EQ(uneven.most_rows.at_ns, 0);
@@ -119,9 +116,8 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     if (path.empty()) {
         GTEST_SKIP() << "no real traces in " << SHARED_DATA;
     }
-    InspectOptions options{.max_model_len = 131'072};
     const Trace trace = read_or_die(path);
-    const InspectFigures f = inspected(trace, options);
+    const InspectFigures f = inspected(trace, {.max_model_len = 131'072});
     EXPECT_EQ(std::tuple(f.rows, f.arrivals.span_ns), std::tuple(12'031U, 3'536'999'000'000));
     EXPECT_NEAR(f.arrivals.rows_per_s, 3.40, 0.005);
     EXPECT_EQ(std::tuple(f.arrivals.instants, f.arrivals.most_rows.rows), std::tuple(1'180U, 28U));
@@ -148,11 +144,8 @@ TEST(InspectFigures, OfTheMooncakeConversationTrace) {
     EXPECT_NEAR(percent(own.hit_blocks, own.references), 36.64, 0.005);
     EXPECT_NEAR(percent(own.hit_tokens, own.input_tokens), 37.36, 0.005);
     EXPECT_EQ(std::tuple(own.distinct, f.context->rows_over), std::tuple(182'790U, 0U));
-    std::uint64_t blocks_new = 0;
-    for (const std::uint64_t count : f.timeline.blocks_new) {
-        blocks_new += count;
-    }
-    EXPECT_EQ(blocks_new, 182'790U);
+    const std::vector<std::uint64_t>& blocks_new = f.timeline.blocks_new;
+    EXPECT_EQ(std::accumulate(blocks_new.begin(), blocks_new.end(), 0UL), 182'790U);
 }
 
 TEST(InspectFigures, OfTheAzureCodeTrace) {
@@ -215,9 +208,8 @@ TEST(InspectFigures, CountSessionsWorkingSetAndRowsThatDoNotFit) {
     EXPECT_EQ(std::tuple(f.dependencies, f.overlaps, f.delay_ns.max), std::tuple(2U, 1U, 3e9));
     const Trace other_trace = make_trace(
         0, TailRule::ceil, {{0, 92, {}}, {1, 93, {}}, {2, 94, {}}, {3, 99, {}}, {4, 100, {}}});
-    InspectOptions options;
-    options.max_model_len = 100;  // each has 7 tokens of output
-    const ContextFigures other_f = *inspected(other_trace, options).context;
+    // Each has 7 tokens of output.
+    const ContextFigures other_f = *inspected(other_trace, {.max_model_len = 100}).context;
     EXPECT_EQ(std::tuple(other_f.rows_over, other_f.input_over), std::tuple(3U, 1U));
     // Working sets by buckets of 1 ms: the second names one block again and a new one.
     const Trace working = make_trace(4, TailRule::ceil,
@@ -241,13 +233,12 @@ TEST(InspectFigures, ChooseBlockSizesInJsonOfTheSchema) {
     options.block_sizes = {};
     options.plan.start_ns = 1;
     EXPECT_EQ(inspect_trace(trace, options).error().code, ErrorCode::invalid);  // nothing is left
-    InspectOptions other_options{.max_model_len = 10};
     Trace with_ids = random_trace(1, TailRule::ceil, 40);
     with_ids.remarks = {{"row is odd", "rows are odd", 2}};
     Trace without = make_trace(0, TailRule::ceil, {{0, 1, {}}, {1, 0, {}}});  // one length unknown
     without.files.clear();
     std::vector<std::string> texts(3);
-    append_json(texts[0], with_ids, inspected(with_ids, other_options));
+    append_json(texts[0], with_ids, inspected(with_ids, {.max_model_len = 10}));
     append_json(texts[1], without, inspected(without));
     InputErrors errors;
     errors.add({"f", 3, "field", "v", "is wrong", "fix it"});
@@ -259,8 +250,6 @@ TEST(InspectFigures, ChooseBlockSizesInJsonOfTheSchema) {
                   std::vector<std::string>());
     }
 }
-
-// Distances of distributions and of hit curves, on traces small enough to reckon by hand.
 
 TEST(Likeness, ComparesDistancesAndHitRates) {
     EXPECT_EQ(greatest_distance({}, {}), 0);
@@ -291,16 +280,11 @@ TEST(Likeness, ComparesDistancesAndHitRates) {
 
 // The report equals that of the published simulator on its own traces.
 
-struct Report {
+std::string report_of(const Trace& trace, const std::string& origin) {
     std::string text;
-    JsonDocument document;
-    JsonValue root;
-
-    Report(const Trace& trace, const std::string& origin) {
-        append_hash_block_report(text, trace, origin);
-        root = document.parse(text).value();
-    }
-};
+    append_hash_block_report(text, trace, origin);
+    return text;
+}
 
 std::uint64_t number(const JsonValue& object, const char* key) {
     return object.find(key).as_u64().value();
@@ -333,7 +317,7 @@ TEST(HashBlockReport, EqualsThePublishedSimulator) {
             GTEST_SKIP() << "no real traces in " << SHARED_DATA;
         }
         SCOPED_TRACE(expected.file);
-        const Report report(read_or_die(path), path);
+        const JsonText report(report_of(read_or_die(path), path));
         EXPECT_EQ(report.root.find("trace").as_string(), path);
         EXPECT_EQ(report.root.find("mode").as_string(), "hash-block");
         EXPECT_EQ(number(report.root, "total_requests"), expected.requests);
@@ -405,7 +389,7 @@ TEST(HashBlockReport, EqualsTheSimulatorLineByLine) {
         SCOPED_TRACE(file);
         const Trace trace = read_or_die(path);
         const Counted expected = simulated(trace);
-        const Report report(trace, path);
+        const JsonText report(report_of(trace, path));
         const JsonValue summary = report.root.find("summary");
         for (const char* const action : {"first", "hit", "partial_hit", "miss", "no_hash_ids"}) {
             const auto found = expected.actions.find(action);
@@ -429,7 +413,7 @@ TEST(HashBlockReport, TellsWhatEachRequestShares) {
                               {5, 3, {}, 0},
                               {6, 5, {6}, 0}});
     trace.sessions = {"t", "t/agent", "t/agent::fa:000", "t::fa:000"};
-    const Report report(trace, "t.json");
+    const JsonText report(report_of(trace, "t.json"));
     struct Expected {
         std::uint64_t req;
         const char* action;
@@ -465,7 +449,7 @@ TEST(HashBlockReport, TellsWhatEachRequestShares) {
 TEST(HashBlockReport, SumsFiles) {
     Trace trace = make_trace(4, TailRule::floor, {{0, 8, {1, 2}}, {1, 8, {1, 2}}, {2, 8, {1, 2}}});
     trace.files = {{"folder/a.json", 0}, {"folder/b.json", 2}};
-    const Report report(trace, "folder");
+    const JsonText report(report_of(trace, "folder"));
     EXPECT_EQ(report.root.find("trace_dir").as_string(), "folder");
     EXPECT_EQ(number(report.root, "num_traces"), 2U);
     const JsonValue sums = report.root.find("aggregate");

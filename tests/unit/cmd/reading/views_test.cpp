@@ -92,24 +92,15 @@ std::vector<Pair> each_of(const Pair& pair, int place = 1) {
 
 class Views : public testing::Test {
   protected:
-    void SetUp() override {
-        text_ = vector_text();
-        const Result<JsonValue> root = document_.parse(text_);
-        ASSERT_TRUE(root);
-        root_ = root.value();
-    }
-
     void expect(const char* view, const char* tool, const std::vector<Pair>& pairs,
                 std::uint32_t rows = 5) {
         const ViewResult result = find_view(view)->make(vector_run(root_.find("vector"), rows));
-        JsonDocument document;
-        const Result<JsonValue> ours = document.parse(result.json);
-        ASSERT_TRUE(ours) << result.json;
+        const JsonText ours(result.json);
         const JsonValue theirs = at(root_, std::string("results/") + tool);
         ASSERT_TRUE(theirs.present()) << tool;
         for (const Pair& several : pairs) {
             for (const Pair& pair : each_of(several)) {
-                const std::optional<double> found = at(ours.value(), pair.ours).as_double();
+                const std::optional<double> found = at(ours.root, pair.ours).as_double();
                 const std::optional<double> wanted = at(theirs, pair.theirs).as_double();
                 ASSERT_TRUE(found) << view << ": " << pair.ours << "\n" << result.json;
                 ASSERT_TRUE(wanted) << tool << ": " << pair.theirs;
@@ -122,9 +113,8 @@ class Views : public testing::Test {
     }
 
   private:
-    std::string text_;
-    JsonDocument document_;
-    JsonValue root_;
+    const JsonText vector_{vector_text()};
+    const JsonValue root_ = vector_.root;
 };
 
 TEST_F(Views, Vllm) {
@@ -300,8 +290,7 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
     EXPECT_FALSE(notes_say(find_view("loadgen")->make(run), "gaps"));
     for (const View& view : all_views()) {
         const ViewResult nothing = view.make(ViewedRun());
-        JsonDocument empty;
-        EXPECT_TRUE(empty.parse(nothing.json)) << view.name << "\n" << nothing.json;
+        EXPECT_TRUE(JsonDocument().parse(nothing.json)) << view.name << "\n" << nothing.json;
         EXPECT_FALSE(nothing.screen.empty()) << view.name;
     }
 }

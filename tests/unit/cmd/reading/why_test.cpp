@@ -167,8 +167,7 @@ TEST(Why, NamesTheServersQueueOrOurTaintFirst) {
     }
     for (Record& record : records) {
         // The last page before the fire is that of its whole second.
-        const bool full = (*record.fired_ns / 1'000'000'000) % 23 == 7;
-        add_ttft(record, full ? 300'000'000 : 0);
+        add_ttft(record, (*record.fired_ns / 1'000'000'000) % 23 == 7 ? 300'000'000 : 0);
         why.add(record);
     }
     why.set_servers(servers);
@@ -415,8 +414,7 @@ TEST(SteadyState, IsASteadyRunWithoutRampAndDrain) {
         EXPECT_GT(state.last_ns, state.end_ns) << seed;
     }
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        Made made{.slower = 4};
-        const SteadyState state = find_steady_state(made_run(made, seed));
+        const SteadyState state = find_steady_state(made_run({.slower = 4}, seed));
         EXPECT_LT(state.ttft_trend.p, 0.01) << seed;
         EXPECT_GT(state.ttft_trend.z, 0) << seed;
         EXPECT_FALSE(state.is_steady()) << seed;

@@ -240,8 +240,7 @@ TEST(Placement, KeepsCpusAwakeAndFlagsGoFirst) {
     EXPECT_FALSE(own.may_leave) << "the user said where";
     HostFlags ordinary{.scheduling = Scheduling::ordinary};
     EXPECT_EQ(placed({0, 1}, true, ordinary).scheduling, Scheduling::ordinary);
-    HostFlags flags{.realtime = true};
-    const Placement placement = placed({0, 1, 2, 3}, false, flags);
+    const Placement placement = placed({0, 1, 2, 3}, false, {.realtime = true});
     EXPECT_EQ(placement.scheduling, Scheduling::realtime);
     EXPECT_EQ(placement.wait, WaitPolicy::hybrid);
     EXPECT_NE(placed({0, 1, 2, 3}, false).scheduling, Scheduling::realtime);

@@ -14,8 +14,6 @@
 
 namespace driftless {
 
-// A file of a zip archive, for tests of workbooks.
-
 /// Empty where the archive has no such file.
 inline std::string unzipped(const std::string& zip, std::string_view name) {
     struct archive* const reader = archive_read_new();
@@ -61,8 +59,6 @@ TEST(EscapedText, XmlAndMarkdown) {
         gives("<img>&amp;[x](y)`c`*d*_e_", "\\<img\\>\\&amp;\\[x\\](y)\\`c\\`\\*d\\*\\_e\\_"),
         gives("a\n# b", "a\\\\u000a\\# b"), gives("plain 1.5 %", "plain 1.5 %"));
 }
-
-// CSV fields are quoted where RFC 4180 asks for it, and nowhere else.
 
 std::string field(std::string_view text) {
     std::string out;
@@ -165,8 +161,7 @@ TEST_F(Workbook, HasOnlyCharactersOfXml) {
                                              "b\xEF\xBF\xBF"
                                              "\xEF\xBF\xBC")}},
                                  100);
-    const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(says(sheet,
+    EXPECT_TRUE(says(unzipped(zip, "xl/worksheets/sheet1.xml"),
                      "<t>a\xEF\xBF\xBD"
                      "b\xEF\xBF\xBD"
                      "\xEF\xBF\xBC</t>"));
@@ -395,9 +390,8 @@ std::string trace_of(const std::vector<Record>& records) {
     for (const Record& record : records) {
         slices.add(row_of(jsonl_of(record), columns));
     }
-    TimedEvent event{.what = "mark", .at_ns = 50, .begin_ns = 60};
     std::string line;
-    append_json_line(line, event);
+    append_json_line(line, TimedEvent{.what = "mark", .at_ns = 50, .begin_ns = 60});
     slices.add_event(row_of(line, event_columns));
     return packets;
 }
@@ -498,8 +492,7 @@ TEST(GroupCells, SayWhichErrorsAreNotKnown) {
     GroupTable table{.key = "kept.tier", .rows = {{"gold", {}}}};
     table.rows[0].figures.assign(group_columns().size(), GroupFigure{.value = 1.0});
     const auto unknown = [&table] {
-        const GroupCells cells = group_cells(table);
-        return std::ranges::count_if(cells.lines.at(0),
+        return std::ranges::count_if(group_cells(table).lines.at(0),
                                      [](const std::string& cell) { return says(cell, "(?)"); });
     };
     EXPECT_EQ(unknown(), 0);

@@ -6,6 +6,7 @@
 
 #include "cmd/reading/trace_figures.hpp"
 #include "cmd/report/report.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/run/period.hpp"
 #include "proto/run/server_log.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
@@ -16,27 +17,11 @@ namespace driftless {
 
 // ReadBack: the columns of the page, read by a decoder of the tests' own.
 
-inline std::vector<std::uint8_t> base64_bytes(std::string_view base64) {
-    std::vector<std::uint8_t> bytes;
-    std::uint32_t bits = 0;
-    int held = 0;
-    for (const char digit : base64) {
-        const std::string_view all =
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        if (digit == '=') {
-            break;
-        }
-        bits = (bits << 6) | static_cast<std::uint32_t>(all.find(digit));
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            bytes.push_back(static_cast<std::uint8_t>(bits >> held));
-        }
-    }
-    return bytes;
+static std::vector<std::uint8_t> base64_bytes(std::string_view base64) {
+    std::string bytes;
+    EXPECT_TRUE(base64.empty() || append_base64(bytes, base64));
+    return {bytes.begin(), bytes.end()};
 }
-
-using Texts = std::vector<std::string>;
 
 /// The columns of a table as texts: digits, words, or "" for null.
 class ReadBack {
@@ -119,8 +104,6 @@ class ReadBack {
     std::map<std::string, Texts> texts_;
     std::map<std::string, std::vector<std::uint64_t>> numbers_;
 };
-
-// The one list of columns and figures: every key of a record has its place, unit and definition.
 
 namespace {
 
@@ -479,8 +462,7 @@ TEST_F(ServerTable, KeepsAsManyInstantsAsAChartHas) {
     }
     const std::vector<PageColumn> columns = read();
     EXPECT_EQ(columns.front().rows(), 3'000U);
-    ReadBack table(columns, 3'000);
-    EXPECT_EQ(table["running"][2'999], "8997");
+    EXPECT_EQ(ReadBack(columns, 3'000)["running"][2'999], "8997");
 }
 
 TEST_F(ServerTable, IsEmptyWithoutAFile) {

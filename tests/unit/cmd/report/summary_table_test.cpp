@@ -7,26 +7,19 @@
 
 namespace driftless {
 
-// Plots have the width and height that was asked for, and an eighth of a cell is not lost.
-
 namespace {
-
-using Lines = std::vector<std::string>;
 
 TEST(Plots, FillCellsFromBelowAndGroupNumbers) {
     EXPECT_EQ(std::tuple(bar(0, 8, 4), bar(8, 8, 4), bar(4, 8, 4), bar(5, 8, 4)),
               std::tuple("    ", "████", "██  ", "██▌ "));
     EXPECT_EQ(bar(1e-9, 8, 4), "▏   ");  // something is not nothing
     EXPECT_EQ(std::tuple(bar(9, 8, 4), bar(1, 0, 2)), std::tuple("████", "  "));
-    const std::vector<std::uint64_t> values{0, 16, 8, 1, 9};
-    EXPECT_EQ(columns(values, 2), (Lines{" █  ▁", " ██▁█"}));
-    EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 0}, 1), Lines{"  "});
-    EXPECT_EQ(columns({}, 2), (Lines{"", ""}));
+    EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 16, 8, 1, 9}, 2), (Texts{" █  ▁", " ██▁█"}));
+    EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 0}, 1), Texts{"  "});
+    EXPECT_EQ(columns({}, 2), (Texts{"", ""}));
     EXPECT_EQ(std::tuple(grouped(0), grouped(999), grouped(1000), grouped(144793823)),
               std::tuple("0", "999", "1,000", "144,793,823"));
 }
-
-// The short table fits a terminal and answers in the order in which a person asks.
 
 Distribution of(double scale) {
     return {.count = 100,
@@ -381,8 +374,7 @@ TEST(SummaryTable, HasWhatIsThereAndEverythingInFull) {
     EXPECT_FALSE(says(table, "Goodput"));
     EXPECT_FALSE(says(table, "Failed"));
     // --table full has every figure, and the same warnings.
-    const std::string other_table = summary_table(figures(), info(), TableKind::full);
-    EXPECT_TRUE(says(other_table,
+    EXPECT_TRUE(says(summary_table(figures(), info(), TableKind::full),
                      {"Std TTFT (ms):", "Warning:                                 the prefix cache",
                       "Servers (rows / ok / failed)"}));
 }
@@ -537,10 +529,6 @@ TEST(FullTable, SaysWhyThingsAreMissing) {
                      "                (--timeout-idle)\n"));
 }
 
-// Good requests of all rows in one line; of groups, each with its limits, below it.
-
-using Texts = std::vector<std::string>;
-
 TEST(GoodputLines, SayWhatWasAskedForOfEachGroup) {
     SummaryFigures f;
     EXPECT_EQ(goodput_lines(f), Texts());
@@ -604,16 +592,14 @@ TEST(RuleLines, SaysWhichRuleLetARunPassBySet) {
 // differences have signs and units.
 
 Distribution of(std::uint64_t count, double value) {
-    Distribution d{.count = count};
-    d.mean = d.min = d.max = value;
+    Distribution d{.count = count, .mean = value, .min = value, .max = value};
     d.at.fill(value);
     return d;
 }
 
 SideFigures side_figures() {
-    SideFigures sides;
-    sides.a.url = "http://first:8000/v1/chat/completions";
-    sides.b.url = "http://second:8000/v1/chat/completions";
+    SideFigures sides{.a = {.url = "http://first:8000/v1/chat/completions"},
+                      .b = {.url = "http://second:8000/v1/chat/completions"}};
     for (OneSideFigures* side : {&sides.a, &sides.b}) {
         side->completed = 12'031;
         side->ttft = of(12'031, 20.25e6);
@@ -643,13 +629,10 @@ TEST(SidesTable, TellsOfBothSidesWhatWasMeasured) {
     EXPECT_TRUE(says(table, {"p50 +12.3 us over 12,024 rows", "-2.50 ms", "+9.0 us",
                              "7 rows without a first token on both sides left out"}));
     EXPECT_EQ(sides_table(std::nullopt), "");
-    SideFigures sides{.pairs = {.unpaired = 2}};
-    const std::string other_table = sides_table(sides);
+    const std::string other_table = sides_table(SideFigures{.pairs = {.unpaired = 2}});
     EXPECT_TRUE(says(other_table, "2 rows without a first token"));
     EXPECT_FALSE(says(other_table, "p50 +"));
 }
-
-// A few lines for people say what the servers said, and nothing of what they did not say.
 
 void set(ServerTotals& totals, ServerFigure figure, double value) {
     totals.counters[static_cast<std::size_t>(figure)] = value;
@@ -657,7 +640,6 @@ void set(ServerTotals& totals, ServerFigure figure, double value) {
 
 TEST(ServerLines, SayWhatIsKnown) {
     EXPECT_TRUE(server_lines(SummaryFigures(), SummaryInfo()).empty());
-    SummaryFigures figures{.completed = 100, .output_tokens = 2000};
     SummaryInfo info;
     ServerTotals& totals = info.server.emplace();
     totals.urls = {{"http://a/metrics", "vllm", 9}, {"http://b/metrics", "vllm", 9, 2, "", 1}};
@@ -674,7 +656,7 @@ TEST(ServerLines, SayWhatIsKnown) {
     totals.joules = 3000;
     info.finished_trees = 12;
     EXPECT_EQ(
-        server_lines(figures, info),
+        server_lines({.completed = 100, .output_tokens = 2000}, info),
         (Texts{"18 pages of 2 URLs read, 2 failed (vllm); counters restarted 1 time",
                "100 requests, 104,931 prompt tokens",
                "prefix hits 25.00 %, KV cache 25.0 % full (at most 50.0 %)",

@@ -17,15 +17,7 @@
 
 namespace driftless {
 
-// CellSummary: each figure that a threshold may name reads out of summary.json as it is in a run.
-
 namespace {
-
-Threshold threshold(const std::string& text) {
-    const Result<Threshold> parsed = parse_threshold(text);
-    EXPECT_TRUE(parsed) << text;
-    return parsed.value();
-}
 
 TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     std::vector<std::string> texts;
@@ -50,7 +42,7 @@ TEST(CellSummary, ReadsWhatThresholdsMeasureAndWarmRuns) {
     ASSERT_TRUE(full);
     ASSERT_TRUE(none);
     for (const std::string& text : texts) {
-        const Threshold which = threshold(text);
+        const Threshold which = parse_threshold(text).value();
         const ThresholdFinding finding = judge_thresholds({which}, figures).at(0);
         const double unit = finding.unit == FigureUnit::time ? 1e6 : 1;
         const std::optional<double> read = full.value().figure(which);
@@ -188,8 +180,6 @@ TEST(CutOff, IsSetAsideWhereItBegan) {
     ASSERT_EQ(::chdir(here.c_str()), 0);
 }
 
-// A sweep goes on only with the traces that it began with.
-
 TEST(KeptTraces, AreKnownByTheirBytes) {
     const ScratchFolder folder;
     const std::string one = folder.write("one.jsonl", "a\n");
@@ -216,8 +206,6 @@ TEST(KeptTraces, AreKnownByTheirBytes) {
     EXPECT_EQ(third_path, gone);
     EXPECT_EQ(changed_trace({{gone, "0"}}), gone);
 }
-
-// Requests of both sides side by side, and where they changed.
 
 constexpr auto ttft = static_cast<std::size_t>(RowValue::ttft);
 
@@ -259,9 +247,8 @@ TEST(PairedRequests, GroupsAndAnswersThatChanged) {
     for (std::size_t i = 100; i < 200; ++i) {  // the long prompts, the later half
         b[0].compared.requests[i].values[ttft] *= 1.5;
     }
-    ComparisonOptions options{.resamples = 200};
     const std::vector<ChangeView> views =
-        where_it_changed(paired_requests(a, b), RowValue::ttft, options);
+        where_it_changed(paired_requests(a, b), RowValue::ttft, {.resamples = 200});
     ASSERT_EQ(views.size(), 2U);  // no turns, no forecast of hits
     EXPECT_EQ(views[0].by, "input tokens");
     ASSERT_EQ(views[0].groups.size(), 2U);

@@ -158,8 +158,6 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
     EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
 }
 
-// Whether runs played the same work: what is refused, what is told, and what explains what.
-
 PlayedRun played(const std::string& folder) {
     PlayedRun run{.folder = folder,
                   .facts = {.ended = true,
@@ -206,8 +204,7 @@ TEST(SameWork, NamesDifferencesAndTheirRemedies) {
               (Names{"due instants", "prompt digests"}));
     // A flag that has no part of its own is named: it explains the digests.
     other.facts.arguments = {"t", "--user-ramp=5s"};
-    Comparison comparison;
-    comparison.a = {played("a")};
+    Comparison comparison{.a = {played("a")}};
     comparison.differences = work_differences(comparison.a, {other});
     EXPECT_TRUE(says(refusal_text(comparison), "  settings: a has none; b has --user-ramp=5s\n"));
     other.facts.arguments.clear();

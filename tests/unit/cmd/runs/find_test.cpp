@@ -10,8 +10,6 @@
 
 namespace driftless {
 
-// The time of a probe, which grows until a percentile has its values.
-
 namespace {
 
 TEST(Window, GrowsHoweverItsFlagIsWritten) {
@@ -32,8 +30,6 @@ TEST(Window, GrowsHoweverItsFlagIsWritten) {
     EXPECT_EQ(Window({"--limit", "9"}).text(), "");
 }
 
-// What a run says of its load, by its summary and its records.
-
 constexpr std::int64_t ms = 1'000'000;
 
 /// A folder with records of so many rows, 10 ms apart, whose TTFT and answer grow by so much a row.
@@ -42,9 +38,7 @@ class JudgedProbeTest : public testing::Test {
     void write_records(unsigned rows, std::int64_t growth_ns) const {
         std::string text;
         for (unsigned i = 0; i < rows; ++i) {
-            Record record;
-            record.row = record.request = i;
-            record.due_ns = i * 10 * ms;
+            Record record{.row = i, .request = i, .due_ns = i * 10 * ms};
             record.fired_ns = record.due_ns + (i == 0 ? first_late_ns_ : 0);
             record.first_token_ns = record.due_ns + 20 * ms + i * growth_ns;
             record.ended_ns = *record.first_token_ns + 20 * ms;
@@ -220,8 +214,6 @@ TEST(JudgedProbe, NeedsARunThatEnded) {
     EXPECT_FALSE(can_be_judged(end));
 }
 
-// find.json is read back as it was written; what cannot be read is told.
-
 FindOptions options_of(const char* load, const Words& more = {}) {
     Words words{"trace.jsonl", "--url", "http://a:1", "--slo", "ttft:p90<1s", "--over", load};
     words.insert(words.end(), more.begin(), more.end());
@@ -286,8 +278,6 @@ TEST(SearchFile, IsReadBackOrSaysWhatIsWrong) {
         gives("{\"schema\":3,\"probes\":[{\"value\":1}]}", "has an unreadable probe: number 1"));
 }
 
-// find.json holds against its schema, key by key; and the words on the screen.
-
 JudgedProbe probe_at(double value, ProbeOutcome outcome, std::uint32_t seed = 0) {
     JudgedProbe probe{.probe = {value, seed, 0, Purpose::bisect},
                       .outcome = outcome,
@@ -332,9 +322,8 @@ TEST(SearchReport, SaysWhatWasFoundAndWhatBinds) {
         .options = &options,
         .knee = {12, 13, 12, std::nullopt, true, SearchState::found},
         .probes = {probe_at(12, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails)}};
-    const std::string said = result_lines(report);
-    EXPECT_TRUE(
-        says(said, {"from 12 to 13 users", "from 12 to unknown", "Binds           ttft:p90<1s"}));
+    EXPECT_TRUE(says(result_lines(report),
+                     {"from 12 to 13 users", "from 12 to unknown", "Binds           ttft:p90<1s"}));
     const std::string line = probe_line(report, report.probes[1], KneeProbe{.value = 11});
     EXPECT_TRUE(says(line, {"users 13: fails (100 requests, 3.2 s)", "; next 11 (bracket)"}));
     EXPECT_FALSE(says(probe_line(report, report.probes[1], {}), "next"));
@@ -361,8 +350,6 @@ TEST(SearchReport, SaysWhatWasFoundAndWhatBinds) {
     third_report.probes.push_back(probe_at(13, ProbeOutcome::fails));
     EXPECT_EQ(binding(third_report), "ttft:p90<1s");
 }
-
-// SLOs as people type them, and what is refused.
 
 std::string refusal(std::string_view text) {
     const Result<Slos> slos = parse_slos(text);
@@ -393,8 +380,6 @@ TEST(Slo, IsTheOppositeOfAThreshold) {
     // What no SLO takes is not offered to it.
     EXPECT_FALSE(says(refusal("hit_rate<1%"), "hits"));
 }
-
-// The search for the knee, against servers whose knee is known.
 
 using Server = std::function<ProbeOutcome(const KneeProbe&)>;
 

@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// The command line of a search: defaults, bounds, and what is refused before anything is sent.
-
 namespace {
 
 FindCommandLine parse(Words words, const Words& more = {}) {
@@ -83,6 +81,13 @@ SweepPlan made_plan() {
                      .axes = {{"speed", {"1", "2"}, false}, {"users", {"8", "16", "32"}, false}}};
 }
 
+/// The plan that this makes of it.
+SweepPlan plan_with(auto change) {
+    SweepPlan plan = made_plan();
+    change(plan);
+    return plan;
+}
+
 std::vector<std::string> names_of(const std::vector<PlannedCell>& cells) {
     return members_of(cells, &PlannedCell::name);
 }
@@ -112,20 +117,14 @@ TEST(SweepPlan, HasTheProductOfItsLists) {
 }
 
 TEST(SweepPlan, SaltsWhereItMustAndBoundsItsCells) {
+    const auto salts = [](auto change) { return needs_salt(plan_with(change)); };
+    EXPECT_TRUE(needs_salt(made_plan()));
+    EXPECT_FALSE(salts([](SweepPlan& p) { p.before.command = "restart"; }));
+    EXPECT_FALSE(salts([](SweepPlan& p) { p.arguments.push_back("--reset-cache"); }));
+    EXPECT_FALSE(salts(
+        [](SweepPlan& p) { p.arguments.insert(p.arguments.end(), {"--cache-salt", "mine"}); }));
+    EXPECT_FALSE(salts([](SweepPlan& p) { p.axes.push_back({"cache-salt", {"a", "b"}, false}); }));
     SweepPlan plan = made_plan();
-    EXPECT_TRUE(needs_salt(plan));
-    plan.before.command = "restart";
-    EXPECT_FALSE(needs_salt(plan));
-    plan = made_plan();
-    plan.arguments.push_back("--reset-cache");
-    EXPECT_FALSE(needs_salt(plan));
-    plan = made_plan();
-    plan.arguments.insert(plan.arguments.end(), {"--cache-salt", "mine"});
-    EXPECT_FALSE(needs_salt(plan));
-    plan = made_plan();
-    plan.axes.push_back({"cache-salt", {"a", "b"}, false});
-    EXPECT_FALSE(needs_salt(plan));
-    plan = made_plan();
     plan.axes = {{"speed", {}, false}};
     for (std::size_t i = 1; i <= cells_max; ++i) {
         plan.axes[0].values.push_back(std::to_string(i));
@@ -157,11 +156,7 @@ TEST(SweepPlan, KeepsNoKeyOfAHook) {
 }
 
 TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
-    const auto why = [](auto change) {
-        SweepPlan plan = made_plan();
-        change(plan);
-        return check_plan(plan);
-    };
+    const auto why = [](auto change) { return check_plan(plan_with(change)); };
     EXPECT_EQ(check_plan(made_plan()), "");
     EXPECT_TRUE(says(why([](SweepPlan& p) { p.arguments.push_back("--out=x"); }), "--out"));
     EXPECT_NE(why([](SweepPlan& p) { p.arguments.push_back("--resume"); }), "");
@@ -256,29 +251,17 @@ TEST(SweepPlanFile, IsRefusedByLineAndKeepsNumbers) {
 }
 
 TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
-    SweepPlan plan = made_plan();
-    plan.repeat = 0;
-    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; use 1 or more");
-    plan = made_plan();
-    plan.axes[0].name = "a b";
-    EXPECT_EQ(check_plan(plan), "--over \"a b\" is not a name; use letters, digits, - and _");
-    const auto refused = [](SweepPlan one) {
-        return check_plan(one).find("U+0000") != std::string::npos;
-    };
+    const auto why = [](auto change) { return check_plan(plan_with(change)); };
+    EXPECT_EQ(why([](SweepPlan& p) { p.repeat = 0; }),
+              "the plan repeats each cell 0 times; use 1 or more");
+    EXPECT_EQ(why([](SweepPlan& p) { p.axes[0].name = "a b"; }),
+              "--over \"a b\" is not a name; use letters, digits, - and _");
     const std::string nul("a\0b", 3);
-    plan = made_plan();
-    plan.axes[0].values.push_back(nul);
-    EXPECT_TRUE(refused(plan));
-    plan = made_plan();
-    plan.arguments.push_back(nul);
-    EXPECT_TRUE(refused(plan));
-    plan = made_plan();
-    plan.labels.emplace_back("gpu", nul);
-    EXPECT_TRUE(refused(plan));
-    plan = made_plan();
-    plan.after.command = nul;
-    EXPECT_TRUE(refused(plan));
-    EXPECT_FALSE(refused(made_plan()));
+    EXPECT_TRUE(says(why([&](SweepPlan& p) { p.axes[0].values.push_back(nul); }), "U+0000"));
+    EXPECT_TRUE(says(why([&](SweepPlan& p) { p.arguments.push_back(nul); }), "U+0000"));
+    EXPECT_TRUE(says(why([&](SweepPlan& p) { p.labels.emplace_back("gpu", nul); }), "U+0000"));
+    EXPECT_TRUE(says(why([&](SweepPlan& p) { p.after.command = nul; }), "U+0000"));
+    EXPECT_FALSE(says(check_plan(made_plan()), "U+0000"));
 }
 
 // sweep.json holds a sweep whole: it reads back, keeps to its schema, and its means have no warm

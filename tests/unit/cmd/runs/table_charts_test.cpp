@@ -34,8 +34,7 @@ TEST(Pareto, LeavesTheBestOfTwoAxes) {
     const std::vector<ParetoPoint> fourth_points{{20, 5}, {10, 1}, {20, 5}, {10, 1}, {20, 4}};
     EXPECT_EQ(pareto_frontier(fourth_points, latency_against_rate), (Indices{1, 3, 0, 2}));
     EXPECT_TRUE(pareto_frontier({}, both_high).empty());
-    const std::vector<ParetoPoint> one{{1, 1}};
-    EXPECT_EQ(pareto_frontier(one, both_high), Indices{0});
+    EXPECT_EQ(pareto_frontier(std::vector<ParetoPoint>{{1, 1}}, both_high), Indices{0});
 }
 
 /// What is better, by the words of the definition.
@@ -134,8 +133,6 @@ TEST(Hypervolume, IsTheAreaThatSquaresCover) {
     });
 }
 
-// Charts of a table: axes as people type them, frontiers by group, what has no place, per GPU.
-
 ChartAxes axes(const char* text) {
     const Result<ChartAxes> parsed = parse_chart_axes(text);
     EXPECT_TRUE(parsed) << text;
@@ -226,9 +223,8 @@ TEST(TableJson, KeepsToItsSchema) {
         charts.push_back(pareto_chart(table, one, "server"));
     }
     const std::vector<std::string> differences{"runs/b: other\n"};
-    const std::string group = "server";
     EXPECT_EQ(schema_errors("cmd/runs/table.schema.json",
-                            table_json({table, charts, group, differences})),
+                            table_json({table, charts, "server", differences})),
               std::vector<std::string>());
 }
 

@@ -60,9 +60,8 @@ TEST(Corpus, IsOneWhateverMayDiffer) {
     EXPECT_EQ(said_of(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)"),
               "runs/b: --sample-sessions is 0.5, not none");
     EXPECT_EQ(said_of(R"("rows":120,"speed":"2",)" + other), "runs/b: it plays 120 rows, not 240");
-    const MadeSummary slow = with_run(R"("duration_ns":5,)");
     const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)" + other);
-    EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
+    EXPECT_EQ(second(made_run("a", with_run(R"("duration_ns":5,)")), made_run("b", fast)),
               "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so it selects "
               "other rows at another speed or rate; use --start and --end, or --limit)");
 }
@@ -215,8 +214,7 @@ void use(std::vector<TableRun> runs) {
     for (const ChartAxes& axes : standard_charts(knows_gpus(table))) {
         charts.push_back(pareto_chart(table, axes, "gpus"));
     }
-    const std::string group = "gpus";
-    EXPECT_FALSE(table_json({table, charts, group, {}}).empty());
+    EXPECT_FALSE(table_json({table, charts, "gpus", {}}).empty());
     EXPECT_FALSE((table_screen(table) + charts_screen(table, charts)).empty());
     EXPECT_FALSE(table_csv(table).empty());
 }
@@ -237,7 +235,6 @@ TEST(TableRun, AnyKeyMayBeGoneOrOfAnotherType) {
 // Cells of a table: what becomes one line, what its columns are, means and ranges of repeats, what
 // is left out, and the order by a figure.
 
-using Texts = std::vector<std::string>;
 using Indices = std::vector<std::size_t>;
 
 TableFigure figure(const char* name) {
@@ -480,8 +477,7 @@ TEST(Figures, AreShownByAllThatShowOneRun) {
 // reports of llm-d keep to its schema, and the CSV has the columns of InferenceX's sweeps.
 
 ViewedRun five_requests(void (*change)(Record& record) = nullptr) {
-    const JsonText vector(vector_text());
-    return vector_run(vector.root.find("vector"), 5, change);
+    return vector_run(JsonText(vector_text()).root.find("vector"), 5, change);
 }
 
 TableRun labelled_cell() {

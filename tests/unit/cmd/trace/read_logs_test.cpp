@@ -65,8 +65,7 @@ TEST(PromptBlocks, ShareExactlyTheChainOfTheCommonPrefix) {
         }
     }
     // Equal blocks behind different ones differ: ids name prefixes.
-    std::vector<TokenId> other_tokens(64, 7);
-    const Ids ids = ids_of(other_tokens);
+    const Ids ids = ids_of(std::vector<TokenId>(64, 7));
     EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 4U);
     const std::vector<TokenId> many = tokens_from(3, 160);
     const Ids sixteen = ids_of(many, 160);
@@ -95,12 +94,9 @@ struct Converted {
 
     std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
     bool noted(std::string_view words) const {
-        for (const std::string& note : notes) {
-            if (note.find(words) != std::string::npos) {
-                return true;
-            }
-        }
-        return false;
+        return std::ranges::any_of(notes, [words](const std::string& note) {
+            return note.find(words) != std::string::npos;
+        });
     }
 };
 
@@ -224,8 +220,7 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
 TEST_F(ReadLogs, NothingOfTheLogLeaves) {
     TraceFiles files = export_of("litellm.jsonl");
     const std::string log = read_bytes(files.paths[0]);
-    const Converted got = convert(files);
-    const std::string out = canonical(got.trace);
+    const std::string out = canonical(convert(files).trace);
     std::string word;
     std::size_t words = 0;
     for (const char c : log + " ") {
@@ -249,9 +244,8 @@ TEST_F(ReadLogs, NothingOfTheLogLeaves) {
 
 TEST_F(ReadLogs, TheSaltDecidesTheIds) {
     const Converted one = convert(export_of("plain.jsonl"));
-    const Converted again = convert(export_of("plain.jsonl"));
     const Converted other = convert(export_of("plain.jsonl"), "0123456789abcdeF");
-    EXPECT_EQ(plain_ids(one.trace.ids), plain_ids(again.trace.ids));
+    EXPECT_EQ(plain_ids(one.trace.ids), plain_ids(convert(export_of("plain.jsonl")).trace.ids));
     const BlockIdSpan ids = one.trace.ids.span(0, one.trace.ids.size());
     for (const std::uint64_t id : other.trace.ids.span(0, other.trace.ids.size())) {
         EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 0);

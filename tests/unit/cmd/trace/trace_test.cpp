@@ -37,8 +37,6 @@ TEST(Salt, HasItsLimitsAndComesFromAFile) {
     EXPECT_TRUE(says(read_salt(path, "", read), "No such file"));
 }
 
-// The flags of convert: defaults, refusals with their remedies, and a help that shows examples.
-
 ConvertOptions parsed(const std::vector<std::string>& arguments) {
     const ConvertCommandLine line = parse_convert_options(arguments);
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::run) << line.text;
@@ -103,14 +101,6 @@ TEST(ConvertOptions, RefuseWithARemedyAndShowExamples) {
     EXPECT_TRUE(says(line.text, {"driftless convert trace.jsonl -o", "[canonical]"}));
 }
 
-// The flags of synth like: defaults, and refusals with their remedies.
-
-std::string like_refusal(const std::vector<std::string>& arguments) {
-    const LikeCommandLine line = parse_like_options(arguments);
-    EXPECT_EQ(line.kind, LikeCommandLine::Kind::refused);
-    return line.text;
-}
-
 TEST(LikeOptions, TakeEverythingOrRefuse) {
     const LikeCommandLine line = parse_like_options(
         words_of("weka --trees 40 --users 8 --seed 3 --sessions open -o x.gz --to mooncake"));
@@ -121,7 +111,9 @@ TEST(LikeOptions, TakeEverythingOrRefuse) {
     EXPECT_EQ(line.command.files.sessions, Sessions::open);
     EXPECT_EQ(parse_like_options({"--help"}).kind, LikeCommandLine::Kind::help);
     const auto refuses = [](const std::vector<std::string>& arguments, const char* text) {
-        EXPECT_TRUE(says(like_refusal(arguments), text));
+        const LikeCommandLine refused = parse_like_options(arguments);
+        EXPECT_EQ(refused.kind, LikeCommandLine::Kind::refused);
+        EXPECT_TRUE(says(refused.text, text));
     };
     refuses({}, "like needs a trace; name a file, a directory or -");
     refuses({"t", "--trees", "5", "--rows", "6"}, "use only one of them");
@@ -198,8 +190,6 @@ TEST(InspectTable, ShowsWhatTheTraceHas) {
     errors.add({});
     EXPECT_EQ(refused_line("bad.csv", errors), "bad.csv                    refused: 1 error\n");
 }
-
-// The flags of inspect: defaults, refusals with their remedies, and a help that shows examples.
 
 InspectCommand inspect_parsed(const std::vector<std::string>& arguments) {
     const InspectCommandLine line = parse_inspect_options(arguments);

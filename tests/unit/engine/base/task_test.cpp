@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// Tasks: children that end at once and children that wait, values, signals, and flat stacks.
-
 namespace {
 
 struct Home {

@@ -44,10 +44,8 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
     RunFacts facts;
     facts.segments.resize(2);
     const auto add = [&facts](std::uint32_t segment, std::uint32_t pass) {
-        Past past(facts);
-        Record record{.pass = pass, .segment = segment};
-        const std::string line = jsonl_of(record);
-        const Result<void> added = past.add_record(line);
+        const std::string line = jsonl_of({.pass = pass, .segment = segment});
+        const Result<void> added = Past(facts).add_record(line);
         return added ? std::string() : std::string(added.error().doing);
     };
     EXPECT_EQ(add(1, 0), "");
@@ -64,9 +62,8 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
 TEST(Past, TellsSidesApartAndRefusesFifos) {
     Past past(RunFacts{});
     for (const Side side : {Side::a, Side::b}) {
-        Record record{
-            .row = 3, .side = side, .fired_ns = 5, .ended_ns = 10, .outcome = Outcome::ok};
-        const std::string line = jsonl_of(record);
+        const std::string line = jsonl_of(
+            {.row = 3, .side = side, .fired_ns = 5, .ended_ns = 10, .outcome = Outcome::ok});
         EXPECT_TRUE(past.add_record(line));
         EXPECT_EQ(past.add_record(line).error().code, ErrorCode::exists);
     }
@@ -157,9 +154,7 @@ TEST(Past, NamesWhatIsWrongAndWhatHeldOpenRows) {
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":10}"));
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":20}"));
     EXPECT_EQ(past.open().at(7).fired_ns, 20);
-    std::string line = record_line(7, 30);
-    line.pop_back();
-    ASSERT_TRUE(past.add_record(line));
+    ASSERT_TRUE(past.add_record(record_line(7, 30)));
     EXPECT_TRUE(past.open().empty());
     ASSERT_TRUE(past.add_fired("{\"row\":7,\"fired_ns\":40}"));
     EXPECT_TRUE(past.open().empty());
@@ -176,7 +171,6 @@ TEST(Past, NamesWhatIsWrongAndWhatHeldOpenRows) {
     EXPECT_STREQ(wrong(R"({"row":7,"fired_ns":9,"held_ns":"x","late_cause":"none"})"), "held_ns");
 }
 
-// A sample survives its line: every field, and the unknown ones.
 TEST(ClientSample, SurvivesItsLine) {
     ClientSample sample{
         .from_ns = 5, .to_ns = 1'000'000'005, .drift_max_ns = INT64_MAX, .steal_ns = 3};

@@ -34,20 +34,21 @@ struct DeadRun {
                 plan.rows.push_back({100 * ms * i, i, 0});
             }
         }
+        marks = new_marks(rows);
+    }
+    static FiredMarks new_marks(std::size_t rows) {
         const std::string name = "remaining-rows-test-" + std::to_string(::getpid());
-        Result<FiredMarks> made = FiredMarks::create(name, rows);
-        CHECK(static_cast<bool>(made));
+        FiredMarks made = FiredMarks::create(name, rows).value();
         FiredMarks::remove(name);
-        marks = std::move(made).value();
+        return made;
     }
 
     void record(std::uint32_t at, std::int64_t ended_ns, Side side = Side::none) {
-        Record record{.row = trace.rows[at].index,
-                      .side = side,
-                      .fired_ns = ended_ns,
-                      .ended_ns = ended_ns,
-                      .outcome = Outcome::ok};
-        const std::string line = jsonl_of(record);
+        const std::string line = jsonl_of({.row = trace.rows[at].index,
+                                           .side = side,
+                                           .fired_ns = ended_ns,
+                                           .ended_ns = ended_ns,
+                                           .outcome = Outcome::ok});
         CHECK(static_cast<bool>(past.add_record(line)));
     }
     void leave(std::uint32_t at, std::int64_t fired_ns, const std::string& why = "") {
@@ -77,10 +78,7 @@ TEST(RemainingRows, GoesByTheSidesOfARow) {
     }
     run.plan.rows = both;
     run.plan.dual = true;
-    const std::string name = "remaining-sides-test-" + std::to_string(::getpid());
-    FiredMarks marks = FiredMarks::create(name, marks_for(5, true)).value();
-    FiredMarks::remove(name);
-    run.marks = std::move(marks);
+    run.marks = DeadRun::new_marks(marks_for(5, true));
     run.record(0, 50 * ms, Side::a);
     run.record(0, 60 * ms, Side::b);
     run.record(1, 150 * ms, Side::b);
@@ -128,8 +126,7 @@ TEST(RemainingRows, GivesUpWhatLeftUnlessAskedToSendAgain) {
     DeadRun next(5);
     mark_again(remaining_rows(again.with_marks(), true), next.marks);
     EXPECT_EQ(remaining_rows(next.with_marks(), false).given_up, (Rows{1}));
-    DeadRun at_once(4);
-    EXPECT_EQ(sent(remaining_rows(at_once.with_marks(), false)), (Rows{0, 1, 2}));
+    EXPECT_EQ(sent(remaining_rows(DeadRun(4).with_marks(), false)), (Rows{0, 1, 2}));
     DeadRun fourth_run(5);
     fourth_run.record(0, 50 * ms);
     fourth_run.leave(1, 100 * ms);
@@ -242,8 +239,7 @@ struct DeadSessions : DeadRun {
         record.done_ns = record.ended_ns = ended_ns;
         record.status = status;
         record.outcome = status == 200 ? Outcome::ok : Outcome::http_5xx;
-        const std::string line = jsonl_of(record);
-        CHECK(static_cast<bool>(past_closed->add_record(line)));
+        CHECK(static_cast<bool>(past_closed->add_record(jsonl_of(record))));
     }
     RemainingRows rest(bool with, bool resend = false) const {
         return remaining_rows({trace, plan, *past_closed, with ? &marks : nullptr, 0, true, {2, 1}},
@@ -265,8 +261,7 @@ TEST(RemainingRowsOfSessions, GoOnBehindTheirRecords) {
     EXPECT_EQ(rest.earliest_ns[5], 324 * ms);
     Plan plan = run.plan;
     plan.rows = rest.send;
-    Schedule schedule(run.trace, plan, {2, 1}, rest.earlier);
-    EXPECT_EQ(schedule.first_due_ns(), 55 * ms);
+    EXPECT_EQ(Schedule(run.trace, plan, {2, 1}, rest.earlier).first_due_ns(), 55 * ms);
 }
 
 // Who waits for an answer that never came is dropped, with all that wait for it; who waits for the
@@ -387,8 +382,7 @@ TEST_F(RecordFeeds, GivenUp) {
     }
     write(text);
     for (int i = 0; i < 20; ++i) {
-        RecordFeed feed = open();
-        EXPECT_NE(feed.next(), nullptr);
+        EXPECT_NE(open().next(), nullptr);
     }
 }
 
@@ -577,9 +571,7 @@ TEST(ShardFacts, AMergedRunIsReadBack) {
     json.begin_object();
     write_merged(json, run);
     json.end_object();
-    JsonDocument document;
-    const std::optional<MergedRun> read =
-        read_merged(document.parse(text).value().find("merged")).value();
+    const std::optional<MergedRun> read = read_merged(JsonText(text).root.find("merged")).value();
     std::string again;
     JsonWriter second(again);
     second.begin_object();

@@ -218,8 +218,6 @@ TEST(Memory, EveryPageIsThereButLargeDataOfFiles) {
     }
 }
 
-// Power settings, read from folders that hold what the kernel shows.
-
 class CpuPower : public testing::Test {
   protected:
     void put(const std::string& path, const std::string& text) {
@@ -261,8 +259,6 @@ TEST_F(CpuPower, ReadsTurboOfBothDrivers) {
     EXPECT_GT(clock.reading_ns, 0);
     EXPECT_LT(clock.reading_ns, 100'000);
 }
-
-// Limits of control groups, read from folders that hold what the kernel shows.
 
 class Cgroup : public testing::Test {
   protected:
@@ -318,8 +314,6 @@ TEST_F(Cgroup, ReadsTheFirstVersionToo) {
     EXPECT_EQ(limits.memory_bytes, 4096);
 }
 
-// The engine takes the CPU on which least is going on, and says so.
-
 CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> siblings = {}) {
     return {cpu, busy, 10, std::move(siblings)};
 }
@@ -327,8 +321,7 @@ CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> si
 std::uint32_t chosen(const std::vector<CpuLoad>& loads,
                      std::optional<std::uint32_t> writer_cpu = std::nullopt,
                      std::string_view isolated = "\n") {
-    std::vector<std::uint32_t> allowed = members_of(loads, &CpuLoad::cpu);
-    return choose_quiet_cpu(allowed, isolated, loads, writer_cpu).cpu;
+    return choose_quiet_cpu(members_of(loads, &CpuLoad::cpu), isolated, loads, writer_cpu).cpu;
 }
 
 // Columns of proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.
@@ -466,22 +459,16 @@ TEST(Calibration, ComesBackFromAWholeFileOnly) {
     EXPECT_EQ(to_json(read), text);
     EXPECT_EQ(read.rehearsals[1].receive_delay.count, 2u);
     EXPECT_EQ(read.spin_lost_share, 0.0625);
-    const auto is_read = [](const Calibration& c) {
+    const auto is_read = [](auto change) {
+        Calibration c = example();
+        change(c);
         return static_cast<bool>(read_alone(read_calibration, to_json(c)));
     };
-    EXPECT_TRUE(is_read(example()));
-    Calibration unsorted = example();
-    unsorted.wake_spin.p50_ns = unsorted.wake_spin.p99_ns + 1;
-    EXPECT_FALSE(is_read(unsorted));
-    Calibration negative = example();
-    negative.rehearsals[1].drift = {1, -3, -2, -1, 0};
-    EXPECT_FALSE(is_read(negative));
-    Calibration taken = example();
-    taken.rehearsals[0].taken_share = 1e9;
-    EXPECT_FALSE(is_read(taken));
-    Calibration stolen = example();
-    stolen.steal_share = -0.5;
-    EXPECT_FALSE(is_read(stolen));
+    EXPECT_TRUE(is_read([](Calibration&) {}));
+    EXPECT_FALSE(is_read([](Calibration& c) { c.wake_spin.p50_ns = c.wake_spin.p99_ns + 1; }));
+    EXPECT_FALSE(is_read([](Calibration& c) { c.rehearsals[1].drift = {1, -3, -2, -1, 0}; }));
+    EXPECT_FALSE(is_read([](Calibration& c) { c.rehearsals[0].taken_share = 1e9; }));
+    EXPECT_FALSE(is_read([](Calibration& c) { c.steal_share = -0.5; }));
     EXPECT_EQ(
         read_alone(read_calibration, replaced(to_json(example()), "\"p99_ns\":13", "\"p98_ns\":13"))
             .error()

@@ -115,9 +115,7 @@ class Drivers : public ::testing::TestWithParam<DriverKind> {
 
 Task<void> send_all(Loop& loop, Op& op, Socket socket, const Address& address, std::string bytes,
                     bool& done) {
-    op.spec.kind = OpKind::connect;
-    op.spec.socket = socket;
-    op.spec.address = &address;
+    op.spec = {.kind = OpKind::connect, .socket = socket, .address = &address};
     const Completion connected = co_await perform(loop, op);
     EXPECT_EQ(connected.result, 0);
     std::size_t sent = 0;
@@ -137,8 +135,7 @@ Task<void> send_all(Loop& loop, Op& op, Socket socket, const Address& address, s
 // A megabyte arrives whole and in order through four buffers of 512 bytes: running out of buffers
 // ends the kernel's multishot receive, and the driver arms it again unseen.
 TEST_P(Drivers, MovesBytesThroughFewBuffers) {
-    auto address = resolve("127.0.0.1", 0).value();
-    const auto listener = driver_->listen(address[0], 8).value();
+    const auto listener = driver_->listen(resolve("127.0.0.1", 0).value()[0], 8).value();
     const auto local = driver_->local_address(listener).value();
 
     Peer peer{.driver = driver_.get()};
@@ -188,9 +185,7 @@ TEST_P(Drivers, WaitsForRoomWithoutAThread) {
         const std::string bytes(64 << 10, 'x');
         Op op;
         int result = 1;
-        op.spec.kind = OpKind::send;
-        op.spec.socket = Socket{pair[0]};
-        op.spec.bytes = bytes;
+        op.spec = {.kind = OpKind::send, .socket = Socket{pair[0]}, .bytes = bytes};
         op.handler = on_end;
         op.owner = &result;
         for (int sends = 0; sends < 1000 && !op.in_flight(); ++sends) {  // until one must wait
@@ -222,8 +217,7 @@ TEST_P(Drivers, WaitsForRoomWithoutAThread) {
 }
 
 TEST_P(Drivers, EndsWhatIsCancelled) {
-    const auto address = resolve("127.0.0.1", 0).value();
-    const auto listener = driver_->listen(address[0], 8).value();
+    const auto listener = driver_->listen(resolve("127.0.0.1", 0).value()[0], 8).value();
     expect_cancel_ends(*driver_, driver_->local_address(listener).value());
     driver_->close(listener);
 }
@@ -301,12 +295,7 @@ TEST_P(Drivers, KnowsSinceWhenBytesMayHaveWaited) {
         EXPECT_EQ(reads.unread_since, looked);
         EXPECT_GT(reads.stamp, came);
     }
-    ::close(pair[1]);
-    for (int turns = 0; turns < 100 && receive.in_flight(); ++turns) {
-        (void)look();
-    }
-    ASSERT_FALSE(receive.in_flight());
-    driver_->close(Socket{pair[0]});
+    end(pair, receive);
 }
 
 // A look for ends leaves a connection that stands alone, and tells the receive of one that has
@@ -397,11 +386,7 @@ TEST_P(Drivers, EndsATurnWhereAHandlerAsks) {
         EXPECT_EQ(ender.stamps.back(), ender.stamps.front());
     }
     for (int i = 0; i < 3; ++i) {
-        ::close(pairs[i][1]);
-        for (int turns = 0; turns < 100 && receives[i].in_flight(); ++turns) {
-            (void)look();
-        }
-        driver_->close(Socket{pairs[i][0]});
+        end(pairs[i], receives[i]);
     }
 }
 
@@ -582,8 +567,7 @@ TEST_P(Drivers, TakesANumberAgain) {
 
 // Transmit stamps that nobody fetches lie on their socket: they do not end sleeps again and again.
 TEST_P(Drivers, SleepsBesideUnfetchedStamps) {
-    const auto address = resolve("127.0.0.1", 0).value();
-    const auto listener = driver_->listen(address[0], 8).value();
+    const auto listener = driver_->listen(resolve("127.0.0.1", 0).value()[0], 8).value();
     const auto local = driver_->local_address(listener).value();
     const auto client = driver_->open_socket(local).value();
     Op connect;
@@ -614,46 +598,37 @@ TEST_P(Drivers, SleepsBesideUnfetchedStamps) {
     driver_->close(listener);
 }
 
-void on_bytes(Op& op, const Completion& done) {
-    static_cast<std::string*>(op.owner)->append(done.bytes);
-}
-
 void cancel_again(Op& op, const Completion&) {
     (*static_cast<Driver**>(op.owner))->submit(op);
 }
 
 // Operations that end at once and are submitted again do not keep bytes in the kernel.
 TEST_P(Drivers, ReadsBesideOperationsThatEndAtOnce) {
-    const std::unique_ptr<Driver> driver = made({});
+    driver_ = made({});
+    ASSERT_NE(driver_, nullptr);
     int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    std::string got;
-    Op receive;
-    submit(*driver, receive, {.kind = OpKind::receive, .socket = Socket{pair[0]}}, on_bytes, &got);
-    Driver* again = driver.get();
+    Peer peer;
+    receive_from(pair, peer.receive, on_receive, &peer);
+    Driver* again = driver_.get();
     Op nobody;
     Op cancels[64];  // more than a turn takes
     for (Op& cancel : cancels) {
-        submit(*driver, cancel, {.kind = OpKind::cancel, .target = &nobody}, cancel_again, &again);
+        submit(*again, cancel, {.kind = OpKind::cancel, .target = &nobody}, cancel_again, &again);
     }
-    const auto turn = [&] { (void)driver->turn({Instant{}, 16, Wait::none, true}); };
     for (int turns = 0; turns < 100; ++turns) {
-        turn();
+        (void)look();
     }
     ASSERT_EQ(::send(pair[1], "bytes", 5, 0), 5);
-    for (int turns = 0; turns < 100 && got.empty(); ++turns) {
-        turn();
+    for (int turns = 0; turns < 100 && peer.got.empty(); ++turns) {
+        (void)look();
     }
-    EXPECT_EQ(got, "bytes");
+    EXPECT_EQ(peer.got, "bytes");
     for (Op& cancel : cancels) {
         cancel.handler = [](Op&, const Completion&) {};
     }
-    ::close(pair[1]);
-    for (int turns = 0; turns < 1000 && driver->in_flight() > 0; ++turns) {
-        turn();
-    }
-    EXPECT_EQ(driver->in_flight(), 0u);
-    driver->close(Socket{pair[0]});
+    end(pair, peer.receive);
+    turn_while(*driver_, [&] { return driver_->in_flight() > 0; });
+    EXPECT_EQ(driver_->in_flight(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfThisHost, Drivers,

@@ -231,8 +231,7 @@ TEST(OpEntries, BuffersOfReceivesWithStampsHoldBoth) {
     EXPECT_EQ(read_stamped(plain.filled()).bytes, "x");
     EXPECT_EQ(read_stamped(plain.filled()).realtime_ns, 0) << "the kernel gave no stamp";
 
-    const Buffer end(1, "");
-    EXPECT_TRUE(read_stamped(end.filled()).bytes.empty()) << "the end of a stream";
+    EXPECT_TRUE(read_stamped(Buffer(1, "").filled()).bytes.empty()) << "the end of a stream";
 }
 
 // Slots and generations: a user_data leads to its operation as long as that is in flight, and a

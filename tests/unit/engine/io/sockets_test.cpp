@@ -20,8 +20,6 @@
 
 namespace driftless {
 
-// A name leads to whichever of its addresses answers first, in bounded time.
-
 namespace {
 
 Address address_of(const std::string& host, std::uint16_t port) {
@@ -180,13 +178,12 @@ struct StampWay {
 class Stamps : public ::testing::TestWithParam<StampWay> {
   protected:
     void SetUp() override {
-        DriverOptions options{.ops_max = 64,
-                              .submit_entries = 16,
-                              .buffers = 64,
-                              .stamps = {true, true},
-                              .stamp_ring = GetParam().ring,
-                              .kind = GetParam().driver};
-        auto made = make_driver(options);
+        auto made = make_driver({.ops_max = 64,
+                                 .submit_entries = 16,
+                                 .buffers = 64,
+                                 .stamps = {true, true},
+                                 .stamp_ring = GetParam().ring,
+                                 .kind = GetParam().driver});
         if (!made) {
             GTEST_SKIP() << "io_uring is not available: errno " << made.error().sys_errno;
         }
@@ -220,8 +217,7 @@ class Stamps : public ::testing::TestWithParam<StampWay> {
         Heard accepted;
         submit(*driver_, accept, {.kind = OpKind::accept, .socket = listener}, on_result,
                &accepted);
-        const auto client = driver_->open_socket(local).value();
-        client_ = client;
+        client_ = driver_->open_socket(local).value();
         Op connect;
         Heard connected;
         submit(*driver_, connect, {.kind = OpKind::connect, .socket = client_, .address = &local},
@@ -277,8 +273,7 @@ class Stamps : public ::testing::TestWithParam<StampWay> {
 };
 
 TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
-    auto address = resolve("127.0.0.1", 0).value();
-    connect_pair(address[0]);
+    connect_pair(resolve("127.0.0.1", 0).value()[0]);
     const StampSupport support = driver_->switch_on_stamps(client_);
     ASSERT_TRUE(support.transmit && support.receive);
     ASSERT_TRUE(driver_->switch_on_stamps(peer_).receive);
@@ -336,8 +331,7 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
 // The kernel may join an end of stream to the bytes before it, and stamps them both with when the
 // end came: such a stamp says nothing of the bytes.
 TEST_P(Stamps, AnEndBehindBytesTakesTheirStamp) {
-    auto address = resolve("127.0.0.1", 0).value();
-    connect_pair(address[0]);
+    connect_pair(resolve("127.0.0.1", 0).value()[0]);
     ASSERT_TRUE(driver_->switch_on_stamps(peer_).receive);
     Op receive;
     Heard got;
@@ -357,8 +351,7 @@ TEST_P(Stamps, AnEndBehindBytesTakesTheirStamp) {
 
 // What is not asked for does not come: a receive without stamps tells bytes only.
 TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
-    auto address = resolve("127.0.0.1", 0).value();
-    connect_pair(address[0]);
+    connect_pair(resolve("127.0.0.1", 0).value()[0]);
     Op receive;
     Op none;
     Heard got;

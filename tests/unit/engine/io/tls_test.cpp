@@ -14,10 +14,6 @@ namespace driftless {
 
 namespace {
 
-PemFiles own_papers() {
-    return make_certificate({"own", {"DNS:host"}}, nullptr);
-}
-
 /// The same key behind a pass phrase.
 std::string locked(const std::string& key_file) {
     const std::string path =
@@ -34,7 +30,7 @@ std::string locked(const std::string& key_file) {
 }
 
 TEST(TlsContext, AsksNobodyForAPassPhrase) {
-    const PemFiles own = own_papers();
+    const PemFiles own = make_certificate({"own", {"DNS:host"}}, nullptr);
     const std::string key = locked(own.key);
     std::string why;
     EXPECT_FALSE(TlsContext::client({true, "", own.cert, key}, why));
@@ -79,39 +75,6 @@ TEST(TlsContext, FindsTheAuthoritiesOfOtherDistributions) {
     write("/usr/lib/ssl/cert.pem", "PEM");
     EXPECT_EQ(found(), "");
     fs::remove_all(root);
-}
-
-// RFC 7301, 3.2: a server may go on without a protocol where it knows none of those offered.
-TEST(TlsContext, AgreesToNoOtherProtocol) {
-    const PemFiles own = own_papers();
-    std::string why;
-    const Result<TlsContext> server_context = TlsContext::server({own.cert, own.key}, why);
-    const Result<TlsContext> client_context = TlsContext::client({false, "", "", ""}, why);
-    ASSERT_TRUE(server_context && client_context) << why;
-    for (const bool other : {false, true}) {
-        const unsigned char h2[] = {2, 'h', '2'};
-        if (other) {
-            ASSERT_EQ(SSL_CTX_set_alpn_protos(client_context.value().raw(), h2, sizeof h2), 0);
-        }
-        TlsPeer peer(client_context.value(), "host");
-        TlsStream client;
-        TlsStream server;
-        client.connect(peer);
-        server.accept(server_context.value());
-        client.step();
-        for (int rounds = 0; rounds < 8 && client.state() == TlsStream::State::handshake;
-             ++rounds) {
-            server.take(client.take_output());
-            server.step();
-            client.take(server.take_output());
-            client.step();
-        }
-        EXPECT_EQ(client.state(), TlsStream::State::open);
-        const unsigned char* chosen = nullptr;
-        unsigned size = 0;
-        SSL_get0_alpn_selected(client.raw(), &chosen, &size);
-        EXPECT_EQ(size, other ? 0U : 8U) << "http/1.1, or none";
-    }
 }
 
 // TLS as bytes in and bytes out: handshakes, records and their ends, in any pieces.
@@ -314,6 +277,25 @@ TEST_P(TlsVersions, RefuseAChangedRecord) {
     EXPECT_EQ(seal(pair.client, "more"), "") << "nothing is sealed behind a failure";
     pair.client.step();
     EXPECT_EQ(pair.client.state(), State::failed);
+}
+
+// RFC 7301, 3.2: a server may go on without a protocol where it knows none of those offered.
+TEST(TlsContext, AgreesToNoOtherProtocol) {
+    const TlsContext server_context = server_of(papers().server);
+    const TlsContext client_context = client_of({false, "", "", ""});
+    for (const bool other : {false, true}) {
+        const unsigned char h2[] = {2, 'h', '2'};
+        if (other) {
+            ASSERT_EQ(SSL_CTX_set_alpn_protos(client_context.raw(), h2, sizeof h2), 0);
+        }
+        TlsPeer peer(client_context, "host");
+        Pair pair(peer, server_context);
+        EXPECT_EQ(pair.client.state(), State::open);
+        const unsigned char* chosen = nullptr;
+        unsigned size = 0;
+        SSL_get0_alpn_selected(pair.client.raw(), &chosen, &size);
+        EXPECT_EQ(size, other ? 0U : 8U) << "http/1.1, or none";
+    }
 }
 
 // A ticket in the middle of an answer is taken and is no part of it.

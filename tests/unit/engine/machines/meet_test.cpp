@@ -16,8 +16,6 @@
 
 namespace driftless {
 
-// Clock difference: the truth lies within what is said, however unequal the ways are.
-
 namespace {
 
 constexpr std::int64_t year_2026_ns = 1'795'000'000'000'000'000;
@@ -161,8 +159,7 @@ class Meeting : public testing::Test {
   protected:
     void SetUp() override {
         said.clear();
-        MeetHost made = MeetHost::listen(0).value();
-        host.emplace(std::move(made));
+        host.emplace(std::move(MeetHost::listen(0).value()));
     }
     MeetSetting setting(std::uint32_t index, std::uint32_t count,
                         MeetPhase phase = MeetPhase::before) {

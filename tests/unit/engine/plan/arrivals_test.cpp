@@ -158,8 +158,6 @@ TEST(Arrivals, TakeRowsInFileOrderAndTreesAsRecorded) {
     EXPECT_EQ(dues(arrived(rules, other_trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
 }
 
-// The inverse of a curve is its inverse, at every piece and between them.
-
 RateCurve many_pieces() {
     RateCurve curve(0);
     curve.add(10, 0, 5);                          // 25 arrivals

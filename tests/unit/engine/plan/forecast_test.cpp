@@ -174,8 +174,7 @@ TEST(PrefixTree, NumbersEachPrefix) {
     expect_numbered(make_trace(4, TailRule::ceil, rows));
     rows.push_back({0, 8, {9, 8}, no_session, 1});
     expect_numbered(make_trace(4, TailRule::ceil, rows));
-    const Trace trace = make_trace(4, TailRule::ceil, {{0, 9, {}}, {0, 4, {1}}});
-    expect_numbered(trace);
+    expect_numbered(make_trace(4, TailRule::ceil, {{0, 9, {}}, {0, 4, {1}}}));
 }
 
 // Blocks of system prompt and tools: as declared, or as the first requests of a tree show, and of

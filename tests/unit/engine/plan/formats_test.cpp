@@ -10,12 +10,8 @@ namespace driftless {
 
 namespace {
 
-std::string path_of(const std::string& name) {
-    return std::string(TEST_DATA) + "/traces/" + name;
-}
-
 FilesRead read(TraceFiles files, const std::string& name) {
-    files.paths = {path_of(name)};
+    files.paths = {TEST_DATA "/traces/" + name};
     return read_files(files);
 }
 
@@ -126,8 +122,7 @@ TEST(Formats, AreRefusedWithTheRemedyAndTakeTheScopeOfIds) {
     EXPECT_TRUE(read(TraceFiles{.block_size = 16}, "refused/block_16.jsonl").usable);
     // --hash-scope goes before the format's own word.
     const auto name_spaces = [](IdScope scope, const char* name) {
-        TraceFiles files{.sessions = Sessions::open, .id_scope = scope};
-        const FilesRead got = read(files, name);
+        const FilesRead got = read(TraceFiles{.sessions = Sessions::open, .id_scope = scope}, name);
         EXPECT_TRUE(got.usable) << got.first_error();
         return got.trace.name_spaces;
     };

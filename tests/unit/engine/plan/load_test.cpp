@@ -4,6 +4,7 @@
 
 #include "cmd/reading/trace_figures.hpp"
 #include "tests/unit/engine/plan/made.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -103,11 +104,8 @@ std::uint64_t expected_hits(const Trace& trace) {
 }
 
 std::set<std::uint32_t> indices(const Trace& trace) {
-    std::set<std::uint32_t> all;
-    for (const TraceRow& row : trace.rows) {
-        all.insert(row.index);
-    }
-    return all;
+    const auto all = members_of(trace.rows, &TraceRow::index);
+    return {all.begin(), all.end()};
 }
 
 // Decimals and percents, exactly; nothing, more than all, and what is finer are refused.
@@ -259,8 +257,7 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     }
     // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
     Trace trace = sessions_trace(10, 3);
-    LoadOptions options{.sample = parse_share("0.2").value(), .copies = {2}};
-    load(options, trace);
+    load({.sample = parse_share("0.2").value(), .copies = {2}}, trace);
     EXPECT_EQ(std::tuple(trace.rows.size(), trace.copy_rows), std::tuple(12U, 30U));
     std::set<std::uint32_t> first;
     std::set<std::uint32_t> second_copy;
@@ -285,21 +282,18 @@ TEST(Replicate, FollowsItselfAndIsSpreadCopyByCopy) {
     for (const Planned& one : plan.rows) {
         EXPECT_GE(one.due_ns, latest);
         latest = one.due_ns;
-        const std::int64_t moved = one.due_ns - trace.rows[one.row].at_ns;
-        EXPECT_LT(moved, 3 * second);
+        EXPECT_LT(one.due_ns - trace.rows[one.row].at_ns, 3 * second);
     }
     EXPECT_GT(latest, 7 * second) << "the last burst is spread over its copy's gap";
 }
 
 // A tenth of the Mooncake conversation hour keeps its prefix hit rate; one row in ten would not.
 TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
-    TraceFiles files{.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"}};
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    if (!read_trace(files, trace, errors, notes)) {
+    FilesRead read = read_files({.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"}});
+    if (!read.usable) {
         GTEST_SKIP() << "the shared traces are not here";
     }
+    Trace& trace = read.trace;
     const Families families = families_of(trace);
     EXPECT_EQ(families.count, 7373U);  // counted by another program
     EXPECT_EQ(load(LoadOptions{.sample = parse_share("10%").value()}, trace).families_sampled,
@@ -481,15 +475,10 @@ TEST(Like, GoesByRateLengthUsersAndSeed) {
 
 /// Of a real trace: the greatest difference of hit rates at five sizes.
 Likeness likeness_at(const char* path, Sessions sessions, std::uint64_t trees) {
-    TraceFiles files{.paths = {path}, .sessions = sessions};
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    EXPECT_TRUE(read_trace(files, trace, errors, notes));
+    const Trace trace = read_files({.paths = {path}, .sessions = sessions}).sound();
     const LikeTrace made = like(trace, LikeOptions{.seed = 5, .trees = trees});
-    const Families families = families_of(trace);
     const Result<Likeness> result =
-        likeness_of({trace, families.of_row}, {made.trace, made.tree_of_row});
+        likeness_of({trace, families_of(trace).of_row}, {made.trace, made.tree_of_row});
     EXPECT_TRUE(result);
     return result.value();
 }

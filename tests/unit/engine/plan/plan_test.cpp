@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// Where rows go depends on the row alone: on its session, else on its place in the plan.
-
 namespace {
 
 TraceRow row_of(std::uint32_t session) {

@@ -147,8 +147,7 @@ TEST(Releases, AreSeenOnceTheyAreKnownOrDropped) {
     EXPECT_EQ(schedule.dropped()->due_ns, 10) << "the recorded instant";
     EXPECT_EQ(take_dropped(schedule), (Requests{1, 2, 3}));
     EXPECT_FALSE(schedule.within(Lookahead::arming, 39)) << "nothing is built for them";
-    const Due last = take(schedule, 4);
-    schedule.ended(last, 50, false);
+    schedule.ended(take(schedule, 4), 50, false);
     EXPECT_TRUE(schedule.over());
     const Session other_session({0, 0, 0},
                                 {{1, 0, Trigger::completion, 0}, {2, 0, Trigger::completion, 9}});
@@ -241,9 +240,7 @@ TEST(Releases, GoOnFromWhatEndedBeforeWithoutARoot) {
 // what goes on behind it.
 
 UserRules entered(std::uint32_t users, double share) {
-    UserRules rules = some_users(users);
-    rules.start.from = rules.start.to = share;
-    return rules;
+    return {.users = users, .start = {.from = share, .to = share}};
 }
 
 // Two sessions of different lengths, entered in their middles: 0..40 at 20, 0..400 at 200.
@@ -332,10 +329,8 @@ TEST(WarmStart, OfAPrimerThatFailsAndOfManyPasses) {
 // begin.
 TEST(WarmupRequests, AreSoManyOfEachUser) {
     for (std::uint32_t requests = 1; requests <= 4; ++requests) {
-        UserCorpus corpus;
-        corpus.chain(0, 6, 30 * one_ms).chain(1, 6, 30 * one_ms);
-        UserRules rules = some_users(2);
-        rules.start.warmup_requests = requests;
+        const UserCorpus corpus = UserCorpus().chain(0, 6, 30 * one_ms).chain(1, 6, 30 * one_ms);
+        const UserRules rules{.users = 2, .start = {.warmup_requests = requests}};
         const UserPlay play = play_users(corpus, rules);
         EXPECT_EQ(play.sent.size(), 12u);
         EXPECT_EQ(play.measured_from_ns, requests * one_ms);
@@ -356,10 +351,8 @@ TEST(WarmupRequests, AreSoManyOfEachUser) {
 
 // More than a tree has: the next trees warm up, too.
 TEST(WarmupRequests, GoOnInTheNextTreeBehindThePrimers) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, 30 * one_ms).chain(1, 3, 30 * one_ms);
-    UserRules rules = some_users(1);
-    rules.start.warmup_requests = 3;
+    const UserCorpus corpus = UserCorpus().chain(0, 2, 30 * one_ms).chain(1, 3, 30 * one_ms);
+    UserRules rules{.users = 1, .start = {.warmup_requests = 3}};
     const UserPlay play = play_users(corpus, rules);
     ASSERT_EQ(play.sent.size(), 5u);
     EXPECT_EQ(std::tuple(play.due_ns(2), play.measured_from_ns, play.due_ns(3)),
@@ -465,9 +458,9 @@ TEST(BarrierTurns, AreDueWhenTheLastIsOverHoweverItEnds) {
     EXPECT_EQ(play_users(longer.corpus, some_users(1)).due_ns(longer.held), 52 * one_ms);
     for (const FailureRule rule : {FailureRule::end_tree, FailureRule::go_on, FailureRule::retry}) {
         const Streams other_streams(20 * one_ms);
-        UserRules rules = some_users(1);
-        rules.failures.rule = rule;
-        rules.failures.retries_max = rule == FailureRule::retry ? 2 : 0;
+        const UserRules rules{
+            .users = 1,
+            .failures = {.rule = rule, .retries_max = rule == FailureRule::retry ? 2 : 0}};
         const UserPlay other_play = play_users(other_streams.corpus, rules, [&](const Due& due) {
             return due.row == other_streams.slow ? failed() : TurnEnd(true);
         });
@@ -526,9 +519,7 @@ TEST(BarrierTurns, GoOutInTheWarmUpOfEachPassAlone) {
     const std::uint32_t held = corpus.row(0, 70 * one_ms, {0}, 60 * one_ms);
     corpus.trace.dependencies.push_back({held, 2, Trigger::over, 0});
     corpus.row(0, 90 * one_ms, {held});
-    UserRules rules = some_users(1);
-    rules.start.from = rules.start.to = 0.5;
-    rules.start.warmup_requests = 2;
+    UserRules rules{.users = 1, .start = {.from = 0.5, .to = 0.5, .warmup_requests = 2}};
     const UserPlay play = play_users(corpus, rules);
     EXPECT_EQ(play.of(held).front().due.phase, Phase::warmup);
     EXPECT_EQ(play.due_ns(held), play.of(2).front().end_ns);

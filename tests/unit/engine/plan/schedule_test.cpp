@@ -6,8 +6,6 @@
 
 namespace driftless {
 
-// Recorded instants are played by a cursor: who is next, what is to come, and what is over.
-
 namespace {
 
 // Rows of the trace in reverse, so that a row and its request never have one number by accident.

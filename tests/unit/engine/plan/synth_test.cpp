@@ -2,6 +2,7 @@
 
 #include "cmd/reading/trace_figures.hpp"
 #include "proto/core/numbers.hpp"
+#include "tests/unit/engine/plan/goodness_of_fit.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
@@ -125,8 +126,6 @@ TEST(NormalQuantile, IsTheInverse) {
     EXPECT_EQ(digest.value(), 2383374510065801980U);
 }
 
-// Rows without sessions: lengths, groups and what they share.
-
 TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
     std::map<std::uint32_t, int> inputs;
     std::map<std::uint32_t, int> outputs;
@@ -150,13 +149,7 @@ TEST(RandomRows, HaveTheRangeOfVllmBenchAndTheirRate) {
     for (std::size_t i = 1; i < poisson.size(); ++i) {
         gaps.push_back(static_cast<double>(poisson[i].at_ns - poisson[i - 1].at_ns));
     }
-    std::sort(gaps.begin(), gaps.end());
-    double greatest = 0;
-    for (std::size_t i = 0; i < gaps.size(); ++i) {
-        const double share = static_cast<double>(i + 1) / static_cast<double>(gaps.size());
-        greatest = std::max(greatest, std::abs(share - (1 - std::exp(-gaps[i] / 1e8))));
-    }
-    EXPECT_LT(greatest, 1.628 / std::sqrt(1e4));  // Kolmogorov-Smirnov at 1 %
+    EXPECT_LT(distance_from(gaps, [](double x) { return exponential_law(x / 1e8); }), 1.628);
 }
 
 /// Rows of each group, by the first id.

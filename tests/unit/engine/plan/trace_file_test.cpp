@@ -10,13 +10,12 @@
 #include "engine/history/past.hpp"
 #include "engine/prompt/corpus.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
-
-// A folder stands for its traces in numeric order; names lose folder and endings.
 
 namespace {
 
@@ -266,11 +265,8 @@ TEST(TraceFile, ReadsUntidyTextSeveralFilesAndTheSample) {
         read({data("compressed/three.jsonl.gz"), data("compressed/three.jsonl.xz")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(std::tuple(got.trace.rows.size(), got.trace.name), std::tuple(6U, "three+1"));
-    std::set<std::uint32_t> name_spaces;
-    for (const TraceRow& row : got.trace.rows) {
-        name_spaces.insert(row.name_space);
-    }
-    EXPECT_EQ(name_spaces.size(), 2U);
+    const auto name_spaces = members_of(got.trace.rows, &TraceRow::name_space);
+    EXPECT_EQ(std::set(name_spaces.begin(), name_spaces.end()).size(), 2U);
     EXPECT_TRUE(got.has_note("2 files: equal block ids of different files share nothing"));
     // The sample trace has the figures that its generator was asked for, counted by another
     // program.
@@ -471,8 +467,7 @@ TEST_F(Sink, IsTheSameEachTimeAndNeverOverwrites) {
     EXPECT_EQ(OutputSink::create(folder_ / "no/t").error().code, ErrorCode::not_found);
     // A file that was not finished does not stay.
     {
-        OutputSink sink = OutputSink::create(folder_ / "t.zst").value();
-        ASSERT_TRUE(sink.write("half"));
+        ASSERT_TRUE(OutputSink::create(folder_ / "t.zst").value().write("half"));
     }
     EXPECT_FALSE(std::filesystem::exists(folder_ / "t.zst"));
 }
@@ -540,12 +535,9 @@ TEST(BrokenReads, AreNoEndOfFileAndRefuseWhateverIsRead) {
         EXPECT_EQ(source.reason_of(piece.error()), again);
     }
     const FailingInput input(row);
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    EXPECT_FALSE(read_trace({.paths = {"-"}}, trace, errors, notes));
-    ASSERT_FALSE(errors.empty());
-    EXPECT_EQ(to_text(errors.list[0]), "standard input: " + again);
+    const FilesRead cut = read_files({.paths = {"-"}});
+    EXPECT_FALSE(cut.usable);
+    EXPECT_EQ(cut.first_error(), "standard input: " + again);
     const FailingInput third_input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
                                    "\n");
     std::string why;

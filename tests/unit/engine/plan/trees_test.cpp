@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// Sets grow together, and each is known by its smallest number.
-
 namespace {
 
 std::vector<std::uint32_t> smallest(DisjointSets& sets, std::uint32_t count) {
@@ -146,8 +144,7 @@ Tree with_agents() {
 }
 
 Rows entered_at(Tree tree, double share, const StartBounds& bounds = {}) {
-    const StartPoint point = tree.enter(within(share, share), bounds, 1);
-    return told(tree, point);
+    return told(tree, tree.enter(within(share, share), bounds, 1));
 }
 
 // agentic-rules 1.4, 5 and 6: a child that is not spawned yet begins as recorded, one that goes on
@@ -338,8 +335,6 @@ TEST(StartPoint, IsTheRuleForSeededTrees) {
     }
 }
 
-// Trees come in order, pass by pass, and no copy of a tree is played twice at a time.
-
 UserRules rules(std::uint32_t users, bool recycle) {
     return {.users = users, .recycle = recycle};
 }
@@ -385,8 +380,6 @@ TEST(TreeOrder, EachTreeComesOnceAndNoneThatIsPlayed) {
     EXPECT_EQ(TreeOrder::copies_of(1, rules(UINT32_MAX, false)), 1u);
 }
 
-// Rules of users: caps on idle time, what follows a failure, and the end of the time.
-
 constexpr std::int64_t second_ns = 1'000 * one_ms;
 
 TEST(FailurePause, DoublesFromATenthToHalfAMinute) {
@@ -411,8 +404,7 @@ UserRules capped(std::uint32_t users, std::optional<int> tree_s, std::optional<i
 // The idle time of a tree, at the cap - 1, the cap, and the cap + 1.
 TEST(IdleCaps, OfATreeMoveItAsAWhole) {
     for (const std::int64_t gap_ns : {5 * second_ns - 1, 5 * second_ns, 5 * second_ns + 1}) {
-        UserCorpus corpus;
-        corpus.chain(0, 3, gap_ns);
+        const UserCorpus corpus = UserCorpus().chain(0, 3, gap_ns);
         const UserPlay play = play_users(corpus, capped(1, 5));
         const std::int64_t wanted_ns = std::min(gap_ns, 5 * second_ns);
         EXPECT_EQ(play.due_ns(1), one_ms + wanted_ns);
@@ -437,21 +429,19 @@ TEST(IdleCaps, OfATreeMoveItAsAWhole) {
 
 // The other tree is not touched, and keeps the whole from being idle.
 TEST(IdleCaps, OfOneTreeLeaveTheOthersAndComeFirst) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, 20 * second_ns).chain(1, 2, 4 * second_ns);
+    const UserCorpus corpus = UserCorpus().chain(0, 2, 20 * second_ns).chain(1, 2, 4 * second_ns);
     const UserPlay play = play_users(corpus, capped(2, 5));
     EXPECT_EQ(play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(play.due_ns(3), one_ms + 4 * second_ns);
     // Nothing at all is in flight: all move by the same, of whatever tree.
-    UserCorpus both;
-    both.chain(0, 2, 20 * second_ns).chain(1, 2, 33 * second_ns);
+    const UserCorpus both = UserCorpus().chain(0, 2, 20 * second_ns).chain(1, 2, 33 * second_ns);
     const UserPlay moved = play_users(both, capped(2, {}, 10));
     EXPECT_EQ(moved.due_ns(1), one_ms + 10 * second_ns);
     EXPECT_EQ(moved.due_ns(3), 2 * one_ms + 20 * second_ns) << "13 s behind, cut again";
     EXPECT_EQ(std::tuple(moved.idle.system_jumps, moved.idle.tree_jumps), std::tuple(2u, 0u));
     // First each tree is capped, then the system: 30 and 12 become 8 and 8, and 5 and 5.
-    UserCorpus other_corpus;
-    other_corpus.chain(0, 2, 30 * second_ns).chain(1, 2, 12 * second_ns);
+    const UserCorpus other_corpus =
+        UserCorpus().chain(0, 2, 30 * second_ns).chain(1, 2, 12 * second_ns);
     const UserPlay other_play = play_users(other_corpus, capped(2, 8, 5));
     EXPECT_EQ(other_play.due_ns(1), one_ms + 5 * second_ns);
     EXPECT_EQ(other_play.due_ns(3), one_ms + 5 * second_ns);
@@ -465,16 +455,12 @@ Answers failing(std::uint32_t row, std::uint32_t times) {
 }
 
 UserRules retrying(std::uint32_t times) {
-    UserRules rules = some_users(1);
-    rules.failures.rule = FailureRule::retry;
-    rules.failures.retries_max = times;
-    return rules;
+    return {.users = 1, .failures = {.rule = FailureRule::retry, .retries_max = times}};
 }
 
 // A pause is no idle time of the trace.
 TEST(IdleCaps, KnowPausesRetriesAndTheTime) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, second_ns);
+    const UserCorpus corpus = UserCorpus().chain(0, 2, second_ns);
     UserRules rules = retrying(5);
     rules.idle.tree_ns = rules.idle.system_ns = 10 * one_ms;
     const UserPlay play = play_users(corpus, rules, failing(0, 3));
@@ -497,8 +483,7 @@ TEST(IdleCaps, KnowPausesRetriesAndTheTime) {
         EXPECT_EQ(other_play.due_ns(1), 1'050 * one_ms) << of_tree;
     }
     // Hidden behind --for, and moved into it by a cap.
-    UserCorpus other_corpus;
-    other_corpus.chain(0, 3, 20 * second_ns);
+    const UserCorpus other_corpus = UserCorpus().chain(0, 3, 20 * second_ns);
     rules = some_users(1);
     rules.for_ns = 15 * second_ns;
     EXPECT_EQ(play_users(other_corpus, rules).sent.size(), 1u);
@@ -528,10 +513,8 @@ TEST(Failures, EndTheTreeOrAreContinuedBehind) {
     ASSERT_EQ(play.dropped.size(), 1u);
     EXPECT_EQ(std::tuple(play.dropped[0].row, play.dropped[0].failed_row), std::tuple(3u, 1u));
     EXPECT_EQ(play.due_ns(4), 7 * one_ms);
-    UserCorpus other_corpus;
-    other_corpus.chain(0, 3, 5 * one_ms);
-    UserRules rules = some_users(1);
-    rules.failures.rule = FailureRule::go_on;
+    const UserCorpus other_corpus = UserCorpus().chain(0, 3, 5 * one_ms);
+    const UserRules rules{.users = 1, .failures = {.rule = FailureRule::go_on}};
     const UserPlay other_play =
         play_users(other_corpus, rules, [](const Due&) { return TurnEnd(false); });
     EXPECT_TRUE(other_play.dropped.empty());
@@ -543,8 +526,7 @@ TEST(Failures, EndTheTreeOrAreContinuedBehind) {
 // N attempts more at most, each behind a longer pause; then as a tree that ends.
 TEST(Failures, AreSentAgain) {
     for (const std::uint32_t times : {1u, 2u, 30u}) {
-        UserCorpus corpus;
-        corpus.chain(0, 2, 5 * one_ms);
+        const UserCorpus corpus = UserCorpus().chain(0, 2, 5 * one_ms);
         const UserPlay play = play_users(corpus, retrying(times), failing(0, times));
         const std::vector<Sent> first = play.of(0);
         ASSERT_EQ(first.size(), times + 1);
@@ -565,10 +547,8 @@ TEST(Failures, AreSentAgain) {
 
 // After a 429 when its server says, or behind the pause of any failure; 31 times at most.
 TEST(Failures, WaitFor429) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, 5 * one_ms);
-    UserRules rules = some_users(1);
-    rules.failures.waits_for_429 = true;
+    const UserCorpus corpus = UserCorpus().chain(0, 2, 5 * one_ms);
+    const UserRules rules{.users = 1, .failures = {.waits_for_429 = true}};
     for (const std::int64_t said_ns : {std::int64_t{0}, 3 * second_ns, TurnEnd::unknown}) {
         const auto busy = [said_ns](std::uint32_t times) {
             return [=](const Due& due) {
@@ -594,8 +574,7 @@ TEST(Failures, WaitFor429) {
 
 // A further attempt that would be due when the time is up does not exist.
 TEST(Failures, EndWithTheTimeAndPauseBetweenTrees) {
-    UserCorpus corpus;
-    corpus.chain(0, 2, 5 * one_ms);
+    const UserCorpus corpus = UserCorpus().chain(0, 2, 5 * one_ms);
     for (const std::int64_t for_ns : {100 * one_ms, 101 * one_ms, 101 * one_ms + 1}) {
         UserRules rules = retrying(3);
         rules.for_ns = for_ns;
@@ -621,8 +600,7 @@ TEST(EndOfTheTime, CountsBehindTheWarmUp) {
     UserCorpus corpus;
     corpus.row(0, 0);
     corpus.row(0, 100 * one_ms, {0});
-    UserRules rules = some_users(1);
-    rules.start.from = rules.start.to = 0.5;
+    UserRules rules{.users = 1, .start = {.from = 0.5, .to = 0.5}};
     for (const std::int64_t for_ns : {std::int64_t{1}, 50 * one_ms, 50 * one_ms + 1}) {
         rules.for_ns = for_ns;
         const UserPlay play = play_users(corpus, rules);
@@ -642,8 +620,7 @@ TEST(EndOfTheTime, CountsBehindTheWarmUp) {
     rules.idle.tree_ns = 0;
     EXPECT_EQ(play_users(other, rules).sent.size(), 1u) << "moved to the begin";
     // The time counts from the begin of the measurement, not from time 0.
-    UserCorpus other_corpus;
-    other_corpus.chain(0, 6, 9 * one_ms);
+    const UserCorpus other_corpus = UserCorpus().chain(0, 6, 9 * one_ms);
     rules = some_users(1);
     rules.start.warmup_requests = 2;
     for (const auto& [for_ns, sent] : {std::pair(9 * one_ms, 2u),

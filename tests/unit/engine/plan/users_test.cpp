@@ -52,11 +52,10 @@ TEST(Users, PlayOneTreeEach) {
 }
 
 TEST(Users, BeginWithinTheRampWithNextTreesArmed) {
-    const UserCorpus corpus = corpus_of({1, 1, 1, 1});
     UserRules some = rules(4);
     some.ramp_ns = 4'000;
     some.seed = 7;
-    const std::vector<Sent> sent = play_users(corpus, some).sent;
+    const std::vector<Sent> sent = play_users(corpus_of({1, 1, 1, 1}), some).sent;
     ASSERT_EQ(sent.size(), 4u);
     EXPECT_EQ(sent[0].due.due_ns, 0);
     for (int user = 1; user < 4; ++user) {
@@ -146,11 +145,8 @@ TEST(Users, PlayInTheOrderThatIsAskedUntilTheTimeIsUp) {
         UserRules some = rules(1);
         some.order = rule;
         some.seed = seed;
-        std::vector<std::uint32_t> rows;
-        for (const Sent& one : play_users(corpus, some).sent) {
-            rows.push_back(one.due.row);
-        }
-        return rows;
+        return members_of(play_users(corpus, some).sent,
+                          [](const Sent& one) { return one.due.row; });
     };
     const std::vector<std::uint32_t> file = order(TreeRule::file, 1);
     EXPECT_TRUE(std::is_sorted(file.begin(), file.end()));
@@ -345,9 +341,7 @@ UserCorpus rows_of_sessions(std::uint32_t rows) {
 }
 
 UserRules open_rows(std::uint32_t count) {
-    UserRules rules = some_users(count);
-    rules.single_rows = true;
-    return rules;
+    return {.users = count, .single_rows = true};
 }
 
 // All take 1 ms: three at 0, three at 1 ms, ..

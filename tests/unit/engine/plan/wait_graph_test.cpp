@@ -3,8 +3,8 @@
 #include "engine/plan/wait_graph.hpp"
 
 #include "engine/plan/schedule.hpp"
-#include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -209,8 +209,6 @@ TEST(Waits, SayWhatIsKnownBeforeAndTheirRules) {
               digest_of_waits(Chain().trace, Chain().plan, {}));
 }
 
-// Gaps by their rules: derived, then capped, and counted; who waits for whom stays.
-
 constexpr std::int64_t s = 1'000'000'000;
 
 // A conversation (rows 0, 1 and 4) with a sub-agent (2, 3), which row 1 has spawned and row 4
@@ -353,11 +351,8 @@ TEST(Gaps, OfRealConversations) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
     for (const Conversation& one : conversations) {
-        TraceFiles files{.paths = {folder + one.file}, .sessions = Sessions::open};
-        Trace trace;
-        InputErrors errors;
-        std::vector<std::string> notes;
-        ASSERT_TRUE(read_trace(files, trace, errors, notes)) << one.file;
+        const Trace trace =
+            read_files({.paths = {folder + one.file}, .sessions = Sessions::open}).sound();
         const Result<Plan> plan = make_plan(trace, {});
         ASSERT_TRUE(plan) << one.file;
         const auto figures = [&](std::int64_t cap_ns) {

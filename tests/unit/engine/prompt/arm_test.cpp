@@ -487,8 +487,6 @@ TEST(Armer, LeavesBoundRowsAloneAndDigestsInAnyOrder) {
     EXPECT_EQ(given_up.armer.prompts_digest(), forward.armer.prompts_digest());
 }
 
-// Requests of dual fire, as they are built: two for one row.
-
 // Dual fire: each request goes to its side's server, in its words, with its model, under a name of
 // its own; with one overhead the prompts are the same bytes.
 TEST(Sides, HaveRequestsOfTheirOwn) {

@@ -118,8 +118,6 @@ TEST(Block, UsesAllWordsEvenlyAndKeysSeparateContents) {
     EXPECT_EQ(other_values.size(), 4U * 5U * 100U * 2U);
 }
 
-// The block cache holds what was stored last, within its bytes, and never answers with another's.
-
 std::string bytes_of(std::uint64_t i) {
     return "block " + std::to_string(i);
 }
@@ -198,25 +196,24 @@ std::vector<std::string> words(const std::string& text, char separator) {
     return all;
 }
 
+/// So many words at their beginnings.
+std::uint64_t shared(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    return static_cast<std::uint64_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
 TraceRow add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::uint64_t>& ids) {
     return append_row(trace, {.input_length = input_length}, ids);
 }
 
-Trace trace_of_blocks(std::uint32_t block_size) {
-    return Trace{.block_size = block_size};
-}
-
 std::vector<std::uint64_t> range(std::uint64_t from, std::uint64_t count) {
-    std::vector<std::uint64_t> ids;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        ids.push_back(from + i);
-    }
+    std::vector<std::uint64_t> ids(count);
+    std::iota(ids.begin(), ids.end(), from);
     return ids;
 }
 
 // The rule as an independent program (Python) computes it: text, ids, overhead, the largest id.
 TEST(PromptBuilder, GivesTheBytesAndTheDigestOfTheRule) {
-    Trace trace = trace_of_blocks(16);
+    Trace trace{.block_size = 16};
     const TraceRow plain = add_row(trace, 20, {0, 1});
     EXPECT_EQ(build(trace, {}, plain),
               (Built{"cur rob lan own rom fee sur abs xml put dev url fig pal ham pol "
@@ -230,13 +227,12 @@ TEST(PromptBuilder, GivesTheBytesAndTheDigestOfTheRule) {
     TraceRow covered = add_row(trace, 30, {18446744073709551615ULL});
     covered.index = 3;
     covered.name_space = 2;
-    PromptOptions behind_template{.seed = 7, .overhead = {3, 5}};
-    EXPECT_EQ(build(trace, behind_template, covered),
+    EXPECT_EQ(build(trace, {.seed = 7, .overhead = {3, 5}}, covered),
               (Built{"kin dat law bit kin cha inv act pro jet bos the ran "
                      "jar now key rot sys boy pot abs dam",
                      0xF8047DD2077DFC25ULL}));
     // The same for a prompt of twelve blocks with a private tail, by its digest.
-    trace = trace_of_blocks(512);
+    trace = {.block_size = 512};
     TraceRow row = add_row(trace, 6000, range(100, 11));
     row.index = 5;
     EXPECT_EQ(build(trace, PromptOptions{.overhead = {24, 5}}, row).digest, 0x0B51B6FCD0BBBABEULL);
@@ -249,7 +245,7 @@ TEST(PromptBuilder, CountsAreExact) {
     for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
         for (const Overhead overhead :
              {Overhead{0, 0}, Overhead{1, 0}, Overhead{3, 5}, Overhead{40, 2}}) {
-            Trace trace = trace_of_blocks(16);
+            Trace trace{.block_size = 16};
             for (std::uint32_t length = 1; length <= 70; ++length) {
                 add_row(trace, length, range(length * 100, (length + 15) / 16));
             }
@@ -275,7 +271,7 @@ TEST(PromptBuilder, CountsAreExact) {
 // Block k lies at server tokens [k B, (k+1) B): behind a template, only the first visible block
 // moves, and it moves as a whole.
 TEST(PromptBuilder, LaysBlocksBehindTheTemplateAtAnyPosition) {
-    Trace trace = trace_of_blocks(16);
+    Trace trace{.block_size = 16};
     const TraceRow row = add_row(trace, 64, range(0, 4));
     const auto plain = words(build(trace, {}, row).text, ' ');
     PromptOptions chat;
@@ -289,7 +285,7 @@ TEST(PromptBuilder, LaysBlocksBehindTheTemplateAtAnyPosition) {
         EXPECT_EQ(shifted[p - 20], plain[p]) << p;
     }
     // A partial block is the head of the full one, and equal ids are equal tokens at any position.
-    trace = trace_of_blocks(32);
+    trace = {.block_size = 32};
     const auto full = words(build(trace, {}, add_row(trace, 64, {5, 6})).text, ' ');
     const auto part = words(build(trace, {}, add_row(trace, 45, {5, 6})).text, ' ');
     const auto moved = words(build(trace, {}, add_row(trace, 96, {9, 6, 5})).text, ' ');
@@ -300,17 +296,15 @@ TEST(PromptBuilder, LaysBlocksBehindTheTemplateAtAnyPosition) {
 
 // The server's shared token prefix of two rows is what their ids say, to a few chance words.
 TEST(PromptBuilder, SharesThePrefixOfTheTraceAndNothingElse) {
-    Trace trace = trace_of_blocks(64);
+    Trace trace{.block_size = 64};
     const TraceRow one = add_row(trace, 300, {1, 2, 3, 4, 5});
     const TraceRow two = add_row(trace, 290, {1, 2, 3, 7, 8});
     const auto a = words(build(trace, {}, one).text, ' ');
     const auto b = words(build(trace, {}, two).text, ' ');
-    const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    const auto shared = end - a.begin();
-    EXPECT_GE(shared, 192);
-    EXPECT_LT(shared, 192 + 8);
+    EXPECT_GE(shared(a, b), 192u);
+    EXPECT_LT(shared(a, b), 192u + 8);
     // What no id covers is private: equal for nobody, stable for its row.
-    trace = trace_of_blocks(64);
+    trace = {.block_size = 64};
     const TraceRow other_one = add_row(trace, 200, {1});
     const TraceRow other_two = add_row(trace, 200, {1});
     const TraceRow three = add_row(trace, 200, {});
@@ -322,18 +316,17 @@ TEST(PromptBuilder, SharesThePrefixOfTheTraceAndNothingElse) {
     EXPECT_FALSE(std::equal(other_a.begin(), other_a.begin() + 8, c.begin()));
     EXPECT_EQ(build(trace, {}, other_one), build(trace, {}, other_one));
 
-    Trace no_blocks = trace_of_blocks(0);
-    const TraceRow row = add_row(no_blocks, 1000, {});
-    EXPECT_EQ(words(build(no_blocks, {}, row).text, ' ').size(), 1000U);
+    Trace no_blocks{.block_size = 0};
+    EXPECT_EQ(words(build(no_blocks, {}, add_row(no_blocks, 1000, {})).text, ' ').size(), 1000U);
     // Surplus ids never lengthen a prompt.
-    trace = trace_of_blocks(16);
+    trace = {.block_size = 16};
     const TraceRow exact = add_row(trace, 30, {1, 2});
     const TraceRow surplus = add_row(trace, 30, {1, 2, 3, 4});
     EXPECT_EQ(build(trace, {}, exact), build(trace, {}, surplus));
 }
 
 Trace random_trace(std::uint32_t block_size, int rows) {
-    Trace trace = trace_of_blocks(block_size);
+    Trace trace{.block_size = block_size};
     Random random(block_size);
     for (int i = 0; i < rows; ++i) {
         const auto blocks = random.below(20);
@@ -342,15 +335,6 @@ Trace random_trace(std::uint32_t block_size, int rows) {
                 range(random.below(12), blocks + 1));
     }
     return trace;
-}
-
-std::uint64_t shared(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-    const std::size_t least = std::min(a.size(), b.size());
-    std::size_t at = 0;
-    while (at < least && a[at] == b[at]) {
-        ++at;
-    }
-    return at;
 }
 
 // Tokens of the blocks that rows have in common, where they are of one tree; in others ids mean
@@ -436,10 +420,8 @@ TEST(PromptBuilder, PassesShareWhatTheyAreToShare) {
     Trace trace{.block_size = 64};
     const TraceRow row = add_row(trace, 4 * 64 + 10, {1, 2, 3, 4});
     const auto common = [&](PromptBuilder& builder, std::uint32_t a, std::uint32_t b) {
-        const std::vector<std::string> one = words(build(builder, row, 4096, a).text, ' ');
-        const std::vector<std::string> other = words(build(builder, row, 4096, b).text, ' ');
-        const auto parted = std::mismatch(one.begin(), one.end(), other.begin()).first;
-        return static_cast<std::uint32_t>(parted - one.begin());
+        return shared(words(build(builder, row, 4096, a).text, ' '),
+                      words(build(builder, row, 4096, b).text, ' '));
     };
     PromptOptions options;
     PromptBuilder apart(trace, WordTable::built_in(), options);

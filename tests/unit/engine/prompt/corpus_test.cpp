@@ -10,8 +10,6 @@
 
 namespace driftless {
 
-// The word lists are what they promise: distinct, of known length, safe where they must be.
-
 namespace {
 
 // 512 distinct words of three lower-case letters, four bytes with the blank.
@@ -85,9 +83,7 @@ constexpr double words_of_prompt_max = 20'000;
 // Vocabularies of models in use: the built-in words hold for them.
 std::vector<std::string> large_tokenizers() {
     std::vector<std::string> names = real_tokenizers();
-    for (const std::string& name : fetched_tokenizers()) {
-        names.push_back(name);
-    }
+    std::ranges::copy(fetched_tokenizers(), std::back_inserter(names));
     return names;
 }
 
@@ -240,26 +236,22 @@ std::string refusal_of(const std::string& text) {
 
 TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {
     const std::string gpt2 = read_whole(tokenizer_path("gpt2"));
-    EXPECT_TRUE(says(refusal_of(gpt2.substr(0, gpt2.size() / 2)), "cut off after"));
-    EXPECT_TRUE(says(refusal_of("no json"), "byte 0 is wrong"));
-    EXPECT_TRUE(says(refusal_of("{}"), "it has no 'model'"));
-    EXPECT_TRUE(says(refusal_of("[]"), "it has no 'model'"));
-    EXPECT_TRUE(says(refusal_of(""), "it is empty"));
-    EXPECT_TRUE(says(refusal_of(std::string("\n\0\0", 3)), "SentencePiece model"));
-    EXPECT_TRUE(
-        says(refusal_of(replaced(gpt2, R"("type":"BPE")", R"("type":"Unigram")")), "'Unigram'"));
-    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("type":"ByteLevel")", R"("type":"Astral")")),
-                     "pre-tokenizer of type 'Astral'"));
-    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("normalizer":null)",
-                                         R"("normalizer":{"type":"Precompiled"})")),
-                     "normalizer of type 'Precompiled'"));
-    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("e":69,)", R"("e":68,)")), "two of its tokens"));
-    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)")),
-                     "names a token that its vocabulary lacks"));
-    EXPECT_TRUE(
-        says(refusal_of(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)")), "dropout"));
-    EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("zo":)", R"("zo":9)")),
-                     "vocabulary has holes: no token has the id "));
+    expect_saying(
+        refusal_of, gives(gpt2.substr(0, gpt2.size() / 2), "cut off after"),
+        gives("no json", "byte 0 is wrong"), gives("{}", "it has no 'model'"),
+        gives("[]", "it has no 'model'"), gives("", "it is empty"),
+        gives(std::string("\n\0\0", 3), "SentencePiece model"),
+        gives(replaced(gpt2, R"("type":"BPE")", R"("type":"Unigram")"), "'Unigram'"),
+        gives(replaced(gpt2, R"("type":"ByteLevel")", R"("type":"Astral")"),
+              "pre-tokenizer of type 'Astral'"),
+        gives(replaced(gpt2, R"("normalizer":null)", R"("normalizer":{"type":"Precompiled"})"),
+              "normalizer of type 'Precompiled'"),
+        gives(replaced(gpt2, R"("e":69,)", R"("e":68,)"), "two of its tokens"),
+        gives(replaced(gpt2, R"("merges":[)", R"("merges":[["e","nowhere"],)"),
+              "names a token that its vocabulary lacks"),
+        gives(replaced(gpt2, R"("dropout":null)", R"("dropout":0.1)"), "dropout"),
+        gives(replaced(gpt2, R"("zo":)", R"("zo":9)"),
+              "vocabulary has holes: no token has the id "));
     const std::string added = R"("added_tokens":[{"id":5000,"content":"n in","normalized":true},)";
     EXPECT_TRUE(says(refusal_of(replaced(gpt2, R"("added_tokens":[)", added)), "'n in'"));
     const std::string hidden = R"("added_tokens":[{"id":5000,"content":"e","normalized":true},)";
@@ -317,10 +309,7 @@ std::vector<std::string> mixed_texts(std::size_t count) {
 }
 
 std::string unescaped(const std::string& escaped) {
-    JsonDocument document;
-    const Result<JsonValue> value = document.parse("\"" + escaped + "\"");
-    EXPECT_TRUE(value) << escaped;
-    return value ? std::string(value.value().as_string().value_or("")) : "";
+    return std::string(JsonText('"' + escaped + '"').root.as_string().value_or(""));
 }
 
 std::string build(PromptBuilder& builder, const TraceRow& row, std::uint32_t slice = 4096) {
@@ -559,8 +548,6 @@ TEST_F(CorpusOfOne, CutsOtherScripts) {
 // A dataset's texts come out, however its bytes come in; what is wrong is named with place and
 // remedy.
 
-using Texts = std::vector<std::string>;
-
 struct Read {
     Texts texts;
     std::string why;
@@ -568,7 +555,7 @@ struct Read {
     bool operator==(const Read&) const = default;
 };
 
-Read read(const std::vector<std::string>& pieces, const std::string& column) {
+Read read(const std::vector<std::string_view>& pieces, const std::string& column) {
     DatasetReader reader(column);
     Read out;
     Result<void> good;
@@ -585,14 +572,9 @@ Read read(const std::vector<std::string>& pieces, const std::string& column) {
 // Whole, at every split, and byte by byte.
 Read read_every_way(const std::string& text, const std::string& column = "") {
     const Read whole = read({text}, column);
-    for (std::size_t split = 0; split <= text.size(); ++split) {
-        EXPECT_EQ(read({text.substr(0, split), text.substr(split)}, column), whole) << split;
-    }
-    std::vector<std::string> bytes;
-    for (const char byte : text) {
-        bytes.emplace_back(1, byte);
-    }
-    EXPECT_EQ(read(bytes, column), whole);
+    each_cut(text, [&](const std::vector<std::string_view>& pieces) {
+        EXPECT_EQ(read(pieces, column), whole) << pieces.front().size();
+    });
     return whole;
 }
 
@@ -650,8 +632,8 @@ TEST(DatasetReader, NamesWhatIsWrongOrEndless) {
         EXPECT_TRUE(says(why, wrong.says)) << wrong.text << ": " << why;
     }
     // A line, and an element of an array, that no memory should hold.
-    const std::string mega(1 << 20, 'a');
-    std::vector<std::string> pieces(66, mega);
+    const std::string mebibyte(1 << 20, 'a');
+    std::vector<std::string_view> pieces(66, mebibyte);
     pieces.front() = "{\"text\":\"";
     EXPECT_TRUE(says(read(pieces, "").why, "line 1 is longer than 64 MiB"));
     pieces.front() = "[{\"text\":\"";

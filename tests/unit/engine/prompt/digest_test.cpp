@@ -2,6 +2,7 @@
 // the golden strings, every added token, and 20,000 strings put together at random.
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/json_text.hpp"
 
 namespace driftless {
 namespace {
@@ -10,21 +11,10 @@ constexpr std::size_t fuzzed_strings = 20'000;
 constexpr std::size_t strings_per_digest = 20;
 constexpr std::size_t fuzzed_strings_per_digest = 250;
 
-std::vector<std::string> strings_of(JsonValue list) {
-    std::vector<std::string> all;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        all.emplace_back(*one.as_string());
-    }
-    return all;
-}
-
 // The same numbers as in make_digests.py: splitmix64, from the string's index.
 std::vector<std::string> fuzzed() {
-    JsonDocument document;
-    const std::string text = read_whole(std::string(TEST_DATA) + "/tokenizers/fragments.json");
-    const Result<JsonValue> root = document.parse(text);
-    EXPECT_TRUE(root);
-    const std::vector<std::string> fragments = strings_of(root.value());
+    const std::vector<std::string> fragments =
+        strings_of(JsonText(read_whole(TEST_DATA "/tokenizers/fragments.json")).root);
     std::vector<std::string> all(fuzzed_strings);
     for (std::size_t i = 0; i < all.size(); ++i) {
         std::uint64_t state = i * 1'000'003;
@@ -87,12 +77,10 @@ void expect_same(JsonValue expected, const std::vector<std::uint64_t>& got, std:
 
 void hold_against_digests(const std::vector<std::string>& names) {
     const std::vector<std::string> random = fuzzed();
-    const std::string text = read_whole(std::string(TEST_DATA) + "/tokenizers/digests.json");
-    JsonDocument document;
-    const JsonValue root = document.parse(text).value();
+    const JsonText digests_of(read_whole(TEST_DATA "/tokenizers/digests.json"));
     for (const std::string& name : names) {
         SCOPED_TRACE(name);
-        const JsonValue expected = root.find(name);
+        const JsonValue expected = digests_of.root.find(name);
         ASSERT_TRUE(expected.present());
         Tokenizer tokenizer = load_tokenizer(name);
         expect_same(expected.find("strings"),

@@ -1,6 +1,7 @@
 #include "tests/unit/engine/prompt/golden.hpp"
 
 #include "engine/plan/files.hpp"
+#include "tests/unit/json_text.hpp"
 
 namespace driftless {
 namespace {
@@ -50,17 +51,8 @@ std::string read_whole(const std::string& path) {
 }
 
 const std::vector<std::string>& golden_strings() {
-    static const std::vector<std::string> strings = [] {
-        const std::string text = read_whole(std::string(TEST_DATA) + "/tokenizers/strings.json");
-        JsonDocument document;
-        const Result<JsonValue> root = document.parse(text);
-        CHECK(static_cast<bool>(root));
-        std::vector<std::string> all;
-        for (JsonValue one = root.value().first(); one.present(); one = one.next()) {
-            all.emplace_back(*one.as_string());
-        }
-        return all;
-    }();
+    static const std::vector<std::string> strings =
+        strings_of(JsonText(read_whole(TEST_DATA "/tokenizers/strings.json")).root);
     return strings;
 }
 
@@ -119,10 +111,6 @@ std::string with_replacements(const std::string& text) {
 }
 
 namespace {
-
-bool is_shared(const std::string& name) {
-    return name == "qwen2" || name == "phi3";
-}
 
 // NAME.json, or what a folder NAME holds of a rank file.
 std::string path_in(const std::string& folder, const std::string& name) {
@@ -190,7 +178,7 @@ std::uint32_t prompts_of_each(std::uint32_t by_default) {
 }
 
 std::string tokenizer_path(const std::string& name) {
-    if (is_shared(name)) {
+    if (name == "qwen2" || name == "phi3") {
         return path_in(std::string(SHARED_DATA) + "/tokenizers", name);
     }
     const std::string ours = path_in(std::string(TEST_DATA) + "/tokenizers", name);

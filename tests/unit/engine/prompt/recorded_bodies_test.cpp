@@ -10,8 +10,6 @@
 
 namespace driftless {
 
-// A row with a body of its own is that body, however it is cut into slices.
-
 namespace {
 
 /// Rows with these bodies; an empty one is built from its length.
@@ -145,9 +143,8 @@ std::string said(const std::vector<std::string>& texts) {
 }
 
 std::optional<TraceWithBodies> made(Talk talk, InputErrors& errors) {
-    BodySpec spec{.model = "m"};
-    return make_recorded_bodies(talk.plan, dialect_of(Api::openai_chat), spec, Assistant::live,
-                                std::move(talk.trace), errors);
+    return make_recorded_bodies(talk.plan, dialect_of(Api::openai_chat), {.model = "m"},
+                                Assistant::live, std::move(talk.trace), errors);
 }
 
 TraceWithBodies live_of(Talk talk) {
@@ -249,8 +246,7 @@ TEST(LiveTurns, PromptsAreFilledUpAndBranchesGoOn) {
     const TurnReply* reply = run.end(0, "p q r");
     ASSERT_NE(reply, nullptr);
     EXPECT_EQ(reply->short_by, 2);
-    const std::string filled = said({"a b", "p q r", "c the the"});
-    EXPECT_EQ(messages_of(run.body(1)), filled);
+    EXPECT_EQ(messages_of(run.body(1)), said({"a b", "p q r", "c the the"}));
     run.record.prompt_tokens = 16;
     run.record.output_tokens = 9;
     ASSERT_NE(run.end(1, "s"), nullptr);

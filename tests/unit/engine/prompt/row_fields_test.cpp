@@ -109,8 +109,6 @@ std::vector<std::string> bodies(const FieldRows& rows, const std::string& member
     return made;
 }
 
-using Texts = std::vector<std::string>;
-
 TEST(RowBodies, AreThoseOfTheRowsOrRefused) {
     FieldRows rows;
     rows.add(R"({"nvext":{"priority": 99}})");
@@ -179,14 +177,12 @@ struct HeaderRows {
         EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
         std::vector<std::string> texts;
         for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
-            Due due{.row = i, .pass = pass, .user = 7};
             texts.emplace_back();
-            fields.append(due, texts.back());
+            fields.append({.row = i, .pass = pass, .user = 7}, texts.back());
             EXPECT_LE(texts.back().size(), fields.bytes_max());
         }
-        Due other{.row = static_cast<std::uint32_t>(plan.rows.size())};
         std::string none;
-        fields.append(other, none);
+        fields.append({.row = static_cast<std::uint32_t>(plan.rows.size())}, none);
         EXPECT_EQ(none, "");
         return texts;
     }
@@ -209,10 +205,9 @@ TEST(RowFields, SayWhatTheRowHas) {
     other_rows.add("root/agent", 1);
     other_rows.add("", 1);
     other_rows.trace.dependencies = {{1, 0}};
-    const std::vector<FieldTemplate> templates{field("A", "{tree}.{pass}"), field("B", "{parent}"),
-                                               field("C", "{user}/{pass}")};
     EXPECT_EQ(
-        other_rows.fields(templates),
+        other_rows.fields(
+            {field("A", "{tree}.{pass}"), field("B", "{parent}"), field("C", "{user}/{pass}")}),
         (Texts{"A: root.0\r\nC: 7/0\r\n", "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
     other_rows.pass = UINT32_MAX;
     EXPECT_EQ(other_rows.fields({field("C", "{pass}{pass}")}),
@@ -327,8 +322,7 @@ TEST(RowFields, StandInTheArmedRequests) {
     ASSERT_EQ(ids.size(), 3u);
     EXPECT_TRUE(says(ids[0], "\r\nx-request-id: one\r\n"));
     EXPECT_FALSE(says(ids[0], "X-Request-Id"));
-    const char* const ours = "\r\nX-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n";
-    EXPECT_TRUE(says(ids[1], ours));
+    EXPECT_TRUE(says(ids[1], "\r\nX-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n"));
     EXPECT_TRUE(says(ids[2], "\r\nx-request-id: zzzz"));
 }
 

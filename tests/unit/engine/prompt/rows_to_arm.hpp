@@ -58,8 +58,7 @@ struct RowsToArm {
     }
 
     static RequestHead head() {
-        RequestHeadSpec spec{.target = "/v1/completions", .host = "simulated"};
-        return RequestHead(spec);
+        return RequestHead({.target = "/v1/completions", .host = "simulated"});
     }
     static Trace trace_of(const std::vector<SmallRow>& rows,
                           const std::vector<Dependency>& dependencies) {

@@ -2,8 +2,10 @@
 
 #include "engine/prompt/tokenizer.hpp"
 
+#include "cmd/report/export_cells.hpp"
 #include "proto/json/write.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -23,8 +25,6 @@ std::vector<std::string> matches(const std::string& expression, std::string_view
     }
     return all;
 }
-
-using Texts = std::vector<std::string>;
 
 // Oniguruma's documentation (doc/RE): \h is a hex digit, \uHHHH a code point, && an intersection,
 // {n,m}+ and {n}? repeat what is before once more, \p{Han} the script.
@@ -375,19 +375,7 @@ TEST(RankFile, IsRecognisedAndRefusedByLine) {
 }
 
 std::string base64(std::string_view bytes) {
-    constexpr std::string_view letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(3, bytes.size()))) {
-        std::uint32_t bits = 0;
-        for (std::size_t i = 0; i < 3; ++i) {
-            bits = bits << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U);
-        }
-        for (std::size_t i = 0; i < 4; ++i) {
-            out += i > bytes.size() ? '=' : letters[bits >> (18 - 6 * i) & 63];
-        }
-    }
-    return out;
+    return base64_of({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 /// So many ranks: every byte, every two bytes, every three.
@@ -452,24 +440,21 @@ TEST(RankFile, TakesTheHoleOfP50kAndTekkenSaysWhatItLacks) {
     EXPECT_EQ(ids, std::vector<TokenId>{50'256});
     EXPECT_TRUE(says(refusal(with_hole(50'255), ""), "it has holes: no token has the rank 50255"));
     EXPECT_TRUE(says(refusal(with_hole(50'257), ""), "it has holes: no token has the rank 50257"));
-    JsonDocument document;
-    std::string other_why;
-    const std::string text =
-        R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
-        R"("vocab":[{"rank":0,"token_bytes":"AA=="}]})";
-    EXPECT_FALSE(read_tekken(document.parse(text).value(), other_why));
-    EXPECT_TRUE(says(other_why, "its 'vocab' ends after 1 of 290 tokens"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", "?")).value(), other_why));
-    EXPECT_TRUE(says(other_why, "entry 0 of its 'vocab'"));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "300", "3")).value(), other_why));
-    EXPECT_TRUE(says(other_why, "lacks pattern, default_vocab_size"));
-    const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), other_why));
-    EXPECT_TRUE(says(other_why, "entry 1 of its 'vocab' gives the rank 0 twice"));
-    const std::string huge = base64(std::string(4097, 'a'));
-    EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), other_why));
-    EXPECT_TRUE(
-        says(other_why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
+    const auto tekken = [](const std::string& old, const std::string& put) {
+        const std::string text =
+            R"({"config":{"pattern":"a","default_vocab_size":300,"default_num_special_tokens":10},)"
+            R"("vocab":[{"rank":0,"token_bytes":"AA=="}]})";
+        std::string refused;
+        EXPECT_FALSE(read_tekken(JsonText(replaced(text, old, put)).root, refused));
+        return refused;
+    };
+    EXPECT_TRUE(says(tekken("AA==", "AA=="), "its 'vocab' ends after 1 of 290 tokens"));
+    EXPECT_TRUE(says(tekken("AA==", "?"), "entry 0 of its 'vocab'"));
+    EXPECT_TRUE(says(tekken("300", "3"), "lacks pattern, default_vocab_size"));
+    EXPECT_TRUE(says(tekken("AA==", R"(AA=="},{"rank":0,"token_bytes":"AQ==)"),
+                     "entry 1 of its 'vocab' gives the rank 0 twice"));
+    EXPECT_TRUE(says(tekken("AA==", base64(std::string(4097, 'a'))),
+                     "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be"));
 }
 
 std::vector<std::size_t> cuts_of(std::string_view text, TextCuts cuts) {

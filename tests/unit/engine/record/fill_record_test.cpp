@@ -6,8 +6,6 @@
 
 namespace driftless {
 
-// A long answer leaves no memory to the rows after it.
-
 namespace {
 
 TEST(AnswerState, KeepsNoMemoryOfALongOne) {
@@ -63,11 +61,7 @@ Plan plan_of(const Trace& trace) {
 }
 
 Due due_of_row(std::uint32_t row, std::uint32_t pass = 0, std::uint32_t user = 0) {
-    Due due;
-    due.row = due.request = row;
-    due.pass = pass;
-    due.user = user;
-    return due;
+    return {.request = row, .row = row, .pass = pass, .user = user};
 }
 
 ForecastRules rules_for(AroundPrompt around) {
@@ -93,9 +87,7 @@ TEST(RunForecast, IsThatOfTheFileInAnyOrder) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const Trace trace = make_trace(seed, seed % 2 == 0, around.pre + around.post + 1);
             std::vector<std::uint32_t> order(trace.rows.size());
-            for (std::uint32_t i = 0; i < order.size(); ++i) {
-                order[i] = i;
-            }
+            std::iota(order.begin(), order.end(), 0U);
             Random random(seed);
             for (std::size_t left = order.size(); seed > 2 && left > 1; --left) {
                 std::swap(order[left - 1], order[random.below(left)]);
@@ -343,8 +335,6 @@ TEST(TurnEnds, InRecords) {
     EXPECT_EQ(values_of(unsent, "fired_ns, overtaken"), "null, null");
 }
 
-// Every outcome that needs content, in its precedence, and what a record says of a failure.
-
 // One row's answer, told to a fresh assembler; returns its record.
 template <typename Tell>
 Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_delimited = false,
@@ -365,10 +355,8 @@ TEST(FillRecord, TheEnginesOutcomeThenTheStatusDecide) {
               Outcome::truncated);
     // Each class of status has its outcome, and the message is the server's.
     const auto with = [](std::uint16_t status) {
-        static std::uint16_t current;
-        current = status;
-        return record_of([](Script& row) {
-            row.head(1, current, "Content-Type: application/json\r\n");
+        return record_of([status](Script& row) {
+            row.head(1, status, "Content-Type: application/json\r\n");
             row.part(2, R"({"error":{"message":"no such )").part(3, R"(model","code":404}})");
         });
     };
@@ -396,8 +384,8 @@ TEST(FillRecord, ForeignContentIsBadContentLaxTypesAreNot) {
                                     "Transfer-Encoding:\r\nTransfer-Encoding: chunked, GZIP\r\n"}) {
         const Record sent =
             record_of([coded](Script& row) { row.head(1, 200, coded).chunk(2, "\x1F\x8B\n\n"); });
-        EXPECT_EQ(sent.outcome, Outcome::bad_content) << coded;
-        EXPECT_EQ(sent.error, "transfer-encoding: GZIP") << coded;
+        EXPECT_EQ(values_of(sent, "outcome, error"), "bad_content, transfer-encoding: GZIP")
+            << coded;
     }
     const Record html = record_of([](Script& row) {
         row.head(1, 200, "Content-Type: text/html\r\n").part(2, "<h1>hello</h1>");
@@ -562,20 +550,16 @@ TEST(FillRecord, LengthsAreExactAndOneInstantHasNoTpot) {
     // Several tokens in one chunk, and chunks that one read brought: the time between is not known.
     // One nanosecond apart is.
     const auto tpot = [](std::int64_t second_ns) {
-        static std::int64_t at;
-        at = second_ns;
-        return record_of([](Script& row) {
+        return record_of([second_ns](Script& row) {
                    row.head(1).text(2, "a");
-                   if (at > 0) {
-                       row.text(at, "b");
+                   if (second_ns > 0) {
+                       row.text(second_ns, "b");
                    }
                    row.usage(5, 4).done(5);
                })
             .tpot_ns;
     };
-    EXPECT_EQ(tpot(0), std::nullopt);
-    EXPECT_EQ(tpot(2), std::nullopt);
-    EXPECT_EQ(tpot(3), 1.0 / 3);
+    expect_each(tpot, gives(0, std::nullopt), gives(2, std::nullopt), gives(3, 1.0 / 3));
 }
 
 // A head that lost bytes in the ring says nothing: its type may be cut anywhere.
@@ -585,8 +569,7 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
         row.part(0, "", event_payload_dropped);
         row.head(1, 200, "").text(2, "a").done(3);
     });
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.tainted, std::vector<std::string>{"payload_dropped"});
+    EXPECT_EQ(values_of(record, "outcome, tainted"), R"(ok, ["payload_dropped"])");
     // A row that lost bytes in the ring keeps its stamps, is tainted, has no count of tokens, and
     // is never short, bad, truncated or without tokens on the ground of what was lost.
     const Record other_record = record_of(
@@ -597,9 +580,8 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
             row.usage(7, 3);
         },
         Outcome::ok, true);
-    EXPECT_EQ(other_record.outcome, Outcome::ok);
-    EXPECT_EQ(other_record.tainted, std::vector<std::string>{"payload_dropped"});
-    EXPECT_EQ(other_record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
+    EXPECT_EQ(values_of(other_record, "outcome, tainted, chunk_ns"),
+              R"(ok, ["payload_dropped"], [2,3,6])");
     EXPECT_FALSE(other_record.chunk_tokens_known);
     EXPECT_FALSE(other_record.tokens_source || other_record.output_tokens || other_record.tpot_ns);
     EXPECT_FALSE(other_record.prompt_tokens || other_record.prompt_tokens_off ||
@@ -619,16 +601,14 @@ TEST(FillRecord, LostHeadsAndEventsAtTheirLimit) {
     end.request = 1;
     end.end.status = 200;
     const Record unseen = Script(bench.assembler, 1).fire(0).end_with(end);
-    EXPECT_EQ(unseen.outcome, Outcome::ok);
-    EXPECT_EQ(unseen.tainted, std::vector<std::string>{"entries_dropped"});
+    EXPECT_EQ(values_of(unseen, "outcome, tainted"), R"(ok, ["entries_dropped"])");
     // Dropped entries taint too, with their own word.
     OneRow row;
     row.fire(0).head(1).text(2, "a").usage(3, 1);
     Event tainted = Script::ended(0, 4, Outcome::ok);
     tainted.end.entries_dropped = 2;
     const Record& record = row.end_with(tainted);
-    EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
-    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(values_of(record, "outcome, tainted"), R"(ok, ["entries_dropped"])");
     EXPECT_FALSE(record.prompt_tokens || record.cached_tokens || record.output_tokens);
     // An event at its limit is read, one byte more is over it; the answer after it is read on.
     for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
@@ -717,8 +697,8 @@ TEST(FillRecord, TheErrorNamesTheCauseAndNoSecret) {
     Event end = Script::ended(0, 4, Outcome::connect_failed);
     end.end.sys_errno = ECONNREFUSED;
     const Record& other_record = Script(bench.assembler).end_with(end);
-    EXPECT_EQ(other_record.outcome, Outcome::connect_failed);
-    EXPECT_EQ(other_record.error, "ECONNREFUSED: Connection refused");
+    EXPECT_EQ(values_of(other_record, "outcome, error"),
+              "connect_failed, ECONNREFUSED: Connection refused");
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ struct Told {
 /// One key of each line; unknown is -1000.
 std::vector<std::int64_t> all(const std::string& lines, const char* key) {
     std::vector<std::int64_t> values;
-    JsonDocument document;
     for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) {
         const std::string line = lines.substr(at, lines.find('\n', at) - at);
-        values.push_back(document.parse(line).value().find(key).as_i64().value_or(-1000));
+        values.push_back(JsonText(line).root.find(key).as_i64().value_or(-1000));
     }
     return values;
 }
@@ -472,8 +471,7 @@ TEST(Growth, AddsAsManyAsThereIsRoomForAndNeverGivesUsersUp) {
         EXPECT_EQ(grown.wanted, 2u);
         EXPECT_EQ(grown.after(part), 2 + added) << part;
     }
-    Grown grown(rules(2, 4));
-    EXPECT_EQ(grown.after(0), 4u);
+    EXPECT_EQ(Grown(rules(2, 4)).after(0), 4u);
     // What was measured before all of the users had begun is not looked at, however many periods
     // that takes, and what was before is forgotten.
     Grown waiting(rules(1, 100));

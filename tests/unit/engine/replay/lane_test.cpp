@@ -32,8 +32,6 @@ TEST(KernelStamp, StandsInsideItsBounds) {
     EXPECT_FALSE(ends_in_request(743, 744, 10));
 }
 
-// What the end of a connection means for the exchange on it.
-
 struct Ending {
     Outcome outcome;
     std::int32_t sys_errno;
@@ -50,8 +48,7 @@ Ending end_of(std::int32_t result, std::size_t unsent, std::int32_t send_errno) 
     lane.exchange.accepted = 100 - unsent;
     lane.exchange.send_failed = send_errno != 0;
     lane.exchange.sys_errno = send_errno;
-    Completion done{.result = result};
-    read_answer(lane, done, ring, counts, {});
+    read_answer(lane, {.result = result}, ring, counts, {});
     EXPECT_TRUE(lane.exchange.over && lane.broken);
     return {lane.exchange.outcome, lane.exchange.sys_errno};
 }

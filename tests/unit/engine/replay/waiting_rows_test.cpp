@@ -144,8 +144,6 @@ TEST(RowsAhead, CountWhatIsReleasedAndNameTheSession) {
     EXPECT_TRUE(other_rows.ahead.wish_of(other_rows.due(0), true).fresh);
 }
 
-// RoomTimes: since when, and for how long, one more row might have been in flight.
-
 constexpr Instant at(std::int64_t ms) {
     return Instant{} + milliseconds(ms);
 }

@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// Prompts of a preflight begin with its opener, and words that were dropped are in none.
-
 namespace {
 
 // Until another word is set, the first of the table opens.
@@ -187,8 +185,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
         EXPECT_EQ(has_flag, one.flag != nullptr) << hints.front();
         EXPECT_TRUE(one.flag == nullptr || hints.front().ends_with(one.flag)) << hints.front();
     }
-    PreflightFindings whole;
-    whole.has_usage = whole.has_cached_tokens = true;
+    PreflightFindings whole{.has_usage = true, .has_cached_tokens = true};
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
     whole.stream_chunks = 8;
     whole.stream_receives = 2;

@@ -149,9 +149,8 @@ TEST(WordSearch, EndsAtAWaveringServerOrItsLastQuestion) {
     EXPECT_EQ(in_pieces.dropped(), (Words{7, 400}));
     EXPECT_EQ(std::tuple(in_pieces.first_words(), in_pieces.first_tokens()), std::tuple(512, 515));
     // When the questions run out, bad groups go whole: what is left is good all the same.
-    WordSearchLimits other_limits{.questions_max = 30};
     Tokens tokens{.extra = {{3, 1}, {30, 1}, {300, 1}}};
-    const WordSearch other_over = search(4096, tokens, other_limits);
+    const WordSearch other_over = search(4096, tokens, {.questions_max = 30});
     EXPECT_EQ(other_over.verdict(), Verdict::reduced);
     const Words dropped = other_over.dropped();
     EXPECT_GT(dropped.size(), 3u);
@@ -160,8 +159,6 @@ TEST(WordSearch, EndsAtAWaveringServerOrItsLastQuestion) {
     }
     EXPECT_LT(other_over.questions(), 60u);
 }
-
-// The search for words that may open a prompt asks in order, keeps what is one token, and ends.
 
 /// Asks until the search is over; words below `good_from` cost two tokens.
 FirstWords find_first_words(std::uint32_t words, std::uint32_t good_from,

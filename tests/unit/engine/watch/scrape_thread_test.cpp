@@ -224,8 +224,6 @@ TEST(ScrapeThread, HasABaselineAndHoldsUpNoInterrupt) {
     EXPECT_EQ(other_got.thread.outcomes()[0].pages, 0U);
 }
 
-// Commands beside the engine: what they say, how they end, and that nothing of them is left.
-
 /// Everything that a command says, and how it ended.
 struct Heard {
     explicit Heard(const std::string& command, std::size_t kept_max = 4096)
@@ -272,8 +270,7 @@ TEST(EventCommand, IsHeardToItsEndAndLeavesNobodyBehind) {
     EXPECT_EQ(Heard("kill -TERM $$; echo alive").said, "");
     ASSERT_EQ(::sigaction(SIGTERM, &before, nullptr), 0);
     // What it leaves behind in its group ends with it, and all of it where it is given up.
-    const Heard heard("sleep 1000 > /dev/null 2>&1 & echo $!");
-    const pid_t left = std::stoi(heard.said);
+    const pid_t left = std::stoi(Heard("sleep 1000 > /dev/null 2>&1 & echo $!").said);
     for (int i = 0; i < 1000 && is_alive(left); ++i) {
         ::usleep(10'000);  // polls the kernel: whoever adopted it reaps it
     }

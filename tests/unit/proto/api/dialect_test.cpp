@@ -7,8 +7,6 @@
 
 namespace driftless {
 
-// The body of a row, as a dialect writes it.
-
 /// With prompt bytes `prompt` and 4 asked tokens; checked to be JSON. Of a spec that the dialect
 /// refuses, the name of the error.
 inline std::string body_of(const Dialect& dialect, const BodySpec& spec, std::string_view prompt) {
@@ -23,8 +21,6 @@ inline std::string body_of(const Dialect& dialect, const BodySpec& spec, std::st
     EXPECT_TRUE(document.parse(body)) << body;
     return body;
 }
-
-// Bodies hold what the servers' documentation asks for; error bodies give their message.
 
 namespace {
 
@@ -270,11 +266,9 @@ TEST(ErrorMessage, IsFoundInEveryShapeAndCutAtACodePoint) {
                 gives("<html><title></title>", "<html><title></title>"), gives("", ""),
                 gives("17", "17"));
     // Cut at limit, inside a code point before it.
-    JsonDocument other_document;
-    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5),
-              "ab\xE2\x82\xAC");
-    EXPECT_EQ(error_message_of(other_document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
-    EXPECT_EQ(error_message_of(other_document, "ab\xE2\x82\xAC", 3), "ab");
+    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 5), "ab\xE2\x82\xAC");
+    EXPECT_EQ(error_message_of(document, "{\"error\":\"ab\xE2\x82\xAC\"}", 4), "ab");
+    EXPECT_EQ(error_message_of(document, "ab\xE2\x82\xAC", 3), "ab");
 }
 
 // Missing is not zero, and what is no count is missing.
@@ -292,10 +286,9 @@ TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
     EXPECT_EQ(read(R"({"prompt_tokens":"3","completion_tokens":-7})"), "-1 -1 -1");
     EXPECT_EQ(read("null"), "-1 -1 -1");
     // What no row can have is not believed: sums and differences of counts stay far from overflow.
-    JsonDocument other_document;
-    const auto other_read = [&other_document](std::string_view count) {
+    const auto other_read = [&document](std::string_view count) {
         EventReading usage;
-        read_usage(other_document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value(),
+        read_usage(document.parse(R"({"prompt_tokens":)" + std::string(count) + "}").value(),
                    usage);
         return usage.prompt_tokens;
     };
@@ -310,8 +303,6 @@ TEST(Usage, TellsMissingFromZeroAndBelievesNoImpossibleCount) {
         EXPECT_EQ(count_in(other), -1) << other;
     }
 }
-
-// A template makes the bodies that it describes, and each fault of one is told with its remedy.
 
 std::string template_of(std::string_view body) {
     return R"({"path":"/p","body":)" + std::string(body) + R"(,"event":{"content":"/t"}})";
@@ -363,14 +354,12 @@ TEST(ApiTemplate, SpellsItsDialectPlaceholdersAndExtraBody) {
         return body_of_text(R"({"p":"{prompt}","n":"{output_length}","k":1})",
                             {.extra_body = std::move(extra)}, "hi");
     };
-    EXPECT_EQ(with(R"({"k":2,"new":{"a":"{prompt}"}})"),
-              R"({"p":"hi","n":4,"k":2,"new":{"a":"{prompt}"}})");
-    EXPECT_EQ(with(R"({"k":null})"), R"({"p":"hi","n":4})");
-    EXPECT_EQ(with(R"({"n":9})"), R"({"p":"hi","n":9,"k":1})");
-    EXPECT_EQ(with(R"({"p":"x"})"), "invalid");
-    EXPECT_EQ(with(R"({"p":null})"), "invalid");
-    EXPECT_EQ(with("[1]"), "invalid");
-    EXPECT_EQ(with("{"), "bad_json");
+    expect_each(with,
+                gives(R"({"k":2,"new":{"a":"{prompt}"}})",
+                      R"({"p":"hi","n":4,"k":2,"new":{"a":"{prompt}"}})"),
+                gives(R"({"k":null})", R"({"p":"hi","n":4})"),
+                gives(R"({"n":9})", R"({"p":"hi","n":9,"k":1})"), gives(R"({"p":"x"})", "invalid"),
+                gives(R"({"p":null})", "invalid"), gives("[1]", "invalid"), gives("{", "bad_json"));
 }
 
 // What a nest holds besides stays: another limit does not unbound the answers.

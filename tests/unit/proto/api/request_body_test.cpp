@@ -6,8 +6,6 @@
 
 namespace driftless {
 
-// Texts of a body are filled as JSON; what a row lacks is left out with its name.
-
 namespace {
 
 /// Filled with R for {row}, the number 7 for {kept.a}, and nothing for {session}.

@@ -3,7 +3,7 @@
 #include "proto/core/text.hpp"
 
 #include "proto/json/document.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -28,11 +28,8 @@ TEST(WordsIn, LeavesOutWhatIsEmpty) {
     EXPECT_TRUE(words_in(" ,", " ,").empty() && words_in("", " ").empty());
 }
 
-// A mistyped name leads to the one that was meant, and to none where nothing is near.
-
 TEST(Joined, KeepsEmptyTexts) {
-    const std::vector<std::string> texts{"", "a", "", ""};
-    EXPECT_EQ(joined(texts, "|"), "|a||");
+    EXPECT_EQ(joined(std::vector<std::string>{"", "a", "", ""}, "|"), "|a||");
     EXPECT_EQ(joined(std::vector<std::string>{}, "|"), "");
 }
 
@@ -171,8 +168,6 @@ TEST(Utf8, WritesEveryCodePointAndRefusesOtherBytes) {
 }
 
 // Others' words leave the program without secrets, whole, cut or one inside the other.
-
-using Texts = std::vector<std::string>;
 
 TEST(Masked, LeavesNoSecret) {
     const Texts secrets = {"sk-abc123", ""};

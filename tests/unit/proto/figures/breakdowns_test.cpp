@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// Which URL's prompts are off, where a run has several.
-
 namespace {
 
 /// Six rows over two servers that count so many tokens more than the trace does.
@@ -152,8 +150,7 @@ TEST(TreeFigures, OfOneTreeAndOnlyFinishedOnes) {
     cut.outcome = Outcome::cancelled;
     cut.censored = true;
     other_trees.add(cut);
-    Record unsent{.row = 5, .session = "waits"};
-    other_trees.add(unsent);
+    other_trees.add({.row = 5, .session = "waits"});
     Record alone = turn_of("x", 6, 0, 1);
     alone.session.reset();
     alone.tree.reset();
@@ -418,12 +415,11 @@ CacheProbe probe(CacheState state, std::uint64_t cached = 0) {
 
 /// Rows that report, and hit what an empty cache allows; `beyond` tokens more where there are any.
 SummaryFigures rows(std::uint64_t beyond = 0) {
-    SummaryFigures f;
-    f.rows = f.cache_rows_reported = 100;
-    f.expected_cached_tokens_reported = 51'200;
-    f.cached_tokens = 51'200 + beyond;
-    f.cache_rows_above = beyond > 0 ? 10 : 0;
-    return f;
+    return SummaryFigures{.rows = 100,
+                          .expected_cached_tokens_reported = 51'200,
+                          .cached_tokens = 51'200 + beyond,
+                          .cache_rows_reported = 100,
+                          .cache_rows_above = beyond > 0 ? 10 : 0};
 }
 
 std::string json_of(const SummaryFigures& figures, const CacheProbe& seen) {

@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// Thresholds: when a run fails, by each kind of figure; what was not measured fails.
-
 namespace {
 
 SummaryFigures figures_of_a_run() {

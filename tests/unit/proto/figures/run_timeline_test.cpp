@@ -132,9 +132,7 @@ TEST(RunTimeline, PeakIsExactAndUnsentRowsHaveNone) {
     const auto peak = [](std::int64_t end_ns) {
         return of({row_of(0, 0, 0, end_ns), row_of(0, s, s, 2 * s)}).max_concurrent_requests;
     };
-    EXPECT_EQ(peak(s - 1), 1u);
-    EXPECT_EQ(peak(s), 1u);
-    EXPECT_EQ(peak(s + 1), 2u);
+    expect_each(peak, gives(s - 1, 1u), gives(s, 1u), gives(s + 1, 2u));
     // What a dying segment had open is not open in the next one.
     EXPECT_EQ(of({interrupted(0, 0, 0), interrupted(0, s, s), row_of(1, 2 * s, 2 * s, 3 * s)})
                   .max_concurrent_requests,

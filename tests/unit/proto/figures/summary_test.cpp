@@ -315,8 +315,7 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
 
 // Where chunks stand for tokens, or this client lost a part of the answer, sums are not known.
 TEST(Summary, ChunksAreNoTokens) {
-    GoodputLimits limits{.tpot_ns = 1};
-    Summary summary(GoodputRules{{{}, "", limits}});
+    Summary summary(GoodputRules{{{}, "", {.tpot_ns = 1}}});
     summary.add(ok_record(0, 0, {}, {1}));
     Record chunks = ok_record(1, 0, {20 * ms}, {1, 1});
     chunks.tokens_source = TokensSource::chunks;
@@ -526,12 +525,11 @@ TEST(Summary, CountsByUrlAndSurvivesTheRoundTrip) {
     // on.
     Summary direct;
     Summary again;
-    JsonDocument document;
     for (std::uint32_t row = 0; row < 20; ++row) {
         Record record = ok_record(row, row * 7 * ms, {3 * ms + row, 5 * ms}, {1, 2, 1});
         record.outcome = row % 5 == 4 ? Outcome::http_5xx : Outcome::ok;
         direct.add(record);
-        again.add(read_record(document, jsonl_of(record)).value());
+        again.add(read_alone(read_record, jsonl_of(record)).value());
     }
     EXPECT_EQ(summary_json(direct.figures(), {}), summary_json(again.figures(), {}));
 }
@@ -777,11 +775,9 @@ TEST(ClientError, IsUnknownWhereTheLoadWaitsOrRowsHaveNoRecord) {
     f.unrecorded = 0;
     f.more_unrecorded = true;
     EXPECT_FALSE(f.good_error() || ttft_error(f));
-    Record dropped{.error = "waits for row 0, which failed"};
-    summary.add(dropped);
+    summary.add({.error = "waits for row 0, which failed"});
     EXPECT_TRUE(summary.figures().good_error()) << "the server failed";
-    Record failed{.outcome = Outcome::client_failed};
-    summary.add(failed);
+    summary.add({.outcome = Outcome::client_failed});
     EXPECT_FALSE(summary.figures().good_error() || ttft_error(summary.figures()));
 }
 
@@ -825,8 +821,6 @@ TEST(SummaryMemory, IsOfExactPercentilesAlone) {
     EXPECT_EQ(figures.completed, requests_made);
     EXPECT_EQ(figures.phase.first_turns.trees, requests_made / 4);
 }
-
-// Rows go by the limits of their group, by the common ones, or by none.
 
 /// Of the rows with this tier.
 GoodputRule of_tier(const char* tier, std::int64_t ttft_ns) {
@@ -904,19 +898,19 @@ TEST(Goodput, IsOfTheFirstRuleThatFitsElseOfTheCommonLimits) {
     EXPECT_FALSE(third_f.request_goodput);
 }
 
-// Keys that rows are told apart by: what each finds in a row, and what is refused.
-
 std::string value_in(const char* key, const Record& record) {
     JsonDocument document;
     return group_value(parse_group_key(key).value(), record, document);
 }
 
 TEST(GroupKey, FindsWhatARowHasAndCutsLengths) {
-    Record record{.phase = Phase::warmup, .turn = 7, .api = "openai-chat"};
-    record.url = "http://a/";
-    record.model = "m";
-    record.outcome = Outcome::ok;
-    record.kept = R"({"tier":"gold","n":1.50,"gone":null})";
+    Record record{.phase = Phase::warmup,
+                  .turn = 7,
+                  .kept = R"({"tier":"gold","n":1.50,"gone":null})",
+                  .url = "http://a/",
+                  .api = "openai-chat",
+                  .model = "m",
+                  .outcome = Outcome::ok};
     record.headers = {{"target-pod", "pod-1"}, {"x", std::nullopt}};
     record.input_length = 512;
     expect_each([&](auto in) { return value_in(in, record); }, gives("phase", "warmup"),

@@ -19,9 +19,8 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 ClientTotals ten_seconds() {
     ClientTotals totals;
     for (std::int64_t i = 0; i < 10; ++i) {
-        ClientSample second{
-            .from_ns = i * second_ns, .to_ns = (i + 1) * second_ns, .run_delay_ns = 0};
-        totals.add(second);
+        totals.add(ClientSample{
+            .from_ns = i * second_ns, .to_ns = (i + 1) * second_ns, .run_delay_ns = 0});
     }
     return totals;
 }
@@ -76,12 +75,11 @@ TEST(Blame, AStopAndItsEngineAreToldApart) {
     // Of several engines the one is named that was stopped, and that whose CPU others had.
     ClientTotals other_totals;
     for (std::int64_t engine = 0; engine < 3; ++engine) {
-        ClientSample second{.to_ns = second_ns,
-                            .engine = engine,
-                            .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
-                            .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
-                            .run_delay_ns = engine == 2 ? second_ns / 4 : 0};
-        other_totals.add(second);
+        other_totals.add({.to_ns = second_ns,
+                          .engine = engine,
+                          .busy_fire_ns = engine == 0 ? second_ns / 2 : 0,
+                          .spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0,
+                          .run_delay_ns = engine == 2 ? second_ns / 4 : 0});
     }
     EXPECT_EQ(host_reason(other_totals),
               "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
@@ -95,8 +93,6 @@ TEST(Blame, AStopAndItsEngineAreToldApart) {
 }
 
 // Which rows are tainted: beyond a limit that grows by rank, and never for what the user wanted.
-
-using Reasons = std::vector<std::string>;
 
 Reasons taints_of(Record record, const TaintLimits& limits, std::uint32_t rank = 0) {
     add_taints(record, {}, limits, rank);
@@ -200,59 +196,52 @@ Record sent_row() {
             .receive_delay_ns = 30};
 }
 
+TaintedRow tainted(Record record, std::initializer_list<std::string_view> reasons) {
+    record.tainted.assign(reasons.begin(), reasons.end());
+    return tainted_row_of(record);
+}
+
 TEST(Tainted, SaysWhenItHappenedAndToWhom) {
     Record record = sent_row();
-    record.tainted = {std::string(taint_read_late)};
-    TaintedRow row = tainted_row_of(record);
+    TaintedRow row = tainted(record, {taint_read_late});
     EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'100, 9'000, 30));
     EXPECT_EQ(row.suspect, Suspect::reading);
-    record.tainted = {std::string(taint_end_unsure)};
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_end_unsure});
     EXPECT_EQ(row.suspect, Suspect::reading);
     EXPECT_EQ(row.late_ns, abandoned_late_max_ns) << "at least: of one that read nothing, too";
-    record.tainted = {std::string(taint_wire_late)};
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_wire_late});
     EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'150, 50));
     EXPECT_EQ(row.suspect, Suspect::wire);
-    record.tainted = {std::string(taint_late), std::string(taint_read_late)};
     record.late_cause = LateCause::guard;
-    row = tainted_row_of(record);
+    row = tainted(record, {taint_late, taint_read_late});
     EXPECT_EQ(std::tuple(row.from_ns, row.to_ns, row.late_ns), std::tuple(1'000, 1'100, 100));
     EXPECT_EQ(row.suspect, Suspect::work);
-    record = sent_row();
-    record.tainted = {std::string(taint_retried)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
-    record.tainted.emplace_back(taint_payload_dropped);
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_retried}).suspect, Suspect::network);
+    EXPECT_EQ(tainted(sent_row(), {taint_retried, taint_payload_dropped}).suspect, Suspect::ours);
     record = sent_row();
     record.sent_ns = 1'200;
-    record.tainted = {std::string(taint_sent_late)};
     record.request_delay_ns = 90;
-    EXPECT_EQ(tainted_row_of(record).late_ns, 90);
-    EXPECT_EQ(tainted_row_of(record).to_ns, 1'200);
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::work);
+    row = tainted(record, {taint_sent_late});
+    EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'200, 90));
+    EXPECT_EQ(row.suspect, Suspect::work);
     // Without a kernel stamp by what the client saw; a record before schema 7 has the call alone.
     record = sent_row();
     record.wire_ns = std::nullopt;
-    record.tainted = {std::string(taint_wire_late)};
-    EXPECT_EQ(tainted_row_of(record).late_ns, 10);
+    EXPECT_EQ(tainted(record, {taint_wire_late}).late_ns, 10);
     record.wire_delay_bound_ns = 700;
-    EXPECT_EQ(tainted_row_of(record).late_ns, 700);
-    EXPECT_EQ(tainted_row_of(record).to_ns, 1'800);
+    row = tainted(record, {taint_wire_late});
+    EXPECT_EQ(std::tuple(row.to_ns, row.late_ns), std::tuple(1'800, 700));
     TaintFigures figures;
-    record.tainted.clear();
     figures.add(record);
     EXPECT_EQ(figures.untainted.wire_delay_max_ns, 700);
 }
 
 TEST(Tainted, ALackOfOursGoesFirstThenTheWorst) {
-    Record record = sent_row();
-    record.tainted = {std::string(taint_limit), std::string(taint_wire_late)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
-    record.tainted = {std::string(taint_retransmitted), std::string(taint_client_failed)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::ours);
-    record.tainted = {std::string(taint_wire_late), std::string(taint_retransmitted)};
-    EXPECT_EQ(tainted_row_of(record).suspect, Suspect::network);
+    EXPECT_EQ(tainted(sent_row(), {taint_limit, taint_wire_late}).suspect, Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_retransmitted, taint_client_failed}).suspect,
+              Suspect::ours);
+    EXPECT_EQ(tainted(sent_row(), {taint_wire_late, taint_retransmitted}).suspect,
+              Suspect::network);
     TaintFigures figures;
     figures.add(sent_row());
     Record worse = sent_row();
@@ -277,11 +266,9 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     figures.add(sent_row());
     figures.add(Record());
     EXPECT_EQ(figures.share(0, 0, 0), 0.0);
-    Record unsent{.tainted = {std::string(taint_payload_dropped)}};
-    figures.add(unsent);
+    figures.add({.tainted = {std::string(taint_payload_dropped)}});
     EXPECT_EQ(figures.share(0, 0, 0), 0.5);
-    Record interrupted{.outcome = Outcome::interrupted};
-    figures.add(interrupted);
+    figures.add({.outcome = Outcome::interrupted});
     figures.add(sent_row());
     EXPECT_EQ(figures.share(1, 0, 0), 0.5);   // two of four
     EXPECT_EQ(figures.share(1, 4, 0), 0.75);  // six of eight
@@ -311,9 +298,8 @@ std::string json_of(const ClientTotals* totals) {
 
 TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     ClientTotals totals;
-    ClientSample first{.rows_fired = 3, .wake_error_max_ns = 70};
     ClientSample second{.rows_fired = 4, .wake_error_max_ns = 50, .user_ns = 5, .minor_faults = 0};
-    totals.add(first);
+    totals.add({.rows_fired = 3, .wake_error_max_ns = 70});
     EXPECT_EQ(totals.sums.minor_faults, -1);
     totals.add(second);
     totals.add(second);
@@ -326,9 +312,7 @@ TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     ClientSample sample{.to_ns = 1'000'000'000};
     other_totals.add(sample);  // nobody measured it
     EXPECT_EQ(other_totals.sums.writer_chunks, -1);
-    JsonDocument unmeasured;
-    const JsonValue untold = unmeasured.parse(json_of(&other_totals)).value().find("client");
-    EXPECT_TRUE(untold.find("writer_busy_share_max").is(JsonType::null));
+    EXPECT_EQ(values_of(json_of(&other_totals), "client/writer_busy_share_max"), "null");
     sample.writer_chunks = 99'000;
     sample.writer_cpu_ns = 99'999'999;
     sample.writer_run_delay_ns = 0;
@@ -347,23 +331,21 @@ TEST(ClientTotals, SumsWhatIsKnownAndTheWritersRate) {
     sample.writer_run_delay_ns = 700'000'000;  // some of it before the second began
     other_totals.add(sample);
     EXPECT_DOUBLE_EQ(other_totals.writer_busy_max, 1.0);
-    JsonDocument document;
-    const JsonValue client = document.parse(json_of(&other_totals)).value().find("client");
-    EXPECT_EQ(values_of(client, "writer_chunks_per_cpu_s, writer_busy_share_max"), "990000, 1");
+    const JsonText json(json_of(&other_totals));
+    EXPECT_EQ(values_of(json.root.find("client"), "writer_chunks_per_cpu_s, writer_busy_share_max"),
+              "990000, 1");
 }
 
 TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     ClientTotals totals;
-    ClientSample sample{
-        .to_ns = 1'000'000'000, .rows_fired = 4, .system_calls = 10, .bytes_sent = 1000};
-    totals.add(sample);
-    JsonDocument document;
-    const JsonValue client = document.parse(json_of(&totals)).value().find("client");
+    totals.add(ClientSample{
+        .to_ns = 1'000'000'000, .rows_fired = 4, .system_calls = 10, .bytes_sent = 1000});
+    const JsonText json(json_of(&totals));
+    const JsonValue client = json.root.find("client");
     EXPECT_EQ(values_of(client, "bytes_sent, user_ns, writer_chunks_per_cpu_s"),
               "1000, null, null");
-    EXPECT_EQ(values_of(client.find("per_request"), "bytes_sent, system_calls, user_ns"),
-              "250, 2.5, null");
-    EXPECT_EQ(values_of(client, "per_chunk/system_calls"), "null");
+    EXPECT_EQ(values_of(client, "per_request/bytes_sent, per_request/system_calls"), "250, 2.5");
+    EXPECT_EQ(values_of(client, "per_request/user_ns, per_chunk/system_calls"), "null, null");
     EXPECT_EQ(json_of(nullptr), R"({"client":null})");
 }
 
@@ -404,8 +386,7 @@ TEST(Sending, AddsTheStagesUpAndCountsPlaces) {
         other_sending.add(other_record);
     }
     for (std::uint32_t row = 5; row < 15; ++row) {
-        Record other_record{.row = row, .due_ns = 2'000};
-        other_sending.add(other_record);
+        other_sending.add({.row = row, .due_ns = 2'000});
     }
     const SendingFigures other_figures = other_sending.figures();
     EXPECT_EQ(other_figures.drift.count, 3u);
@@ -528,9 +509,8 @@ TEST(PromptCounts, ExactRowsNeedNoWordsOthersHaveACause) {
     const PromptFigures other_figures = counted_as(splits);
     EXPECT_EQ(other_figures.cause, PromptCause::words);
     EXPECT_TRUE(says(other_figures.explanation, {"+100 tokens per 1,000", "--tokenizer"}));
-    const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
     EXPECT_EQ(
-        made_up.explanation,
+        counted_as([](std::uint32_t, std::uint32_t) { return 1; }).explanation,
         "the server reports about as many tokens for a long prompt as for a short one: it does "
         "not count them");
     const auto merges = [](std::uint32_t length, std::uint32_t) {

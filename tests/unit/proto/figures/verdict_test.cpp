@@ -7,8 +7,6 @@
 
 namespace driftless {
 
-// What the verdict of a run follows from: taints, losses, busy seconds, and whose doing they were.
-
 namespace {
 
 // As design and schema spell them.
@@ -268,8 +266,7 @@ TEST(Verdict, BlameIsWhatCoincides) {
     EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
     const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
     EXPECT_FALSE(says(elsewhere.reasons.back(), "others used the CPU"));
-    const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
-    EXPECT_TRUE(says(there.reasons[1],
+    EXPECT_TRUE(says(judge_calibrated(figures, ten_seconds(3, 0.2), {}).reasons[1],
                      "others used the CPU for 200.000 ms of a second (20.0 %; --realtime or"));
     // A turn of others that was as long as the row was late explains it, however short.
     figures = figures_of(100);
@@ -376,8 +373,7 @@ TEST(Verdict, OneLossIsEnoughAndNamed) {
     figures.retransmitted_rows = 41;
     figures.retransmits = 60;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
-    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {});
-    EXPECT_EQ(judged.reasons[1],
+    EXPECT_EQ(judge_calibrated(figures, totals_of(0.3, 0), {}).reasons[1],
               "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
               "may have lost a part, so the server got the request late; for 1 row the first "
               "copy had arrived, so the request was in time");
@@ -421,8 +417,6 @@ TEST(Verdict, SecondsAndTheHostsFloorHaveLimits) {
     EXPECT_EQ(limits.wire_ns, 5'000'000);
     EXPECT_EQ(limits.receive_delay_ns, 5'000'000);  // not measured: the bar
 }
-
-// A cache that was warm before the run is told, with the remedy; what an empty one explains is not.
 
 SummaryFigures cache(std::uint64_t expected, std::uint64_t observed, std::uint64_t rows_above) {
     return {.rows = 100,
@@ -501,8 +495,7 @@ struct Counted {
         add(Outcome::timeout_total, 1000 - whole);
         f.timeline.spans = {{0, 0, 1}};
         info.run.urls = {"http://a:1/v1/chat/completions"};
-        ServerTotals& server = info.server.emplace();
-        server.urls = {{"http://a:1/metrics", "vllm", 9}};
+        info.server.emplace().urls = {{"http://a:1/metrics", "vllm", 9}};
         count(ServerFigure::requests, requests);
     }
     void add(Outcome outcome, std::size_t rows) {
@@ -687,8 +680,6 @@ TEST(Abandoned, IsCountedApart) {
     EXPECT_EQ(std::tuple(f.e2e.count, f.tpot.count), std::tuple(1u, 1u));
     EXPECT_TRUE(f.errors.empty());
 }
-
-// What the summary says of segments that the kernel sent again.
 
 Record sent_record(std::uint32_t row, std::optional<std::uint32_t> segments, bool tainted) {
     Record record{.row = row,

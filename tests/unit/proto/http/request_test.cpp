@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// URLs as people type them lead to the right host, port and path, or are refused with a reason.
-
 namespace {
 
 struct Case {
@@ -111,8 +109,6 @@ TEST(Url, JoinsPathsAndReadsPlaces) {
     EXPECT_FALSE(looks_like_url("/v1/completions") || looks_like_url("v1/completions"));
     EXPECT_FALSE(looks_like_url(""));
 }
-
-// Placeholders are found, text stays text, and what is neither is named.
 
 // "text|<placeholder>|..", or "? name" where one is unknown.
 std::string taken_apart(std::string_view value) {
@@ -230,12 +226,9 @@ TEST(RequestId, IsAUuidThatNamesTheRequest) {
     EXPECT_EQ(id({Kind::row, 7, 2'147'483'647, 0}), "729377b5-7483-8647-8000-214000000007");
 }
 
-// A traceparent is what the specification says, and no two rows share one.
-
 std::string field_of(std::string_view run_id, std::uint64_t row) {
     char text[traceparent_bytes];
-    const char* end = write_traceparent(text, trace_context_of(run_id, row));
-    EXPECT_EQ(end, text + traceparent_bytes);
+    EXPECT_EQ(write_traceparent(text, trace_context_of(run_id, row)), text + traceparent_bytes);
     return {text, traceparent_bytes};
 }
 

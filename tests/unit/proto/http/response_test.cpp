@@ -3,22 +3,9 @@
 #include "proto/core/hash.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/sse.hpp"
-#include "tests/test.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
-
-// Heads in pieces: whole, byte by byte and at every split, for tests of what reads them.
-
-/// Calls `use` with the pieces of a text, cut once at each place, and then into single bytes.
-template <class Use>
-void each_cut(std::string_view text, Use use) {
-    std::vector<std::string_view> bytes;
-    for (std::size_t at = 0; at <= text.size(); ++at) {
-        use(std::vector<std::string_view>{text.substr(0, at), text.substr(at)});
-        bytes.push_back(text.substr(at, 1));
-    }
-    use(bytes);
-}
 
 /// Calls `use` with a parser that has read the head of an answer without a body, for each cut.
 template <class Use>
@@ -37,16 +24,13 @@ void each_parsed(std::string_view head, Use use) {
     });
 }
 
-// A server reads the same request from the same bytes, however they arrive.
-
 namespace {
 
 // What a server sees of the requests in `bytes`, fed in the given pieces: one line a request.
-std::string read_all(const std::vector<std::string>& pieces) {
+std::string read_all(const std::vector<std::string_view>& pieces) {
     RequestParser parser;
     std::string seen;
-    for (const std::string& piece : pieces) {
-        std::string_view rest = piece;
+    for (std::string_view rest : pieces) {
         while (true) {
             const RequestParser::Step step = parser.feed(rest);
             rest.remove_prefix(step.consumed);
@@ -79,14 +63,9 @@ std::string read_all(const std::vector<std::string>& pieces) {
 // Whole, byte by byte and at every split: the same.
 void expect_seen(const std::string& bytes, const std::string& expected) {
     EXPECT_EQ(read_all({bytes}), expected);
-    std::vector<std::string> singles;
-    for (const char byte : bytes) {
-        singles.emplace_back(1, byte);
-    }
-    EXPECT_EQ(read_all(singles), expected) << "byte by byte";
-    for (std::size_t at = 1; at < bytes.size(); ++at) {
-        ASSERT_EQ(read_all({bytes.substr(0, at), bytes.substr(at)}), expected) << "split at " << at;
-    }
+    each_cut(bytes, [&](const std::vector<std::string_view>& pieces) {
+        ASSERT_EQ(read_all(pieces), expected) << "split at " << pieces.front().size();
+    });
 }
 
 // The head that our own client sends, with its body.
@@ -278,8 +257,6 @@ TEST(ResponseParser, BoundsChunkLinesTrailersAndInterimAnswers) {
     EXPECT_EQ(reading.last, ResponsePiece::error);
     EXPECT_TRUE(parser.head_too_large());
 }
-
-// Header fields are found by name as HTTP compares names, and only in lines of their own.
 
 constexpr std::string_view head =
     "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: \r\n"

@@ -4,6 +4,7 @@
 
 #include "engine/record/writer.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -140,9 +141,8 @@ const char* const page_path = "proto/run/README.md";
 // Every key of the schema has its line in the table, every outcome its name.
 TEST(RecordPage, NamesEveryKeyAndItsRecipesRun) {
     const std::string page = source_file(page_path);
-    JsonDocument document;
-    const std::string schema = source_file("proto/run/record.schema.json");
-    const JsonValue properties = document.parse(schema).value().find("properties");
+    const JsonText schema(source_file("proto/run/record.schema.json"));
+    const JsonValue properties = schema.root.find("properties");
     std::size_t before = 0;
     for (JsonValue key = properties.first(); key.present(); key = key.next()) {
         const std::size_t at = page.find("\n| `" + std::string(key.key()) + "` |");

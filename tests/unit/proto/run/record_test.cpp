@@ -83,8 +83,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrderAndUnknownAsNull) {
         R"("wire_delay_bound_ns":2250,"request_delay_ns":800})"
         "\n");
     // A row that was never sent: what is unknown is null and never 0.
-    Record record{.api = "openai-chat", .has_chunks = false};
-    const JsonText json(jsonl_of(record));
+    const JsonText json(jsonl_of({.api = "openai-chat", .has_chunks = false}));
     for (const std::string& key : words_of(
              "user session tree turn kept url connection connection_state connection_age_ns "
              "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
@@ -212,10 +211,7 @@ TEST(RecordJsonl, ReadsLinesOfOtherSchemasAndKeepsToItsOwn) {
               "null, null, null, null, null");
     // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
     const JsonText schema(source_file("proto/run/record.schema.json"));
-    std::vector<std::string> required;
-    for (JsonValue key = schema.root.find("required").first(); key.present(); key = key.next()) {
-        required.emplace_back(*key.as_string());
-    }
+    const std::vector<std::string> required = strings_of(schema.root.find("required"));
     std::vector<std::string> properties = required;
     properties.emplace_back("shard");  // in no line of a run
     EXPECT_EQ(keys_of(schema.root.find("properties")), properties);

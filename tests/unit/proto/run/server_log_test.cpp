@@ -323,11 +323,10 @@ TEST(SeriesLog, StaysSmallAndReadsOlderVersions) {
     RecordProperty("bytes", static_cast<int>(long_bytes));
     // As they were before counters were written as what they grew by: each number of a series
     // stands by itself, and nothing grows.
-    JsonDocument document;
     const ServerLine line =
-        read_server_line(document,
-                         R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,"left_out":0,)"
-                         R"("series":[0,1,2],"values":[5,null,"NaN"]})")
+        read_alone(read_server_line,
+                   R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,"left_out":0,)"
+                   R"("series":[0,1,2],"values":[5,null,"NaN"]})")
             .value();
     const auto& scrape = std::get<ServerScrape>(line);
     ASSERT_EQ(scrape.changed.size(), 3U);
@@ -346,22 +345,20 @@ struct Told {
 
     void series(std::uint32_t segment, std::uint32_t number, const char* url, const char* name,
                 bool counter) {
-        ServerSeries line{.segment = segment,
-                          .series = number,
-                          .url = url,
-                          .name = name,
-                          .type = counter ? MetricType::counter : MetricType::gauge,
-                          .counter = counter};
-        sums.add(line);
+        sums.add(ServerSeries{.segment = segment,
+                              .series = number,
+                              .url = url,
+                              .name = name,
+                              .type = counter ? MetricType::counter : MetricType::gauge,
+                              .counter = counter});
     }
     void scrape(std::uint32_t segment, double at_s, const char* url,
                 std::vector<ServerValue> changed, const char* error = "") {
-        ServerScrape line{.segment = segment,
-                          .t_ns = static_cast<std::int64_t>(at_s * second),
-                          .url = url,
-                          .error = error,
-                          .changed = std::move(changed)};
-        sums.add(line);
+        sums.add(ServerScrape{.segment = segment,
+                              .t_ns = static_cast<std::int64_t>(at_s * second),
+                              .url = url,
+                              .error = error,
+                              .changed = std::move(changed)});
     }
     std::optional<double> counter(ServerFigure figure) { return sums.totals().counter(figure); }
 

@@ -138,14 +138,6 @@ std::string said(const Trace& trace, std::size_t row) {
     return text;
 }
 
-std::map<std::string, std::uint64_t> remarks_of(const Trace& trace) {
-    std::map<std::string, std::uint64_t> remarks;
-    for (const Remark& remark : trace.remarks) {
-        remarks[remark.one] = remark.count;
-    }
-    return remarks;
-}
-
 TEST(ShareGpt, IsReadAsTurns) {
     const Trace trace =
         read_closed({"[" + talk("a", {"system:s", "human:q1", "gpt:r1", "user:q2", "chatgpt:r2"}) +
@@ -192,7 +184,11 @@ TEST(ShareGpt, CountsWhatItLeavesOutAndRefusesTheRest) {
         {"message merged with the one before it, of the same speaker", 2},
         {"question without an answer, not sent", 2},
         {"conversation without an answered question, left out", 1}};
-    EXPECT_EQ(remarks_of(trace), expected);
+    std::map<std::string, std::uint64_t> remarks;
+    for (const Remark& remark : trace.remarks) {
+        remarks[remark.one] = remark.count;
+    }
+    EXPECT_EQ(remarks, expected);
     EXPECT_EQ(canonical_round_trip(trace), "");
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
@@ -649,12 +645,11 @@ TEST(WorkloadLog, ReadsBodiesAndLinesOrRefuses) {
               std::tuple(250'000'000, 3U, 750'000'000));
     EXPECT_EQ(canonical_round_trip(trace), "");
     // Lines of OpenAI's Batch have no times: a rate says when they are sent.
-    ReadOptions at_a_rate{.times_free = true};
     const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
                              R"("max_tokens":5})";
     const std::string line =
         R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
-    const Trace batch = read({line, line}, at_a_rate).sound();
+    const Trace batch = read({line, line}, {.times_free = true}).sound();
     EXPECT_EQ(batch.format, "workload");
     EXPECT_EQ(batch.body_of(batch.rows[1]), R"({"payload":)" + body + "}");
     EXPECT_EQ(batch.unknown_keys, 0U);

@@ -2,12 +2,11 @@
 
 #include "proto/trace/csv.hpp"
 
+#include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
-
-// Azure and BurstGPT files are read by the names of their columns, and say what they lack.
 
 namespace {
 
@@ -179,8 +178,6 @@ TEST(CsvFormats, NameAHeaderInsideTheFile) {
               "t.jsonl:3: ContextTokens \"1, 2\" differs between two columns of that name; remove "
               "or rename one of the two");
 }
-
-// Records are cut as RFC 4180 says.
 
 using Cells = std::vector<std::string>;
 
@@ -429,11 +426,7 @@ TEST(Generic, TurnsFrom0ColumnsWithDotsAndTheMap) {
     const std::vector<std::string> from_0{head,        "0,1,1,a,3", "1,1,1,b,0",
                                           "2,1,1,b,1", "3,1,1,b,",  "4,1,1,,0"};
     const auto turns_of = [&](const std::vector<std::string>& lines) {
-        std::vector<std::uint32_t> turns;
-        for (const TraceRow& row : read(lines, options).sound().rows) {
-            turns.push_back(row.turn);
-        }
-        return turns;
+        return members_of(read(lines, options).sound().rows, &TraceRow::turn);
     };
     EXPECT_EQ(turns_of(from_0), (std::vector<std::uint32_t>{4, 1, 2, 3, 1}));
     EXPECT_EQ(turns_of({head, "0,1,1,a,3", "1,1,1,b,1", "2,1,1,b,"}),

@@ -40,16 +40,14 @@ std::string user(const std::string& content) {
 }
 
 TEST(LogMessages, HoldTheTextOfEveryPart) {
-    EXPECT_EQ(prompt_of(user(R"(["a",{"type":"text","text":"b"},{"thinking":"c"}])")),
-              "user:a\nb\nc|");
-    EXPECT_EQ(prompt_of(user(R"({"type":"text","text":"one part"})")), "user:one part|");
-    EXPECT_EQ(prompt_of(user(R"([{"type":"tool_use","name":"f","input":{"a":1}}])")),
-              "user:f\n{\"a\":1}|");
-    EXPECT_EQ(prompt_of(user(R"([{"type":"tool_result","content":"plain"}])")), "user:plain|");
-    EXPECT_EQ(prompt_of(user(R"([{"type":"tool_result","content":[{"text":"x"},"y"]}])")),
-              "user:x\ny|");
-    EXPECT_EQ(prompt_of(user("7")), "user:7|");
-    EXPECT_EQ(prompt_of(user("null")), "user:|");
+    expect_each(
+        prompt_of,
+        gives(user(R"(["a",{"type":"text","text":"b"},{"thinking":"c"}])"), "user:a\nb\nc|"),
+        gives(user(R"({"type":"text","text":"one part"})"), "user:one part|"),
+        gives(user(R"([{"type":"tool_use","name":"f","input":{"a":1}}])"), "user:f\n{\"a\":1}|"),
+        gives(user(R"([{"type":"tool_result","content":"plain"}])"), "user:plain|"),
+        gives(user(R"([{"type":"tool_result","content":[{"text":"x"},"y"]}])"), "user:x\ny|"),
+        gives(user("7"), "user:7|"), gives(user("null"), "user:|"));
     // What is no text is there all the same: equal parts have equal marks, others have others.
     const auto marks_of = [](const std::string& content) {
         const LogReading got = call(user(content), R"({"content":"x"})");
@@ -81,11 +79,9 @@ TEST(LogMessages, HoldInstructionsToolsAndOneAnswer) {
     EXPECT_EQ(answer_of(R"({"output":[{"type":"message","content":[{"type":"output_text",)"
                         R"("text":"a"}]},{"type":"function_call","name":"g","arguments":"{}"}]})"),
               "a\ng\n{}");
-    EXPECT_EQ(answer_of(R"("bare")"), "bare");
-    EXPECT_EQ(answer_of(R"({"choices":[]})"), "-");
-    EXPECT_EQ(answer_of(R"([{"message":{"content":"a"}},{"message":{"content":"b"}}])"), "a");
-    EXPECT_EQ(answer_of(R"({"choices":[{"message":{"content":"a","reasoning":"why"}}]})"),
-              "a\nwhy");
+    expect_each(answer_of, gives(R"("bare")", "bare"), gives(R"({"choices":[]})", "-"),
+                gives(R"([{"message":{"content":"a"}},{"message":{"content":"b"}}])", "a"),
+                gives(R"({"choices":[{"message":{"content":"a","reasoning":"why"}}]})", "a\nwhy"));
     const std::string calls =
         R"({"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"f",)"
         R"("arguments":"{}"}}]}},{"message":{"content":"b"}}]})";
@@ -94,8 +90,6 @@ TEST(LogMessages, HoldInstructionsToolsAndOneAnswer) {
     EXPECT_EQ(got.count("answer calls tools"), 1U);
     EXPECT_EQ(got.count("several answers"), 1U);
 }
-
-// What each importer leaves out, counts or refuses, by the oddities of its source.
 
 std::string litellm(const std::string& more) {
     return R"({"call_type":"completion","startTime":1767607200.5,"endTime":1767607201.25)" + more +

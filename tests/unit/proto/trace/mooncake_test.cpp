@@ -1,13 +1,11 @@
 // Mooncake's rows and those of its kin.
 
 #include "proto/trace/formats.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
-
-// Mooncake rows are read as their publisher means them, and what contradicts that is refused with
-// file, line, field, value and remedy.
 
 namespace {
 
@@ -63,10 +61,9 @@ TEST(Mooncake, RefusesRowsWithoutTimesAndWrongCounts) {
 
 // --lenient: surplus ids go, missing ones are left to private tokens; both are counted.
 TEST(Mooncake, LenientFixesCountsAndIdsHave64Bits) {
-    ReadOptions options{.lenient = true};
     const Trace trace = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
                               R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
-                             options)
+                             {.lenient = true})
                             .sound();
     EXPECT_EQ(std::tuple(trace.surplus_ids, trace.rows_uncovered), std::tuple(2U, 2U));
     EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{1, 1, 2}));
@@ -74,8 +71,7 @@ TEST(Mooncake, LenientFixesCountsAndIdsHave64Bits) {
     EXPECT_EQ(trace.rows[2].ids_count, 0U);
     // Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are
     // refused.
-    const Trace other_trace = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")}).sound();
-    EXPECT_EQ(plain_ids(other_trace.ids),
+    EXPECT_EQ(plain_ids(read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")}).sound().ids),
               (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
     for (const std::string id : {"-1", "18446744073709551616", "1.5", "\"a\"", "null", "[1]"}) {
         const ReadTrace bad = read({row("0", 512, 5, id)});
@@ -91,12 +87,9 @@ TEST(Mooncake, SortsStablyByTimesOfEveryDigit) {
     const Trace trace = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
                               row("10", 4, 1, "3"), row("20", 5, 1, "4")})
                             .sound();
-    std::vector<std::uint32_t> lengths;
-    for (const TraceRow& one : trace.rows) {
-        lengths.push_back(one.input_length);
-        EXPECT_EQ(one.index + 1, one.input_length);
-    }
-    EXPECT_EQ(lengths, (std::vector<std::uint32_t>{2, 4, 5, 1, 3}));
+    using Numbers = std::vector<std::uint32_t>;
+    EXPECT_EQ(members_of(trace.rows, &TraceRow::input_length), (Numbers{2, 4, 5, 1, 3}));
+    EXPECT_EQ(members_of(trace.rows, &TraceRow::index), (Numbers{1, 3, 4, 0, 2}));
     EXPECT_EQ(trace.rows_unsorted, 2U);
     EXPECT_EQ(trace.rows[0].at_ns, 0) << "rebased to the earliest";
     EXPECT_EQ(trace.rows[4].at_ns, 20'000'000);
@@ -158,9 +151,8 @@ TEST(Mooncake, BoundsLengthsAndListsAllErrors) {
     EXPECT_FALSE(output_of(std::to_string(row_tokens_max + 1)).usable || output_of("1.5").usable);
     EXPECT_FALSE(output_of("\"7\"").usable || output_of("99999999999999999999999").usable);
     // Every error of a file is listed, several in one row too, up to the cap; the rest is counted.
-    std::vector<std::string> lines = {R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]",
-                                      row("0", 1, 1, "0")};
-    const ReadTrace got = read(lines);
+    const ReadTrace got =
+        read({R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]", row("0", 1, 1, "0")});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(std::tuple(got.errors.count, got.errors.list[0].problem, got.errors.list[1].field),
               std::tuple(5U, "is negative", "input_length"));
@@ -204,9 +196,8 @@ TEST(Mooncake, SuggestsTheBlockSizeFirstAndReadsRequests) {
 
 // The files that everybody has: bodies one a line, messages or prompts alone. No row has a time.
 TEST(Mooncake, ReadsBodiesAndBareRequests) {
-    ReadOptions at_a_rate{.times_free = true};
     const auto request = [&](const std::string& line, std::uint32_t output = 0) {
-        const ReadTrace got = read({line}, at_a_rate);
+        const ReadTrace got = read({line}, {.times_free = true});
         EXPECT_TRUE(got.usable) << line << got.first_error();
         EXPECT_EQ(got.trace.format, "mooncake") << line;
         EXPECT_EQ(got.trace.rows[0].output_length, output) << line;
@@ -406,10 +397,9 @@ TEST(Mooncake, TakesFractionsAndAsksAboutEpochs) {
     EXPECT_EQ(epoch_s.errors.count, 1U);
     // Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
     const auto reads = [](std::int64_t first, const std::string& unit = "") {
-        ReadOptions options{.time_unit = unit};
         return read(
             {row(std::to_string(first), 9, 1, "1"), row(std::to_string(first + 1), 9, 1, "1")},
-            options);
+            {.time_unit = unit});
     };
     EXPECT_EQ(reads(1'732'060'801).first_error(),
               "the first time \"1732060801\" is read as milliseconds, and looks like seconds since "
@@ -433,12 +423,11 @@ TEST(Mooncake, TakesFractionsAndAsksAboutEpochs) {
 // Seconds from 0 on, read as milliseconds, come at a thousand times their rate: that is said.
 TEST(Mooncake, SaysThatTimesAreDense) {
     const auto remarks = [](int rows, int gap, const std::string& unit = "", bool rate = false) {
-        ReadOptions options{.time_unit = unit, .times_free = rate};
         std::vector<std::string> lines;
         for (int i = 0; i < rows; ++i) {
             lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));
         }
-        const ReadTrace got = read(lines, options);
+        const ReadTrace got = read(lines, {.time_unit = unit, .times_free = rate});
         EXPECT_TRUE(got.usable) << got.first_error();
         return got.trace.remarks.empty() ? 0 : got.trace.remarks[0].count;
     };
@@ -593,19 +582,15 @@ TEST(AgenticMooncake, ReadsDependenciesThatItCanFollow) {
     EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
     const Trace trace = read(lines, ReadOptions{.sessions = Sessions::open}).sound();
     EXPECT_EQ(std::tuple(trace.block_size, trace.tail_rule), std::tuple(16U, TailRule::ceil));
-    std::vector<std::int64_t> times_us;
-    for (const TraceRow& row : trace.rows) {
-        times_us.push_back(row.at_ns / 1000);
-    }
-    EXPECT_EQ(times_us, (std::vector<std::int64_t>{0, 100'000, 107'500, 900'000}));
+    EXPECT_EQ(members_of(trace.rows, &TraceRow::at_ns),
+              (std::vector<std::int64_t>{0, 100'000'000, 107'500'000, 900'000'000}));
     EXPECT_EQ(std::tuple(trace.rows[0].name_space, trace.rows[3].name_space), std::tuple(1U, 0U));
     const auto edges = trace.dependencies_of(trace.rows[2]);
     ASSERT_EQ(edges.size(), 1U);
     EXPECT_EQ(edges[0].trigger, Trigger::dispatch);
-    ReadOptions options{.sessions = Sessions::open};
     const ReadTrace dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
-             options);
+             {.sessions = Sessions::open});
     EXPECT_EQ(dangling.errors.list[0].problem, "does not name a request of an earlier row");
     const ReadTrace version = read({R"({"schema":"dynamo.agentic_mooncake","version":1})"});
     EXPECT_EQ(version.errors.list[0].field, "version");

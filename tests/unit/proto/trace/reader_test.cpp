@@ -8,8 +8,6 @@
 
 namespace driftless {
 
-// The reader of all formats: detection, options, kept columns, blank lines, several files.
-
 namespace {
 
 // Unknown keys are ignored and counted, kept ones are carried as JSON.
@@ -93,8 +91,7 @@ TEST(Reader, NamesNulBytesAndAmbiguityAndGathersTexts) {
     refuses({"{", one.substr(1) + nul}, "2", one.size());
     EXPECT_TRUE(says(read({nul + nul}).first_error(), "looks like a binary file"));
     // A first row that would suit two formats is refused until choose one with --format.
-    const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
-    EXPECT_TRUE(says(read({both}).first_error(),
+    EXPECT_TRUE(says(read({R"({"event": {}, "requests": [], "block_size": 16})"}).first_error(),
                      "has the keys of weka and of dynamo; choose one with --format"));
     // A JSON text over several lines is gathered, and an array is its rows.
     const std::string first = row("0", 1, 1, "0");
@@ -330,8 +327,6 @@ TEST(BlockIds, IsAVectorWithRanges) {
     EXPECT_TRUE(list.span(4, 0).empty());
 }
 
-// An id that names blocks of two lengths is noticed, once, in its namespace.
-
 std::uint64_t uneven(const std::vector<std::string>& lines) {
     const ReadTrace got = read(lines);
     EXPECT_TRUE(got.usable) << got.first_error();
@@ -540,9 +535,6 @@ TEST(IsoTime, ReadsZonesAndFractionsOrRefuses) {
         EXPECT_EQ(parse_iso_time(text).error().code, ErrorCode::out_of_range) << text;
     }
 }
-
-// What each format refuses is told with line, field, value and what would fix it; and a row that
-// contradicts its trace ends no more than it must.
 
 using Lines = std::vector<std::string>;
 

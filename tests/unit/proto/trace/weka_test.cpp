@@ -43,12 +43,10 @@ TEST(Weka, LaysSubAgentsOutAndKnowsWhoWaits) {
     EXPECT_EQ(trace.unknown_keys, 0U);
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"trace_1", "trace_1/agent_001"}));
     ASSERT_EQ(trace.rows.size(), 4U);
-    std::vector<std::int64_t> times_ms;
-    for (const TraceRow& row : trace.rows) {
-        times_ms.push_back(row.at_ns / 1'000'000);
-        EXPECT_EQ(row.name_space, 0U) << "numbered in one space with their parent";
-    }
-    EXPECT_EQ(times_ms, (std::vector<std::int64_t>{0, 10'250, 14'250, 20'000}));
+    EXPECT_EQ(members_of(trace.rows, &TraceRow::at_ns),
+              (std::vector<std::int64_t>{0, 10'250'000'000, 14'250'000'000, 20'000'000'000}));
+    EXPECT_EQ(members_of(trace.rows, &TraceRow::name_space), std::vector<std::uint32_t>(4, 0))
+        << "numbered in one space with their parent";
     EXPECT_EQ(std::tuple(trace.rows[2].session, trace.rows[2].turn), std::tuple(1U, 2U));
     EXPECT_EQ(trace.rows[3].turn, 2U);
     // Who waits for whom, by recorded answers: spawn, sequence, join.
@@ -300,11 +298,8 @@ TEST(WekaAgents, SpawnSubAgentsAndNeverWaitForLaterRows) {
                                     late + "," + request(9, 1, "7,8"));
     const Trace trace = closed({request(0, 1, "1"), x, request(20, 1, "1,2")}).sound();
     EXPECT_EQ(sessions_of(trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
-    std::vector<std::int64_t> starts;
-    for (const TraceRow& row : trace.rows) {
-        starts.push_back(row.at_ns / 1'000'000'000);
-    }
-    EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
+    const auto start_s = [](const TraceRow& row) { return row.at_ns / 1'000'000'000; };
+    EXPECT_EQ(members_of(trace.rows, start_s), (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
     EXPECT_EQ(edges_of(trace), "1:0+1 2:1+3 3:1+2 4:1+8 4:2+0 5:0+19 5:4+0");
     // A file that is not in the order of its times has no row that waits for a later one.
     const Trace other_trace =

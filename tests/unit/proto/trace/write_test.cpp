@@ -11,8 +11,6 @@
 
 namespace driftless {
 
-// The canonical format holds all that a trace holds, and refuses what contradicts itself.
-
 namespace {
 
 const std::string header =
@@ -104,8 +102,6 @@ TEST(Canonical, RefusesContradictionsAndCountsRowsByFile) {
     EXPECT_EQ(trace.dependencies.at(1).on, 2U);
 }
 
-// What is written reads back, in the order that its format wants, and what cannot be held is named.
-
 std::vector<std::string> mooncake(const Trace& trace, std::vector<WrittenRow> rows,
                                   std::vector<std::string>* losses = nullptr) {
     TraceWriter writer(trace, mooncake_target, std::move(rows));
@@ -144,10 +140,8 @@ TEST(Write, MooncakeIsItselfInOneNumbering) {
     Lines other_losses;
     const Lines lines = mooncake(other_trace, all_rows(other_trace), &other_losses);
     const auto ids = [&](std::size_t i) { return lines[i].substr(lines[i].find("\"hash_ids\"")); };
-    EXPECT_EQ(ids(0), R"("hash_ids":[0,1,2]})");
-    EXPECT_EQ(ids(1), R"("hash_ids":[3,4,5]})");
-    EXPECT_EQ(ids(2), R"("hash_ids":[0,6,7]})");
-    EXPECT_EQ(ids(3), R"("hash_ids":[8,9]})");
+    expect_each(ids, gives(0, R"("hash_ids":[0,1,2]})"), gives(1, R"("hash_ids":[3,4,5]})"),
+                gives(2, R"("hash_ids":[0,6,7]})"), gives(3, R"("hash_ids":[8,9]})"));
     EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,)"));
     ASSERT_EQ(other_losses.size(), 2U);
     EXPECT_TRUE(says(other_losses[0], "--block-size 16"));
@@ -200,11 +194,10 @@ TEST(Write, MooncakeRoundsTimesAndHoldsTurnsOnly) {
 
 // Kept columns go along, but for nulls and for names that the format has itself.
 TEST(Write, CarriesKeptColumnsOfAPartToo) {
-    ReadOptions options{.keep = {"id", "model", "turn"}};
     const Trace trace =
         read({R"({"timestamp":0,"input_length":1,"output_length":1,"id":"x","turn":7})",
               R"({"timestamp":1,"input_length":1,"output_length":1,"model":{"a":[1]}})"},
-             options)
+             {.keep = {"id", "model", "turn"}})
             .sound();
     const Lines lines = mooncake(trace, all_rows(trace));
     EXPECT_TRUE(lines[0].ends_with(R"("id":"x","turn":7})"));
