@@ -129,30 +129,23 @@ std::string live_page_text(const Progress& p) {
     return out;
 }
 
-LivePage::~LivePage() {
-    stop();
-    if (listener_ >= 0) {
-        ::close(listener_);
-    }
-}
-
 Result<void> LivePage::listen(const Address& address) {
-    CHECK(listener_ < 0);
-    listener_ = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CHECK(!listener_.is_open());
+    listener_ = Fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int number = listener_.number();
     const int on = 1;
     address_.length = sizeof address_.storage;
-    if (listener_ < 0 || ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        ::bind(listener_, address.raw(), address.length) != 0 ||
-        ::listen(listener_, backlog) != 0 ||
-        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_.storage),
-                      &address_.length) != 0) {
+    if (number < 0 || ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(number, address.raw(), address.length) != 0 || ::listen(number, backlog) != 0 ||
+        ::getsockname(number, reinterpret_cast<sockaddr*>(&address_.storage), &address_.length) !=
+            0) {
         return error_from_errno(errno, "listen there");
     }
     return {};
 }
 
 Result<void> LivePage::start(const cpu_set_t* cpus) {
-    CHECK(listener_ >= 0);
+    CHECK(listener_.is_open());
     return thread_.start<&LivePage::work>("live page", cpus, *this);
 }
 
@@ -168,14 +161,13 @@ void LivePage::show(const Progress& progress) {
 
 void LivePage::work() {
     while (!stopping_.load(std::memory_order_acquire)) {  // ends: by `stop`
-        pollfd watched{listener_, POLLIN, 0};
+        pollfd watched{listener_.number(), POLLIN, 0};
         if (::poll(&watched, 1, look_pause_ms) <= 0) {
             continue;
         }
-        const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-        if (connection >= 0) {
-            serve(connection);
-            ::close(connection);
+        const Fd connection(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (connection.is_open()) {
+            serve(connection.number());
         } else {  // no descriptor is free: not at once again
             (void)::poll(nullptr, 0, look_pause_ms);
         }

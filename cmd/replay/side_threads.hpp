@@ -17,6 +17,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_file.hpp"
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/threads.hpp"
@@ -46,7 +47,7 @@ std::string live_page_text(const Progress& progress);
 class LivePage {
   public:
     LivePage() = default;
-    ~LivePage();
+    ~LivePage() { stop(); }
     LivePage(const LivePage&) = delete;
     LivePage& operator=(const LivePage&) = delete;
 
@@ -57,7 +58,7 @@ class LivePage {
     /// Serves until `stop`. Errors: exhausted, denied.
     Result<void> start(const cpu_set_t* cpus);
     void stop();
-    bool listens() const { return listener_ >= 0; }
+    bool listens() const { return listener_.is_open(); }
 
     /// From the writer's thread.
     void show(const Progress& progress);
@@ -66,7 +67,7 @@ class LivePage {
     void work();
     void serve(int connection);
 
-    int listener_ = -1;
+    Fd listener_;
     Address address_;
     std::mutex mutex_;
     Progress latest_;  ///< under the mutex

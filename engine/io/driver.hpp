@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/task.hpp"
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
@@ -59,20 +60,8 @@ std::int64_t receive_stamp_ns(msghdr& message);
 
 /// A socket that asks for receive stamps as long as it lives. The kernel stamps packets only while
 /// somebody asks, and begins some time after the first one did: this one asks from the start.
-class StampKeeper {
-  public:
-    StampKeeper() = default;
-    ~StampKeeper();
-    StampKeeper(const StampKeeper&) = delete;
-    StampKeeper& operator=(const StampKeeper&) = delete;
-
-    /// False where it cannot be had.
-    bool open();
-    bool is_open() const { return socket_.open(); }
-
-  private:
-    Socket socket_;
-};
+/// Not open where it cannot be had.
+Fd keep_receive_stamps();
 
 // Driver: the seam between the engine and the world. Operations go in as data, completions come
 // out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product,

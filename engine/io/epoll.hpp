@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/host_driver.hpp"
 
@@ -30,7 +31,6 @@ class EpollDriver final : public HostDriver {
     /// CHECK at its end: no operation is in flight.
     static Result<std::unique_ptr<EpollDriver>> make(const DriverOptions& options,
                                                      std::optional<Error> why_not_ring = {});
-    ~EpollDriver() override;
 
     /// CHECK: no operation of ours on it is in flight.
     void close(Socket socket) override;
@@ -93,8 +93,8 @@ class EpollDriver final : public HostDriver {
         return told_ != outcomes_.size() || first_in_line_ >= 0 || !taken_.empty();
     }
 
-    int epoll_ = -1;
-    int timer_ = -1;
+    Fd epoll_;
+    Fd timer_;
     Instant timer_set_;          ///< for when
     bool looked_ahead_ = false;  ///< `unread_since` has found what the next look reads
     std::optional<Error> why_not_ring_;

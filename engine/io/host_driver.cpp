@@ -49,7 +49,7 @@ void HostDriver::open_parts(const DriverOptions& options) {
         transmit_stamps_.open(options.ops_max, options.stamp_ring);
     }
     if (stamps_wanted_.receive) {
-        (void)stamp_keeper_.open();
+        stamp_keeper_ = keep_receive_stamps();
     }
     if (options.warm_sends) {
         (void)warm_pair_.open();

@@ -67,7 +67,7 @@ class HostDriver : public Driver {
 
   private:
     StampSupport stamps_wanted_;
-    StampKeeper stamp_keeper_;
+    Fd stamp_keeper_;
     WarmPair warm_pair_;
     Instant clock_set_{INT64_MIN};  ///< when we last saw that the kernel's clock had been set
     std::uint64_t clock_steps_ = 0;

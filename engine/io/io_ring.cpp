@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -302,13 +301,13 @@ bool TransmitStamps::open_ring(std::uint32_t entries) {
 // A command on a socket that has nothing to tell: a kernel that knows it keeps it until it is
 // cancelled, any other ends it at once with an error.
 bool TransmitStamps::ring_works() {
-    const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (number < 0) {
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) {
         return false;
     }
     constexpr std::uint64_t probe = 1;
     constexpr std::uint64_t end_of_probe = 2;
-    arm(probe, Socket{number});
+    arm(probe, Socket{socket.number()});
     (void)ring_.enter(0, IORING_ENTER_GETEVENTS);
     const bool kept = !ring_.has_completions();
     if (kept) {
@@ -323,7 +322,6 @@ bool TransmitStamps::ring_works() {
             --ends;
         }
     }
-    ::close(number);
     return kept && ends == 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 #include "proto/core/errors.hpp"
 
@@ -157,14 +158,9 @@ inline constexpr std::size_t attempts_max = 16;
 /// sees it.
 class WarmPair {
   public:
-    WarmPair() = default;
-    ~WarmPair();
-    WarmPair(const WarmPair&) = delete;
-    WarmPair& operator=(const WarmPair&) = delete;
-
     /// Errors: exhausted (descriptors or ports), denied, io_failed.
     Result<void> open();
-    bool is_open() const { return sender_.open(); }
+    bool is_open() const { return sender_.is_open(); }
     /// One byte there: 5 to 15 us, never blocks. Now and then what has arrived is thrown away.
     /// CHECK: the pair is open.
     void send();
@@ -175,10 +171,8 @@ class WarmPair {
     static constexpr std::uint64_t drain_every = 256;
 
   private:
-    Result<void> connect_to(Socket listener);
-
-    Socket sender_;
-    Socket receiver_;
+    Fd sender_;
+    Fd receiver_;
     std::uint64_t sends_ = 0;
 };
 

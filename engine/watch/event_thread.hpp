@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/inquiry.hpp"
@@ -80,13 +81,11 @@ class EventCommand {
     ~EventCommand();
     EventCommand(EventCommand&& other) noexcept;
     EventCommand& operator=(EventCommand&&) = delete;
-    EventCommand(const EventCommand&) = delete;
-    EventCommand& operator=(const EventCommand&) = delete;
 
     /// Readable when it has ended.
     int end_fd() const { return child_.end_fd(); }
     /// Readable when it has said something; -1 once all was read.
-    int output_fd() const { return output_fd_; }
+    int output_fd() const { return output_.number(); }
     /// Reads what is there: up to `kept_max` bytes in all go to `kept`. Never blocks.
     void read_output(std::string& kept, std::size_t kept_max, std::uint64_t& read);
 
@@ -98,11 +97,11 @@ class EventCommand {
     std::optional<ChildEnd> end();
 
   private:
-    EventCommand(Child child, int output_fd) : child_(std::move(child)), output_fd_(output_fd) {}
+    EventCommand(Child child, Fd output) : child_(std::move(child)), output_(std::move(output)) {}
 
     Child child_;
     bool owns_group_ = true;  ///< false: it has moved, or its group was ended
-    int output_fd_ = -1;
+    Fd output_;
 };
 
 // EventThread: begins what a run was to do at its instants (`--event`), and writes what became of
@@ -188,7 +187,7 @@ class EventThread {
     std::string no_driver_;  ///< why there is none
     std::atomic<Ending> ending_{Ending::no};
     bool hurried_ = false;
-    int wake_fd_ = -1;
+    Fd wake_;
     SideThread thread_;
 };
 
