@@ -351,11 +351,7 @@ void WireStamps::take(Lane& lane, const Completion& done) {
         counts.wire_delay_sum_ns += delay_ns;
         counts.wire_delay_max_ns = std::max(counts.wire_delay_max_ns, delay_ns);
     }
-    Event event;
-    event.kind = EventKind::wire;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = done.stamp.ns;
+    Event event = lane.event(EventKind::wire, done.stamp);
     event.wire_ns = wire_ns;
     (void)parts_.ring.push(event);
 }
@@ -564,12 +560,8 @@ void Exchanges::watch(Lane& lane, Instant now) {
 
 void Exchanges::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
     const ExchangeState& exchange = lane.exchange;
-    Event event;
-    event.kind = EventKind::sent;
+    Event event = lane.event(EventKind::sent, stamp);
     event.flags = flags;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = stamp.ns;
     event.waited_ns = exchange.rest_waited.ns;
     event.sent = SentInfo{exchange.bytes.size(), exchange.accept_delay.ns, {}};
     (void)parts_.ring.push(event);
@@ -640,11 +632,7 @@ void Exchanges::push_end(Lane& lane) {
         push_sent(lane, now, event_unfinished);
     }
     CHECK(exchange.accepted <= exchange.bytes.size());
-    Event event;
-    event.kind = EventKind::end;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = now.ns;
+    Event event = lane.event(EventKind::end, now);
     event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
     event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
     const bool is_early =

@@ -32,12 +32,8 @@ struct Reader {
 
     void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0,
               Duration waited = {}) {
-        Event event;
-        event.kind = kind;
+        Event event = lane.event(kind, done.stamp);
         event.flags = flags;
-        event.request = lane.exchange.request;
-        event.lane = lane.number;
-        event.stamp_ns = done.stamp.ns;
         event.waited_ns = waited.ns;
         event.status =
             kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;

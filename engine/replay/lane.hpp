@@ -251,6 +251,15 @@ struct Lane {
     }
 
     std::size_t unsent() const { return exchange.bytes.size() - exchange.accepted; }
+    /// Of its exchange, at that instant.
+    Event event(EventKind kind, Instant stamp) const {
+        Event event;
+        event.kind = kind;
+        event.request = exchange.request;
+        event.lane = number;
+        event.stamp_ns = stamp.ns;
+        return event;
+    }
 
     /// The exchange is over with this outcome; the first one stands.
     void end(Outcome outcome, std::int32_t sys_errno = 0) {

@@ -428,11 +428,7 @@ void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
 
 void Firing::push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info) {
     const EventRing::Push armed = ring_.push(Event::of_armed(row.due, row.armed.ns));
-    Event event;
-    event.request = row.due.request;
-    event.lane = lane.number;
-    event.kind = EventKind::fired;
-    event.stamp_ns = row.fired.ns;
+    Event event = lane.event(EventKind::fired, row.fired);
     event.fired = info;
     const EventRing::Push fired = ring_.push(event);
     CHECK(armed == EventRing::Push::whole);  // `has_room` was asked
