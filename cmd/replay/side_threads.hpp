@@ -142,12 +142,6 @@ class ProgressLine {
 // connections go to, with TLS, and the bytes of the request. Made before the run. Owns what TLS
 // needs, for one thread: threads that ask beside each other have one each.
 
-struct AskedUrl {
-    Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; of AskedUrls, which outlives it
-    std::string request;     ///< the whole of it, without a body
-};
-
 class AskedUrls {
   public:
     explicit AskedUrls(const ReplayParts& parts) : parts_(parts) {}
@@ -155,7 +149,8 @@ class AskedUrls {
     /// `flag` is named in errors ("--event post"). A server of the run is asked at the run's own
     /// address, with the run's headers, keys among them, except for those that `headers` replaces;
     /// all others get only `headers`. Prints what fails.
-    OrExit<AskedUrl> prepare(const std::string& flag, const Url& url, const char* method,
+    /// A request without a body; this outlives the question.
+    OrExit<Question> prepare(const std::string& flag, const Url& url, const char* method,
                              std::vector<Header> headers);
 
   private:

@@ -15,12 +15,6 @@
 
 namespace driftless {
 
-Task<void> Posting::ask() {
-    Result<Reply> answer =
-        co_await inquiry_.ask(event_.address, event_.tls, event_.request, AskLimits(limit_));
-    answer_.emplace(std::move(answer));
-}
-
 /// Reads of one call: the thread that reads has others to look after.
 static constexpr int reads_max = 16;
 
@@ -235,7 +229,7 @@ void EventThread::begin_post(Underway& one, const PlannedEvent& event) {
         fail(one, no_driver_);
         return;
     }
-    one.posting = std::make_unique<Posting>(*loop_, event, rules_.limit);
+    one.posting = std::make_unique<Asking>(*loop_, event.question, rules_.limit);
     one.posting->begin();
 }
 

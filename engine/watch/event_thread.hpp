@@ -32,41 +32,7 @@ struct PlannedEvent {
     TimedEventKind kind = TimedEventKind::label;
     std::string what;     ///< URL, command line or label
     std::string shown{};  ///< in its place where that has secrets; empty: it has none
-    // Of a POST.
-    Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; outlives the run
-    std::string request;     ///< the whole of it
-};
-
-/// Posting: one POST of an event, on its way. A job of the event thread's loop; it owns its
-/// connection, and ends by itself within its time limit.
-class Posting {
-  public:
-    /// `event` outlives this.
-    Posting(Loop& loop, const PlannedEvent& event, Duration limit)
-        : loop_(loop), inquiry_(loop), event_(event), limit_(limit) {}
-    Posting(const Posting&) = delete;
-    Posting& operator=(const Posting&) = delete;
-
-    void begin() { loop_.jobs().spawn(ask()); }
-    /// Gives it up: it ends soon.
-    void cancel() { inquiry_.cancel(); }
-    /// Nothing while it is on its way.
-    const std::optional<Result<Reply>>& answer() const { return answer_; }
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return loop_.frames(); }
-    ReadyList& ready() { return loop_.ready(); }
-
-  private:
-    /// Root job; ends in `answer_`.
-    Task<void> ask();
-
-    Loop& loop_;
-    Inquiry inquiry_;
-    const PlannedEvent& event_;
-    Duration limit_;
-    std::optional<Result<Reply>> answer_;
+    Question question;    ///< of a POST
 };
 
 /// EventCommand: a command of an event that runs beside the engine: started, listened to, ended. It
@@ -152,7 +118,7 @@ class EventThread {
     struct Underway {
         TimedEvent line;
         std::optional<EventCommand> command;
-        std::unique_ptr<Posting> posting;
+        std::unique_ptr<Asking> posting;
         Instant limit;                         ///< ended by force then
         bool is_hurried = false;               ///< the end of the run has made it shorter
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not
