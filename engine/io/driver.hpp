@@ -22,6 +22,7 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -105,10 +106,8 @@ enum class DriverKind : std::uint8_t {
     io_uring,
     epoll,
 };
-constexpr const char* name_of(DriverKind kind) {
-    constexpr const char* names[] = {"auto", "io_uring", "epoll"};
-    return names[static_cast<std::size_t>(kind)];
-}
+template <>
+inline constexpr auto closed_list<DriverKind> = name_list("auto", "io_uring", "epoll");
 
 /// What a driver is, for people and for `run.json`.
 struct DriverFacts {

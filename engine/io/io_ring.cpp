@@ -491,16 +491,4 @@ bool TransmitStamps::next(Entry& entry) {
     return true;
 }
 
-const char* name_of(TransmitStamps::Way way) {
-    switch (way) {
-        case TransmitStamps::Way::none:
-            return "no";
-        case TransmitStamps::Way::ring:
-            return "io_uring";
-        case TransmitStamps::Way::error_queue:
-            return "error queue";
-    }
-    return "";
-}
-
 }  // namespace driftless

@@ -16,6 +16,7 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless::uring_flags {
 
@@ -27,7 +28,6 @@ inline constexpr unsigned enter_no_iowait = 1u << 7;  ///< 6.15: a waiting ring 
 inline constexpr std::uint32_t feature_min_timeout = 1u << 15;  ///< 6.12
 inline constexpr std::uint32_t feature_no_iowait = 1u << 17;    ///< 6.15
 inline constexpr unsigned socket_transmit_stamps = 4;           ///< 6.17: command of a socket
-inline constexpr unsigned setup_no_sqarray = 1u << 16;          ///< 6.6
 
 }  // namespace driftless::uring_flags
 
@@ -454,7 +454,7 @@ class TransmitStamps {
     std::size_t found_next_ = 0;
 };
 
-/// "no", "io_uring", "error queue".
-const char* name_of(TransmitStamps::Way way);
+template <>
+inline constexpr auto closed_list<TransmitStamps::Way> = name_list("no", "io_uring", "error queue");
 
 }  // namespace driftless

@@ -405,10 +405,6 @@ void TlsStream::close() {
     output_.clear();
 }
 
-std::string TlsStream::take_output() {
-    return std::exchange(output_, std::string());
-}
-
 void TlsStream::take(std::string_view received) {
     if (taken_.size() + received.size() > handshake_bytes_max) {
         state_ = State::failed;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "proto/core/errors.hpp"
 
@@ -142,7 +143,6 @@ class TlsPeer {
 // Immovable, owned by a connection; reusable after `close`. OpenSSL allocates in `connect`,
 // `accept`, `step` and where a ticket comes, never in `seal` or for the plain bytes of `read`.
 
-struct bio_st;
 struct ssl_st;
 
 namespace driftless {
@@ -200,7 +200,7 @@ class TlsStream {
     /// Bytes of its own that the stream wants to have sent (handshake, alerts); the caller keeps
     /// them until they are sent.
     bool has_output() const { return !output_.empty(); }
-    std::string take_output();
+    std::string take_output() { return std::exchange(output_, std::string()); }
 
     /// Bytes that a handshake may take: OpenSSL allows a certificate list of 100 KiB.
     static constexpr std::size_t handshake_bytes_max = 256 * 1024;
