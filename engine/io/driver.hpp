@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <coroutine>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -313,39 +312,6 @@ class Loop {
     Jobs jobs_;  // last: its roots end before the pool and the lists
 };
 
-/// Submits the operation and awaits its single completion: `const Completion done = co_await
-/// perform(loop, op);`. For connect, send and cancel; multishot operations have handlers instead.
-/// The Op is in a lane or connection, not in the frame.
-class OpAwaiter {
-  public:
-    OpAwaiter(Loop& loop, Op& op) : loop_(loop), op_(op) {}
-
-    bool await_ready() const noexcept { return false; }
-    template <typename Promise>
-    void await_suspend(std::coroutine_handle<Promise> waiter) {
-        CHECK(waiter_ == nullptr);  // awaited once
-        waiter_ = &waiter.promise();
-        op_.handler = &OpAwaiter::complete;
-        op_.owner = this;
-        loop_.driver().submit(op_);
-    }
-    Completion await_resume() const { return done_; }
-
-  private:
-    static void complete(Op& op, const Completion& completion) {
-        OpAwaiter& self = *static_cast<OpAwaiter*>(op.owner);
-        CHECK(&self.op_ == &op);
-        CHECK(!completion.more && !op.in_flight());  // a multishot has a handler of its own
-        self.done_ = completion;
-        self.waiter_->ready->push(*self.waiter_);
-    }
-
-    Loop& loop_;
-    Op& op_;
-    PromiseBase* waiter_ = nullptr;
-    Completion done_;
-};
-
 /// Asks once, by `cancel`, that `target` ends; nothing where neither is to be done. Once, as a
 /// cancel ends at once: asked again and again, a loop would see nothing else. `spec.target` of the
 /// one is the memory: it is null when a connection begins.
@@ -355,10 +321,6 @@ inline void cancel_once(Driver& driver, Op& cancel, Op& target) {
         cancel.spec.target = &target;
         driver.submit(cancel);
     }
-}
-
-inline OpAwaiter perform(Loop& loop, Op& op) {
-    return OpAwaiter(loop, op);
 }
 
 }  // namespace driftless
