@@ -106,9 +106,7 @@ static std::string try_page(const ReportedRun& run) {
     }
     const Result<void> written =
         write_whole_file(run.folder + "/report.html", page.value(), Lasting::written);
-    return written
-               ? ""
-               : "cannot " + std::string(written.error().doing) + ": " + reason_of(written.error());
+    return written ? "" : failed_text(written.error());
 }
 
 /// Writes `report.html` into the folder, over that of an earlier segment, and what `--markdown` and

@@ -200,8 +200,7 @@ CellEnd run_cell(const Cell& cell) {
                               ? Child::start(command)
                               : Result<Child>(output ? messages.error() : output.error());
     if (!child) {
-        return {.why =
-                    std::string("cannot ") + child.error().doing + ": " + reason_of(child.error())};
+        return {.why = failed_text(child.error())};
     }
     const ChildEnd ended = wait_for(child.value(), stops);
     return judge(cell, ended, stop_requests().load() > stops);

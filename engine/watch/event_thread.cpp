@@ -138,8 +138,7 @@ void EventThread::work() {
             driver_ = std::move(made).value();
             loop_ = std::make_unique<Loop>(*driver_, timers_max);
         } else {
-            no_driver_ =
-                "cannot " + std::string(made.error().doing) + ": " + reason_of(made.error());
+            no_driver_ = failed_text(made.error());
         }
     }
     for (;;) {  // ends: after `stop` nothing begins, and what goes on has a limit
@@ -217,8 +216,7 @@ void EventThread::fail(Underway& one, std::string why) {
 void EventThread::begin_run(Underway& one, const std::string& what) {
     Result<EventCommand> command = EventCommand::start(what);
     if (!command) {
-        fail(one,
-             "cannot " + std::string(command.error().doing) + ": " + reason_of(command.error()));
+        fail(one, failed_text(command.error()));
         return;
     }
     one.command.emplace(std::move(command).value());
@@ -298,9 +296,7 @@ void EventThread::take_answer(Underway& one, const Result<Reply>& answer) {
     } else {
         const bool late = answer.error().code == ErrorCode::timed_out;
         line.status = late ? EventStatus::timed_out : EventStatus::failed;
-        line.error =
-            late ? ""
-                 : "cannot " + std::string(answer.error().doing) + ": " + reason_of(answer.error());
+        line.error = late ? "" : failed_text(answer.error());
     }
     write(std::move(line), end);
 }

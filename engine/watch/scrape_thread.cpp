@@ -76,8 +76,7 @@ bool ScrapeThread::open() {
     if (!made) {
         for (Outcome& outcome : outcomes_) {
             outcome.failures = 1;
-            outcome.first_failure =
-                "cannot " + std::string(made.error().doing) + ": " + reason_of(made.error());
+            outcome.first_failure = failed_text(made.error());
         }
         return false;
     }
@@ -195,8 +194,7 @@ void ScrapeThread::fail(std::size_t at, Duration took, std::string why) {
 
 std::string ScrapeThread::read_page(const Result<Reply>& answer) {
     if (!answer) {
-        const Error& error = answer.error();
-        return "cannot " + std::string(error.doing) + ": " + reason_of(error);
+        return failed_text(answer.error());
     }
     const Reply& reply = answer.value();
     if (reply.status != 200) {
