@@ -7,8 +7,6 @@
 
 #include <filesystem>
 
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"

@@ -6,14 +6,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/base/run_folder.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/flags/settings.hpp"
@@ -25,7 +19,6 @@
 #include "cmd/report/exports.hpp"
 #include "cmd/report/page.hpp"
 #include "cmd/report/summary_table.hpp"
-#include "engine/history/past.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run_steps.hpp"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <queue>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/base/values.hpp"

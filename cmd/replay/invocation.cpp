@@ -12,9 +12,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"

@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
@@ -18,8 +15,6 @@
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/side_threads.hpp"
-#include "engine/base/time.hpp"
-#include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <string>
-#include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/replay/host_choice.hpp"

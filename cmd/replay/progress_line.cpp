@@ -15,7 +15,6 @@
 #include "cmd/base/values.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "cmd/report/text_parts.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -8,15 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/shard.hpp"

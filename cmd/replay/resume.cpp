@@ -1,18 +1,10 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
-#include <optional>
-#include <string>
-#include <utility>
-
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/base/run_folder.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/settings.hpp"
-#include "cmd/replay/parts.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
 #include "cmd/replay/timing_notes.hpp"

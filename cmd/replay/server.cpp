@@ -6,19 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/checks.hpp"
-#include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"

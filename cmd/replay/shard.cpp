@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"

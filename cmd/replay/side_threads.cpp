@@ -7,10 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
@@ -19,7 +17,6 @@
 #include "cmd/replay/replay.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/io/io_ring.hpp"
-#include "engine/io/sockets.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 

@@ -4,10 +4,6 @@
 #include <linux/net_tstamp.h>
 #include <netinet/in.h>
 
-#include <algorithm>
-
-#include "proto/core/errors.hpp"
-
 namespace driftless {
 
 static_assert(receive_control_bytes == CMSG_SPACE(sizeof(scm_timestamping)));

@@ -3,10 +3,6 @@
 /// without an operation. UringDriver and EpollDriver are made of it; it moves no byte itself.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"

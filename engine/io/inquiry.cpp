@@ -1,13 +1,10 @@
 #include "engine/io/inquiry.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include "engine/io/sockets.hpp"
-#include "engine/io/tls.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -2,18 +2,14 @@
 
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 
 #include "engine/host/host.hpp"
 #include "engine/io/driver.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 

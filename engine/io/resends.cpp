@@ -1,11 +1,9 @@
 #include <linux/tcp.h>  // netinet/tcp.h has an older tcp_info, and does not go beside this one
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cstddef>
 
 #include "engine/io/driver.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 

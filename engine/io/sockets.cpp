@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -15,9 +14,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
-
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -14,9 +14,7 @@
 #include <filesystem>
 #include <new>
 #include <system_error>
-#include <utility>
 
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

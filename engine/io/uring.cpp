@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

@@ -1,11 +1,9 @@
 #include "engine/replay/exchanges.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
-#include "engine/replay/lane.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 

@@ -1,8 +1,5 @@
 #include "engine/replay/health.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "proto/core/errors.hpp"
 
 namespace driftless {

@@ -1,13 +1,7 @@
 #include "engine/replay/lane.hpp"
 
-#include <algorithm>
-#include <cerrno>
-
 #include "engine/host/probes.hpp"
-#include "engine/io/driver.hpp"
-#include "engine/io/tls.hpp"
 #include "engine/replay/lane_parts.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -1,9 +1,5 @@
 #include "engine/replay/lane_parts.hpp"
 
-#include <algorithm>
-
-#include "proto/core/errors.hpp"
-
 namespace driftless {
 
 // It is above 0 while less than a period is missing until it is full: from one nanosecond behind

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/host/probes.hpp"
-#include "engine/record/ring.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

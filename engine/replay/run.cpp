@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"

@@ -1,9 +1,7 @@
 #include "engine/replay/waiting_rows.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
-#include <utility>
 
 #include "engine/io/driver.hpp"
 #include "proto/core/errors.hpp"

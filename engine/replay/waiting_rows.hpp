@@ -1,7 +1,6 @@
 /// Rows before they leave: those that the schedule has in store, and those that are due and wait.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/settings.hpp"
 
 namespace driftless {
 

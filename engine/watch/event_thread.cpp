@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "engine/io/io_ring.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
