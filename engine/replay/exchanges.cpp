@@ -127,8 +127,9 @@ void Connecting::connected(Lane& lane, const Completion& done) {
     lane.progress.notify();
 }
 
-/// The handshake of a lane whose connection stands. False where it failed, or the lane broke.
-/// Suspends between its steps, which `handshake_slice` makes; bounded by `--timeout-connect`.
+/// The handshake of a lane whose connection is established. False where it failed, or the lane
+/// broke. Suspends between its steps, which `handshake_slice` makes; bounded by
+/// `--timeout-connect`.
 Task<bool> Connecting::shake_hands(Lane& lane) {
     CHECK(lane.state == LaneState::connecting && lane.tls != nullptr);
     TlsStream& stream = lane.tls->stream;
@@ -600,12 +601,13 @@ bool Exchanges::settle(Lane& lane) {
            parts_.settings.connection != ConnectionRule::fresh;
 }
 
-// The server closed the connection before it had the request: of its age, as far as anybody knows.
+// The server closed the connection before it had the request: because of its age, as far as can be
+// known.
 bool Exchanges::is_stale(const Lane& lane) const {
     const ExchangeState& exchange = lane.exchange;
     const bool broke_early =
         exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
-    // One that was opened ahead of need may have stood for too long, too.
+    // A connection that was opened ahead of need may have been idle for too long, too.
     const Duration idle = exchange.fired - lane.idle_since;
     const bool stood = lane.used || idle >= IdleLimit::seen_min;
     const bool crossed = parts_.loop.driver().now() - exchange.fired < crossing_max;

@@ -145,7 +145,7 @@ struct Reader {
                     body(step.span);
                     break;
                 case ResponsePiece::done:
-                    // Bytes behind the message belong to nobody: such a connection is not used
+                    // Bytes behind the message belong to no request: such a connection is not used
                     // again.
                     exchange.reusable = lane.parser.keep_alive() && bytes.empty();
                     lane.end(Outcome::ok);
@@ -218,7 +218,7 @@ static void connection_ended(Lane& lane, const Completion& done) {
     if (exchange.over) {
         return;
     }
-    // Without a close_notify somebody on the way may have cut it off (RFC 8446, 6.1).
+    // Without a close_notify it may have been cut off on the way (RFC 8446, 6.1).
     const bool in_order =
         lane.tls == nullptr || lane.tls->stream.state() == TlsStream::State::ended;
     if (done.result >= 0 && in_order && exchange.head_done && lane.parser.finish()) {

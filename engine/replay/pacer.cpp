@@ -86,8 +86,8 @@ bool Pacer::step(Instant now) {
     return (has_due(now) && fire_next(now)) || retried || failed || dropped;
 }
 
-// What has ended since the last look: the schedule may release others, and the row is on its way no
-// more. Whoever ends a row does not know who waits for that.
+// What has ended since the last look: the schedule may release others, and the row is no longer
+// underway. The part that ends a row does not know which rows wait for it.
 void Pacer::note_ends() {
     const auto tell = [this](RowUnderway& row) {
         CHECK(!row.told);
@@ -118,7 +118,7 @@ bool Pacer::fire_next(Instant now) {
         (lanes_.in_flight.full() || !waiting_.finds_lane(*armed))) {
         return false;
     }
-    // Bodies that nobody takes are in the way, or it is not built yet.
+    // Bodies of rows that cannot leave yet have taken the memory, or it is not built yet.
     const LateCause unbuilt = armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     const LateCause blocked = armed == nullptr ? unbuilt : late_.of_caps();
     late_.note_next(blocked, now);
@@ -300,7 +300,7 @@ bool Pacer::end_dropped() {
 }
 
 // Under closed sessions others may be armed before the next row is known. Where they have left no
-// room for it, it is built as those are that must leave again: or all would wait for each other.
+// room for it, it is built like rows that are sent again; otherwise all would wait for each other.
 bool Pacer::set_aside_next(Instant now) {
     const Due* next = schedule_.peek();
     const bool in_the_way = armer_.full() || (armer_.lacks_room() && armer_.armed_count() > 0);
@@ -386,7 +386,7 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     return info;
 }
 
-// What is sent before the measurement makes it ready, and nobody gives it up.
+// Requests before the measurement warm the server up, and are never abandoned.
 std::optional<Duration> Firing::patience_of(const Due& due) const {
     if (due.phase == Phase::warmup) {
         return std::nullopt;

@@ -14,8 +14,8 @@
 namespace driftless {
 
 /// RowsAhead: what the schedule has in store: how many rows each server gets within a second, how
-/// close the next ones follow each other, and which row is the last of its session. Whoever takes a
-/// row from the schedule takes it here. Owned by the pacer.
+/// close the next ones follow each other, and which row is the last of its session. Rows
+/// are taken from the schedule through this only. Owned by the pacer.
 class RowsAhead {
   public:
     /// `sticky`: sessions keep their connections.
