@@ -58,8 +58,8 @@ inline constexpr std::size_t receive_control_bytes = CMSG_SPACE(3 * sizeof(times
 /// The receive stamp in a control message, 0 where there is none.
 std::int64_t receive_stamp_ns(msghdr& message);
 
-/// A socket that asks for receive stamps as long as it lives. The kernel stamps packets only while
-/// somebody asks, and begins some time after the first one did: this one asks from the start.
+/// A socket that asks for receive stamps as long as it is open. The kernel stamps packets only
+/// while a socket asks, and begins some time after the first one did: this one asks from the start.
 /// Not open where it cannot be had.
 Fd keep_receive_stamps();
 
@@ -113,7 +113,7 @@ struct DriverFacts {
     DriverKind kind = DriverKind::automatic;  ///< automatic: none of this host
     const char* transmit_stamps = "no";       ///< "io_uring", "error queue" or "no"; static storage
     bool receive_stamps = false;
-    /// Why it is not the one on io_uring, where it stands in for that one.
+    /// Why it is not the one on io_uring, where it replaces that one.
     std::optional<Error> why_not_ring;
     /// What was asked for, probed and used: name, value.
     std::vector<std::pair<std::string, std::string>> features;
@@ -138,7 +138,7 @@ class Driver {
     virtual ~Driver() = default;
 
     /// An operation that the kernel does not end in so long after its cancel is given up: it
-    /// completes with -ECANCELED, and what the kernel says of it later is nobody's.
+    /// completes with -ECANCELED, and what the kernel says of it later is dropped.
     static constexpr Duration cancel_max = seconds(1);
     /// Receives of one look for ends: some 5 us.
     static constexpr std::size_t quiet_max = 32;
@@ -152,8 +152,8 @@ class Driver {
     /// A listening socket. Port 0 picks one. Errors: exists (address in use), denied, io_failed.
     virtual Result<Socket> listen(const Address& address, int backlog) = 0;
     virtual Result<Address> local_address(Socket socket) = 0;
-    /// Ends both directions. A receive in flight may not notice (README.md): whoever closes cancels
-    /// it.
+    /// Ends both directions. A receive in flight may not notice (README.md): cancel it before
+    /// `close`.
     virtual void shutdown(Socket socket) = 0;
     /// Frees the socket. CHECK: no operation of ours on it is in flight.
     virtual void close(Socket socket) = 0;
@@ -168,8 +168,8 @@ class Driver {
     /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
     /// completions that became visible together.
     virtual TurnResult turn(const Turn& turn) = 0;
-    /// Of a handler: the turn ends behind it, so that somebody can act on what it brought. What
-    /// became visible together keeps its stamp, and comes with the next turn.
+    /// Called by a handler: the turn ends behind it, so that the loop can act on what it brought.
+    /// What became visible together keeps its stamp, and comes with the next turn.
     void end_turn() { turn_ends_ = true; }
 
     /// Kernels may lose the end of a connection, and its receive would wait for ever (README.md).
@@ -177,9 +177,9 @@ class Driver {
     /// on, and what they bring is said to be unread since `since`. One system call.
     virtual void find_ends(std::span<const QuietReceive> quiet) = 0;
 
-    /// Since when completions may have been waiting for a turn: the latest instant at which
-    /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where
-    /// none waits. No system call of io_uring, one of epoll (0.2 us).
+    /// Since when completions may have been waiting for a turn: the latest look that found none. It
+    /// looks itself: `now`, which the clock has just shown, where none waits. No system call of
+    /// io_uring, one of epoll (0.2 us).
     virtual Instant unread_since(Instant now) = 0;
 
     /// Switches the kernel's stamps of a socket on, once, when it has just been connected: keys of
@@ -215,14 +215,12 @@ class Driver {
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
     static void set_slot(Op& op, std::uint32_t slot) { op.set_slot(slot); }
     static constexpr std::uint32_t no_slot = Op::no_slot;
-    /// A handler has asked for the end of the turn since somebody looked.
+    /// A handler has asked for the end of the turn since the last call.
     bool turn_ends() { return std::exchange(turn_ends_, false); }
 
   private:
     bool turn_ends_ = false;
 };
-
-// Making a driver of this host.
 
 struct DriverOptions {
     std::uint32_t ops_max = 4096;         ///< operations in flight at most
@@ -239,15 +237,13 @@ struct DriverOptions {
 };
 
 /// Errors: denied (io_uring forbidden by a container or sysctl), unsupported (kernel before 6.1),
-/// exhausted (memory or descriptor limits), io_failed. `automatic` turns to epoll for whatever
-/// io_uring refuses; where that fails, too, the error is that of epoll.
+/// exhausted (memory or descriptor limits), io_failed. `automatic` turns to epoll for every error
+/// of io_uring; where that fails, too, the error is that of epoll.
 Result<std::unique_ptr<Driver>> make_driver(const DriverOptions& options);
 
-// Which failures of a system call are our own lack and nobody else's: no descriptor, port, memory
-// or buffer was left. They say nothing about the server. A pure function of an errno value.
-
-/// `sys_errno` > 0. EADDRNOTAVAIL is what connect says where each port to that server is taken, or
-/// where this host has no address to connect from.
+/// Whether a system call failed for a lack of our own: no descriptor, port, memory or buffer was
+/// left. That says nothing about the server. `sys_errno` > 0. EADDRNOTAVAIL is what connect says
+/// where each port to that server is taken, or where this host has no address to connect from.
 constexpr bool is_own_lack(std::int32_t sys_errno) {
     return sys_errno == EMFILE || sys_errno == ENFILE || sys_errno == EADDRNOTAVAIL ||
            sys_errno == ENOMEM || sys_errno == ENOBUFS;
@@ -276,13 +272,6 @@ class UnreadWatch {
     Instant looked_;
     Instant since_;
 };
-
-// Resends: what TCP has sent again on a socket, as the kernel counts it. One system call; keeps
-// nothing.
-
-/// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19). None where
-/// the socket is not TCP.
-std::optional<ResendCounts> read_resends(Socket socket);
 
 /// Loop: what the coroutines of one thread share: the driver, the ready list, the timers, the
 /// frames. It is a home (task.hpp), not a policy: who turns it, and in which order of priorities,

@@ -57,7 +57,6 @@ void HostDriver::open_parts(const DriverOptions& options) {
 }
 
 void HostDriver::add_facts(DriverFacts& facts) const {
-    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
     facts.transmit_stamps = name_of(transmit_stamps_.way());
     facts.receive_stamps = stamp_keeper_.is_open();
     facts.features.emplace_back("transmit_stamps", facts.transmit_stamps);

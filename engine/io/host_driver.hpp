@@ -24,7 +24,8 @@ class HostDriver : public Driver {
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) final;
     ClockSample sample_clock() final;
     std::int64_t suspended_ns() final { return clocks_.suspended_ns(); }
-    std::optional<ResendCounts> resent(Socket socket) final { return read_resends(socket); }
+    /// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19).
+    std::optional<ResendCounts> resent(Socket socket) final;
     void warm_send() final;
     std::uint32_t in_flight() const final { return slots_.in_flight(); }
 
@@ -43,6 +44,7 @@ class HostDriver : public Driver {
     Completion completion_of(const Op& op, std::int32_t result, bool is_cut) const;
     /// Features that every driver has follow those of `facts`.
     void add_facts(DriverFacts& facts) const;
+    static std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
 
     /// What spins does not fight its sibling for the core.
     static void pause_core() {

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 
-#include "engine/io/driver.hpp"
+#include "engine/io/host_driver.hpp"
 
 namespace driftless {
 
-std::optional<ResendCounts> read_resends(Socket socket) {
+std::optional<ResendCounts> HostDriver::resent(Socket socket) {
     CHECK(socket.open());
     tcp_info info{};
     socklen_t size = sizeof(info);
