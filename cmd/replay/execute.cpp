@@ -370,7 +370,7 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     return write_run_json(zero, Lasting::synced) && (resumed_ || write_config());
 }
 
-/// What `--config` reads, for whoever wants to repeat the run or to change a line of it.
+/// What `--config` reads: to repeat the run, or to change a line of it.
 bool Execution::write_config() {
     const std::string path = folder_ + "/run.toml";
     const Result<void> written =

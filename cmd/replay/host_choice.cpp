@@ -186,7 +186,7 @@ static std::int64_t port_kept(const ServerFlags& server) {
     return port_reused_ns;
 }
 
-/// Said and not refused: a server that closes first keeps the port of its own side instead.
+/// A warning, not a refusal: a server that closes first keeps the port of its own side instead.
 static void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
     if (options.sending.connection != ConnectionRule::fresh || ports == 0) {
         return;
@@ -211,7 +211,7 @@ static std::string why_not_enough(const SendingFlags& sending, const Workload& w
     return why_too_many(needed, std::to_string(needed) + " rows are due", room);
 }
 
-/// Said and not refused: the server may be faster than anybody thinks.
+/// A warning, not a refusal: the server may be faster than estimated.
 static void warn_of_limits(const SendingFlags& sending, const Workload& workload,
                            const ConnectionRoom& room) {
     if (sending.connections) {

@@ -44,7 +44,7 @@ static std::string taken(const std::string& value, std::string& why) {
     }
     const char* variable = std::getenv(name.c_str());
     if (variable == nullptr || *variable == '\0') {
-        // Somebody may have put the key itself there.
+        // The key itself may have been typed there.
         const bool is_usual =
             lower(name) != name && mask_any(name) == name &&
             std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });

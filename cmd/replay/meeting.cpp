@@ -245,7 +245,7 @@ void RunMeeting::meet_again(RunProgress& progress) {
         say("after the run: " + outcome.why);
     }
     facts_->clock.after = host_ ? ClockDifference() : outcome.difference;
-    host_.reset();  // who comes later finds nobody
+    host_.reset();  // later connections are refused
     warn_of_clock(facts_->clock.after);
     if (facts_->clock.after && facts_->role == "guest") {
         say("this clock moved by " +

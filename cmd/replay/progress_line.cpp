@@ -187,7 +187,7 @@ void LivePage::serve(int connection) {
     say(connection, answer_to(head, latest), patience);
 }
 
-static constexpr std::int64_t window_ns = 5'000'000'000;  // long enough for a rate to stand still
+static constexpr std::int64_t window_ns = 5'000'000'000;       // long enough for a steady rate
 static constexpr std::int64_t line_every_ns = 30'000'000'000;  // in a log
 
 static std::string clock_text(std::int64_t ns) {

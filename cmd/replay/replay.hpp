@@ -189,8 +189,8 @@ ResumedRun resumed_run(const Replay& run);
 int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
                             const RunFacts& run, const HostFacts& facts);
 /// Throws figures away that an earlier run has kept and this one contradicts, and says so: on
-/// average its wakes were several times later than nearly all were then, though nobody else wanted
-/// its CPU.
+/// average its wakes were several times later than nearly all were then, though no other thread
+/// wanted its CPU.
 void check_kept(const CalibrationFacts& calibration, const ClientTotals& client);
 
 }  // namespace driftless

@@ -226,7 +226,7 @@ static void tell_request(const Replay& run, RunFacts& facts) {
     facts.goodput = options.results.goodput;
 }
 
-// What nobody reads again, and people do.
+// What no program of ours reads again: for people.
 
 static void put_dataset(JsonWriter& json, const Replay& run) {
     const LoadedCorpus& text = *run.server.words.text;

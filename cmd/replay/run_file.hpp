@@ -72,7 +72,7 @@ struct RunEnd : EndFacts {
     std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
     LaneCounts lanes;
-    /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
+    /// How long servers keep an idle connection, as they said or as was seen: the shortest.
     std::optional<std::int64_t> idle_limit_ns;
     DriverCounters driver;
     std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads

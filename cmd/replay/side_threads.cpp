@@ -25,7 +25,7 @@ namespace driftless {
 /// For a name with several addresses: "localhost" is often ::1 first, where many do not listen.
 static constexpr Duration connect_patience = milliseconds(500);
 
-/// Keys go to the servers of the run, and to nobody else. The number of `targets` where it is none.
+/// Keys go to the servers of the run only. The number of `targets` where the URL is of none.
 static std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) {
     const auto found =
         std::find_if(targets.begin(), targets.end(), [&url](const ReplayTarget& target) {

@@ -76,8 +76,8 @@ class LivePage {
 };
 
 // The progress of a run on standard error: one line of a terminal, redrawn in place; elsewhere, as
-// in a log, a line every 30 s. It owns nothing but its window of rates; it is called by the
-// writer's thread, and by nobody else meanwhile.
+// in a log, a line every 30 s. It owns nothing but its window of rates; only the writer's
+// thread calls it meanwhile.
 
 /// Current rates. Null until there is a stretch to measure.
 struct ProgressRates {

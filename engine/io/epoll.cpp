@@ -129,7 +129,7 @@ EpollDriver::Watched& EpollDriver::watched(Socket socket) {
 }
 
 // Taken out of the set by hand: a child that has not called exec yet may hold it open. Its place in
-// the line stays: whoever has the number next may be read once in vain.
+// the line stays: a later socket with that number may be read once in vain.
 void EpollDriver::close(Socket socket) {
     Watched& w = watched(socket);
     CHECK(w.reader == nullptr && w.writer == nullptr);
@@ -234,8 +234,8 @@ void EpollDriver::wait_for(Op& op, Op* Watched::* role) {
     }
 }
 
-// Registering looks at once: what is there already is an edge, too. A descriptor that somebody else
-// has closed is not in the set any more.
+// Registering looks at once: what is there already is an edge, too. A descriptor that was closed
+// elsewhere is not in the set any more.
 bool EpollDriver::watch(Socket socket, Watched& w) {
     epoll_event event{};
     event.events = static_cast<std::uint32_t>(EPOLLET) |
@@ -363,7 +363,7 @@ bool EpollDriver::note_event(std::uint32_t events, int number) {
         return true;
     }
     if ((events & EPOLLOUT) != 0) {
-        (void)watch({number}, w);  // nobody waits for room any more
+        (void)watch({number}, w);  // no send waits for room any more
     }
     return readable;
 }
@@ -469,7 +469,7 @@ void EpollDriver::tell(const Outcome& outcome) {
     op.handler(op, done);
 }
 
-// Whatever waits here already, nobody has looked behind it.
+// While something waits here already, the kernel is not asked for what came after it.
 Instant EpollDriver::unread_since(Instant now) {
     if (!any_untold()) {
         looked_ahead_ = fetch(0, now);

@@ -8,7 +8,7 @@
 ///
 /// Descriptors are watched edge-triggered. A transmit stamp on an error queue, which epoll reports
 /// as long as it lies there (EPOLLERR), thus ends one sleep at most; TransmitStamps fetches it. A
-/// socket is registered for what somebody waits for: a send for room only after it found none.
+/// socket is registered for what an operation waits for: a send for room only after it found none.
 /// Reading goes on as long as the kernel has more, the end of a stream included, so that none of
 /// its edges is lost, and `find_ends` has nothing to look for.
 #pragma once

@@ -43,7 +43,7 @@ struct AskLimits {
 struct AskTimeout {
     AskPhase phase = AskPhase::connect;
     Duration limit;
-    bool is_total = false;  ///< `total`, whatever the phase
+    bool is_total = false;  ///< `total`, in any phase
     bool by_flag = false;   ///< it is shorter than the question's own bound
 };
 
@@ -82,10 +82,10 @@ struct BodyWatch {
     bool (*is_enough)(void* owner, std::string_view body, std::size_t shown) = nullptr;
 };
 
-/// What is asked of whom.
+/// A request, and where it goes to.
 struct Question {
     Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; outlives whoever asks
+    TlsPeer* tls = nullptr;  ///< null: plain; outlives the question
     std::string request;     ///< a whole HTTP/1.1 request
 };
 

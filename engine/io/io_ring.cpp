@@ -25,7 +25,7 @@ ClockSample HostClocks::sample() {
     return offset_.sample();
 }
 
-// The second clock is read later: whoever takes the CPU in between makes the difference smaller.
+// The second clock is read later: losing the CPU in between makes the difference smaller.
 std::int64_t HostClocks::suspended_ns() {
     const std::int64_t boot_ns = read_ns(CLOCK_BOOTTIME);
     suspended_ns_ = std::max(suspended_ns_, boot_ns - read_ns(CLOCK_MONOTONIC));
@@ -136,8 +136,8 @@ void OpSlots::open(std::uint32_t ops_max) {
 
 // The kernel would leave a send that finds the socket full to a thread of its own: one that a stop
 // of this process interrupts, and that has no share in its priority. So it is asked for what it can
-// take at once, and where that is nothing, for when it can. Whatever ends the wait for room, an
-// error of the socket included, is told by the next try.
+// take at once, and where that is nothing, for when it can. What ended the wait for room, an error
+// of the socket included, is told by the next try.
 bool OpSlots::send_goes_on(const Op& op, std::int32_t result, Instant now, Instant unread_since) {
     CHECK(op.spec.kind == OpKind::send);
     Slot& slot = slots_[number_of(op)];
@@ -209,8 +209,8 @@ StampedBytes read_stamped(std::string_view filled) {
 }
 
 BufferRing::~BufferRing() {
-    // The ring that the entries were registered with is gone by now (whoever owns both ends it
-    // first).
+    // The ring that the entries were registered with is gone by now: the owner of both ends it
+    // first.
     if (entries_ != nullptr) {
         ::munmap(entries_, count_ * sizeof(io_uring_buf));
     }
@@ -340,7 +340,7 @@ void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
     if (way_ == Way::error_queue) {
         CHECK(slot_in(user_data) < armed_.size());
         Armed& armed = armed_[slot_in(user_data)];
-        CHECK(armed.user_data == 0);  // whoever had the slot before has cancelled
+        CHECK(armed.user_data == 0);  // the operation that had the slot before has cancelled
         armed.user_data = user_data;
         armed.socket = socket;
         armed.tries = tries_max;

@@ -49,7 +49,7 @@ class HostClocks {
     }
 
     /// Whether CLOCK_REALTIME, read now, is as far ahead of `at` as the latest look has found:
-    /// nobody has set it, and little time has passed since `at`. 25 ns.
+    /// it was not set, and little time has passed since `at`. 25 ns.
     bool agrees(Instant at) const {
         constexpr std::int64_t tolerance_ns = 2'000;
         return std::llabs(to_monotonic_ns(read_ns(CLOCK_REALTIME)) - at.ns) <= tolerance_ns;
@@ -172,9 +172,9 @@ class IoRing {
 /// OpSlots: the operations that a driver has in flight, by slot and generation.
 ///
 /// The kernel knows an operation by its user_data, which is the slot and how often that slot has
-/// been given away: a completion of an operation that has ended is a CHECK, and never somebody
-/// else's. Owned by a driver, of its thread; allocates in `open` only. It owns no operation and
-/// calls no handler.
+/// been given away: a completion of an operation that has ended is a CHECK, and is never taken for
+/// that of another one. Owned by a driver, of its thread; allocates in `open` only. It owns no
+/// operation and calls no handler.
 class OpSlots {
   public:
     OpSlots() = default;
@@ -268,7 +268,7 @@ class OpSlots {
     }
 
   private:
-    /// Where a slot stands; steps from one to the next are checked (`Slot::go`).
+    /// Steps from one to the next are checked (`Slot::go`).
     enum class State : std::uint8_t {
         free,              ///< has no operation
         in_flight,         ///< the kernel has been asked, or will be with the next flush
@@ -339,7 +339,7 @@ StampedBytes read_stamped(std::string_view filled);
 /// BufferRing: the buffers that the kernel fills (a provided-buffer ring, Linux 5.19).
 ///
 /// The ring owns the memory and registers it with one io_uring; the kernel picks a buffer per
-/// receive, the driver reads it in place and gives it back at once. Nobody else holds one.
+/// receive, the driver reads it in place and gives it back at once.
 class BufferRing {
   public:
     BufferRing() = default;
@@ -371,7 +371,7 @@ class BufferRing {
 ///
 /// - ring: a small io_uring of its own, with 32-byte completions, on which one multishot command
 ///   per socket gives each stamp as a completion (Linux 6.17; found by trying). A ring of its own,
-///   so that stamps never stand between a turn and its completions.
+///   so that stamps never delay the completions of a turn.
 /// - error queue: `recvmsg(MSG_ERRQUEUE)`, once per request, at a moment that the caller chooses
 ///   (any kernel).
 ///

@@ -177,7 +177,7 @@ class Race {
         }
     }
 
-    /// True where it stands at once.
+    /// True where it is connected at once.
     bool start(const Address& address) {
         CHECK(attempts_.size() < attempts_max);
         const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -196,7 +196,7 @@ class Race {
                            [](const pollfd& attempt) { return attempt.fd >= 0; });
     }
 
-    /// Waits until one has ended or the time is over: the one that stands, if any.
+    /// Waits until one has ended or the time is over: the one that is connected, if any.
     std::optional<std::size_t> wait(Duration longest) {
         CHECK(any());
         const auto milliseconds =

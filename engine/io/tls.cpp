@@ -413,7 +413,7 @@ void TlsStream::take(std::string_view received) {
 }
 
 void TlsStream::fail_closed() {
-    constexpr char alert = 21;  // the type of a record that anybody can read
+    constexpr char alert = 21;  // the type of a record that is not encrypted
     if (state_ == State::handshake && taken_.starts_with(alert)) {
         step();
     }

@@ -65,7 +65,7 @@ void EventCommand::read_output(std::string& kept, std::size_t kept_max, std::uin
     }
 }
 
-// While its leader is not reaped, nobody else can get the number of the group.
+// While its leader is not reaped, no other process can get the number of the group.
 std::optional<ChildEnd> EventCommand::end() {
     const std::optional<ChildEnd> end = child_.wait(0);
     if (end && owns_group_) {

@@ -76,7 +76,7 @@ class EventCommand {
 // A thread of its own, on the CPUs of the writer and of normal priority: the engine's thread knows
 // nothing of it. Events that take long go on side by side; none holds up another. Each has a time
 // limit. When the run is over, what still goes on has a little longer; when it was interrupted,
-// nothing. Whatever comes, no command outlives `stop`.
+// nothing. No command outlives `stop`.
 //
 // It owns the events, their commands and connections, and the file.
 
@@ -87,13 +87,13 @@ struct EventRules {
     std::uint32_t segment = 0;
     std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins
-    /// Told of each line as it is written; null: nobody.
+    /// Called with each line as it is written; may be null.
     void (*tell)(const TimedEvent&, const EventRules& rules) = nullptr;
 };
 
 class EventThread {
   public:
-    /// `events` in whatever order.
+    /// `events` in any order.
     EventThread(std::vector<PlannedEvent> events, EventRules rules, LineSink file);
     ~EventThread();
     EventThread(const EventThread&) = delete;
