@@ -275,7 +275,6 @@ void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uin
     }
     way_ = Way::error_queue;
     armed_.resize(sockets_max);
-    expecting_.resize(sockets_max);
     found_.reserve(3 * std::size_t{sockets_max} + stamps_a_look);
 }
 
@@ -327,12 +326,10 @@ TransmitStamps::Armed* TransmitStamps::armed_of(std::uint64_t user_data) {
     return armed_[slot].user_data == user_data ? &armed_[slot] : nullptr;
 }
 
-void TransmitStamps::queue(std::uint32_t slot) {
-    CHECK(!armed_[slot].queued);
-    CHECK(expecting_count_ < expecting_.size());
-    expecting_[(expecting_first_ + expecting_count_) % expecting_.size()] = slot;
-    ++expecting_count_;
-    armed_[slot].queued = true;
+void TransmitStamps::queue(Armed& armed) {
+    CHECK(!armed.queued);
+    expecting_.push_back(armed);
+    armed.queued = true;
 }
 
 void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
@@ -381,7 +378,7 @@ void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
     armed->tries = 0;
     armed->due = now;
     if (!armed->queued) {
-        queue(slot_in(user_data));
+        queue(*armed);
     }
 }
 
@@ -389,8 +386,7 @@ bool TransmitStamps::waiting(Instant now) const {
     if (way_ == Way::ring) {
         return ring_.has_completions() || ring_.kernel_has_work() || ring_.has_entries();
     }
-    return found_next_ < found_.size() ||
-           (expecting_count_ > 0 && armed_[expecting_[expecting_first_]].due <= now);
+    return found_next_ < found_.size() || (!expecting_.empty() && expecting_.first->due <= now);
 }
 
 void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t first) {
@@ -408,19 +404,16 @@ void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t 
             read_queue_of(*armed, now);  // its place in the queue is passed over below
         }
     }
-    const std::size_t looks = std::min<std::size_t>(expecting_count_, sockets_max);
-    for (std::size_t i = 0; i < looks; ++i) {
-        const std::uint32_t slot = expecting_[expecting_first_];
-        CHECK(armed_[slot].queued);
-        expecting_first_ = (expecting_first_ + 1) % expecting_.size();
-        --expecting_count_;
-        Armed& armed = armed_[slot];
+    const std::uint32_t looks = std::min(expecting_.count, sockets_max);
+    for (std::uint32_t i = 0; i < looks; ++i) {
+        Armed& armed = *expecting_.pop_front();
+        CHECK(armed.queued);
         armed.queued = false;
         if (armed.user_data != 0 && armed.tries < tries_max && armed.due <= now) {
             read_queue_of(armed, now);
         }
         if (armed.user_data != 0 && armed.tries < tries_max) {
-            queue(slot);
+            queue(armed);
         }
     }
 }

@@ -16,6 +16,7 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/lists.hpp"
 #include "proto/core/names.hpp"
 
 namespace driftless::uring_flags {
@@ -431,6 +432,8 @@ class TransmitStamps {
         bool queued = false;  ///< has a place in `expecting_`, perhaps from an earlier owner
         std::uint32_t tries = tries_max;  ///< tries_max: wants nothing
         Instant due;                      ///< of the next look at its error queue
+        Armed* next = nullptr;            ///< in `expecting_`
+        Armed* before = nullptr;
     };
 
     bool open_ring(std::uint32_t entries);
@@ -438,7 +441,7 @@ class TransmitStamps {
     bool ring_works();
     void read_queue_of(Armed& armed, Instant now);
     Armed* armed_of(std::uint64_t user_data);
-    void queue(std::uint32_t slot);
+    void queue(Armed& armed);
 
     Way way_ = Way::none;
     IoRing ring_;
@@ -446,10 +449,8 @@ class TransmitStamps {
 
     // By the error queues.
     std::uint64_t queue_reads_ = 0;
-    std::vector<Armed> armed_;              ///< [slots]
-    std::vector<std::uint32_t> expecting_;  ///< slots, a ring of as many as there can be
-    std::size_t expecting_first_ = 0;
-    std::size_t expecting_count_ = 0;
+    std::vector<Armed> armed_;  ///< [slots]; never grows
+    LinkedList<Armed> expecting_;
     std::vector<Entry> found_;  ///< fetched, not yet asked for
     std::size_t found_next_ = 0;
 };
