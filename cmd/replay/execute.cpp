@@ -149,7 +149,7 @@ class Execution final : private RunHost {
     std::optional<RecordSinks> open_files() override;
     FiredMarks create_marks(const std::string& run_id, std::size_t rows) override;
     void settle_engine() override {
-        progress_.engine = driftless::settle_engine(meter_, options_.host.realtime);
+        progress_.engine = {meter_.why_no_instructions(), settle_memory(), options_.host.realtime};
     }
     bool name_segment(const RunSegment& segment, Instant zero) override;
     void remove_marks(const std::string& run_id) override { FiredMarks::remove(run_id); }

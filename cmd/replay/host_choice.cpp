@@ -409,7 +409,7 @@ DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint3
     // A lane has a receive, a send, its stamps and two cancels in flight; the preflight a few.
     options.ops_max = 5 * lanes + 16;
     options.buffers = flags.receive_buffers.value_or(receive_buffers_for(lanes));
-    options.stamps = stamps_of(flags.stamps);
+    options.stamps = {flags.stamps != StampRule::none, flags.stamps == StampRule::full};
     options.warm_sends = flags.warm_sends;
     return options;
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -21,19 +22,13 @@
 namespace driftless {
 
 ClockAnchors anchor(Instant zero) {
-    ClockAnchors best;
-    best.error_ns = INT64_MAX;
-    for (int tries = 0; tries < 16; ++tries) {
-        const std::int64_t before = monotonic_ns();
-        const std::int64_t utc = realtime_clock().now();
-        const std::int64_t after = monotonic_ns();
-        if (after - before < best.error_ns) {
-            best.error_ns = after - before;
-            best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
-        }
+    std::array<ClockReading, 16> readings;
+    for (ClockReading& reading : readings) {
+        reading = {monotonic_ns(), realtime_clock().now(), monotonic_ns()};
     }
-    best.zero_monotonic_ns = zero.ns;
-    return best;
+    ClockOffset tightest;
+    tightest.take(readings.data(), readings.size());
+    return {zero.ns, zero.ns + tightest.sample().offset_ns, tightest.sample().error_ns};
 }
 
 static constexpr int nap_ms = 100;
@@ -72,11 +67,6 @@ static std::string plan_digest(const ReplayParts& parts) {
 static Instant monotonic_at(std::int64_t utc_ns) {
     const Instant now{monotonic_ns()};
     return now + Duration{utc_ns - anchor(now).zero_utc_ns};
-}
-
-static int interrupted() {
-    std::fputs("driftless: interrupted before the first request; nothing was written\n", stderr);
-    return exit_interrupted;
 }
 
 RunMeeting::RunMeeting(const ReplayParts& parts, bool resumes)
@@ -147,7 +137,7 @@ OrExit<Instant> RunMeeting::named_zero() {
     const MeetOutcome outcome =
         host_ ? host_->gather(met) : meet_as_guest(flags_.meet->host, flags_.meet->port, met);
     if (outcome.end == MeetOutcome::End::stopped) {
-        return interrupted();
+        return refuse_interrupted();
     }
     if (outcome.end == MeetOutcome::End::failed) {
         return refuse(exit_host, "driftless: --meet %s: %s; nothing was sent",
@@ -189,7 +179,7 @@ OrExit<Instant> RunMeeting::at_named_instant() {
     }
     while (at_ns - realtime_clock().now() > meet_lead_ns) {  // ends: time passes
         if (stop_requests().load() > 0) {
-            return interrupted();
+            return refuse_interrupted();
         }
         (void)::poll(nullptr, 0, nap_ms);
     }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -39,8 +38,7 @@ namespace {
 class Patience {
   public:
     int left_ms() const {
-        const auto passed = std::chrono::steady_clock::now() - began_;
-        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(passed).count();
+        const std::int64_t ms = (monotonic_ns() - began_ns_) / 1'000'000;
         return ms >= connection_most_ms ? 0 : connection_most_ms - static_cast<int>(ms);
     }
     /// False where that did not happen in time.
@@ -50,7 +48,7 @@ class Patience {
     }
 
   private:
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::int64_t began_ns_ = monotonic_ns();
 };
 
 }  // namespace

@@ -168,6 +168,8 @@ int execute_dry_run(Replay& run);
 
 /// As `complain`; returns that exit code.
 int refuse(int exit_code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+/// Says that nothing was sent and written; returns that exit code.
+int refuse_interrupted();
 /// Keeps what was made. Returns `exit_done`, or the code of what stopped it.
 template <typename T>
 int keep(OrExit<T> made, T& out) {

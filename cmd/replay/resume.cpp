@@ -153,11 +153,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     return exit_done;
 }
 
-namespace {
-
 using Long = unsigned long long;
-
-}  // namespace
 
 static int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
                          const char* remedy) {
@@ -310,10 +306,6 @@ static int check_prompts(const Replay& run) {
     return exit_done;
 }
 
-static double seconds_of(std::int64_t ns) {
-    return static_cast<double>(ns) / 1e9;
-}
-
 static int check_model(const std::string& was, const std::string& is) {
     if (is == was) {
         return exit_done;
@@ -455,7 +447,7 @@ ResumedRun resumed_run(const Replay& run) {
         const Schedule schedule = schedule_of(options.workload.plan.speed, workload, plan,
                                               remaining.earlier, workload.users, nullptr);
         print_line("resume: %zu rows will be sent, from %.3f s on", remaining.send.size(),
-                   seconds_of(schedule.first_due_ns()));
+                   static_cast<double>(schedule.first_due_ns()) / 1e9);
     }
     return resumed;
 }

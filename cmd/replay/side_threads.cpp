@@ -87,12 +87,10 @@ OrExit<Question> AskedUrls::prepare(const std::string& flag, const Url& url, con
         asked.address = address.value();
     }
     if (url.tls && tls_ == nullptr) {
-        std::string why;
-        Result<TlsContext> made = TlsContext::client(server.tls, why);
-        if (!made) {
-            return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
+        if (const int code = keep(client_context(server.tls, flag + ": "), tls_);
+            code != exit_done) {
+            return code;
         }
-        tls_ = std::make_unique<TlsContext>(std::move(made).value());
     }
     if (url.tls) {
         peers_.push_back(std::make_unique<TlsPeer>(*tls_, url.host));
