@@ -57,9 +57,9 @@ enum class OpKind : std::uint8_t {
     receive,  ///< multishot: completions with bytes until one without `more`
     accept,   ///< multishot: result is a new socket's number
     cancel,   ///< ends `target`, within `cancel_max` at the latest; result 0, or -ENOENT where it
-             ///< had ended already
-    stamps,  ///< multishot: the kernel's transmit stamps, until cancelled; completes in
-             ///< `collect_stamps` only, and so does its cancel
+              ///< had ended already
+    stamps,   ///< multishot: the kernel's transmit stamps, until cancelled; completes in
+              ///< `collect_stamps` only, and so does its cancel
 };
 
 class Op;
