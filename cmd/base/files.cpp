@@ -64,9 +64,8 @@ static constexpr std::size_t begin_bytes = 12;
 /// The first bytes of a file that can be read; empty: of none.
 static std::string begin_of(const std::string& path) {
     char bytes[begin_bytes];
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    const ssize_t got = file < 0 ? -1 : ::read(file, bytes, sizeof bytes);
-    (void)(file >= 0 && ::close(file));
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const ssize_t got = file.is_open() ? ::read(file.number(), bytes, sizeof bytes) : -1;
     return got > 0 ? std::string(bytes, static_cast<std::size_t>(got)) : "";
 }
 
@@ -278,23 +277,20 @@ Result<void> write_whole_file(const std::string& path, const std::string& text, 
 }
 
 Result<std::string> read_whole_file(const std::string& path) {
-    const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (number < 0) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) {
         return error_from_errno(errno, "open a file");
     }
     std::string text;
     char piece[16384];
     ssize_t got = 1;
     while (text.size() <= read_bytes_max && got != 0) {
-        got = ::read(number, piece, sizeof(piece));
+        got = ::read(file.number(), piece, sizeof(piece));
         if (got < 0 && errno != EINTR) {
-            const Error error = error_from_errno(errno, "read a file");
-            ::close(number);
-            return error;
+            return error_from_errno(errno, "read a file");
         }
         text.append(piece, got > 0 ? static_cast<std::size_t>(got) : 0);
     }
-    ::close(number);
     return got == 0 ? Result<std::string>(std::move(text))
                     : Error{ErrorCode::too_large, 0, "read a file"};
 }

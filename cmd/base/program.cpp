@@ -169,22 +169,18 @@ Quiet::Quiet(bool quiet) {
         return;
     }
     std::fflush(stdout);
-    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    kept_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (nowhere >= 0 && kept_ >= 0) {
-        (void)::dup2(nowhere, STDOUT_FILENO);
-    }
-    if (nowhere >= 0) {
-        (void)::close(nowhere);
+    const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    kept_ = Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (nowhere.is_open() && kept_.is_open()) {
+        (void)::dup2(nowhere.number(), STDOUT_FILENO);
     }
 }
 
 void Quiet::end() {
-    if (kept_ >= 0) {
+    if (kept_.is_open()) {
         std::fflush(stdout);
-        (void)::dup2(kept_, STDOUT_FILENO);
-        (void)::close(kept_);
-        kept_ = -1;
+        (void)::dup2(kept_.number(), STDOUT_FILENO);
+        kept_.close();
     }
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/fd.hpp"
+
 namespace driftless {
 
 /// "0.1.0", as `--version` and run.json give it; from CMakeLists.txt. Static storage.
@@ -99,7 +101,7 @@ class Quiet {
     void end();
 
   private:
-    int kept_ = -1;  ///< standard output as it was; -1: nothing is held back
+    Fd kept_;  ///< standard output as it was; not open: nothing is held back
 };
 
 // Guard: filters our messages on their way to a terminal. They contain names of files and flags,

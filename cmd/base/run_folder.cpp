@@ -24,11 +24,11 @@ namespace driftless {
 
 Result<FolderLock> FolderLock::take(const std::string& folder) {
     FolderLock lock;
-    lock.fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock.fd_ < 0) {
+    lock.folder_ = Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock.folder_.is_open()) {
         return error_from_errno(errno, "open the folder");
     }
-    if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(lock.folder_.number(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) {
             return Error{ErrorCode::exists, errno, "lock the folder: another process writes it"};
         }
@@ -174,21 +174,6 @@ Result<NewFolder> take_numbered_folder(std::string& folder) {
         }
     }
     return taken;
-}
-
-FolderLock::~FolderLock() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
-
-FolderLock::FolderLock(FolderLock&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), locked_(other.locked_) {}
-
-FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(locked_, other.locked_);
-    return *this;
 }
 
 /// "the whole" is what run_facts names where a file is not JSON at all.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/fd.hpp"
 #include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
 
@@ -20,14 +21,9 @@ class FolderLock {
     static Result<FolderLock> take(const std::string& folder);
     /// False if the file system has no locks: then two processes could write the same run.
     bool keeps_others_out() const { return locked_; }
-    ~FolderLock();
-    FolderLock(FolderLock&& other) noexcept;
-    FolderLock& operator=(FolderLock&& other) noexcept;
-    FolderLock(const FolderLock&) = delete;
-    FolderLock& operator=(const FolderLock&) = delete;
 
   private:
-    int fd_ = -1;
+    Fd folder_;
     bool locked_ = false;
 };
 

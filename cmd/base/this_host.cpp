@@ -511,7 +511,7 @@ static Result<void> read_records(const std::string& path, Rehearsal& rehearsal) 
 /// thread would put its writer beside its engine.
 Result<Child> Rehearsals::start(const std::vector<std::string>& arguments, int output,
                                 const std::string& messages) const {
-    const Result<int> file = open_output(messages);
+    const Result<Fd> file = open_output(messages);
     if (!file) {
         return file.error();
     }
@@ -520,13 +520,12 @@ Result<Child> Rehearsals::start(const std::vector<std::string>& arguments, int o
     command.arguments = arguments;
     command.environment = own_environment({"OPENAI_API_KEY"});
     command.output = output;
-    command.messages = file.value();
+    command.messages = file.value().number();
     const cpu_set_t all = cpu_set_of(host_.allowed);
     const cpu_set_t own = cpu_set_of({host_.engine_cpus.front()});
     (void)::sched_setaffinity(0, sizeof all, &all);
     Result<Child> process = Child::start(command);
     (void)::sched_setaffinity(0, sizeof own, &own);
-    (void)::close(file.value());
     return process;
 }
 
@@ -553,13 +552,14 @@ Result<void> Rehearsals::open() {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return error_from_errno(errno, "make a pipe");
     }
+    const Fd from(ends[0]);
+    Fd to(ends[1]);
     Result<Child> mock =
         start({"driftless", "mock", "--listen", "127.0.0.1:0", "--ttft", "5ms", "--itl", chunk_gap,
                "--jitter", "0.05", "--cpu", std::to_string(host_.others.front())},
-              ends[1], folder_ + "/mock.txt");
-    (void)::close(ends[1]);
-    const std::string said = mock ? read_line(ends[0]) : std::string();
-    (void)::close(ends[0]);
+              to.number(), folder_ + "/mock.txt");
+    to.close();
+    const std::string said = mock ? read_line(from.number()) : std::string();
     if (!mock) {
         return mock.error();
     }
@@ -589,7 +589,7 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     if (!written) {
         return written.error();
     }
-    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     std::vector<std::string> arguments{"driftless", "replay", name + ".jsonl", "--url", url_};
     arguments.insert(arguments.end(),
                      {"--no-preflight", "--model", "mock-model", "--spread", "--chunks", "none",
@@ -600,8 +600,7 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
         arguments.push_back("--realtime");
     }
     arguments.insert(arguments.end(), host_.placement.begin(), host_.placement.end());
-    Result<Child> replay = start(arguments, nowhere, name + ".txt");
-    (void)::close(nowhere);
+    Result<Child> replay = start(arguments, nowhere.number(), name + ".txt");
     if (!replay) {
         return replay.error();
     }

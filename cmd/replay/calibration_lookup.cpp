@@ -7,8 +7,6 @@
 
 #include <filesystem>
 
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/replay_values.hpp"
@@ -129,8 +127,7 @@ static Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool r
     lookup.measured_ns = monotonic_ns() - begin_ns;
     if (!done) {
         lookup.found.why_not =
-            std::string("the host could not be measured before this run (cannot ") +
-            done.error().doing + ": " + reason_of(done.error()) + ")";
+            "the host could not be measured before this run (" + failed_text(done.error()) + ")";
         return lookup;
     }
     if (!why_no_rehearsal.empty() && !measured.stopped()) {

@@ -5,12 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/base/run_folder.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/timing_notes.hpp"

@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 #include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
-#include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
 #include "engine/host/host.hpp"
-#include "engine/host/threads.hpp"
 #include "engine/plan/trees.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/times.hpp"

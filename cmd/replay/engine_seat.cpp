@@ -4,12 +4,7 @@
 #include <utility>
 
 #include "cmd/replay/engine_crew.hpp"
-#include "cmd/replay/host_choice.hpp"
-#include "cmd/replay/parts.hpp"
-#include "cmd/replay/run_file.hpp"
 #include "cmd/replay/timing_notes.hpp"
-#include "engine/record/ring.hpp"
-#include "engine/replay/run.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

@@ -6,14 +6,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/base/run_folder.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/flags/settings.hpp"
@@ -25,7 +19,6 @@
 #include "cmd/report/exports.hpp"
 #include "cmd/report/page.hpp"
 #include "cmd/report/summary_table.hpp"
-#include "engine/history/past.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run_steps.hpp"
@@ -106,9 +99,7 @@ static std::string try_page(const ReportedRun& run) {
     }
     const Result<void> written =
         write_whole_file(run.folder + "/report.html", page.value(), Lasting::written);
-    return written
-               ? ""
-               : "cannot " + std::string(written.error().doing) + ": " + reason_of(written.error());
+    return written ? "" : failed_text(written.error());
 }
 
 /// Writes `report.html` into the folder, over that of an earlier segment, and what `--markdown` and
@@ -158,7 +149,7 @@ class Execution final : private RunHost {
     std::optional<RecordSinks> open_files() override;
     FiredMarks create_marks(const std::string& run_id, std::size_t rows) override;
     void settle_engine() override {
-        progress_.engine = driftless::settle_engine(meter_, options_.host.realtime);
+        progress_.engine = {meter_.why_no_instructions(), settle_memory(), options_.host.realtime};
     }
     bool name_segment(const RunSegment& segment, Instant zero) override;
     void remove_marks(const std::string& run_id) override { FiredMarks::remove(run_id); }
@@ -379,7 +370,7 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     return write_run_json(zero, Lasting::synced) && (resumed_ || write_config());
 }
 
-/// What `--config` reads, for whoever wants to repeat the run or to change a line of it.
+/// What `--config` reads: to repeat the run, or to change a line of it.
 bool Execution::write_config() {
     const std::string path = folder_ + "/run.toml";
     const Result<void> written =

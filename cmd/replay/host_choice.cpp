@@ -5,7 +5,6 @@
 #include <functional>
 #include <queue>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/base/values.hpp"
@@ -187,7 +186,7 @@ static std::int64_t port_kept(const ServerFlags& server) {
     return port_reused_ns;
 }
 
-/// Said and not refused: a server that closes first keeps the port of its own side instead.
+/// A warning, not a refusal: a server that closes first keeps the port of its own side instead.
 static void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t ports) {
     if (options.sending.connection != ConnectionRule::fresh || ports == 0) {
         return;
@@ -212,7 +211,7 @@ static std::string why_not_enough(const SendingFlags& sending, const Workload& w
     return why_too_many(needed, std::to_string(needed) + " rows are due", room);
 }
 
-/// Said and not refused: the server may be faster than anybody thinks.
+/// A warning, not a refusal: the server may be faster than estimated.
 static void warn_of_limits(const SendingFlags& sending, const Workload& workload,
                            const ConnectionRoom& room) {
     if (sending.connections) {
@@ -410,7 +409,7 @@ DriverOptions driver_options(const HostFlags& flags, DriverKind kind, std::uint3
     // A lane has a receive, a send, its stamps and two cancels in flight; the preflight a few.
     options.ops_max = 5 * lanes + 16;
     options.buffers = flags.receive_buffers.value_or(receive_buffers_for(lanes));
-    options.stamps = stamps_of(flags.stamps);
+    options.stamps = {flags.stamps != StampRule::none, flags.stamps == StampRule::full};
     options.warm_sends = flags.warm_sends;
     return options;
 }

@@ -97,7 +97,7 @@ struct PlacementFacts {
     bool server_is_here = false;             ///< a server runs on the same host
     bool yielding_is_free = false;           ///< a keeper takes no CPU time from its own group
     bool has_limit = false;     ///< of CPU time (quota, ulimit -t): what waits busily uses it up
-    bool has_all_cpus = false;  ///< of the host; else a keeper cannot see whom it disturbs
+    bool has_all_cpus = false;  ///< of the host; else a keeper cannot see what it disturbs
 };
 
 struct Placement {
@@ -142,7 +142,7 @@ std::uint64_t most_within(const Plan& plan, const std::vector<std::size_t>& amou
 /// below.
 std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_known,
                              bool dues_known);
-/// A few of the largest events that an answer may have (ring.hpp), whatever the plan says.
+/// A few of the largest events that an answer may have (ring.hpp), for every plan.
 inline constexpr std::size_t event_ring_bytes_min = std::size_t{8} << 20;
 /// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
 inline constexpr std::size_t event_ring_bytes_max = std::size_t{32} << 20;

@@ -13,9 +13,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
@@ -47,7 +45,7 @@ static std::string taken(const std::string& value, std::string& why) {
     }
     const char* variable = std::getenv(name.c_str());
     if (variable == nullptr || *variable == '\0') {
-        // Somebody may have put the key itself there.
+        // The key itself may have been typed there.
         const bool is_usual =
             lower(name) != name && mask_any(name) == name &&
             std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });

@@ -4,12 +4,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
@@ -18,27 +16,19 @@
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/side_threads.hpp"
-#include "engine/base/time.hpp"
-#include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
 
 ClockAnchors anchor(Instant zero) {
-    ClockAnchors best;
-    best.error_ns = INT64_MAX;
-    for (int tries = 0; tries < 16; ++tries) {
-        const std::int64_t before = monotonic_ns();
-        const std::int64_t utc = realtime_clock().now();
-        const std::int64_t after = monotonic_ns();
-        if (after - before < best.error_ns) {
-            best.error_ns = after - before;
-            best.zero_utc_ns = utc + (zero.ns - (before + (after - before) / 2));
-        }
+    std::array<ClockReading, 16> readings;
+    for (ClockReading& reading : readings) {
+        reading = {monotonic_ns(), realtime_clock().now(), monotonic_ns()};
     }
-    best.zero_monotonic_ns = zero.ns;
-    return best;
+    ClockOffset tightest;
+    tightest.take(readings.data(), readings.size());
+    return {zero.ns, zero.ns + tightest.sample().offset_ns, tightest.sample().error_ns};
 }
 
 static constexpr int nap_ms = 100;
@@ -77,11 +67,6 @@ static std::string plan_digest(const ReplayParts& parts) {
 static Instant monotonic_at(std::int64_t utc_ns) {
     const Instant now{monotonic_ns()};
     return now + Duration{utc_ns - anchor(now).zero_utc_ns};
-}
-
-static int interrupted() {
-    std::fputs("driftless: interrupted before the first request; nothing was written\n", stderr);
-    return exit_interrupted;
 }
 
 RunMeeting::RunMeeting(const ReplayParts& parts, bool resumes)
@@ -152,7 +137,7 @@ OrExit<Instant> RunMeeting::named_zero() {
     const MeetOutcome outcome =
         host_ ? host_->gather(met) : meet_as_guest(flags_.meet->host, flags_.meet->port, met);
     if (outcome.end == MeetOutcome::End::stopped) {
-        return interrupted();
+        return refuse_interrupted();
     }
     if (outcome.end == MeetOutcome::End::failed) {
         return refuse(exit_host, "driftless: --meet %s: %s; nothing was sent",
@@ -194,7 +179,7 @@ OrExit<Instant> RunMeeting::at_named_instant() {
     }
     while (at_ns - realtime_clock().now() > meet_lead_ns) {  // ends: time passes
         if (stop_requests().load() > 0) {
-            return interrupted();
+            return refuse_interrupted();
         }
         (void)::poll(nullptr, 0, nap_ms);
     }
@@ -250,7 +235,7 @@ void RunMeeting::meet_again(RunProgress& progress) {
         say("after the run: " + outcome.why);
     }
     facts_->clock.after = host_ ? ClockDifference() : outcome.difference;
-    host_.reset();  // who comes later finds nobody
+    host_.reset();  // later connections are refused
     warn_of_clock(facts_->clock.after);
     if (facts_->clock.after && facts_->role == "guest") {
         say("this clock moved by " +

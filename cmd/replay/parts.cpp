@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <string>
-#include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/replay/host_choice.hpp"
@@ -495,7 +492,7 @@ Result<void> RequestPass::open(const Replies* replies) {
         all += rooms[planned];
     }
     if (!options.sending.arm_ahead.all) {
-        // Answers may be longer than anybody has recorded.
+        // Answers may be longer than recorded ones.
         const std::size_t wanted = replies != nullptr ? body_bytes_max : all;
         const std::size_t kept = std::max(largest, std::min(body_bytes_max, wanted));
         // No more bodies are held than rows may be in flight; rows that wait for others have no

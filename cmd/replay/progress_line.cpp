@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -15,7 +14,6 @@
 #include "cmd/base/values.hpp"
 #include "cmd/replay/side_threads.hpp"
 #include "cmd/report/text_parts.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
@@ -40,8 +38,7 @@ namespace {
 class Patience {
   public:
     int left_ms() const {
-        const auto passed = std::chrono::steady_clock::now() - began_;
-        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(passed).count();
+        const std::int64_t ms = (monotonic_ns() - began_ns_) / 1'000'000;
         return ms >= connection_most_ms ? 0 : connection_most_ms - static_cast<int>(ms);
     }
     /// False where that did not happen in time.
@@ -51,7 +48,7 @@ class Patience {
     }
 
   private:
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::int64_t began_ns_ = monotonic_ns();
 };
 
 }  // namespace
@@ -129,30 +126,23 @@ std::string live_page_text(const Progress& p) {
     return out;
 }
 
-LivePage::~LivePage() {
-    stop();
-    if (listener_ >= 0) {
-        ::close(listener_);
-    }
-}
-
 Result<void> LivePage::listen(const Address& address) {
-    CHECK(listener_ < 0);
-    listener_ = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CHECK(!listener_.is_open());
+    listener_ = Fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int number = listener_.number();
     const int on = 1;
     address_.length = sizeof address_.storage;
-    if (listener_ < 0 || ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        ::bind(listener_, address.raw(), address.length) != 0 ||
-        ::listen(listener_, backlog) != 0 ||
-        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_.storage),
-                      &address_.length) != 0) {
+    if (number < 0 || ::setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(number, address.raw(), address.length) != 0 || ::listen(number, backlog) != 0 ||
+        ::getsockname(number, reinterpret_cast<sockaddr*>(&address_.storage), &address_.length) !=
+            0) {
         return error_from_errno(errno, "listen there");
     }
     return {};
 }
 
 Result<void> LivePage::start(const cpu_set_t* cpus) {
-    CHECK(listener_ >= 0);
+    CHECK(listener_.is_open());
     return thread_.start<&LivePage::work>("live page", cpus, *this);
 }
 
@@ -168,14 +158,13 @@ void LivePage::show(const Progress& progress) {
 
 void LivePage::work() {
     while (!stopping_.load(std::memory_order_acquire)) {  // ends: by `stop`
-        pollfd watched{listener_, POLLIN, 0};
+        pollfd watched{listener_.number(), POLLIN, 0};
         if (::poll(&watched, 1, look_pause_ms) <= 0) {
             continue;
         }
-        const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-        if (connection >= 0) {
-            serve(connection);
-            ::close(connection);
+        const Fd connection(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (connection.is_open()) {
+            serve(connection.number());
         } else {  // no descriptor is free: not at once again
             (void)::poll(nullptr, 0, look_pause_ms);
         }
@@ -196,7 +185,7 @@ void LivePage::serve(int connection) {
     say(connection, answer_to(head, latest), patience);
 }
 
-static constexpr std::int64_t window_ns = 5'000'000'000;  // long enough for a rate to stand still
+static constexpr std::int64_t window_ns = 5'000'000'000;       // long enough for a steady rate
 static constexpr std::int64_t line_every_ns = 30'000'000'000;  // in a log
 
 static std::string clock_text(std::int64_t ns) {

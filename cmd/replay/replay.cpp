@@ -8,15 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/shard.hpp"
@@ -25,11 +19,7 @@
 
 namespace driftless {
 
-namespace {
-
 using Stage = int (*)(Replay&);
-
-}  // namespace
 
 static constexpr Stage before_servers[] = {
     open_earlier,         // --resume
@@ -92,12 +82,12 @@ static int replay(Replay& run) {
         return go_through(of_a_dry_run, run);
     }
     count_stop_requests();  // what comes before looks at none: there, a signal just ends us
-    const int code = go_through(before_time_0, run);
-    if (code == exit_interrupted) {
-        std::fputs("driftless: interrupted before the first request; nothing was written\n",
-                   stderr);
+    Played played{go_through(before_time_0, run), false};
+    if (played.code == exit_interrupted) {
+        (void)refuse_interrupted();
+    } else if (played.code == exit_done) {
+        played = execute_run(run);
     }
-    const Played played = code == exit_done ? execute_run(run) : Played{code, false};
     const bool failed = played.code != exit_done && played.code != exit_interrupted;
     if (failed && !played.began) {  // CI steps publish the files
         const std::string why = last_complaint();
@@ -118,6 +108,11 @@ static void name_report(CommandLine& line) {
         line.text = std::string(before) + flag +
                     "; it is a flag of driftless report, which reads the run afterwards";
     }
+}
+
+int refuse_interrupted() {
+    std::fputs("driftless: interrupted before the first request; nothing was written\n", stderr);
+    return exit_interrupted;
 }
 
 int refuse(int exit_code, const char* format, ...) {

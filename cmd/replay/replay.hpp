@@ -168,6 +168,8 @@ int execute_dry_run(Replay& run);
 
 /// As `complain`; returns that exit code.
 int refuse(int exit_code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+/// Says that nothing was sent and written; returns that exit code.
+int refuse_interrupted();
 /// Keeps what was made. Returns `exit_done`, or the code of what stopped it.
 template <typename T>
 int keep(OrExit<T> made, T& out) {
@@ -189,8 +191,8 @@ ResumedRun resumed_run(const Replay& run);
 int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
                             const RunFacts& run, const HostFacts& facts);
 /// Throws figures away that an earlier run has kept and this one contradicts, and says so: on
-/// average its wakes were several times later than nearly all were then, though nobody else wanted
-/// its CPU.
+/// average its wakes were several times later than nearly all were then, though no other thread
+/// wanted its CPU.
 void check_kept(const CalibrationFacts& calibration, const ClientTotals& client);
 
 }  // namespace driftless

@@ -1,18 +1,10 @@
 /// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
 /// again, whether it is the same work, what is left to send.
 
-#include <optional>
-#include <string>
-#include <utility>
-
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/base/run_folder.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/settings.hpp"
-#include "cmd/replay/parts.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
 #include "cmd/replay/timing_notes.hpp"
@@ -161,11 +153,7 @@ int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<R
     return exit_done;
 }
 
-namespace {
-
 using Long = unsigned long long;
-
-}  // namespace
 
 static int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
                          const char* remedy) {
@@ -318,10 +306,6 @@ static int check_prompts(const Replay& run) {
     return exit_done;
 }
 
-static double seconds_of(std::int64_t ns) {
-    return static_cast<double>(ns) / 1e9;
-}
-
 static int check_model(const std::string& was, const std::string& is) {
     if (is == was) {
         return exit_done;
@@ -463,7 +447,7 @@ ResumedRun resumed_run(const Replay& run) {
         const Schedule schedule = schedule_of(options.workload.plan.speed, workload, plan,
                                               remaining.earlier, workload.users, nullptr);
         print_line("resume: %zu rows will be sent, from %.3f s on", remaining.send.size(),
-                   seconds_of(schedule.first_due_ns()));
+                   static_cast<double>(schedule.first_due_ns()) / 1e9);
     }
     return resumed;
 }

@@ -15,10 +15,6 @@
 
 namespace driftless {
 
-EngineFacts settle_engine(const ThreadMeter& meter, bool realtime) {
-    return {meter.why_no_instructions(), settle_memory(), realtime};
-}
-
 // Clauses; several may hold.
 static std::string why_not(StampRule rule, const DriverFacts& driver, const LaneCounts& lanes) {
     if (rule == StampRule::none) {
@@ -42,19 +38,13 @@ static std::string why_not(StampRule rule, const DriverFacts& driver, const Lane
     return why;
 }
 
-StampSupport stamps_of(StampRule rule) {
-    return {rule != StampRule::none, rule == StampRule::full};
-}
-
 StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run) {
     const LaneCounts& lanes = run.lane_counts();
     StampFacts facts;
     facts.transmit = driver.transmit_stamps;
     facts.receive = driver.receive_stamps;
     facts.reason = why_not(rule, driver, lanes);
-    facts.clock_offset_ns = run.clock().offset_ns;
-    facts.clock_error_ns = run.clock().error_ns;
-    facts.clock_steps = run.clock().steps;
+    facts.clock = run.clock();
     return facts;
 }
 
@@ -226,7 +216,7 @@ static void tell_request(const Replay& run, RunFacts& facts) {
     facts.goodput = options.results.goodput;
 }
 
-// What nobody reads again, and people do.
+// What no program of ours reads again: for people.
 
 static void put_dataset(JsonWriter& json, const Replay& run) {
     const LoadedCorpus& text = *run.server.words.text;
@@ -404,9 +394,9 @@ static void put_stamps(JsonWriter& json, const StampFacts& stamps, const LaneCou
                       {"missing", lanes.wire_missing},
                       {"refused", lanes.stamps_refused},
                       {"stray", lanes.stamps_stray},
-                      {"clock_offset_ns", stamps.clock_offset_ns},
-                      {"clock_error_ns", stamps.clock_error_ns},
-                      {"clock_steps", stamps.clock_steps}});
+                      {"clock_offset_ns", stamps.clock.offset_ns},
+                      {"clock_error_ns", stamps.clock.error_ns},
+                      {"clock_steps", stamps.clock.steps}});
 }
 
 /// Writes what is at a place of `walk_run`, which names the first key; false: it is none of

@@ -34,10 +34,6 @@ struct EngineFacts {
     bool realtime = false;  ///< the thread runs before ordinary ones
 };
 
-/// Makes the memory of the process present and locked as far as the host allows, and notes the
-/// result.
-EngineFacts settle_engine(const ThreadMeter& meter, bool realtime);
-
 /// High-water marks of everything that is bounded. Bytes unless named otherwise.
 struct RunMarks {
     std::uint64_t resident_max = 0;
@@ -59,10 +55,8 @@ struct RunMarks {
 struct StampFacts {
     std::string transmit;  ///< "io_uring", "error queue" or "no"
     bool receive = false;
-    std::string reason;                ///< for what is missing; empty: nothing is
-    std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
-    std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
-    std::uint64_t clock_steps = 0;     ///< times that it jumped
+    std::string reason;  ///< for what is missing; empty: nothing is
+    ClockSample clock;   ///< at the end
 };
 
 /// What the end adds. Counters of a run that was resumed are those of its last segment.
@@ -72,7 +66,7 @@ struct RunEnd : EndFacts {
     std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
     LaneCounts lanes;
-    /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
+    /// How long servers keep an idle connection, as they said or as was seen: the shortest.
     std::optional<std::int64_t> idle_limit_ns;
     DriverCounters driver;
     std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
@@ -96,11 +90,6 @@ struct RunProgress {
 /// What it says to those who read it: the summary of the run itself, too.
 RunFacts facts_of(const Replay& run, const RunProgress& progress);
 std::string to_json(const Replay& run, const RunProgress& progress);
-
-// What run.json says of the kernel's stamps: which were asked for, how they came, and why not.
-
-/// The stamps that a driver of this run asks for.
-StampSupport stamps_of(StampRule rule);
 
 /// Of a run that has ended.
 StampFacts stamp_facts(StampRule rule, const DriverFacts& driver, Run& run);

@@ -5,20 +5,13 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/checks.hpp"
-#include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
@@ -33,14 +26,14 @@ static constexpr std::int64_t address_pause_ns = 500'000'000;
 /// where many servers do not listen. Where none does, the first: the preflight will say so.
 static Address reachable_address(const ServerFlags& flags, Duration connect_timeout,
                                  const std::vector<Address>& candidates) {
-    const std::chrono::nanoseconds patience(flags.wait_ready_ns.value_or(0));
-    const auto began = std::chrono::steady_clock::now();
+    const std::int64_t began_ns = monotonic_ns();
     while (candidates.size() > 1) {
         const std::optional<Address> found = first_reachable(by_turns(candidates), connect_timeout);
         if (found) {
             return *found;
         }
-        if (std::chrono::steady_clock::now() - began >= patience || stop_requests().load() > 0) {
+        if (monotonic_ns() - began_ns >= flags.wait_ready_ns.value_or(0) ||
+            stop_requests().load() > 0) {
             break;
         }
         const timespec pause{0, address_pause_ns};
@@ -63,12 +56,12 @@ static OrExit<Address> find_address(const ServerFlags& flags, Duration connect_t
     return reachable_address(flags, connect_timeout, found.value());
 }
 
-/// What all https targets share. Prints what is wrong with a file of --ca, --cert or --key.
-static OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& options) {
+OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& options,
+                                                   const std::string& where) {
     std::string why;
     Result<TlsContext> made = TlsContext::client(options, why);
     if (!made) {
-        return refuse(exit_usage, "driftless: %s", why.c_str());
+        return refuse(exit_usage, "driftless: %s%s", where.c_str(), why.c_str());
     }
     return std::make_unique<TlsContext>(std::move(made).value());
 }
@@ -97,11 +90,10 @@ OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration conne
     ResolvedTargets resolved;
     for (const ReplayTarget& target : flags.targets) {
         if (target.url.tls && !resolved.tls) {
-            OrExit<std::unique_ptr<TlsContext>> made = client_context(flags.tls);
-            if (!made) {
-                return made.exit_code();
+            if (const int code = keep(client_context(flags.tls, ""), resolved.tls);
+                code != exit_done) {
+                return code;
             }
-            resolved.tls = std::move(made).value();
         }
         TlsPeer* peer = nullptr;
         if (target.url.tls) {

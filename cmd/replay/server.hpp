@@ -28,6 +28,11 @@ struct ResolvedTargets {
     std::vector<Endpoint> endpoints;  ///< [targets]
 };
 
+/// What all https targets share. Prints what is wrong with a file of --ca, --cert or --key, `where`
+/// before it ("--metrics: ", or empty).
+OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& options,
+                                                   const std::string& where);
+
 /// The same places with peers of their own, for another thread. `targets` outlives them.
 ResolvedTargets for_another_thread(const ResolvedTargets& targets);
 

@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
-#include <string>
 #include <string_view>
 
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
-#include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
-#include "cmd/replay/server.hpp"
-#include "engine/io/driver.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/core/text.hpp"
 

@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
@@ -425,7 +423,7 @@ int choose_share(Replay& run) {
     share.place = options.shard.place;
     share.rule = deal_rule(options, workload);
     share.plan_rows = workload.plan.rows.size();
-    const bool by_users = workload.users.users > 0;  // the first of whom begins at once
+    const bool by_users = workload.users.users > 0;  // the first user begins at once
     share.first_due_ns = by_users ? 0 : workload.plan.rows.front().due_ns;
     if (const auto facts = arrival_facts(options.workload, workload.trace, workload.plan)) {
         share.planned_rate = facts->planned_rate;

@@ -23,7 +23,7 @@ namespace driftless {
 // | MPICH, PMIx | PMI_RANK, PMIX_RANK | PMI_SIZE |
 // | Slurm (srun) | SLURM_PROCID | SLURM_NTASKS, where that is more than 1 |
 //
-// DRIFTLESS_SHARDS stands in for a number of parts that is missing. Two of the first three that
+// DRIFTLESS_SHARDS replaces a number of parts that is missing. Two of the first three that
 // disagree are refused. Slurm comes last: an mpirun inside a Slurm job inherits Slurm's variables,
 // which then count the hosts.
 

@@ -7,10 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
@@ -19,7 +17,6 @@
 #include "cmd/replay/replay.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/io/io_ring.hpp"
-#include "engine/io/sockets.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 
@@ -28,7 +25,7 @@ namespace driftless {
 /// For a name with several addresses: "localhost" is often ::1 first, where many do not listen.
 static constexpr Duration connect_patience = milliseconds(500);
 
-/// Keys go to the servers of the run, and to nobody else. The number of `targets` where it is none.
+/// Keys go to the servers of the run only. The number of `targets` where the URL is of none.
 static std::size_t server_of(const Url& url, const std::vector<ReplayTarget>& targets) {
     const auto found =
         std::find_if(targets.begin(), targets.end(), [&url](const ReplayTarget& target) {
@@ -68,13 +65,13 @@ OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
     return reachable.value_or(found.value().front());
 }
 
-OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, const char* method,
+OrExit<Question> AskedUrls::prepare(const std::string& flag, const Url& url, const char* method,
                                     std::vector<Header> headers) {
     const Invocation& invocation = parts_.invocation();
     const ServerFlags& server = invocation.options.server;
     const std::size_t target = server_of(url, server.targets);
     const bool is_ours = target < server.targets.size();
-    AskedUrl asked;
+    Question asked;
     if (is_ours) {
         asked.address = parts_.server().targets.endpoints[target].address;
         for (const Header& own : invocation.credentials.headers) {
@@ -90,12 +87,10 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
         asked.address = address.value();
     }
     if (url.tls && tls_ == nullptr) {
-        std::string why;
-        Result<TlsContext> made = TlsContext::client(server.tls, why);
-        if (!made) {
-            return refuse(exit_usage, "driftless: %s: %s", flag.c_str(), why.c_str());
+        if (const int code = keep(client_context(server.tls, flag + ": "), tls_);
+            code != exit_done) {
+            return code;
         }
-        tls_ = std::make_unique<TlsContext>(std::move(made).value());
     }
     if (url.tls) {
         peers_.push_back(std::make_unique<TlsPeer>(*tls_, url.host));
@@ -171,13 +166,11 @@ OrExit<std::vector<PlannedEvent>> RunEvents::prepare() {
         event.what = typed.what;
         event.shown = mask_parts(typed.what, secrets_in_command(typed.what));
         if (typed.kind == TimedEventKind::post) {
-            OrExit<AskedUrl> asked = urls_.prepare("--event post", typed.url, "POST", {});
+            OrExit<Question> asked = urls_.prepare("--event post", typed.url, "POST", {});
             if (!asked) {
                 return asked.exit_code();
             }
-            event.address = asked.value().address;
-            event.tls = asked.value().tls;
-            event.request = std::move(asked.value().request);
+            event.question = std::move(asked).value();
         }
         events.push_back(std::move(event));
     }
@@ -252,27 +245,22 @@ static constexpr long look_pause_ns = 1'000'000;
 /// Two names of one server of this host, whose page would count twice. Elsewhere one address may
 /// are before many servers, which go by the name.
 static bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
-    const std::string address = a.address.to_text();
+    const std::string address = a.question.address.to_text();
     const bool is_here = address.starts_with("127.") || address.starts_with("[::1]");
     const auto path_of = [](const ScrapeTarget& one) {
         return one.url.substr(std::min(one.url.find('/', one.url.find("://") + 3), one.url.size()));
     };
-    return is_here && address == b.address.to_text() && path_of(a) == path_of(b);
+    return is_here && address == b.question.address.to_text() && path_of(a) == path_of(b);
 }
 
 OrExit<ScrapeTarget> RunMetrics::prepare_target(const Url& url, bool optional) {
-    OrExit<AskedUrl> asked =
+    OrExit<Question> asked =
         urls_.prepare("--metrics", url, "GET", {{"Accept", "text/plain;version=0.0.4"}});
     if (!asked) {
         return asked.exit_code();
     }
-    ScrapeTarget target;
-    target.url = url.unix_socket ? to_text(url) + ":" + url.path : to_text(url);
-    target.address = asked.value().address;
-    target.tls = asked.value().tls;
-    target.request = std::move(asked.value().request);
-    target.optional = optional;
-    return target;
+    return ScrapeTarget{url.unix_socket ? to_text(url) + ":" + url.path : to_text(url),
+                        std::move(asked).value(), optional};
 }
 
 OrExit<std::vector<ScrapeTarget>> RunMetrics::prepare() {

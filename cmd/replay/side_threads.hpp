@@ -17,6 +17,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_file.hpp"
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/threads.hpp"
@@ -46,7 +47,7 @@ std::string live_page_text(const Progress& progress);
 class LivePage {
   public:
     LivePage() = default;
-    ~LivePage();
+    ~LivePage() { stop(); }
     LivePage(const LivePage&) = delete;
     LivePage& operator=(const LivePage&) = delete;
 
@@ -57,7 +58,7 @@ class LivePage {
     /// Serves until `stop`. Errors: exhausted, denied.
     Result<void> start(const cpu_set_t* cpus);
     void stop();
-    bool listens() const { return listener_ >= 0; }
+    bool listens() const { return listener_.is_open(); }
 
     /// From the writer's thread.
     void show(const Progress& progress);
@@ -66,7 +67,7 @@ class LivePage {
     void work();
     void serve(int connection);
 
-    int listener_ = -1;
+    Fd listener_;
     Address address_;
     std::mutex mutex_;
     Progress latest_;  ///< under the mutex
@@ -75,8 +76,8 @@ class LivePage {
 };
 
 // The progress of a run on standard error: one line of a terminal, redrawn in place; elsewhere, as
-// in a log, a line every 30 s. It owns nothing but its window of rates; it is called by the
-// writer's thread, and by nobody else meanwhile.
+// in a log, a line every 30 s. It owns nothing but its window of rates; only the writer's
+// thread calls it meanwhile.
 
 /// Current rates. Null until there is a stretch to measure.
 struct ProgressRates {
@@ -141,12 +142,6 @@ class ProgressLine {
 // connections go to, with TLS, and the bytes of the request. Made before the run. Owns what TLS
 // needs, for one thread: threads that ask beside each other have one each.
 
-struct AskedUrl {
-    Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; of AskedUrls, which outlives it
-    std::string request;     ///< the whole of it, without a body
-};
-
 class AskedUrls {
   public:
     explicit AskedUrls(const ReplayParts& parts) : parts_(parts) {}
@@ -154,7 +149,8 @@ class AskedUrls {
     /// `flag` is named in errors ("--event post"). A server of the run is asked at the run's own
     /// address, with the run's headers, keys among them, except for those that `headers` replaces;
     /// all others get only `headers`. Prints what fails.
-    OrExit<AskedUrl> prepare(const std::string& flag, const Url& url, const char* method,
+    /// A request without a body; this outlives the question.
+    OrExit<Question> prepare(const std::string& flag, const Url& url, const char* method,
                              std::vector<Header> headers);
 
   private:

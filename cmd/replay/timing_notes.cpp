@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
@@ -19,8 +16,6 @@
 #include "cmd/report/text_parts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/arrivals.hpp"
-#include "engine/plan/schedule.hpp"
-#include "engine/plan/trees.hpp"
 #include "engine/plan/users.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"

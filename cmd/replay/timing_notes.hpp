@@ -35,8 +35,8 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
 /// Who plays what, as lines for a person.
 std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan);
 
-// Waiting: `--sessions closed`, before the run: what can be said of rows whose due instants nobody
-// knows yet.
+// Waiting: `--sessions closed`, before the run: what can be said of rows whose due instants are not
+// known yet.
 
 /// How many rows wait, and for what: lines for the screen and run.json; none where none waits.
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,

@@ -4,7 +4,6 @@
 #include <malloc.h>
 
 #include <cstdio>
-#include <string>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
@@ -18,10 +17,7 @@
 #include "cmd/report/text_parts.hpp"
 #include "engine/base/time.hpp"
 #include "engine/plan/forecast.hpp"
-#include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
-#include "engine/plan/wait_graph.hpp"
-#include "engine/prompt/row_fields.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/core/text.hpp"

@@ -307,11 +307,10 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
         return refuse_report(why);
     }
     // Made here, because the library would write over what is there.
-    const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-    if (file < 0) {
+    if (const Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+        !file.is_open()) {
         return fail_new_file("--xlsx", path, error_from_errno(errno, "create the file"));
     }
-    (void)::close(file);
     std::string temporary = path.substr(0, path.rfind('/') + 1) + ".";
     lxw_workbook_options options{};
     options.constant_memory = LXW_TRUE;

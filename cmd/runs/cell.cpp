@@ -186,27 +186,21 @@ CellEnd run_cell(const Cell& cell) {
         return {.why = cell.folder + ": its parent folder cannot be created: " +
                        reason_of(error_from_errno(errno, "make a folder"))};
     }
-    const Result<int> output = open_output(cell.folder + ".stdout");
-    const Result<int> messages = open_output(cell.folder + ".stderr");
+    const Result<Fd> output = open_output(cell.folder + ".stdout");
+    const Result<Fd> messages = open_output(cell.folder + ".stderr");
     ChildCommand command;
     command.program = own_program;
     command.arguments = {"driftless", "replay"};
     command.arguments.insert(command.arguments.end(), cell.arguments.begin(), cell.arguments.end());
     command.arguments.insert(command.arguments.end(), {"--out", cell.folder});
     command.environment = own_environment();
-    command.output = output ? output.value() : -1;
-    command.messages = messages ? messages.value() : -1;
+    command.output = output ? output.value().number() : -1;
+    command.messages = messages ? messages.value().number() : -1;
     Result<Child> child = output && messages
                               ? Child::start(command)
                               : Result<Child>(output ? messages.error() : output.error());
-    for (const Result<int>* file : {&output, &messages}) {
-        if (*file) {
-            (void)::close(file->value());
-        }
-    }
     if (!child) {
-        return {.why =
-                    std::string("cannot ") + child.error().doing + ": " + reason_of(child.error())};
+        return {.why = failed_text(child.error())};
     }
     const ChildEnd ended = wait_for(child.value(), stops);
     return judge(cell, ended, stop_requests().load() > stops);
@@ -296,7 +290,7 @@ static HookEnd run_looking(const Hook& hook, const std::vector<std::string>& env
     if (hook.command.empty()) {
         return {};
     }
-    const Result<int> file = open_output(output);
+    const Result<Fd> file = open_output(output);
     if (!file) {
         return {
             HookOutcome::failed,
@@ -307,9 +301,8 @@ static HookEnd run_looking(const Hook& hook, const std::vector<std::string>& env
     command.program = "/bin/sh";
     command.arguments = {"sh", "-c", hook.command};
     command.environment = environment;
-    command.output = command.messages = file.value();
+    command.output = command.messages = file.value().number();
     Result<Child> child = Child::start(command);
-    (void)::close(file.value());
     if (!child) {
         return explain(hook, HookOutcome::failed,
                        "/bin/sh cannot be started: " + reason_of(child.error()), output);
@@ -418,19 +411,18 @@ static Result<void> add_file(const std::string& path, Xxh64& digest) {
     if (!S_ISREG(facts.st_mode)) {
         return {};
     }
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) {
         return error_from_errno(errno, "open the trace");
     }
     std::string bytes(1 << 20, '\0');
     ssize_t count = 0;
-    while ((count = ::read(fd, bytes.data(), bytes.size())) > 0 || (count < 0 && errno == EINTR)) {
+    while ((count = ::read(file.number(), bytes.data(), bytes.size())) > 0 ||
+           (count < 0 && errno == EINTR)) {
         digest.add(
             std::string_view(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
     }
-    const int why = errno;
-    ::close(fd);
-    return count < 0 ? Result<void>(error_from_errno(why, "read the trace")) : Result<void>();
+    return count < 0 ? Result<void>(error_from_errno(errno, "read the trace")) : Result<void>();
 }
 
 static Result<KeptTrace> keep_trace(const std::string& path) {

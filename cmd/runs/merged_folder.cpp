@@ -44,24 +44,24 @@ RecordLines::~RecordLines() {
 
 std::string RecordLines::map(const std::string& path) {
     File& file = files_.emplace_back();
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
+    const Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!opened.is_open()) {
         return path + ": cannot be read (" + std::strerror(errno) + ")";
     }
     struct stat facts{};
     std::string why;
-    if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (::fstat(opened.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
         why = path + ": is not a regular file, so what a run wrote there cannot be read again";
     } else if (facts.st_size > 0) {
         file.bytes = static_cast<std::size_t>(facts.st_size);
-        void* const memory = ::mmap(nullptr, file.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        void* const memory =
+            ::mmap(nullptr, file.bytes, PROT_READ, MAP_PRIVATE, opened.number(), 0);
         if (memory == MAP_FAILED) {
             why = path + ": cannot be mapped (" + std::strerror(errno) + ")";
         } else {
             file.text = static_cast<const char*>(memory);
         }
     }
-    ::close(fd);
     return why;
 }
 

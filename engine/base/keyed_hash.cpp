@@ -6,8 +6,6 @@
 
 #include <utility>
 
-#include "proto/core/errors.hpp"
-
 namespace driftless {
 
 struct KeyedHash::State {

@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "proto/core/errors.hpp"
-
 namespace driftless {
 
 namespace {

@@ -63,12 +63,12 @@ class FramePool {
 // ReadyList: coroutines that may go on, in the order in which they became ready.
 //
 // Intrusive and unbounded by construction (a coroutine is on one list at most). Only the loop
-// resumes from it; handlers and final awaiters only push. That keeps every stack flat and lets no
-// coroutine run in the middle of somebody else's work.
+// resumes from it; handlers and final awaiters only push. That keeps every stack flat, and no
+// coroutine runs in the middle of other work.
 
 class ReadyList;
 
-/// What every promise of ours has: its place on a list, and whom its end concerns.
+/// What every promise of ours has: its place on a list, and what becomes ready when it ends.
 struct PromiseBase {
     std::coroutine_handle<> self;
     ReadyList* ready = nullptr;     ///< the loop's list
@@ -272,7 +272,7 @@ class Signal {
 class Jobs {
   public:
     Jobs() = default;
-    /// CHECK: every root has ended. Whoever owns the jobs lets them end first.
+    /// CHECK: every root has ended. The owner of the jobs lets them end first.
     ~Jobs() {
         reap();
         CHECK(live_ == 0);

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <cstdlib>
-#include <utility>
 
 namespace driftless {
 

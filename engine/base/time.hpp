@@ -11,9 +11,6 @@
 
 namespace driftless {
 
-// Time: instants and spans of the run's own clock, the kernel's monotonic clock, and the offset
-// between two clocks.
-
 // Instant and Duration: integers of nanoseconds that cannot be mixed up.
 //
 // An Instant is a reading of CLOCK_MONOTONIC (or of the simulator's virtual clock); it says
@@ -67,9 +64,9 @@ std::int64_t monotonic_ns();
 // ClockOffset: how far CLOCK_REALTIME, by which the kernel stamps packets, is ahead of
 // CLOCK_MONOTONIC, in which all else is told here.
 //
-// Both clocks are slewed alike, so the offset changes by steps only (somebody sets the clock, NTP
-// jumps); between two samples a step is unseen, and whoever converts a stamp holds the result
-// against what he knows (replay/lane.hpp). A plain value; it reads no clock.
+// Both clocks are slewed alike, so the offset changes by steps only (the clock is set, NTP jumps).
+// A step between two samples is not seen, so callers check a converted stamp against its bounds
+// (`believable_stamp_ns` in replay/lane.hpp). A plain value; it reads no clock.
 
 /// CLOCK_REALTIME read between two looks at CLOCK_MONOTONIC, ns.
 struct ClockReading {
@@ -88,7 +85,7 @@ struct ClockSample {
 class ClockOffset {
   public:
     /// The tightest of these readings becomes the offset. One that is too wide to say more than
-    /// the last (somebody took the CPU inside it) is left out, unless it contradicts it.
+    /// the last (this thread lost the CPU inside it) is left out, unless it contradicts it.
     void take(const ClockReading* readings, std::size_t count);
 
     std::int64_t to_monotonic_ns(std::int64_t realtime_ns) const {
@@ -107,7 +104,7 @@ class ClockOffset {
 // Timers: deadlines of things that exist anyway (a lane, a stream), in one bounded heap.
 //
 // A Timer is embedded in what it times; the heap holds pointers to it and never owns it. Setting
-// and clearing cost O(log n); nothing allocates after `reserve`.
+// and clearing cost O(log n); nothing allocates after the constructor.
 
 class Timer {
   public:

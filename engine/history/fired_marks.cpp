@@ -20,21 +20,15 @@ static std::string name_for(const std::string& run_id, std::uint32_t engine) {
     return "/driftless-" + run_id + (engine == 0 ? "" : "." + std::to_string(engine));
 }
 
-static Error closing(int fd, Error error) {
-    ::close(fd);
-    return error;
-}
-
-Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows, int sharing) {
-    CHECK(fd >= 0);
+Result<FiredMarks> FiredMarks::map(const Fd& file, std::size_t rows, int sharing) {
+    CHECK(file.is_open());
     FiredMarks marks;
     const std::size_t words = words_for(rows);
-    void* const memory =
-        ::mmap(nullptr, bytes_for(words), PROT_READ | PROT_WRITE, sharing | MAP_POPULATE, fd, 0);
+    void* const memory = ::mmap(nullptr, bytes_for(words), PROT_READ | PROT_WRITE,
+                                sharing | MAP_POPULATE, file.number(), 0);
     if (memory == MAP_FAILED) {
-        return closing(fd, error_from_errno(errno, "map the marks of a run"));
+        return error_from_errno(errno, "map the marks of a run");
     }
-    ::close(fd);
     marks.bits_ = static_cast<Word*>(memory);
     marks.words_ = words;
     return marks;
@@ -45,18 +39,18 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
     CHECK(!run_id.empty() && run_id.find('/') == std::string::npos);
     CHECK(engine < engines);
     const std::string name = name_for(run_id, engine);
-    const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (fd < 0) {
+    const Fd file(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+    if (!file.is_open()) {
         return error_from_errno(errno, "create the marks of a run");
     }
     const std::size_t words = words_for(rows);
     // Taken now: a page that the file system has no room for would kill us at the store.
-    const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes_for(words)));
+    const int failure = ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes_for(words)));
     if (failure != 0) {
         (void)::shm_unlink(name.c_str());
-        return closing(fd, error_from_errno(failure, "take memory for the marks of a run"));
+        return error_from_errno(failure, "take memory for the marks of a run");
     }
-    Result<FiredMarks> marks = map(fd, rows, MAP_SHARED);
+    Result<FiredMarks> marks = map(file, rows, MAP_SHARED);
     if (!marks) {
         (void)::shm_unlink(name.c_str());
         return marks;
@@ -91,27 +85,26 @@ void FiredMarks::add(const FiredMarks& other) {
 }
 
 Result<FiredMarks> FiredMarks::open_one(const std::string& name, std::size_t rows) {
-    const int fd = ::shm_open(name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd < 0) {
+    const Fd file(::shm_open(name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0));
+    if (!file.is_open()) {
         return error_from_errno(errno, "open the marks of a run");
     }
     const std::size_t words = words_for(rows);
     struct stat facts{};
-    if (::fstat(fd, &facts) != 0) {
-        return closing(fd, error_from_errno(errno, "open the marks of a run"));
+    if (::fstat(file.number(), &facts) != 0) {
+        return error_from_errno(errno, "open the marks of a run");
     }
     // Everybody may write to /dev/shm: what others made, or can change, says nothing of our run.
     const bool ours =
         S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() && (facts.st_mode & others_may) == 0;
     if (!ours) {
-        return closing(fd,
-                       {ErrorCode::denied, 0, "open the marks of a run: others may write them"});
+        return Error{ErrorCode::denied, 0, "open the marks of a run: others may write them"};
     }
     const Error other{ErrorCode::invalid, 0, "open the marks of a run: they belong to another run"};
     if (facts.st_size != static_cast<off_t>(bytes_for(words))) {
-        return closing(fd, other);
+        return other;
     }
-    Result<FiredMarks> marks = map(fd, rows, MAP_PRIVATE);
+    Result<FiredMarks> marks = map(file, rows, MAP_PRIVATE);
     if (marks && marks.value().bits_[words].load() != rows) {
         return other;
     }

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/fd.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/run/record.hpp"
 
@@ -95,7 +96,7 @@ class FiredMarks {
     }
     /// Of the bits, and behind them the numbers of rows, of requests and of engines.
     static constexpr std::size_t bytes_for(std::size_t words) { return (words + 3) * sizeof(Word); }
-    static Result<FiredMarks> map(int fd, std::size_t rows, int sharing);
+    static Result<FiredMarks> map(const Fd& file, std::size_t rows, int sharing);
     static Result<FiredMarks> open_one(const std::string& name, std::size_t rows);
     void add(const FiredMarks& other);
 

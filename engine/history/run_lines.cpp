@@ -41,7 +41,7 @@ std::string describe_line(const std::string& path, std::uint64_t line, const Err
                              ": the line is not a JSON object; restore it or remove it";
         }
         default:
-            return place + "cannot " + error.doing + ": " + reason_of(error);
+            return place + failed_text(error);
     }
 }
 

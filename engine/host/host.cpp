@@ -25,26 +25,26 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 
 namespace driftless {
 
 std::string kernel_text(const std::string& path) {
     constexpr std::size_t bytes_max = 64 * 1024;
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) {
         return "";
     }
     std::string text(bytes_max, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
-        const ssize_t got = ::read(file, text.data() + size, text.size() - size);
+        const ssize_t got = ::read(file.number(), text.data() + size, text.size() - size);
         if (got <= 0) {
             break;
         }
         size += static_cast<std::size_t>(got);
     }
-    ::close(file);
     text.resize(size);
     return text;
 }
@@ -196,16 +196,10 @@ std::uint64_t raise_file_limit() {
 
 void reserve_files(std::uint64_t count) {
     rlimit limit{};
-    const int any = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (any >= 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 0) {
+    const Fd any(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (any.is_open() && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 0) {
         const std::uint64_t last = std::min<std::uint64_t>(count, limit.rlim_cur - 1);
-        const int high = ::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(last));
-        if (high >= 0) {
-            ::close(high);
-        }
-    }
-    if (any >= 0) {
-        ::close(any);
+        const Fd high(::fcntl(any.number(), F_DUPFD_CLOEXEC, static_cast<int>(last)));
     }
 }
 
@@ -487,19 +481,17 @@ static std::optional<Interface> read_interface(int socket, const std::string& na
 
 std::vector<Interface> read_interfaces() {
     std::vector<Interface> found;
-    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct if_nameindex* const names = socket < 0 ? nullptr : ::if_nameindex();
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    struct if_nameindex* const names = socket.is_open() ? ::if_nameindex() : nullptr;
     for (const struct if_nameindex* name = names;
          name != nullptr && name->if_index != 0 && found.size() < interfaces_max; ++name) {
-        if (std::optional<Interface> interface = read_interface(socket, name->if_name); interface) {
+        if (std::optional<Interface> interface = read_interface(socket.number(), name->if_name);
+            interface) {
             found.push_back(std::move(*interface));
         }
     }
     if (names != nullptr) {
         ::if_freenameindex(names);
-    }
-    if (socket >= 0) {
-        ::close(socket);
     }
     return found;
 }

@@ -112,13 +112,12 @@ std::optional<std::uint32_t> parse_running(std::string_view loadavg) {
 }
 
 std::optional<std::uint32_t> running_threads() {
-    const int file = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
+    const Fd file(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) {
         return std::nullopt;
     }
     std::array<char, 128> text;
-    const ssize_t length = ::read(file, text.data(), text.size());
-    (void)::close(file);
+    const ssize_t length = ::read(file.number(), text.data(), text.size());
     return length > 0 ? parse_running({text.data(), static_cast<std::size_t>(length)})
                       : std::nullopt;
 }
@@ -331,18 +330,12 @@ ThreadMeter::ThreadMeter() {
     event.exclude_kernel = 1;  // what an ordinary user may count
     event.exclude_hv = 1;
     event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    counter_ =
-        static_cast<int>(::syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
-    if (counter_ < 0) {
+    counter_ = Fd(
+        static_cast<int>(::syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!counter_.is_open()) {
         why_no_instructions_ = reason_of(errno);
     } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
         why_no_instructions_ = "the instruction counter does not advance";
-    }
-}
-
-ThreadMeter::~ThreadMeter() {
-    if (counter_ >= 0) {
-        ::close(counter_);
     }
 }
 
@@ -353,7 +346,7 @@ std::int64_t ThreadMeter::read_counter() const {
         std::uint64_t enabled_ns;
         std::uint64_t running_ns;
     } reading{};
-    const bool whole = ::read(counter_, &reading, sizeof(reading)) == sizeof(reading);
+    const bool whole = ::read(counter_.number(), &reading, sizeof(reading)) == sizeof(reading);
     return whole && reading.running_ns == reading.enabled_ns
                ? static_cast<std::int64_t>(reading.value)
                : -1;
@@ -455,7 +448,7 @@ Result<Child> Child::start(const ChildCommand& command) {
 
 std::optional<ChildEnd> Child::wait(std::int64_t ns) {
     const std::int64_t ms = std::clamp<std::int64_t>((ns + ns_per_ms - 1) / ns_per_ms, 0, slice_ms);
-    pollfd ended{handle_, POLLIN, 0};
+    pollfd ended{handle_.number(), POLLIN, 0};
     const int got = ::poll(&ended, 1, static_cast<int>(ms));
     if (got <= 0) {
         return std::nullopt;
@@ -483,9 +476,6 @@ Child::~Child() {
         (void)::kill(id_, SIGKILL);
         reap(id_);
     }
-    if (handle_ >= 0) {
-        (void)::close(handle_);
-    }
 }
 
 std::vector<std::string> own_environment(const std::vector<std::string>& without) {
@@ -500,11 +490,12 @@ std::vector<std::string> own_environment(const std::vector<std::string>& without
     return kept;
 }
 
-Result<int> open_output(const std::string& path) {
-    const int number =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
-    return number >= 0 ? Result<int>(number)
-                       : Result<int>(error_from_errno(errno, "create a file"));
+Result<Fd> open_output(const std::string& path) {
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+    if (!file.is_open()) {
+        return error_from_errno(errno, "create a file");
+    }
+    return file;
 }
 
 }  // namespace driftless

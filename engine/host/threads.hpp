@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
@@ -212,9 +213,6 @@ class ThreadMeter {
   public:
     /// Of the calling thread, which alone may `read`.
     ThreadMeter();
-    ~ThreadMeter();
-    ThreadMeter(const ThreadMeter&) = delete;
-    ThreadMeter& operator=(const ThreadMeter&) = delete;
 
     ThreadUse read() const;
     /// Why instructions are unknown; empty: they are counted.
@@ -223,7 +221,7 @@ class ThreadMeter {
   private:
     std::int64_t read_counter() const;
 
-    int counter_ = -1;
+    Fd counter_;
     std::string why_no_instructions_;
 };
 
@@ -268,7 +266,7 @@ class Child {
     /// can be signalled until then.
     std::optional<ChildEnd> wait(std::int64_t ns);
     /// Readable when it has ended.
-    int end_fd() const { return handle_; }
+    int end_fd() const { return handle_.number(); }
 
     void signal(int number) const;
     /// Everything in its group, also once it has ended itself. Only with `own_group`.
@@ -278,26 +276,24 @@ class Child {
     /// Kills it, where it still runs, and reaps it.
     ~Child();
     Child(Child&& other) noexcept
-        : id_(std::exchange(other.id_, -1)), handle_(std::exchange(other.handle_, -1)) {}
+        : id_(std::exchange(other.id_, -1)), handle_(std::move(other.handle_)) {}
     Child& operator=(Child&& other) noexcept {
         std::swap(id_, other.id_);
         std::swap(handle_, other.handle_);
         return *this;
     }
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
 
   private:
     Child(pid_t id, int handle) : id_(id), handle_(handle) {}
 
     pid_t id_ = -1;
-    int handle_ = -1;  ///< pidfd
+    Fd handle_;  ///< pidfd
 };
 
 /// The environment of this process, "NAME=value" each, without the variables named in `without`.
 std::vector<std::string> own_environment(const std::vector<std::string>& without = {});
 
 /// A new or emptied file that children write to; close-on-exec. Errors: those of open.
-Result<int> open_output(const std::string& path);
+Result<Fd> open_output(const std::string& path);
 
 }  // namespace driftless

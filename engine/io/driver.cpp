@@ -3,11 +3,6 @@
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <netinet/in.h>
-#include <unistd.h>
-
-#include <algorithm>
-
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -90,21 +85,11 @@ std::int64_t receive_stamp_ns(msghdr& message) {
     return 0;
 }
 
-StampKeeper::~StampKeeper() {
-    if (socket_.open()) {
-        ::close(socket_.number);
-    }
-}
-
-bool StampKeeper::open() {
-    CHECK(!socket_.open());
-    const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (number >= 0 && !ask(number, SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE)) {
-        ::close(number);
-        return false;
-    }
-    socket_.number = number;
-    return socket_.open();
+Fd keep_receive_stamps() {
+    Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const bool keeps = socket.is_open() && ask(socket.number(), SOF_TIMESTAMPING_SOFTWARE |
+                                                                    SOF_TIMESTAMPING_RX_SOFTWARE);
+    return keeps ? std::move(socket) : Fd();
 }
 
 // A turn of a plain loop does a bounded amount of each kind of work before it looks at the clock.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <coroutine>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,10 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/task.hpp"
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless {
 
@@ -57,22 +58,10 @@ inline constexpr std::size_t receive_control_bytes = CMSG_SPACE(3 * sizeof(times
 /// The receive stamp in a control message, 0 where there is none.
 std::int64_t receive_stamp_ns(msghdr& message);
 
-/// A socket that asks for receive stamps as long as it lives. The kernel stamps packets only while
-/// somebody asks, and begins some time after the first one did: this one asks from the start.
-class StampKeeper {
-  public:
-    StampKeeper() = default;
-    ~StampKeeper();
-    StampKeeper(const StampKeeper&) = delete;
-    StampKeeper& operator=(const StampKeeper&) = delete;
-
-    /// False where it cannot be had.
-    bool open();
-    bool is_open() const { return socket_.open(); }
-
-  private:
-    Socket socket_;
-};
+/// A socket that asks for receive stamps as long as it is open. The kernel stamps packets only
+/// while a socket asks, and begins some time after the first one did: this one asks from the start.
+/// Not open where it cannot be had.
+Fd keep_receive_stamps();
 
 // Driver: the seam between the engine and the world. Operations go in as data, completions come
 // out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product,
@@ -116,17 +105,15 @@ enum class DriverKind : std::uint8_t {
     io_uring,
     epoll,
 };
-constexpr const char* name_of(DriverKind kind) {
-    constexpr const char* names[] = {"auto", "io_uring", "epoll"};
-    return names[static_cast<std::size_t>(kind)];
-}
+template <>
+inline constexpr auto closed_list<DriverKind> = name_list("auto", "io_uring", "epoll");
 
 /// What a driver is, for people and for `run.json`.
 struct DriverFacts {
     DriverKind kind = DriverKind::automatic;  ///< automatic: none of this host
     const char* transmit_stamps = "no";       ///< "io_uring", "error queue" or "no"; static storage
     bool receive_stamps = false;
-    /// Why it is not the one on io_uring, where it stands in for that one.
+    /// Why it is not the one on io_uring, where it replaces that one.
     std::optional<Error> why_not_ring;
     /// What was asked for, probed and used: name, value.
     std::vector<std::pair<std::string, std::string>> features;
@@ -151,7 +138,7 @@ class Driver {
     virtual ~Driver() = default;
 
     /// An operation that the kernel does not end in so long after its cancel is given up: it
-    /// completes with -ECANCELED, and what the kernel says of it later is nobody's.
+    /// completes with -ECANCELED, and what the kernel says of it later is dropped.
     static constexpr Duration cancel_max = seconds(1);
     /// Receives of one look for ends: some 5 us.
     static constexpr std::size_t quiet_max = 32;
@@ -165,8 +152,8 @@ class Driver {
     /// A listening socket. Port 0 picks one. Errors: exists (address in use), denied, io_failed.
     virtual Result<Socket> listen(const Address& address, int backlog) = 0;
     virtual Result<Address> local_address(Socket socket) = 0;
-    /// Ends both directions. A receive in flight may not notice (README.md): whoever closes cancels
-    /// it.
+    /// Ends both directions. A receive in flight may not notice (README.md): cancel it before
+    /// `close`.
     virtual void shutdown(Socket socket) = 0;
     /// Frees the socket. CHECK: no operation of ours on it is in flight.
     virtual void close(Socket socket) = 0;
@@ -181,8 +168,8 @@ class Driver {
     /// Flushes, lets completions happen, calls handlers, perhaps waits. One clock read stamps all
     /// completions that became visible together.
     virtual TurnResult turn(const Turn& turn) = 0;
-    /// Of a handler: the turn ends behind it, so that somebody can act on what it brought. What
-    /// became visible together keeps its stamp, and comes with the next turn.
+    /// Called by a handler: the turn ends behind it, so that the loop can act on what it brought.
+    /// What became visible together keeps its stamp, and comes with the next turn.
     void end_turn() { turn_ends_ = true; }
 
     /// Kernels may lose the end of a connection, and its receive would wait for ever (README.md).
@@ -190,9 +177,9 @@ class Driver {
     /// on, and what they bring is said to be unread since `since`. One system call.
     virtual void find_ends(std::span<const QuietReceive> quiet) = 0;
 
-    /// Since when completions may have been waiting for a turn: the latest instant at which
-    /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where
-    /// none waits. No system call of io_uring, one of epoll (0.2 us).
+    /// Since when completions may have been waiting for a turn: the latest look that found none. It
+    /// looks itself: `now`, which the clock has just shown, where none waits. No system call of
+    /// io_uring, one of epoll (0.2 us).
     virtual Instant unread_since(Instant now) = 0;
 
     /// Switches the kernel's stamps of a socket on, once, when it has just been connected: keys of
@@ -228,14 +215,12 @@ class Driver {
     static std::uint32_t slot_of(const Op& op) { return op.slot_; }
     static void set_slot(Op& op, std::uint32_t slot) { op.set_slot(slot); }
     static constexpr std::uint32_t no_slot = Op::no_slot;
-    /// A handler has asked for the end of the turn since somebody looked.
+    /// A handler has asked for the end of the turn since the last call.
     bool turn_ends() { return std::exchange(turn_ends_, false); }
 
   private:
     bool turn_ends_ = false;
 };
-
-// Making a driver of this host.
 
 struct DriverOptions {
     std::uint32_t ops_max = 4096;         ///< operations in flight at most
@@ -252,15 +237,13 @@ struct DriverOptions {
 };
 
 /// Errors: denied (io_uring forbidden by a container or sysctl), unsupported (kernel before 6.1),
-/// exhausted (memory or descriptor limits), io_failed. `automatic` turns to epoll for whatever
-/// io_uring refuses; where that fails, too, the error is that of epoll.
+/// exhausted (memory or descriptor limits), io_failed. `automatic` turns to epoll for every error
+/// of io_uring; where that fails, too, the error is that of epoll.
 Result<std::unique_ptr<Driver>> make_driver(const DriverOptions& options);
 
-// Which failures of a system call are our own lack and nobody else's: no descriptor, port, memory
-// or buffer was left. They say nothing about the server. A pure function of an errno value.
-
-/// `sys_errno` > 0. EADDRNOTAVAIL is what connect says where each port to that server is taken, or
-/// where this host has no address to connect from.
+/// Whether a system call failed for a lack of our own: no descriptor, port, memory or buffer was
+/// left. That says nothing about the server. `sys_errno` > 0. EADDRNOTAVAIL is what connect says
+/// where each port to that server is taken, or where this host has no address to connect from.
 constexpr bool is_own_lack(std::int32_t sys_errno) {
     return sys_errno == EMFILE || sys_errno == ENFILE || sys_errno == EADDRNOTAVAIL ||
            sys_errno == ENOMEM || sys_errno == ENOBUFS;
@@ -290,13 +273,6 @@ class UnreadWatch {
     Instant since_;
 };
 
-// Resends: what TCP has sent again on a socket, as the kernel counts it. One system call; keeps
-// nothing.
-
-/// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19). None where
-/// the socket is not TCP.
-std::optional<ResendCounts> read_resends(Socket socket);
-
 /// Loop: what the coroutines of one thread share: the driver, the ready list, the timers, the
 /// frames. It is a home (task.hpp), not a policy: who turns it, and in which order of priorities,
 /// is decided by its owner (the replay, the mock, the simulator).
@@ -325,39 +301,6 @@ class Loop {
     Jobs jobs_;  // last: its roots end before the pool and the lists
 };
 
-/// Submits the operation and awaits its single completion: `const Completion done = co_await
-/// perform(loop, op);`. For connect, send and cancel; multishot operations have handlers instead.
-/// The Op is in a lane or connection, not in the frame.
-class OpAwaiter {
-  public:
-    OpAwaiter(Loop& loop, Op& op) : loop_(loop), op_(op) {}
-
-    bool await_ready() const noexcept { return false; }
-    template <typename Promise>
-    void await_suspend(std::coroutine_handle<Promise> waiter) {
-        CHECK(waiter_ == nullptr);  // awaited once
-        waiter_ = &waiter.promise();
-        op_.handler = &OpAwaiter::complete;
-        op_.owner = this;
-        loop_.driver().submit(op_);
-    }
-    Completion await_resume() const { return done_; }
-
-  private:
-    static void complete(Op& op, const Completion& completion) {
-        OpAwaiter& self = *static_cast<OpAwaiter*>(op.owner);
-        CHECK(&self.op_ == &op);
-        CHECK(!completion.more && !op.in_flight());  // a multishot has a handler of its own
-        self.done_ = completion;
-        self.waiter_->ready->push(*self.waiter_);
-    }
-
-    Loop& loop_;
-    Op& op_;
-    PromiseBase* waiter_ = nullptr;
-    Completion done_;
-};
-
 /// Asks once, by `cancel`, that `target` ends; nothing where neither is to be done. Once, as a
 /// cancel ends at once: asked again and again, a loop would see nothing else. `spec.target` of the
 /// one is the memory: it is null when a connection begins.
@@ -367,10 +310,6 @@ inline void cancel_once(Driver& driver, Op& cancel, Op& target) {
         cancel.spec.target = &target;
         driver.submit(cancel);
     }
-}
-
-inline OpAwaiter perform(Loop& loop, Op& op) {
-    return OpAwaiter(loop, op);
 }
 
 }  // namespace driftless

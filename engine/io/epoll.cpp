@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -84,16 +83,17 @@ Result<std::unique_ptr<EpollDriver>> EpollDriver::make(const DriverOptions& opti
 
 Result<void> EpollDriver::open(const DriverOptions& options) {
     CHECK(options.buffers > 0 && options.buffer_bytes > 0);
-    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-    timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+    timer_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     epoll_event event{};
     event.events = EPOLLIN | EPOLLET;
-    event.data.fd = timer_;
+    event.data.fd = timer_.number();
     const itimerspec unset{};
     // A filter may allow some of the calls and not the others.
-    if (epoll_ < 0 || timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0 ||
-        ::epoll_wait(epoll_, &event, 1, 0) < 0 ||
-        ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &unset, nullptr) != 0 ||
+    if (!epoll_.is_open() || !timer_.is_open() ||
+        ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, timer_.number(), &event) != 0 ||
+        ::epoll_wait(epoll_.number(), &event, 1, 0) < 0 ||
+        ::timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &unset, nullptr) != 0 ||
         !sockets_are_allowed()) {
         return error_from_errno(errno, "set up epoll");
     }
@@ -106,14 +106,6 @@ Result<void> EpollDriver::open(const DriverOptions& options) {
     taken_.reserve(options.ops_max);
     outcomes_.reserve(std::size_t{options.ops_max} + reads_max_);
     return {};
-}
-
-EpollDriver::~EpollDriver() {
-    for (const int number : {epoll_, timer_}) {
-        if (number >= 0) {
-            (void)::close(number);
-        }
-    }
 }
 
 DriverFacts EpollDriver::facts() const {
@@ -137,12 +129,12 @@ EpollDriver::Watched& EpollDriver::watched(Socket socket) {
 }
 
 // Taken out of the set by hand: a child that has not called exec yet may hold it open. Its place in
-// the line stays: whoever has the number next may be read once in vain.
+// the line stays: a later socket with that number may be read once in vain.
 void EpollDriver::close(Socket socket) {
     Watched& w = watched(socket);
     CHECK(w.reader == nullptr && w.writer == nullptr);
     if (w.registered) {
-        (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket.number, nullptr);
+        (void)::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, socket.number, nullptr);
     }
     w.registered = false;
     HostDriver::close(socket);
@@ -242,8 +234,8 @@ void EpollDriver::wait_for(Op& op, Op* Watched::* role) {
     }
 }
 
-// Registering looks at once: what is there already is an edge, too. A descriptor that somebody else
-// has closed is not in the set any more.
+// Registering looks at once: what is there already is an edge, too. A descriptor that was closed
+// elsewhere is not in the set any more.
 bool EpollDriver::watch(Socket socket, Watched& w) {
     epoll_event event{};
     event.events = static_cast<std::uint32_t>(EPOLLET) |
@@ -251,11 +243,11 @@ bool EpollDriver::watch(Socket socket, Watched& w) {
                    (w.writer != nullptr ? EPOLLOUT : 0u);
     event.data.fd = socket.number;
     ++counters_.enters;
-    if (w.registered && ::epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.number, &event) == 0) {
+    if (w.registered && ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, socket.number, &event) == 0) {
         return true;
     }
     w.ended = false;
-    w.registered = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.number, &event) == 0;
+    w.registered = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, socket.number, &event) == 0;
     return w.registered;
 }
 
@@ -331,7 +323,7 @@ void EpollDriver::sleep(Instant until) {
         itimerspec time{};
         time.it_value = {until.ns / 1'000'000'000, until.ns % 1'000'000'000};
         ++counters_.enters;
-        (void)::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &time, nullptr);
+        (void)::timerfd_settime(timer_.number(), TFD_TIMER_ABSTIME, &time, nullptr);
     }
     if (!fetch(without_end, now())) {
         (void)fetch(0, now());
@@ -343,7 +335,7 @@ void EpollDriver::sleep(Instant until) {
 bool EpollDriver::fetch(int timeout_ms, Instant asked) {
     epoll_event events[events_max];
     ++counters_.enters;
-    const int count = ::epoll_wait(epoll_, events, events_max, timeout_ms);
+    const int count = ::epoll_wait(epoll_.number(), events, events_max, timeout_ms);
     bool any = false;
     for (int at = 0; at < count; ++at) {
         any = note_event(events[at].events, events[at].data.fd) || any;
@@ -356,7 +348,7 @@ bool EpollDriver::fetch(int timeout_ms, Instant asked) {
 
 bool EpollDriver::note_event(std::uint32_t events, int number) {
     constexpr std::uint32_t ends = EPOLLRDHUP | EPOLLHUP;
-    if (number == timer_) {
+    if (number == timer_.number()) {
         return false;
     }
     Watched& w = watched({number});
@@ -371,7 +363,7 @@ bool EpollDriver::note_event(std::uint32_t events, int number) {
         return true;
     }
     if ((events & EPOLLOUT) != 0) {
-        (void)watch({number}, w);  // nobody waits for room any more
+        (void)watch({number}, w);  // no send waits for room any more
     }
     return readable;
 }
@@ -477,7 +469,7 @@ void EpollDriver::tell(const Outcome& outcome) {
     op.handler(op, done);
 }
 
-// Whatever waits here already, nobody has looked behind it.
+// While something waits here already, the kernel is not asked for what came after it.
 Instant EpollDriver::unread_since(Instant now) {
     if (!any_untold()) {
         looked_ahead_ = fetch(0, now);

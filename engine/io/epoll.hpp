@@ -8,7 +8,7 @@
 ///
 /// Descriptors are watched edge-triggered. A transmit stamp on an error queue, which epoll reports
 /// as long as it lies there (EPOLLERR), thus ends one sleep at most; TransmitStamps fetches it. A
-/// socket is registered for what somebody waits for: a send for room only after it found none.
+/// socket is registered for what an operation waits for: a send for room only after it found none.
 /// Reading goes on as long as the kernel has more, the end of a stream included, so that none of
 /// its edges is lost, and `find_ends` has nothing to look for.
 #pragma once
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/host_driver.hpp"
 
@@ -30,7 +31,6 @@ class EpollDriver final : public HostDriver {
     /// CHECK at its end: no operation is in flight.
     static Result<std::unique_ptr<EpollDriver>> make(const DriverOptions& options,
                                                      std::optional<Error> why_not_ring = {});
-    ~EpollDriver() override;
 
     /// CHECK: no operation of ours on it is in flight.
     void close(Socket socket) override;
@@ -93,8 +93,8 @@ class EpollDriver final : public HostDriver {
         return told_ != outcomes_.size() || first_in_line_ >= 0 || !taken_.empty();
     }
 
-    int epoll_ = -1;
-    int timer_ = -1;
+    Fd epoll_;
+    Fd timer_;
     Instant timer_set_;          ///< for when
     bool looked_ahead_ = false;  ///< `unread_since` has found what the next look reads
     std::optional<Error> why_not_ring_;

@@ -49,7 +49,7 @@ void HostDriver::open_parts(const DriverOptions& options) {
         transmit_stamps_.open(options.ops_max, options.stamp_ring);
     }
     if (stamps_wanted_.receive) {
-        (void)stamp_keeper_.open();
+        stamp_keeper_ = keep_receive_stamps();
     }
     if (options.warm_sends) {
         (void)warm_pair_.open();
@@ -57,7 +57,6 @@ void HostDriver::open_parts(const DriverOptions& options) {
 }
 
 void HostDriver::add_facts(DriverFacts& facts) const {
-    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
     facts.transmit_stamps = name_of(transmit_stamps_.way());
     facts.receive_stamps = stamp_keeper_.is_open();
     facts.features.emplace_back("transmit_stamps", facts.transmit_stamps);

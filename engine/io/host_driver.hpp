@@ -3,10 +3,6 @@
 /// without an operation. UringDriver and EpollDriver are made of it; it moves no byte itself.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"
@@ -28,7 +24,8 @@ class HostDriver : public Driver {
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) final;
     ClockSample sample_clock() final;
     std::int64_t suspended_ns() final { return clocks_.suspended_ns(); }
-    std::optional<ResendCounts> resent(Socket socket) final { return read_resends(socket); }
+    /// By TCP_INFO: `tcpi_total_retrans`, `tcpi_unacked` and `tcpi_dsack_dups` (Linux 4.19).
+    std::optional<ResendCounts> resent(Socket socket) final;
     void warm_send() final;
     std::uint32_t in_flight() const final { return slots_.in_flight(); }
 
@@ -47,6 +44,7 @@ class HostDriver : public Driver {
     Completion completion_of(const Op& op, std::int32_t result, bool is_cut) const;
     /// Features that every driver has follow those of `facts`.
     void add_facts(DriverFacts& facts) const;
+    static std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
 
     /// What spins does not fight its sibling for the core.
     static void pause_core() {
@@ -67,7 +65,7 @@ class HostDriver : public Driver {
 
   private:
     StampSupport stamps_wanted_;
-    StampKeeper stamp_keeper_;
+    Fd stamp_keeper_;
     WarmPair warm_pair_;
     Instant clock_set_{INT64_MIN};  ///< when we last saw that the kernel's clock had been set
     std::uint64_t clock_steps_ = 0;

@@ -1,13 +1,10 @@
 #include "engine/io/inquiry.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include "engine/io/sockets.hpp"
-#include "engine/io/tls.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -92,10 +89,10 @@ Inquiry::~Inquiry() {
     CHECK(!socket_.open());
 }
 
-void Inquiry::fail(ErrorCode code, std::int32_t sys_errno, const char* doing) {
+void Inquiry::fail(const Error& error) {
     if (!failed_) {
         failed_ = true;
-        error_ = Error{code, sys_errno, doing};
+        error_ = error;
     }
     progress_.notify();
 }
@@ -113,7 +110,7 @@ void Inquiry::on_done(Op& op, const Completion& done) {
 void Inquiry::on_timer(Timer& timer, Instant now) {
     Inquiry& self = *static_cast<Inquiry*>(timer.owner);
     if (now >= self.deadline_) {
-        self.fail(ErrorCode::timed_out, 0, "wait for the server");
+        self.fail({ErrorCode::timed_out, 0, "wait for the server"});
         return;
     }
     if (self.receive_.in_flight()) {
@@ -164,10 +161,9 @@ void Inquiry::on_receive(Op& op, const Completion& done) {
         } else if (done.result == 0 && !cut && self.parser_.finish()) {
             self.complete_ = true;
         } else if (done.result == 0) {
-            self.fail(ErrorCode::closed, 0, "read the answer");
+            self.fail({ErrorCode::closed, 0, "read the answer"});
         } else {
-            const Error error = error_from_errno(-done.result, "read the answer");
-            self.fail(error.code, error.sys_errno, error.doing);
+            self.fail(error_from_errno(-done.result, "read the answer"));
         }
     }
     self.progress_.notify();
@@ -175,7 +171,7 @@ void Inquiry::on_receive(Op& op, const Completion& done) {
 
 void Inquiry::fail_tls() {
     tls_failure_ = tls_.failure();
-    fail(ErrorCode::denied, 0, "speak TLS");
+    fail({ErrorCode::denied, 0, "speak TLS"});
 }
 
 // Before time 0 nothing is in a hurry: arithmetic is done as bytes come.
@@ -198,7 +194,7 @@ void Inquiry::take_records(std::string_view records, Instant stamp) {
     } else if (tls_.state() == TlsStream::State::ended && !complete_) {
         complete_ = parser_.finish();
         if (!complete_) {
-            fail(ErrorCode::closed, 0, "read the answer");
+            fail({ErrorCode::closed, 0, "read the answer"});
         }
     }
 }
@@ -212,7 +208,7 @@ void Inquiry::take_body(std::string_view bytes, Instant stamp) {
     if (watch_.owner != nullptr && watch_.is_enough(watch_.owner, reply_.body, shown)) {
         complete_ = reply_.is_cut = true;
     } else if (reply_.body.size() > body_bytes_max) {
-        fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
+        fail({ErrorCode::too_large, 0, "read the answer (16 MiB at most)"});
     }
 }
 
@@ -240,7 +236,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 complete_ = true;
                 break;
             case ResponsePiece::error:
-                fail(ErrorCode::bad_http, 0, parser_.error_text());
+                fail({ErrorCode::bad_http, 0, parser_.error_text()});
                 break;
         }
     }
@@ -250,7 +246,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
 Task<void> Inquiry::connect(const Address& address) {
     const Result<Socket> made = loop_.driver().open_socket(address);
     if (!made) {
-        fail(made.error().code, made.error().sys_errno, made.error().doing);
+        fail(made.error());
         co_return;
     }
     socket_ = made.value();
@@ -265,8 +261,7 @@ Task<void> Inquiry::connect(const Address& address) {
         }
     }
     if (!failed_ && result_ < 0) {
-        const Error error = error_from_errno(-result_, "connect");
-        fail(error.code, error.sys_errno, error.doing);
+        fail(error_from_errno(-result_, "connect"));
     }
 }
 
@@ -389,6 +384,12 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::stri
         co_return error_;
     }
     co_return std::move(reply_);
+}
+
+Task<void> Asking::ask() {
+    Result<Reply> answer = co_await inquiry_.ask(question_.address, question_.tls,
+                                                 question_.request, AskLimits(limit_));
+    answer_.emplace(std::move(answer));
 }
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,7 @@ struct AskLimits {
 struct AskTimeout {
     AskPhase phase = AskPhase::connect;
     Duration limit;
-    bool is_total = false;  ///< `total`, whatever the phase
+    bool is_total = false;  ///< `total`, in any phase
     bool by_flag = false;   ///< it is shorter than the question's own bound
 };
 
@@ -81,6 +82,13 @@ struct BodyWatch {
     bool (*is_enough)(void* owner, std::string_view body, std::size_t shown) = nullptr;
 };
 
+/// A request, and where it goes to.
+struct Question {
+    Address address;
+    TlsPeer* tls = nullptr;  ///< null: plain; outlives the question
+    std::string request;     ///< a whole HTTP/1.1 request
+};
+
 class Inquiry {
   public:
     explicit Inquiry(Loop& loop);
@@ -105,7 +113,7 @@ class Inquiry {
     std::string_view begun() const { return begun_; }
 
     /// Gives up what is being asked: it ends soon with `cancelled`.
-    void cancel() { fail(ErrorCode::cancelled, 0, "ask the server"); }
+    void cancel() { fail({ErrorCode::cancelled, 0, "ask the server"}); }
 
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return loop_.frames(); }
@@ -122,7 +130,7 @@ class Inquiry {
     Task<void> send(std::string_view bytes);
     Task<void> read();
     Task<void> close();
-    void fail(ErrorCode code, std::int32_t sys_errno, const char* doing);
+    void fail(const Error& error);
     void seal(std::string_view request);
     void take_records(std::string_view records, Instant stamp);
     void fail_tls();
@@ -159,6 +167,35 @@ class Inquiry {
     Instant stamp_;
     bool failed_ = false;
     bool complete_ = false;
+};
+
+/// Asking: a question on its way, as a job of a loop beside others. It owns its connection, ends by
+/// itself within its limit, and never moves.
+class Asking {
+  public:
+    /// `question` outlives this.
+    Asking(Loop& loop, const Question& question, Duration limit)
+        : loop_(loop), inquiry_(loop), question_(question), limit_(limit) {}
+
+    void begin() { loop_.jobs().spawn(ask()); }
+    /// Gives it up: it ends soon.
+    void cancel() { inquiry_.cancel(); }
+    /// Nothing while it is on its way.
+    std::optional<Result<Reply>>& answer() { return answer_; }
+
+    // Home of its coroutines (task.hpp).
+    FramePool& frames() { return loop_.frames(); }
+    ReadyList& ready() { return loop_.ready(); }
+
+  private:
+    /// Root job; ends in `answer_`.
+    Task<void> ask();
+
+    Loop& loop_;
+    Inquiry inquiry_;
+    const Question& question_;
+    Duration limit_;
+    std::optional<Result<Reply>> answer_;
 };
 
 }  // namespace driftless

@@ -2,19 +2,14 @@
 
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 
 #include "engine/host/host.hpp"
 #include "engine/io/driver.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -30,7 +25,7 @@ ClockSample HostClocks::sample() {
     return offset_.sample();
 }
 
-// The second clock is read later: whoever takes the CPU in between makes the difference smaller.
+// The second clock is read later: losing the CPU in between makes the difference smaller.
 std::int64_t HostClocks::suspended_ns() {
     const std::int64_t boot_ns = read_ns(CLOCK_BOOTTIME);
     suspended_ns_ = std::max(suspended_ns_, boot_ns - read_ns(CLOCK_MONOTONIC));
@@ -141,8 +136,8 @@ void OpSlots::open(std::uint32_t ops_max) {
 
 // The kernel would leave a send that finds the socket full to a thread of its own: one that a stop
 // of this process interrupts, and that has no share in its priority. So it is asked for what it can
-// take at once, and where that is nothing, for when it can. Whatever ends the wait for room, an
-// error of the socket included, is told by the next try.
+// take at once, and where that is nothing, for when it can. What ended the wait for room, an error
+// of the socket included, is told by the next try.
 bool OpSlots::send_goes_on(const Op& op, std::int32_t result, Instant now, Instant unread_since) {
     CHECK(op.spec.kind == OpKind::send);
     Slot& slot = slots_[number_of(op)];
@@ -214,8 +209,8 @@ StampedBytes read_stamped(std::string_view filled) {
 }
 
 BufferRing::~BufferRing() {
-    // The ring that the entries were registered with is gone by now (whoever owns both ends it
-    // first).
+    // The ring that the entries were registered with is gone by now: the owner of both ends it
+    // first.
     if (entries_ != nullptr) {
         ::munmap(entries_, count_ * sizeof(io_uring_buf));
     }
@@ -280,7 +275,6 @@ void TransmitStamps::open(std::uint32_t sockets_max, bool may_use_ring, std::uin
     }
     way_ = Way::error_queue;
     armed_.resize(sockets_max);
-    expecting_.resize(sockets_max);
     found_.reserve(3 * std::size_t{sockets_max} + stamps_a_look);
 }
 
@@ -302,13 +296,13 @@ bool TransmitStamps::open_ring(std::uint32_t entries) {
 // A command on a socket that has nothing to tell: a kernel that knows it keeps it until it is
 // cancelled, any other ends it at once with an error.
 bool TransmitStamps::ring_works() {
-    const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (number < 0) {
+    const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) {
         return false;
     }
     constexpr std::uint64_t probe = 1;
     constexpr std::uint64_t end_of_probe = 2;
-    arm(probe, Socket{number});
+    arm(probe, Socket{socket.number()});
     (void)ring_.enter(0, IORING_ENTER_GETEVENTS);
     const bool kept = !ring_.has_completions();
     if (kept) {
@@ -323,7 +317,6 @@ bool TransmitStamps::ring_works() {
             --ends;
         }
     }
-    ::close(number);
     return kept && ends == 0;
 }
 
@@ -333,12 +326,10 @@ TransmitStamps::Armed* TransmitStamps::armed_of(std::uint64_t user_data) {
     return armed_[slot].user_data == user_data ? &armed_[slot] : nullptr;
 }
 
-void TransmitStamps::queue(std::uint32_t slot) {
-    CHECK(!armed_[slot].queued);
-    CHECK(expecting_count_ < expecting_.size());
-    expecting_[(expecting_first_ + expecting_count_) % expecting_.size()] = slot;
-    ++expecting_count_;
-    armed_[slot].queued = true;
+void TransmitStamps::queue(Armed& armed) {
+    CHECK(!armed.queued);
+    expecting_.push_back(armed);
+    armed.queued = true;
 }
 
 void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
@@ -346,7 +337,7 @@ void TransmitStamps::arm(std::uint64_t user_data, Socket socket) {
     if (way_ == Way::error_queue) {
         CHECK(slot_in(user_data) < armed_.size());
         Armed& armed = armed_[slot_in(user_data)];
-        CHECK(armed.user_data == 0);  // whoever had the slot before has cancelled
+        CHECK(armed.user_data == 0);  // the operation that had the slot before has cancelled
         armed.user_data = user_data;
         armed.socket = socket;
         armed.tries = tries_max;
@@ -387,7 +378,7 @@ void TransmitStamps::expect(std::uint64_t user_data, Instant now) {
     armed->tries = 0;
     armed->due = now;
     if (!armed->queued) {
-        queue(slot_in(user_data));
+        queue(*armed);
     }
 }
 
@@ -395,8 +386,7 @@ bool TransmitStamps::waiting(Instant now) const {
     if (way_ == Way::ring) {
         return ring_.has_completions() || ring_.kernel_has_work() || ring_.has_entries();
     }
-    return found_next_ < found_.size() ||
-           (expecting_count_ > 0 && armed_[expecting_[expecting_first_]].due <= now);
+    return found_next_ < found_.size() || (!expecting_.empty() && expecting_.first->due <= now);
 }
 
 void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t first) {
@@ -414,19 +404,16 @@ void TransmitStamps::look(Instant now, std::uint32_t sockets_max, std::uint64_t 
             read_queue_of(*armed, now);  // its place in the queue is passed over below
         }
     }
-    const std::size_t looks = std::min<std::size_t>(expecting_count_, sockets_max);
-    for (std::size_t i = 0; i < looks; ++i) {
-        const std::uint32_t slot = expecting_[expecting_first_];
-        CHECK(armed_[slot].queued);
-        expecting_first_ = (expecting_first_ + 1) % expecting_.size();
-        --expecting_count_;
-        Armed& armed = armed_[slot];
+    const std::uint32_t looks = std::min(expecting_.count, sockets_max);
+    for (std::uint32_t i = 0; i < looks; ++i) {
+        Armed& armed = *expecting_.pop_front();
+        CHECK(armed.queued);
         armed.queued = false;
         if (armed.user_data != 0 && armed.tries < tries_max && armed.due <= now) {
             read_queue_of(armed, now);
         }
         if (armed.user_data != 0 && armed.tries < tries_max) {
-            queue(slot);
+            queue(armed);
         }
     }
 }
@@ -491,18 +478,6 @@ bool TransmitStamps::next(Entry& entry) {
     done.user_data = not_written;
     ring_.advance();
     return true;
-}
-
-const char* name_of(TransmitStamps::Way way) {
-    switch (way) {
-        case TransmitStamps::Way::none:
-            return "no";
-        case TransmitStamps::Way::ring:
-            return "io_uring";
-        case TransmitStamps::Way::error_queue:
-            return "error queue";
-    }
-    return "";
 }
 
 }  // namespace driftless

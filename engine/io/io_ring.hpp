@@ -16,6 +16,8 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
+#include "proto/core/lists.hpp"
+#include "proto/core/names.hpp"
 
 namespace driftless::uring_flags {
 
@@ -27,7 +29,6 @@ inline constexpr unsigned enter_no_iowait = 1u << 7;  ///< 6.15: a waiting ring 
 inline constexpr std::uint32_t feature_min_timeout = 1u << 15;  ///< 6.12
 inline constexpr std::uint32_t feature_no_iowait = 1u << 17;    ///< 6.15
 inline constexpr unsigned socket_transmit_stamps = 4;           ///< 6.17: command of a socket
-inline constexpr unsigned setup_no_sqarray = 1u << 16;          ///< 6.6
 
 }  // namespace driftless::uring_flags
 
@@ -49,7 +50,7 @@ class HostClocks {
     }
 
     /// Whether CLOCK_REALTIME, read now, is as far ahead of `at` as the latest look has found:
-    /// nobody has set it, and little time has passed since `at`. 25 ns.
+    /// it was not set, and little time has passed since `at`. 25 ns.
     bool agrees(Instant at) const {
         constexpr std::int64_t tolerance_ns = 2'000;
         return std::llabs(to_monotonic_ns(read_ns(CLOCK_REALTIME)) - at.ns) <= tolerance_ns;
@@ -172,9 +173,9 @@ class IoRing {
 /// OpSlots: the operations that a driver has in flight, by slot and generation.
 ///
 /// The kernel knows an operation by its user_data, which is the slot and how often that slot has
-/// been given away: a completion of an operation that has ended is a CHECK, and never somebody
-/// else's. Owned by a driver, of its thread; allocates in `open` only. It owns no operation and
-/// calls no handler.
+/// been given away: a completion of an operation that has ended is a CHECK, and is never taken for
+/// that of another one. Owned by a driver, of its thread; allocates in `open` only. It owns no
+/// operation and calls no handler.
 class OpSlots {
   public:
     OpSlots() = default;
@@ -268,7 +269,7 @@ class OpSlots {
     }
 
   private:
-    /// Where a slot stands; steps from one to the next are checked (`Slot::go`).
+    /// Steps from one to the next are checked (`Slot::go`).
     enum class State : std::uint8_t {
         free,              ///< has no operation
         in_flight,         ///< the kernel has been asked, or will be with the next flush
@@ -339,7 +340,7 @@ StampedBytes read_stamped(std::string_view filled);
 /// BufferRing: the buffers that the kernel fills (a provided-buffer ring, Linux 5.19).
 ///
 /// The ring owns the memory and registers it with one io_uring; the kernel picks a buffer per
-/// receive, the driver reads it in place and gives it back at once. Nobody else holds one.
+/// receive, the driver reads it in place and gives it back at once.
 class BufferRing {
   public:
     BufferRing() = default;
@@ -371,7 +372,7 @@ class BufferRing {
 ///
 /// - ring: a small io_uring of its own, with 32-byte completions, on which one multishot command
 ///   per socket gives each stamp as a completion (Linux 6.17; found by trying). A ring of its own,
-///   so that stamps never stand between a turn and its completions.
+///   so that stamps never delay the completions of a turn.
 /// - error queue: `recvmsg(MSG_ERRQUEUE)`, once per request, at a moment that the caller chooses
 ///   (any kernel).
 ///
@@ -431,6 +432,8 @@ class TransmitStamps {
         bool queued = false;  ///< has a place in `expecting_`, perhaps from an earlier owner
         std::uint32_t tries = tries_max;  ///< tries_max: wants nothing
         Instant due;                      ///< of the next look at its error queue
+        Armed* next = nullptr;            ///< in `expecting_`
+        Armed* before = nullptr;
     };
 
     bool open_ring(std::uint32_t entries);
@@ -438,7 +441,7 @@ class TransmitStamps {
     bool ring_works();
     void read_queue_of(Armed& armed, Instant now);
     Armed* armed_of(std::uint64_t user_data);
-    void queue(std::uint32_t slot);
+    void queue(Armed& armed);
 
     Way way_ = Way::none;
     IoRing ring_;
@@ -446,15 +449,13 @@ class TransmitStamps {
 
     // By the error queues.
     std::uint64_t queue_reads_ = 0;
-    std::vector<Armed> armed_;              ///< [slots]
-    std::vector<std::uint32_t> expecting_;  ///< slots, a ring of as many as there can be
-    std::size_t expecting_first_ = 0;
-    std::size_t expecting_count_ = 0;
+    std::vector<Armed> armed_;  ///< [slots]; never grows
+    LinkedList<Armed> expecting_;
     std::vector<Entry> found_;  ///< fetched, not yet asked for
     std::size_t found_next_ = 0;
 };
 
-/// "no", "io_uring", "error queue".
-const char* name_of(TransmitStamps::Way way);
+template <>
+inline constexpr auto closed_list<TransmitStamps::Way> = name_list("no", "io_uring", "error queue");
 
 }  // namespace driftless

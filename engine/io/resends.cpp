@@ -1,15 +1,13 @@
 #include <linux/tcp.h>  // netinet/tcp.h has an older tcp_info, and does not go beside this one
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cstddef>
 
-#include "engine/io/driver.hpp"
-#include "proto/core/errors.hpp"
+#include "engine/io/host_driver.hpp"
 
 namespace driftless {
 
-std::optional<ResendCounts> read_resends(Socket socket) {
+std::optional<ResendCounts> HostDriver::resent(Socket socket) {
     CHECK(socket.open());
     tcp_info info{};
     socklen_t size = sizeof(info);

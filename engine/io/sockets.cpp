@@ -7,18 +7,13 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
-
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -165,9 +160,7 @@ Result<Address> local_address_of(Socket socket) {
 }
 
 static Instant now() {
-    timespec time{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &time);
-    return {time.tv_sec * 1'000'000'000 + time.tv_nsec};
+    return {monotonic_ns()};
 }
 
 namespace {
@@ -184,7 +177,7 @@ class Race {
         }
     }
 
-    /// True where it stands at once.
+    /// True where it is connected at once.
     bool start(const Address& address) {
         CHECK(attempts_.size() < attempts_max);
         const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -203,7 +196,7 @@ class Race {
                            [](const pollfd& attempt) { return attempt.fd >= 0; });
     }
 
-    /// Waits until one has ended or the time is over: the one that stands, if any.
+    /// Waits until one has ended or the time is over: the one that is connected, if any.
     std::optional<std::size_t> wait(Duration longest) {
         CHECK(any());
         const auto milliseconds =
@@ -285,71 +278,51 @@ std::optional<Address> first_reachable(const std::vector<Address>& addresses, Du
     return std::nullopt;
 }
 
-static Error failed(int sys_errno) {
-    return error_from_errno(sys_errno, "connect a pair of sockets over loopback");
-}
-
-WarmPair::~WarmPair() {
-    for (const Socket socket : {sender_, receiver_}) {
-        if (socket.open()) {
-            (void)::close(socket.number);
-        }
-    }
-}
-
 Result<void> WarmPair::open() {
     CHECK(!is_open());
     const Result<std::vector<Address>> loopback = resolve("127.0.0.1", 0);
     if (!loopback) {
         return loopback.error();
     }
-    const Result<Socket> listener = make_listening_socket(loopback.value().front(), 1);
-    if (!listener) {
-        return listener.error();
+    const Result<Socket> listening = make_listening_socket(loopback.value().front(), 1);
+    if (!listening) {
+        return listening.error();
     }
-    const Result<void> connected = connect_to(listener.value());
-    (void)::close(listener.value().number);
-    return connected;
-}
-
-Result<void> WarmPair::connect_to(Socket listener) {
-    CHECK(listener.open() && !sender_.open() && !receiver_.open());
-    const Result<Address> there = local_address_of(listener);
+    const Fd listener(listening.value().number);
+    const Result<Address> there = local_address_of(listening.value());
     if (!there) {
         return there.error();
     }
-    const Result<Socket> sender = make_stream_socket(there.value());
-    if (!sender) {
-        return sender.error();
+    const Result<Socket> made = make_stream_socket(there.value());
+    if (!made) {
+        return made.error();
     }
-    if (::connect(sender.value().number, there.value().raw(), there.value().length) == 0) {
-        receiver_.number = ::accept4(listener.number, nullptr, nullptr, SOCK_CLOEXEC);
+    Fd sender(made.value().number);
+    if (::connect(sender.number(), there.value().raw(), there.value().length) == 0) {
+        receiver_ = Fd(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
     }
-    if (!receiver_.open()) {
-        const Error error = failed(errno);
-        (void)::close(sender.value().number);
-        return error;
+    if (!receiver_.is_open()) {
+        return error_from_errno(errno, "connect a pair of sockets over loopback");
     }
-    sender_ = sender.value();
-    CHECK(is_open() && receiver_.open());
+    sender_ = std::move(sender);
     return {};
 }
 
 std::uint64_t WarmPair::unread() const {
     CHECK(is_open());
     int bytes = 0;
-    (void)::ioctl(receiver_.number, FIONREAD, &bytes);
+    (void)::ioctl(receiver_.number(), FIONREAD, &bytes);
     return static_cast<std::uint64_t>(bytes);
 }
 
 void WarmPair::send() {
     CHECK(is_open());
     const char byte = 0;
-    (void)::send(sender_.number, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)::send(sender_.number(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (++sends_ % drain_every == 0) {
         // Thrown away unread, and what had been on its way the last time with it.
         constexpr std::size_t all = std::size_t{1} << 20;
-        (void)::recv(receiver_.number, nullptr, all, MSG_DONTWAIT | MSG_TRUNC);
+        (void)::recv(receiver_.number(), nullptr, all, MSG_DONTWAIT | MSG_TRUNC);
     }
 }
 

@@ -1,5 +1,5 @@
-/// Sockets: an address, an operation on a socket as data, and what is done to sockets outside of
-/// the ring.
+/// Sockets: an address, an operation on a socket as data, and what is done to sockets without a
+/// driver.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/base/time.hpp"
 #include "proto/core/errors.hpp"
 
@@ -27,7 +28,7 @@ struct Address {
 };
 
 /// Whether what listens there shares this machine's CPUs: a Unix socket, or an address of one of
-/// its interfaces. Of a container or a virtual machine on this host nobody can tell.
+/// its interfaces. A container or a virtual machine on this host is not recognized.
 bool is_of_this_host(const Address& address);
 
 /// All addresses of a host name or literal, IPv4 and IPv6, in the resolver's order. Blocks.
@@ -55,8 +56,8 @@ enum class OpKind : std::uint8_t {
     send,     ///< `bytes`; result: bytes accepted (may be fewer) or -errno
     receive,  ///< multishot: completions with bytes until one without `more`
     accept,   ///< multishot: result is a new socket's number
-    cancel,   ///< ends `target`, within `cancel_max` whatever the kernel does; result 0, or -ENOENT
-              ///< where it had ended already
+    cancel,   ///< ends `target`, within `cancel_max` at the latest; result 0, or -ENOENT where it
+              ///< had ended already
     stamps,   ///< multishot: the kernel's transmit stamps, until cancelled; completes in
               ///< `collect_stamps` only, and so does its cancel
 };
@@ -73,7 +74,7 @@ struct Completion {
     Duration behind{0};          ///< send: so long its socket may have had room before we saw it
     std::int64_t kernel_ns = 0;  ///< kernel's receive or transmit stamp, same clock; 0: none
     /// receive: `kernel_ns` is when the last of `bytes` came: nothing was left behind them in the
-    /// socket, whose stamp the kernel would tell, and nobody has set its clock since `unread_since`
+    /// socket, whose stamp the kernel would tell, and its clock was not set since `unread_since`
     bool stamps_last_byte = false;
     std::uint32_t key = 0;    ///< stamps: number of the packet's last byte, from 0, among all
                               ///< bytes sent since stamps were switched on, modulo 2^32
@@ -122,8 +123,7 @@ class Op {
     std::uint32_t slot_ = no_slot;
 };
 
-// Socket system calls that need no ring: making, naming and listening. Plain functions; the drivers
-// of this host and nobody else use them.
+// Socket system calls that need no driver: making, naming and listening. Plain functions.
 
 /// Stream socket of the address's family: close-on-exec, TCP_NODELAY where it is TCP. Blocking, on
 /// purpose: io_uring polls by itself and would return -EAGAIN on a non-blocking one. (EpollDriver
@@ -153,18 +153,12 @@ inline constexpr Duration attempt_delay = milliseconds(250);
 inline constexpr std::size_t attempts_max = 16;
 
 /// WarmPair: a private pair of TCP sockets over loopback. A byte sent through it brings the
-/// kernel's sending path into the caches shortly before a fire that would find it cold. Nobody else
-/// sees it.
+/// kernel's sending path into the caches shortly before a fire that would find it cold.
 class WarmPair {
   public:
-    WarmPair() = default;
-    ~WarmPair();
-    WarmPair(const WarmPair&) = delete;
-    WarmPair& operator=(const WarmPair&) = delete;
-
     /// Errors: exhausted (descriptors or ports), denied, io_failed.
     Result<void> open();
-    bool is_open() const { return sender_.open(); }
+    bool is_open() const { return sender_.is_open(); }
     /// One byte there: 5 to 15 us, never blocks. Now and then what has arrived is thrown away.
     /// CHECK: the pair is open.
     void send();
@@ -175,10 +169,8 @@ class WarmPair {
     static constexpr std::uint64_t drain_every = 256;
 
   private:
-    Result<void> connect_to(Socket listener);
-
-    Socket sender_;
-    Socket receiver_;
+    Fd sender_;
+    Fd receiver_;
     std::uint64_t sends_ = 0;
 };
 

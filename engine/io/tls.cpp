@@ -14,9 +14,7 @@
 #include <filesystem>
 #include <new>
 #include <system_error>
-#include <utility>
 
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
@@ -405,10 +403,6 @@ void TlsStream::close() {
     output_.clear();
 }
 
-std::string TlsStream::take_output() {
-    return std::exchange(output_, std::string());
-}
-
 void TlsStream::take(std::string_view received) {
     if (taken_.size() + received.size() > handshake_bytes_max) {
         state_ = State::failed;
@@ -419,7 +413,7 @@ void TlsStream::take(std::string_view received) {
 }
 
 void TlsStream::fail_closed() {
-    constexpr char alert = 21;  // the type of a record that anybody can read
+    constexpr char alert = 21;  // the type of a record that is not encrypted
     if (state_ == State::handshake && taken_.starts_with(alert)) {
         step();
     }

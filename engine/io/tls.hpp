@@ -5,14 +5,20 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "proto/core/errors.hpp"
+
+// OpenSSL's own names; its headers stay in this room.
+struct ssl_ctx_st;
+struct ssl_session_st;
+struct ssl_st;
 
 namespace driftless {
 
 // TlsFailure: why a handshake or a record failed, as one number that fits an event: OpenSSL's
 // packed reason, or, with the top bit set, its verdict on a certificate (X509_V_ERR_...). A plain
-// value; 0 is none. The words are OpenSSL's own, and are made only where somebody reads them.
+// value; 0 is none. The words are OpenSSL's own, and are made only where they are shown.
 
 using TlsFailure = std::uint32_t;
 
@@ -48,18 +54,10 @@ constexpr std::size_t seal_room(std::size_t bytes) {
     return (bytes / record_bytes_max + 2) * record_overhead_max + key_update_bytes_max;
 }
 
-}  // namespace driftless
-
 // TlsContext: what all TLS connections of one side share: versions, trust, own certificate.
 // TlsPeer: one server that is spoken to: its name, and the session that its next connection takes
 // up. Both are made before time 0 and outlive every TlsStream that was begun with them. They touch
 // files while they are made (a system's store also at a handshake) and never a socket.
-
-// OpenSSL's own names; its headers stay in this room.
-struct ssl_ctx_st;
-struct ssl_session_st;
-
-namespace driftless {
 
 /// From now on OpenSSL has the process end without memory as `new` does: by its handler. To be
 /// called before OpenSSL is used.
@@ -131,21 +129,14 @@ class TlsPeer {
     ssl_session_st* session_ = nullptr;
 };
 
-}  // namespace driftless
-
-// TlsStream: the TLS of one connection, as bytes in and bytes out. It has no socket: whoever has
-// one hands received bytes in, and sends what comes out, in this order.
+// TlsStream: the TLS of one connection, as bytes in and bytes out. It has no socket: its owner
+// hands received bytes in, and sends what comes out, in this order.
 //
 //     none --connect, accept--> handshake --step--> open --read--> ended
 //                                    \________________\___________> failed
 //
 // Immovable, owned by a connection; reusable after `close`. OpenSSL allocates in `connect`,
 // `accept`, `step` and where a ticket comes, never in `seal` or for the plain bytes of `read`.
-
-struct bio_st;
-struct ssl_st;
-
-namespace driftless {
 
 class TlsStream {
   public:
@@ -200,7 +191,7 @@ class TlsStream {
     /// Bytes of its own that the stream wants to have sent (handshake, alerts); the caller keeps
     /// them until they are sent.
     bool has_output() const { return !output_.empty(); }
-    std::string take_output();
+    std::string take_output() { return std::exchange(output_, std::string()); }
 
     /// Bytes that a handshake may take: OpenSSL allows a certificate list of 100 KiB.
     static constexpr std::size_t handshake_bytes_max = 256 * 1024;

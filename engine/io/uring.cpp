@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/errors.hpp"
 
@@ -41,7 +40,6 @@ Result<void> UringDriver::open(const DriverOptions& options) {
 }
 
 DriverFacts UringDriver::facts() const {
-    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
     const IoRingFeatures& ring = ring_.features();
     char bits[16] = {};
     std::snprintf(bits, sizeof(bits), "0x%x", ring.bits);
@@ -86,7 +84,7 @@ void UringDriver::prepare(Op& op) {
     ++counters_.submits;
 }
 
-// Of the driver's own: nobody waits for its completion.
+// A cancel of the driver's own: its completion is dropped.
 void UringDriver::prepare_cancel(std::uint64_t user_data) {
     io_uring_sqe& entry = ring_.next_entry();
     io_uring_prep_cancel64(&entry, user_data, 0);
@@ -94,8 +92,8 @@ void UringDriver::prepare_cancel(std::uint64_t user_data) {
     ++counters_.submits;
 }
 
-// What was cancelled ends. Where it has not, it is asked again; in the end it is given up, so that
-// nobody waits for it without a bound. No kernel is known that comes so far.
+// An operation that was cancelled ends. Where it has not, it is cancelled again; in the end it is
+// given up, so that every wait for it is bounded. No kernel is known where that happens.
 void UringDriver::watch_cancelled(const Turn& turn) {
     while (!cancelled_.empty() && slots_.find(cancelled_.front().user_data) == nullptr) {
         cancelled_.pop_front();  // ends: each step takes one away

@@ -44,14 +44,10 @@ void Sink::stop() {
 }
 
 void Sink::work() {
-    const int peer = ::accept4(listening_.number, nullptr, nullptr, SOCK_CLOEXEC);
-    if (peer < 0) {
-        return;
-    }
+    const Fd peer(::accept4(listening_.number, nullptr, nullptr, SOCK_CLOEXEC));
     std::array<char, 64 * 1024> bytes;
-    while (::recv(peer, bytes.data(), bytes.size(), 0) > 0) {
+    while (peer.is_open() && ::recv(peer.number(), bytes.data(), bytes.size(), 0) > 0) {
     }
-    (void)::close(peer);
 }
 
 static constexpr std::int64_t gap_ns = 20'000;  // above a timer tick's work (timing-and-io.md, B.2)

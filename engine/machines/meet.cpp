@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <sys/timex.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -145,22 +144,9 @@ std::optional<MeetMessage> read_meet_message(std::string_view line, JsonDocument
     return read && is_sane(read.value()) ? std::optional(read.value()) : std::nullopt;
 }
 
-MeetSocket::~MeetSocket() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
-
-MeetSocket::MeetSocket(MeetSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-MeetSocket& MeetSocket::operator=(MeetSocket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
 bool MeetLine::receive(const MeetClock& clock) {
     char bytes[meet_line_bytes_max];
-    const ssize_t count = ::recv(socket_.fd(), bytes, sizeof bytes, 0);
+    const ssize_t count = ::recv(socket_.number(), bytes, sizeof bytes, 0);
     const int error = errno;
     received_ns_ = clock.now();
     if (count < 0) {
@@ -182,7 +168,7 @@ std::optional<std::string> MeetLine::take() {
 }
 
 bool MeetLine::send(std::string_view line) {
-    const ssize_t count = ::send(socket_.fd(), line.data(), line.size(), MSG_NOSIGNAL);
+    const ssize_t count = ::send(socket_.number(), line.data(), line.size(), MSG_NOSIGNAL);
     return count == static_cast<ssize_t>(line.size());
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/history/run_facts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/names.hpp"
@@ -106,30 +107,12 @@ std::optional<MeetMessage> read_meet_message(std::string_view line, JsonDocument
 // MeetLine: one end of a connection on which lines go both ways. Owns the socket, which never
 // blocks: who does not read what is sent to it, or sends a line without an end, is given up.
 
-/// A file descriptor of a socket. Move-only.
-class MeetSocket {
-  public:
-    MeetSocket() = default;
-    explicit MeetSocket(int fd) : fd_(fd) {}
-    ~MeetSocket();
-    MeetSocket(MeetSocket&& other) noexcept;
-    MeetSocket& operator=(MeetSocket&& other) noexcept;
-    MeetSocket(const MeetSocket&) = delete;
-    MeetSocket& operator=(const MeetSocket&) = delete;
-
-    int fd() const { return fd_; }
-    bool is_open() const { return fd_ >= 0; }
-
-  private:
-    int fd_ = -1;
-};
-
 class MeetLine {
   public:
     /// `socket` is connected and does not block.
-    explicit MeetLine(MeetSocket socket) : socket_(std::move(socket)) {}
+    explicit MeetLine(Fd socket) : socket_(std::move(socket)) {}
 
-    int fd() const { return socket_.fd(); }
+    int fd() const { return socket_.number(); }
     /// Takes what has come; `clock` is read right behind it. False: the other side has closed, or
     /// sends a line that is too long.
     bool receive(const MeetClock& clock);
@@ -144,7 +127,7 @@ class MeetLine {
     bool tell(ClockExchange stamps, const MeetClock& clock);
 
   private:
-    MeetSocket socket_;
+    Fd socket_;
     std::string received_;
     std::int64_t received_ns_ = 0;
 };
@@ -210,9 +193,9 @@ class MeetHost {
     MeetOutcome gather(const MeetSetting& setting);
 
   private:
-    explicit MeetHost(MeetSocket socket) : socket_(std::move(socket)) {}
+    explicit MeetHost(Fd socket) : socket_(std::move(socket)) {}
 
-    MeetSocket socket_;
+    Fd socket_;
 };
 
 /// MeetGuests: the connections that a MeetHost has, and how far each of them is. It keeps them
@@ -225,7 +208,7 @@ class MeetGuests {
     /// A connection to the listening socket; what it has sent already is read. Where there are too
     /// many, the one that has been silent for longest makes room: never a guest that said who it
     /// is.
-    void add(MeetSocket socket, const std::string& address);
+    void add(Fd socket, const std::string& address);
     /// Reads what has come of each; at most `nap_ms` until something does, at `listener` too.
     void serve(int listener, int nap_ms);
 

@@ -37,8 +37,8 @@ static MeetOutcome stopped() {
 }
 
 /// One try for each address. Where it is not open, `why` says what happened.
-static MeetSocket connect_to(const std::string& host, std::uint16_t port,
-                             const MeetSetting& setting, std::string& why) {
+static Fd connect_to(const std::string& host, std::uint16_t port, const MeetSetting& setting,
+                     std::string& why) {
     const Result<std::vector<Address>> found = resolve(host, port);
     if (!found) {
         why = "the name " + host + " does not resolve; start shard 0, or correct HOST:PORT";
@@ -46,14 +46,14 @@ static MeetSocket connect_to(const std::string& host, std::uint16_t port,
     }
     why = "no process answers there; start shard 0, or correct HOST:PORT";
     for (const Address& at : found.value()) {
-        MeetSocket socket(::socket(at.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        if (::connect(socket.fd(), at.raw(), at.length) == 0) {
+        Fd socket(::socket(at.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (::connect(socket.number(), at.raw(), at.length) == 0) {
             return socket;
         }
         if (errno != EINPROGRESS) {
             continue;
         }
-        pollfd one{socket.fd(), POLLOUT, 0};
+        pollfd one{socket.number(), POLLOUT, 0};
         for (int waited = 0; waited < connect_ms && !is_stopped(setting); waited += nap_ms) {
             if (::poll(&one, 1, nap_ms) > 0) {
                 break;
@@ -61,7 +61,7 @@ static MeetSocket connect_to(const std::string& host, std::uint16_t port,
         }
         int error = 0;
         socklen_t length = sizeof error;
-        (void)::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+        (void)::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &length);
         if (one.revents != 0 && error == 0) {
             return socket;
         }
@@ -217,7 +217,7 @@ MeetOutcome meet_as_guest(const std::string& host, std::uint16_t port, const Mee
     int refused = 0;
     for (;;) {  // ends: at the deadline
         std::string why;
-        MeetSocket socket = connect_to(host, port, setting, why);
+        Fd socket = connect_to(host, port, setting, why);
         if (socket.is_open()) {
             MeetLine line(std::move(socket));
             Talk ended = talk(line, setting, monotonic_ns() + setting.timeout_ns + answer_ns);

@@ -72,7 +72,7 @@ MeetGuests::MeetGuests(const MeetSetting& setting)
     done_[setting.own.index] = true;
 }
 
-void MeetGuests::add(MeetSocket socket, const std::string& address) {
+void MeetGuests::add(Fd socket, const std::string& address) {
     if (guests_.size() >= setting_.own.count + strangers_max) {
         make_room();
     }
@@ -335,18 +335,18 @@ static constexpr std::int64_t waits_unsaid_ns = 2'000'000'000;
 static constexpr std::int64_t says_again_ns = 30'000'000'000;
 
 /// IPv6 with IPv4 inside, or IPv4 where the host has no other.
-static MeetSocket open_socket(std::uint16_t port, int family) {
-    MeetSocket made(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+static Fd open_socket(std::uint16_t port, int family) {
+    Fd made(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made.is_open()) {
         return made;
     }
     const int one = 1;
     const int none = 0;
-    (void)::setsockopt(made.fd(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    (void)::setsockopt(made.number(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     sockaddr_storage place{};
     socklen_t length = 0;
     if (family == AF_INET6) {
-        (void)::setsockopt(made.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &none, sizeof none);
+        (void)::setsockopt(made.number(), IPPROTO_IPV6, IPV6_V6ONLY, &none, sizeof none);
         auto& any = reinterpret_cast<sockaddr_in6&>(place);
         any.sin6_family = AF_INET6;
         any.sin6_port = htons(port);
@@ -357,17 +357,18 @@ static MeetSocket open_socket(std::uint16_t port, int family) {
         any.sin_port = htons(port);
         length = sizeof any;
     }
-    const bool bound = ::bind(made.fd(), reinterpret_cast<const sockaddr*>(&place), length) == 0 &&
-                       ::listen(made.fd(), waiting_max) == 0;
-    return bound ? std::move(made) : MeetSocket();
+    const bool bound =
+        ::bind(made.number(), reinterpret_cast<const sockaddr*>(&place), length) == 0 &&
+        ::listen(made.number(), waiting_max) == 0;
+    return bound ? std::move(made) : Fd();
 }
 
 static void accept_all(int listener, MeetGuests& guests) {
     for (int i = 0; i < accepts_a_look; ++i) {
         Address from;
         from.length = sizeof from.storage;
-        MeetSocket taken(::accept4(listener, reinterpret_cast<sockaddr*>(&from.storage),
-                                   &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        Fd taken(::accept4(listener, reinterpret_cast<sockaddr*>(&from.storage), &from.length,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!taken.is_open()) {
             return;
         }
@@ -440,7 +441,7 @@ static MeetOutcome agree(const MeetSetting& setting, int listener, MeetGuests& g
 }
 
 Result<MeetHost> MeetHost::listen(std::uint16_t port) {
-    MeetSocket socket = open_socket(port, AF_INET6);
+    Fd socket = open_socket(port, AF_INET6);
     if (!socket.is_open() && errno != EADDRINUSE && errno != EACCES) {  // no IPv6 here
         socket = open_socket(port, AF_INET);
     }
@@ -453,7 +454,7 @@ Result<MeetHost> MeetHost::listen(std::uint16_t port) {
 std::uint16_t MeetHost::port() const {
     sockaddr_in6 place{};
     socklen_t length = sizeof place;
-    (void)::getsockname(socket_.fd(), reinterpret_cast<sockaddr*>(&place), &length);
+    (void)::getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&place), &length);
     return ntohs(place.sin6_port);  // where IPv4 has it, too
 }
 
@@ -476,14 +477,14 @@ MeetOutcome MeetHost::gather(const MeetSetting& setting) {
                         "s longer for " + list_of(guests.unmeasured()) + " to end");
             said_ns = now_ns + says_again_ns;
         }
-        accept_all(socket_.fd(), guests);
-        guests.serve(socket_.fd(), is_over ? 0 : nap_ms);
+        accept_all(socket_.number(), guests);
+        guests.serve(socket_.number(), is_over ? 0 : nap_ms);
         if (is_over && !guests.unmeasured().empty()) {
             return too_late(guests);
         }
     }
     if (before) {
-        return agree(setting, socket_.fd(), guests);
+        return agree(setting, socket_.number(), guests);
     }
     MeetOutcome outcome;
     outcome.end = MeetOutcome::End::met;

@@ -49,31 +49,29 @@ static std::int64_t whole_lines(int fd) {
 }
 
 Result<LineSink> LineSink::create(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-    if (fd < 0) {
+    Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+    if (!file.is_open()) {
         return error_from_errno(errno, "create a file of the run");
     }
-    return of(path, fd, 0);
+    return of(path, std::move(file), 0);
 }
 
 Result<LineSink> LineSink::append(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd < 0) {
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!file.is_open()) {
         return error_from_errno(errno, "open a file of the run");
     }
-    const std::int64_t whole = whole_lines(fd);
-    if (whole < 0 || ::ftruncate(fd, whole) != 0) {
-        const Error error = error_from_errno(errno, "cut a torn line off a file of the run");
-        ::close(fd);
-        return error;
+    const std::int64_t whole = whole_lines(file.number());
+    if (whole < 0 || ::ftruncate(file.number(), whole) != 0) {
+        return error_from_errno(errno, "cut a torn line off a file of the run");
     }
-    return of(path, fd, static_cast<std::uint64_t>(whole));
+    return of(path, std::move(file), static_cast<std::uint64_t>(whole));
 }
 
-LineSink LineSink::of(const std::string& path, int fd, std::uint64_t written) {
-    CHECK(fd >= 0 && !path.empty());
+LineSink LineSink::of(const std::string& path, Fd file, std::uint64_t written) {
+    CHECK(file.is_open() && !path.empty());
     LineSink sink;
-    sink.fd_ = fd;
+    sink.file_ = std::move(file);
     sink.path_ = path;
     sink.written_ = written;
     sink.buffer_.reserve(2 * sink_bytes_max);
@@ -81,9 +79,8 @@ LineSink LineSink::of(const std::string& path, int fd, std::uint64_t written) {
 }
 
 LineSink::~LineSink() {
-    if (fd_ >= 0) {
+    if (file_.is_open()) {
         flush();
-        ::close(fd_);
     }
 }
 
@@ -93,7 +90,7 @@ LineSink::LineSink(LineSink&& other) noexcept {
 
 LineSink& LineSink::operator=(LineSink&& other) noexcept {
     std::swap(memory_, other.memory_);
-    std::swap(fd_, other.fd_);
+    std::swap(file_, other.file_);
     std::swap(path_, other.path_);
     std::swap(buffer_, other.buffer_);
     std::swap(written_, other.written_);
@@ -102,7 +99,7 @@ LineSink& LineSink::operator=(LineSink&& other) noexcept {
 }
 
 void LineSink::commit() {
-    if (memory_ == nullptr && (buffer_.size() >= sink_bytes_max || fd_ < 0)) {
+    if (memory_ == nullptr && (buffer_.size() >= sink_bytes_max || !file_.is_open())) {
         flush();
     }
 }
@@ -113,14 +110,14 @@ void LineSink::flush() {
         return;
     }
     CHECK(buffer_.back() == '\n');  // whole lines
-    if (fd_ >= 0 && !error_.has_value()) {
-        const auto [done, sys_errno] = write_all(fd_, buffer_);
+    if (file_.is_open() && !error_.has_value()) {
+        const auto [done, sys_errno] = write_all(file_.number(), buffer_);
         std::size_t whole = done;
         if (sys_errno != 0) {
             error_ = error_from_errno(sys_errno, "write a file of the run");
             whole = done == 0 ? 0 : buffer_.rfind('\n', done - 1) + 1;  // npos + 1 is 0
             if (whole < done) {
-                (void)!::ftruncate(fd_, static_cast<off_t>(written_ + whole));
+                (void)!::ftruncate(file_.number(), static_cast<off_t>(written_ + whole));
             }
         }
         CHECK(whole <= done && done <= buffer_.size());

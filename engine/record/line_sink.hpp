@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/fd.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -48,10 +49,10 @@ class LineSink {
     const std::optional<Error>& error() const { return error_; }
 
   private:
-    static LineSink of(const std::string& path, int fd, std::uint64_t written);
+    static LineSink of(const std::string& path, Fd file, std::uint64_t written);
 
     std::string* memory_ = nullptr;
-    int fd_ = -1;
+    Fd file_;
     std::string path_;
     std::string buffer_;
     std::uint64_t written_ = 0;  ///< bytes in the file; it always ends with a whole line

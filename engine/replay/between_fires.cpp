@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -66,7 +65,8 @@ std::size_t Reading::resume() {
     return resumed;
 }
 
-// The answer may have been read in a turn that waited, behind which nobody looked for a sleep.
+// The answer may have been read in a turn that waited, and a sleep of the host was not looked for
+// behind that.
 bool Reading::settle() {
     if (lanes_.in_flight.settling() == 0) {
         return false;
@@ -75,7 +75,7 @@ bool Reading::settle() {
     return resume() > 0;
 }
 
-// Behind an answer comes first whatever waits for it: its lane is done with afterwards (`settle`).
+// Rows that wait for an answer leave right behind it; its lane is settled afterwards (`settle`).
 bool Reading::slice() {
     looked_ = has_more_ ? looked_ : began_;
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});

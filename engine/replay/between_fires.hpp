@@ -34,7 +34,7 @@ class Reading {
     bool settle();
     /// Something has come, and the last slice has left it for the next one.
     bool has_more() const { return has_more_; }
-    /// When the turn began in which somebody looked last for what has come.
+    /// When the turn began that last looked for what has come.
     Instant looked() const { return looked_; }
     /// Completions and the coroutines that they wake. False where there were none.
     bool slice();
@@ -67,15 +67,14 @@ class Reading {
     std::int64_t suspended_ns_;       ///< of the host, so far
 };
 
-/// LaneSupply: sees to it that as many connections stand ready as rows to come need: opens them
-/// ahead of need, and ends idle ones before their server does, once they have a successor. Owned by
-/// the run.
+/// LaneSupply: keeps as many connections ready as rows to come need: opens them ahead of need, and
+/// ends idle ones before their server does, once they have a successor. Owned by the run.
 class LaneSupply {
   public:
     LaneSupply(const ReplaySettings& settings, Lanes& lanes, const RowsAhead& ahead)
         : settings_(settings), lanes_(lanes), ahead_(ahead) {}
 
-    /// Starts one connection that is wanted; false where enough stand or are under way, or none can
+    /// Starts one connection that is wanted; false where enough are open or connecting, or none can
     /// be had.
     bool open_one(Instant now);
     /// Ends at most one idle lane that its server may soon close; nothing is due for `gap`. False
@@ -98,7 +97,7 @@ class LaneSupply {
 };
 
 /// Preparing: what is made ready between two rows, in slices: prompts, records of TLS, connections,
-/// handshakes. It looks at no answer and fires nothing; whoever calls it has looked at the clock.
+/// handshakes. It looks at no answer and fires nothing; its caller has just read the clock.
 /// Owned by the run.
 class Preparing {
   public:
@@ -123,7 +122,7 @@ class Preparing {
 
     // One kind of slice each.
     bool arm_slice(Instant now);
-    /// Of a row that an answer may release: before somebody looks for one.
+    /// Of a row that an answer may release: before the loop looks for that answer.
     bool arm_soon_slice(Instant now) { return armer_.arms_soon() && arm_slice(now); }
     bool seal_slice(Instant now);
     bool open_lane(Instant now);

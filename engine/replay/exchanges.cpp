@@ -1,11 +1,9 @@
 #include "engine/replay/exchanges.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
-#include "engine/replay/lane.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 
@@ -129,8 +127,9 @@ void Connecting::connected(Lane& lane, const Completion& done) {
     lane.progress.notify();
 }
 
-/// The handshake of a lane whose connection stands. False where it failed, or the lane broke.
-/// Suspends between its steps, which `handshake_slice` makes; bounded by `--timeout-connect`.
+/// The handshake of a lane whose connection is established. False where it failed, or the lane
+/// broke. Suspends between its steps, which `handshake_slice` makes; bounded by
+/// `--timeout-connect`.
 Task<bool> Connecting::shake_hands(Lane& lane) {
     CHECK(lane.state == LaneState::connecting && lane.tls != nullptr);
     TlsStream& stream = lane.tls->stream;
@@ -351,11 +350,7 @@ void WireStamps::take(Lane& lane, const Completion& done) {
         counts.wire_delay_sum_ns += delay_ns;
         counts.wire_delay_max_ns = std::max(counts.wire_delay_max_ns, delay_ns);
     }
-    Event event;
-    event.kind = EventKind::wire;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = done.stamp.ns;
+    Event event = lane.event(EventKind::wire, done.stamp);
     event.wire_ns = wire_ns;
     (void)parts_.ring.push(event);
 }
@@ -564,12 +559,8 @@ void Exchanges::watch(Lane& lane, Instant now) {
 
 void Exchanges::push_sent(const Lane& lane, Instant stamp, std::uint8_t flags) {
     const ExchangeState& exchange = lane.exchange;
-    Event event;
-    event.kind = EventKind::sent;
+    Event event = lane.event(EventKind::sent, stamp);
     event.flags = flags;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = stamp.ns;
     event.waited_ns = exchange.rest_waited.ns;
     event.sent = SentInfo{exchange.bytes.size(), exchange.accept_delay.ns, {}};
     (void)parts_.ring.push(event);
@@ -610,12 +601,13 @@ bool Exchanges::settle(Lane& lane) {
            parts_.settings.connection != ConnectionRule::fresh;
 }
 
-// The server closed the connection before it had the request: of its age, as far as anybody knows.
+// The server closed the connection before it had the request: because of its age, as far as can be
+// known.
 bool Exchanges::is_stale(const Lane& lane) const {
     const ExchangeState& exchange = lane.exchange;
     const bool broke_early =
         exchange.outcome == Outcome::truncated || exchange.outcome == Outcome::send_failed;
-    // One that was opened ahead of need may have stood for too long, too.
+    // A connection that was opened ahead of need may have been idle for too long, too.
     const Duration idle = exchange.fired - lane.idle_since;
     const bool stood = lane.used || idle >= IdleLimit::seen_min;
     const bool crossed = parts_.loop.driver().now() - exchange.fired < crossing_max;
@@ -640,11 +632,7 @@ void Exchanges::push_end(Lane& lane) {
         push_sent(lane, now, event_unfinished);
     }
     CHECK(exchange.accepted <= exchange.bytes.size());
-    Event event;
-    event.kind = EventKind::end;
-    event.request = exchange.request;
-    event.lane = lane.number;
-    event.stamp_ns = now.ns;
+    Event event = lane.event(EventKind::end, now);
     event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
     event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
     const bool is_early =

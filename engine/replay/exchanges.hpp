@@ -1,4 +1,4 @@
-/// What happens on a lane: how it comes to stand and how it ends, with its kernel stamps; and
+/// What happens on a lane: how its connection is established and ended, with its kernel stamps; and
 /// Exchanges, from the fire to the end of the answer.
 #pragma once
 
@@ -12,9 +12,6 @@
 #include "engine/replay/lane_parts.hpp"
 
 namespace driftless {
-
-// How a lane comes to stand and how it ends, and the kernel stamps that are armed with its
-// connection.
 
 /// WireStamps: kernel transmit stamps of lanes: armed with the connection, matched to the exchange
 /// by their byte, asked for before a row ends, cancelled with the connection. Owned by the pool.
@@ -39,9 +36,9 @@ class WireStamps {
     LaneParts& parts_;
 };
 
-/// Connecting: how a lane comes to stand and how it ends: the connect and its time limit, the steps
-/// of a TLS handshake, which wait for a quiet moment, and the farewell. What it carries in between
-/// is no business of this. Owned by the pool, whose lanes outlive it.
+/// Connecting: how the connection of a lane is established and ended: the connect and its time
+/// limit, the steps of a TLS handshake, which wait for a quiet moment, and the close_notify. It has
+/// no part in exchanges. Owned by the pool, whose lanes outlive it.
 class Connecting {
   public:
     Connecting(LaneParts& parts, WireStamps& stamps) : parts_(parts), stamps_(stamps) {}
@@ -70,7 +67,8 @@ class Connecting {
     /// `--timeout-connect` of the lane has passed. A handshake that waits for a step of ours goes
     /// on: it has as much longer as it has waited.
     void timed_out(Lane& lane);
-    /// Nobody looked for so long: that was not the server's time, where a handshake is under way.
+    /// The loop did not run for so long: that time does not count against the server of a handshake
+    /// that is under way.
     void was_away(Lane& lane, Duration length);
     /// Since when a handshake waits; `never`: none does.
     Instant handshake_wanted() const;

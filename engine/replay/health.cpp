@@ -1,8 +1,5 @@
 #include "engine/replay/health.hpp"
 
-#include <algorithm>
-#include <utility>
-
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -69,7 +66,7 @@ ClientSample Health::take(Instant now) {
     taken.to_ns = now.ns;
     sample_ = ClientSample{};
     sample_.from_ns = now.ns;
-    while (second_ends_ - now < sample_min) {  // seconds in which nobody could tell are no samples
+    while (second_ends_ - now < sample_min) {  // a stop: its seconds get no samples
         second_ends_ = second_ends_ + seconds(1);
     }
     return taken;

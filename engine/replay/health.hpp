@@ -16,9 +16,8 @@
 
 namespace driftless {
 
-// Health: what the loop itself does and suffers, counted as it goes, told once a second.
-//
-// The loop notes spans of time as it ends them; nothing here reads a clock. Owned by the run.
+// Health: the loop notes spans of time as it ends them; nothing here reads a clock. Owned by the
+// run.
 
 /// The kinds of work between which the loop chooses.
 enum class Work : std::uint8_t { fire, receive, stamps, prepare, sleep, spin };

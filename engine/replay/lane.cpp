@@ -1,13 +1,7 @@
 #include "engine/replay/lane.hpp"
 
-#include <algorithm>
-#include <cerrno>
-
 #include "engine/host/probes.hpp"
-#include "engine/io/driver.hpp"
-#include "engine/io/tls.hpp"
 #include "engine/replay/lane_parts.hpp"
-#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -32,12 +26,8 @@ struct Reader {
 
     void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0,
               Duration waited = {}) {
-        Event event;
-        event.kind = kind;
+        Event event = lane.event(kind, done.stamp);
         event.flags = flags;
-        event.request = lane.exchange.request;
-        event.lane = lane.number;
-        event.stamp_ns = done.stamp.ns;
         event.waited_ns = waited.ns;
         event.status =
             kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
@@ -155,7 +145,7 @@ struct Reader {
                     body(step.span);
                     break;
                 case ResponsePiece::done:
-                    // Bytes behind the message belong to nobody: such a connection is not used
+                    // Bytes behind the message belong to no request: such a connection is not used
                     // again.
                     exchange.reusable = lane.parser.keep_alive() && bytes.empty();
                     lane.end(Outcome::ok);
@@ -228,7 +218,7 @@ static void connection_ended(Lane& lane, const Completion& done) {
     if (exchange.over) {
         return;
     }
-    // Without a close_notify somebody on the way may have cut it off (RFC 8446, 6.1).
+    // Without a close_notify it may have been cut off on the way (RFC 8446, 6.1).
     const bool in_order =
         lane.tls == nullptr || lane.tls->stream.state() == TlsStream::State::ended;
     if (done.result >= 0 && in_order && exchange.head_done && lane.parser.finish()) {

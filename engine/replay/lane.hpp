@@ -39,10 +39,10 @@ struct HostSleep {
 // A kernel stamp held against what must be true of it. Pure functions.
 //
 // The kernel stamps by CLOCK_REALTIME; on our clock a stamp is as right as the sampled offset
-// between the two. Somebody may set the clock between two samples: then a stamp lies outside what
-// is possible, and unknown is better than wrong.
+// between the two. The clock may be set between two samples: then a stamp lies outside what is
+// possible, and unknown is better than wrong.
 
-/// A stamp may be off by the error of two clock samples; 60 ns each where nobody takes the CPU.
+/// A stamp may be off by the error of two clock samples; 60 ns each where the thread keeps its CPU.
 inline constexpr Duration stamp_tolerance = microseconds(2);
 
 /// The stamp, moved inside the bounds where it is out by no more than the tolerance; 0 where it is
@@ -65,10 +65,10 @@ inline bool ends_in_request(std::uint32_t key, std::uint32_t first, std::size_t 
 /// ResendMeter: what TCP sent again for one exchange, from the counts of its whole connection.
 ///
 /// An acknowledgement that came late makes the kernel send in vain; then the server says that it
-/// has the bytes twice (DSACK). That word can reach us when the exchange is over, in the middle of
-/// the next one, and must not stand against a loss of that: the words that earlier exchanges are
-/// still owed come first. Words that never come, because the bytes were lost, stay owed: a later
-/// exchange of that connection may count as lost though it was not, never the reverse. Pure.
+/// has the bytes twice (DSACK). That report can reach us when the exchange is over, in the middle
+/// of the next one, and must not excuse a loss of that one: reports that earlier exchanges still
+/// wait for are counted first. Where the bytes were lost, no report comes: a later exchange of that
+/// connection may then count as lost though it was not, never the reverse. Pure.
 class ResendMeter {
   public:
     /// From here on all that is sent again is of an exchange.
@@ -127,8 +127,8 @@ struct LaneTls {
 //
 // (TLS: idle --bind--> bound --fire--> busy.)
 //
-// Whoever reads bytes and whoever watches time only note what happened and wake
-// the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
+// Handlers of bytes and timers only note what happened and wake the lane's coroutine (lanes.cpp);
+// that coroutine alone decides what happens next.
 
 enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
 
@@ -186,7 +186,7 @@ struct ExchangeState {
     Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchanges.cpp)
     bool any_byte = false;
     bool head_done = false;
-    bool over = false;         ///< the outcome below stands
+    bool over = false;         ///< the outcome below is final
     bool send_failed = false;  ///< no further byte can be sent; an answer may still come
     bool reusable = false;     ///< the message ended cleanly and the server keeps the connection
     bool close_delimited = false;
@@ -218,7 +218,7 @@ struct Lane {
     std::uint32_t session = no_session;  ///< `--connection sticky`: whose connection it is
     ConnectionState taken_as = ConnectionState::fresh;
     Instant connected;
-    Instant idle_since;  ///< it stood, or its last answer was complete
+    Instant idle_since;  ///< it was connected, or its last answer was complete
     Instant looked;      ///< for its end (`LanePool::find_ends`)
     /// Until the server has named a number.
     static constexpr std::uint32_t answers_unknown = UINT32_MAX;
@@ -251,8 +251,17 @@ struct Lane {
     }
 
     std::size_t unsent() const { return exchange.bytes.size() - exchange.accepted; }
+    /// Of its exchange, at that instant.
+    Event event(EventKind kind, Instant stamp) const {
+        Event event;
+        event.kind = kind;
+        event.request = exchange.request;
+        event.lane = number;
+        event.stamp_ns = stamp.ns;
+        return event;
+    }
 
-    /// The exchange is over with this outcome; the first one stands.
+    /// The exchange is over with this outcome; later calls change nothing.
     void end(Outcome outcome, std::int32_t sys_errno = 0) {
         if (exchange.over) {
             return;

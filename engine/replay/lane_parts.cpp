@@ -1,9 +1,5 @@
 #include "engine/replay/lane_parts.hpp"
 
-#include <algorithm>
-
-#include "proto/core/errors.hpp"
-
 namespace driftless {
 
 // It is above 0 while less than a period is missing until it is full: from one nanosecond behind
@@ -107,7 +103,7 @@ void InFlight::end(RowUnderway& row, const Event& event, Instant freed) {
 void InFlight::end_without_lane(RowUnderway& row, Outcome outcome, std::int32_t sys_errno) {
     CHECK(row.stage != RowStage::ended);
     const Instant now = parts_.loop.driver().now();
-    if (row.tries == 0) {  // nobody has told of it yet
+    if (row.tries == 0) {  // its `armed` event was not pushed yet
         const EventRing::Push pushed =
             parts_.ring.push(Event::of_armed(row.due, Event::never_armed));
         CHECK(pushed == EventRing::Push::whole);  // `has_room_for_row` was asked
@@ -181,7 +177,7 @@ Lane* LaneShelf::find_any(std::uint32_t target, bool fresh) const {
     return young != nullptr ? young : first_of(at(target).ageing, fresh);
 }
 
-// The connection of the session, where it stands and is idle.
+// The connection of the session, where it is open and idle.
 Lane* LaneShelf::find_owned(std::uint32_t target, std::uint32_t session) const {
     Lane* lane = home_of(session);
     return lane != nullptr && lane->shelf != nullptr && lane->target == target ? lane : nullptr;

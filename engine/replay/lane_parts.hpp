@@ -1,6 +1,6 @@
 /// What the parts of the lanes share: servers and counts; the rows in flight, and what bounds them:
 /// so many at once (`--max-inflight`), so many tokens in a time (`--budget-input`,
-/// `--budget-output`); and the lanes that stand idle.
+/// `--budget-output`); and the idle lanes.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ namespace driftless {
 // its tokens take. In any time T no more leaves than the bucket, what T refills, and what the last
 // request has of its own.
 //
-// Plain values, owned by the lanes' parts. They read no clock and hold nobody back: the pacer
-// asks.
+// Plain values, owned by the lanes' parts. They read no clock and hold no row back: the pacer asks
+// them.
 
 /// One bucket, by the instant at which it is full again: exact to the nanosecond, however many
 /// requests take of it.
@@ -40,7 +40,7 @@ class TokenBucket {
     /// It is above 0 from here on; before this it is not. The past where it has no bound.
     Instant opens() const { return rate_.tokens == 0 ? Instant{INT64_MIN / 2} : opens_; }
     void take(std::uint64_t tokens, Instant at);
-    /// It is full from here on, if nobody takes any: what would come then is lost.
+    /// It is full from here on, if none are taken: what would come then is lost.
     Instant overflows() const { return opens() + rate_.period; }
 
   private:
@@ -80,9 +80,9 @@ class TokenBudgets {
 
 /// RoomTimes: when one more row might have been in flight under `--max-inflight`.
 ///
-/// A row that was due while there was room was not held back by the cap then, whatever filled the
-/// places before it could leave: a process that was stopped comes back to a queue that fills them
-/// all at once. Plain values of a fixed size; owned by the pacer.
+/// A row that was due while there was room was not held back by the cap then, even if other rows
+/// filled the places before it could leave: a process that was stopped comes back to a queue that
+/// fills them all at once. Plain values of a fixed size; owned by the pacer.
 class RoomTimes {
   public:
     /// A fire has taken the last place.
@@ -111,9 +111,6 @@ class RoomTimes {
     Stretch last_{Instant{}, never};              ///< ends with the next fill
     Instant unknown_until_;
 };
-
-// What the parts of the lanes share (connecting, wire stamps, sealing, exchanges): what they work
-// with, the servers, and the counts. Owned by the pool, but for what outlives it.
 
 /// Connections to one URL.
 struct LaneTarget {
@@ -145,12 +142,13 @@ struct LaneCounts {
     std::uint64_t lanes_without_stamps = 0;  ///< connects that the kernel gives no stamps for
     std::uint64_t wire_stamps = 0;
     std::uint64_t wire_missing = 0;      ///< rows that left on a lane with stamps, and got none
-    std::uint64_t stamps_refused = 0;    ///< against what is possible: somebody set the clock
+    std::uint64_t stamps_refused = 0;    ///< outside what is possible: the clock was set
     std::uint64_t stamps_stray = 0;      ///< of no open exchange: they came after its end
     std::int64_t wire_delay_sum_ns = 0;  ///< since the last sample: wire - fired
     std::int64_t wire_delay_max_ns = 0;  ///< since the last sample
 };
 
+/// What connecting, wire stamps, sealing and exchanges share. Its references outlive it.
 struct LaneParts {
     Loop& loop;
     const ReplaySettings& settings;
@@ -206,9 +204,9 @@ class InFlight {
     Instant freed() const { return freed_; }
     /// Rows that are answered and have no end yet: their places and their lanes come free at once.
     std::uint32_t settling() const { return settling_; }
-    /// Rows that were answered since somebody emptied this, and have no end yet.
+    /// Rows that were answered since this was last emptied, and have no end yet.
     RowList& answered() { return answered_; }
-    /// Rows that have got their end since somebody emptied this.
+    /// Rows that have got their end since this was last emptied.
     RowList& ended() { return ended_; }
 
   private:
@@ -222,7 +220,7 @@ class InFlight {
     RowList ended_;
 };
 
-/// IdleLimit: how long a server lets a connection stand idle, as it says in its answers
+/// IdleLimit: how long a server keeps an idle connection, as it says in its answers
 /// (`Keep-Alive: timeout=`) or as its closes have shown. A value; one per URL. It closes nothing.
 struct IdleLimit {
     Duration limit{INT64_MAX};  ///< the smallest that was said or seen
@@ -273,7 +271,7 @@ struct IdleLimit {
 };
 
 // LaneShelf: the idle lanes of a run: which one a row takes, whose connection it is, and which has
-// stood idle for so long that its server may be about to close it. It opens and closes nothing,
+// been idle for so long that its server may be about to close it. It opens and closes nothing,
 // and reads no clock. Owned by the pool, whose lanes outlive it.
 
 /// What a row asks of its lane.
@@ -304,9 +302,10 @@ class LaneShelf {
         Lane* unwanted = nullptr;
     };
     /// The lane, taken off the shelf before, goes to a row with this wish. A session keeps its
-    /// first connection for as long as that stands, busy or not, and gives it up with its last row.
+    /// first connection for as long as that is open, busy or not, and gives it up with its last
+    /// row.
     Claim claim(Lane& lane, const LaneWish& wish);
-    /// From here on the lane is anybody's.
+    /// From here on the lane belongs to no session.
     void disown(Lane& lane);
 
     /// Begins to replace the oldest lane that its server may soon close; false where there is none.
@@ -327,7 +326,7 @@ class LaneShelf {
     std::uint32_t young(std::uint32_t target) const { return at(target).young.count; }
     std::uint32_t ageing(std::uint32_t target) const { return at(target).ageing.count; }
 
-    /// How long the target's server lets a connection stand idle.
+    /// How long the target's server keeps an idle connection.
     IdleLimit& limit(std::uint32_t target) { return targets_[target].limit; }
     const IdleLimit& limit(std::uint32_t target) const { return at(target).limit; }
     IdleLimit shortest_limit() const;  ///< of all targets

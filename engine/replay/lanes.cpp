@@ -195,7 +195,7 @@ Task<void> LanePool::live(Lane& lane) {
 }
 
 /// One request and its answer. The first bytes are on their way already (the pacer fired them);
-/// this sends the rest in its turn and waits for the end, whatever it is. Suspends in one place.
+/// this sends the rest in its turn and waits for the end. Suspends in one place.
 /// Every path settles the row: one end event, or one retry.
 Task<void> LanePool::exchange(Lane& lane) {
     while (!lane.exchange.over) {
@@ -250,7 +250,7 @@ bool LanePool::find_ends(Instant now) {
 
 void LanePool::close_all() {
     for (Lane* lane : lanes_) {
-        CHECK(lane->state != LaneState::bound);  // nobody closes under a row that has not ended
+        CHECK(lane->state != LaneState::bound);  // its row has not ended
         if (lane->state == LaneState::idle) {
             close_idle(*lane);
         } else if (lane->state != LaneState::closed && !lane->broken) {
@@ -315,7 +315,8 @@ void LanePool::retire(Lane& lane, bool closed) {
     parts_.counts.closed_idle += 1;
     lane.broken = true;
     if (lane.state == LaneState::bound) {
-        // One that had stood for a while ended of its age: the row was held back for so long.
+        // One that was idle for a while ended because of its age: the row was held back for so
+        // long.
         sealing_.lose(lane, idle_for < IdleLimit::seen_min);
     } else {
         shelf_.remove(lane);
@@ -487,7 +488,7 @@ void Sealing::lose(Lane& lane, bool young) {
     RowUnderway& row = drop(lane);
     row.losses = static_cast<std::uint16_t>(row.losses + (young ? 1 : 0));
     const bool refused = failure != 0 && !lane.used;
-    // The place of an end belongs to rows that have left: without one it is tried again.
+    // Reserved ring slots are for rows in flight only: where there is no room, it is tried again.
     const bool may_end = row.tries > 0 || parts_.ring.has_room_for_row();
     if (late && may_end && (refused || row.losses > losses_max)) {
         parts_.bodies.give(std::exchange(row.storage, nullptr));

@@ -23,7 +23,7 @@ class Sealing {
 
     /// The lane is the row's from here on. `late`: the row is due.
     void bind(Lane& lane, RowUnderway& row, bool late);
-    /// The lane is bound no more, and its row anybody's.
+    /// The lane is bound no more, and its row has no lane.
     RowUnderway& unbind(Lane& lane);
 
     /// The lane whose next record is to be made: of late rows first; nullptr where all are ready.
@@ -62,13 +62,13 @@ class Sealing {
     std::uint32_t late_count_ = 0;
 };
 
-// Lanes: all connections of a run, as the parts that lead them through their lives. Each part is
-// open to whoever works with lanes; it changes no lane that is another's at the moment. Owned by
-// the run; one thread.
+// Lanes: all connections of a run, as the parts that lead them through their lives. Other code may
+// use each part directly; a part changes no lane that another part has at the moment. Owned by the
+// run; one thread.
 //
 //     LanePool     opens lanes, hands idle ones to rows, and closes what must be closed
-//     Connecting   how a lane comes to stand, and how it ends
-//     LaneShelf    lanes that stand idle
+//     Connecting   how a connection is established and ended
+//     LaneShelf    idle lanes
 //     Sealing      TLS: lanes that are bound to a row, whose bytes become records
 //     Exchanges    lanes that carry a request and its answer; WireStamps, the kernel's word on it
 //     InFlight     the rows that are out, and their ends
@@ -100,7 +100,7 @@ class LanePool {
         return shelf_.find(target, wish, parts_.loop.driver().now()) != nullptr;
     }
     /// An idle lane, now busy with an empty exchange, or nullptr. None that its server may be
-    /// closing right now; that of another session only where there is no other. Whoever takes it
+    /// closing right now; that of another session only where there is no other. The caller
     /// prepares the exchange and fires.
     Lane* take_idle(std::uint32_t target, const LaneWish& wish);
     /// TLS: binds an idle lane to a row, whose bytes it takes to make records of them; nullptr

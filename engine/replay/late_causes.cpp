@@ -35,7 +35,7 @@ LateCause LateCauses::of_no_lane() const {
 }
 
 // A place comes free when an answer has ended, and tokens are there when they are refilled, not
-// when we read so: nobody wanted a row to wait while this process was stopped.
+// when we look: the time in which this process was stopped is not a wait that the user asked for.
 void LateCauses::note_caps(Instant now) {
     Instant& capped_until = blocked_until(of_cap());
     if (lanes_.in_flight.full()) {
@@ -92,8 +92,8 @@ void LateCauses::note_away(Instant from, Instant until, Instant next_due) {
 }
 
 // What held back the next row, or one before it when this one was due already. What the user asked
-// for, what the host has no room for and a disk that hangs would have delayed it anyway; a stop
-// goes before what it entailed.
+// for, what the host has no room for and a disk that hangs would have delayed it anyway, and so
+// come first. A stop outranks the delays that it caused.
 LateCause LateCauses::before_turn(Instant due) const {
     for (const LateCause cause : {LateCause::writer, last_wish(), LateCause::limit}) {
         if (held(due, cause).ns > 0) {
@@ -131,7 +131,7 @@ void LateCauses::lacks(RowUnderway& row, LateCause what) {
     row.cause = row.cause == LateCause::none ? what : row.cause;
 }
 
-// What no user wanted stays its cause.
+// A cause that the user did not ask for stays.
 void LateCauses::end(RowUnderway& row, Instant due) const {
     for (const LateCause cause : {last_wish(), LateCause::limit, LateCause::writer}) {
         const std::int64_t held_ns = held(due, cause).ns;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/host/probes.hpp"
-#include "engine/record/ring.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -87,8 +86,8 @@ bool Pacer::step(Instant now) {
     return (has_due(now) && fire_next(now)) || retried || failed || dropped;
 }
 
-// What has ended since the last look: the schedule may release others, and the row is on its way no
-// more. Whoever ends a row does not know who waits for that.
+// What has ended since the last look: the schedule may release others, and the row is no longer
+// underway. The part that ends a row does not know which rows wait for it.
 void Pacer::note_ends() {
     const auto tell = [this](RowUnderway& row) {
         CHECK(!row.told);
@@ -119,7 +118,7 @@ bool Pacer::fire_next(Instant now) {
         (lanes_.in_flight.full() || !waiting_.finds_lane(*armed))) {
         return false;
     }
-    // Bodies that nobody takes are in the way, or it is not built yet.
+    // Bodies of rows that cannot leave yet have taken the memory, or it is not built yet.
     const LateCause unbuilt = armer_.lacks_room() ? LateCause::limit : LateCause::prepare;
     const LateCause blocked = armed == nullptr ? unbuilt : late_.of_caps();
     late_.note_next(blocked, now);
@@ -301,7 +300,7 @@ bool Pacer::end_dropped() {
 }
 
 // Under closed sessions others may be armed before the next row is known. Where they have left no
-// room for it, it is built as those are that must leave again: or all would wait for each other.
+// room for it, it is built like rows that are sent again; otherwise all would wait for each other.
 bool Pacer::set_aside_next(Instant now) {
     const Due* next = schedule_.peek();
     const bool in_the_way = armer_.full() || (armer_.lacks_room() && armer_.armed_count() > 0);
@@ -387,7 +386,7 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     return info;
 }
 
-// What is sent before the measurement makes it ready, and nobody gives it up.
+// Requests before the measurement warm the server up, and are never abandoned.
 std::optional<Duration> Firing::patience_of(const Due& due) const {
     if (due.phase == Phase::warmup) {
         return std::nullopt;
@@ -428,11 +427,7 @@ void Firing::let_go(Lane& lane, RowUnderway& row, Instant due, FiredInfo info) {
 
 void Firing::push_fired(const Lane& lane, const RowUnderway& row, const FiredInfo& info) {
     const EventRing::Push armed = ring_.push(Event::of_armed(row.due, row.armed.ns));
-    Event event;
-    event.request = row.due.request;
-    event.lane = lane.number;
-    event.kind = EventKind::fired;
-    event.stamp_ns = row.fired.ns;
+    Event event = lane.event(EventKind::fired, row.fired);
     event.fired = info;
     const EventRing::Push fired = ring_.push(event);
     CHECK(armed == EventRing::Push::whole);  // `has_room` was asked

@@ -32,7 +32,7 @@ class LateCauses {
     }
 
     /// At the beginning of each step: a cap that is full, a budget that is used up, or a ring
-    /// without room, holds back every row, whatever else it waits for.
+    /// without room, holds back every row, also one that waits for something else.
     void note_caps(Instant now);
     /// A row leaves at that instant, and takes its tokens behind this.
     void note_take(Instant at);
@@ -170,8 +170,8 @@ class Pacer {
     /// lane. False where there is no such row, or no lane.
     bool bind_ahead(std::int64_t horizon_ns);
 
-    /// When the pacer next has something to do: the past where it is late, `never` where only
-    /// somebody else (an answer, a connect) can bring it on.
+    /// When the pacer next has something to do: the past where it is late, `never` where only an
+    /// event from outside (an answer, a connect) can bring it on.
     Instant next_due(Instant now) const;
     /// The next row is due and its bytes are not ready.
     bool needs_arm(Instant now) const;

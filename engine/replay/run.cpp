@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "engine/replay/settings.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {
@@ -12,20 +11,15 @@ static constexpr std::int64_t arm_soon_share = 2;
 static constexpr std::uint32_t drop_max = 256;
 static constexpr Duration sleep_max = milliseconds(20);
 static constexpr Duration full_ring_nap = milliseconds(1);
-static constexpr Duration words_nap =
-    microseconds(100);  // somebody waits for words, and nobody wakes us
+static constexpr Duration words_nap = microseconds(100);  // a row waits for words: nothing wakes us
 // Warming up ends when everything is ready, or after this.
 static constexpr Duration warm_max = seconds(10);
-
-static std::size_t timers_of(const ReplaySettings& settings) {
-    return settings.lanes_max + 1;
-}
 
 Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
     : driver_(driver),
       parts_(parts),
       settings_(settings),
-      loop_(driver, timers_of(settings)),
+      loop_(driver, settings.lanes_max + 1),
       lanes_(loop_, parts.targets, settings_, parts.bodies, parts.ring,
              settings.connection == ConnectionRule::sticky ? parts.trace.sessions.size() : 0),
       pacer_(loop_, parts.trace, parts.schedule, parts.armer, lanes_, parts.ring, parts.marks,
@@ -41,8 +35,6 @@ Run::Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings)
     lanes_.parts.turns_wait =
         parts.schedule.releases() != nullptr && parts.schedule.releases()->count() > 0;
 }
-
-Run::~Run() = default;
 
 bool Run::warm() {
     const Instant now = driver_.now();
@@ -293,7 +285,7 @@ bool Run::watch_stop(Instant now) {
     return pacer_.drop_unsent(drop_max);
 }
 
-// One number, read as often as the stop flag: nobody waits for anybody.
+// One number, read as often as the stop flag: neither thread waits for the other.
 void Run::watch_users(Instant now) {
     if (parts_.users_wanted != nullptr && zero_ != never && !stopping_) {
         parts_.schedule.grow(parts_.users_wanted->load(std::memory_order_relaxed),
@@ -319,8 +311,8 @@ bool Run::prepare(Instant now, Instant due) {
     return sample_clock(now) || lanes_.pool.find_ends(now) || preparing_.slice(now, due, guard());
 }
 
-// Nothing to do before `due`. A sleep without a deadline still looks at the stop flag often, and
-// nobody wakes this thread when the writer has made room.
+// Nothing to do before `due`. A sleep without a deadline is short, because the stop flag must be
+// looked at often, and because nothing wakes this thread when the writer has made room.
 void Run::wait(Instant now, Instant due) {
     const Duration room_nap = parts_.ring.has_room_for_row() ? sleep_max : full_ring_nap;
     const Duration usual_nap = lanes_.in_flight.count() > 0 ? stream_nap_max : room_nap;

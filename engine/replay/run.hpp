@@ -1,7 +1,7 @@
 /// Run: one replay from the first arm to the last closed connection. The loop of the product.
 ///
 ///     Run run(driver, parts, settings);
-///     while (!run.warm()) run.turn();   // connections stand, the first requests are armed
+///     while (!run.warm()) run.turn();   // connections are open, the first requests are armed
 ///     run.begin(zero);                  // time 0: at least 30 ms ahead
 ///     while (run.turn()) {}             // fires, receives, prepares; false when all is over
 ///
@@ -58,7 +58,6 @@ struct RunParts {
 class Run {
   public:
     Run(Driver& driver, const RunParts& parts, const ReplaySettings& settings);
-    ~Run();
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -83,7 +82,7 @@ class Run {
     /// What was still open when the time for it was over was cancelled.
     bool drained() const { return drained_; }
     const LaneCounts& lane_counts() { return lanes_.parts.counts; }
-    /// How long the servers let a connection stand idle: the shortest that is known.
+    /// How long the servers keep an idle connection: the shortest that is known.
     IdleLimit idle_limit() { return lanes_.shelf.shortest_limit(); }
     const ClockSample& clock() const { return clock_; }
     /// Of the first row to be sent, from time 0.

@@ -129,7 +129,7 @@ bool RunSteps::settle_time_zero(Engines& engines) {
 }
 
 // A resumed run stays as it was, or, where run.json names this segment already, as one that was
-// killed before its first row: whoever resumes it then looks for these marks.
+// killed before its first row: a resumption then looks for these marks.
 void RunSteps::give_up() {
     if (parts_.resumed == nullptr || !named_) {
         host_.remove_marks(parts_.segment.run_id);

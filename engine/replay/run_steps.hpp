@@ -45,32 +45,8 @@ class Engines {
     virtual std::uint64_t rows_taken() const = 0;
 };
 
-/// The only engine of a run.
-class OneEngine final : public Engines {
-  public:
-    /// `run` is new, and outlives this.
-    explicit OneEngine(Run& run) : run_(run) {}
-
-    std::int64_t first_due_ns() const override { return run_.first_due_ns(); }
-    bool warm() override {
-        if (run_.warm()) {
-            return false;
-        }
-        (void)run_.turn();
-        return true;
-    }
-    void begin(Instant zero) override { run_.begin(zero); }
-    bool turn() override { return run_.turn(); }
-    void stop() override { run_.stop(); }
-    void abandon() override { run_.abandon(); }
-    std::uint64_t rows_taken() const override { return run_.rows_taken(); }
-
-  private:
-    Run& run_;
-};
-
-/// RunHost: what the steps of a run (run_steps.hpp) ask of whoever runs it: folders, run.json,
-/// shared memory, the writer's thread. `cmd/replay` does it for real; the simulator does it to a
+/// RunHost: what the steps of a run ask of the program that runs it: folders, run.json, shared
+/// memory, the writer's thread. `cmd/replay` does it for real; the simulator does it to a
 /// world of its own, in which the process may die before any of these calls.
 ///
 /// Calls come from the engine thread, in the order in which they are here. A call that returns
@@ -115,9 +91,8 @@ class RunHost {
     virtual void discard(const RecordWriter* writer) = 0;
 };
 
-// RunSteps: the steps of a run, from warm connections to closed books. `cmd/replay` and the
-// simulator play it, each by a RunHost of its own; why each step stands where it does is in
-// README.md.
+// RunSteps: `cmd/replay` and the simulator play the steps, each by a RunHost of its own; the reason
+// for their order is in README.md.
 //
 // It owns the writer and the segment; the loops (Engines), their parts and the host are the
 // caller's and outlive it. It prints nothing and opens nothing.

@@ -1,9 +1,8 @@
-/// The settings of a run, and the bounds on the steps of its loop.
+/// The settings of a run, plain values that `cmd/` decides and the engine never changes; and the
+/// bounds on the steps of its loop.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
@@ -14,8 +13,6 @@
 #include "proto/http/fields.hpp"
 
 namespace driftless {
-
-// What a run is told: plain values, decided by `cmd/` and never changed by the engine.
 
 /// Where connections of one URL go to.
 struct Endpoint {
@@ -87,8 +84,8 @@ struct ReplaySettings {
     /// A byte is sent nowhere shortly before a row that no other row of the last millisecond warms.
     bool warm_sends = false;
     Duration grace = seconds(5);  ///< after the first interruption
-    /// So long after the begin of the measurement whatever is still in flight is cancelled (`--for`
-    /// and `--drain`); the largest: all may end.
+    /// So long after the begin of the measurement rows that are still in flight are cancelled
+    /// (`--for` and `--drain`); the largest value: all may end.
     std::int64_t drained_ns = INT64_MAX;
 };
 
@@ -98,9 +95,9 @@ struct ReplaySettings {
 // `guard` of a due instant; sleeping ends `margin` before it.
 inline constexpr Duration guard_min = microseconds(20);
 inline constexpr Duration margin_max = microseconds(300);
-// While answers stream the loop sleeps for no longer. Of bytes that shared a read nobody can tell
-// how long the first of them waited, but not from before the sleep: so wrong may their stamps be at
-// most. 2,000 wakes a second cost 1 %.
+// While answers stream the loop sleeps for no longer. Of bytes that shared a read it is not known
+// how long the first of them waited, except that it came after the sleep began: this bounds the
+// error of their stamps. 2,000 wakes a second cost 1 %.
 inline constexpr Duration stream_nap_max = microseconds(500);
 inline constexpr std::uint32_t completions_max = 16;
 // The two clocks part by steps only; a step is seen this soon.

@@ -1,9 +1,7 @@
 #include "engine/replay/waiting_rows.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
-#include <utility>
 
 #include "engine/io/driver.hpp"
 #include "proto/core/errors.hpp"
@@ -192,7 +190,7 @@ bool WaitingRows::finds_lane(const RowUnderway& row) const {
 }
 
 // Over all servers the row that was due first goes first: a cap on what is in flight, or a host
-// that stood still, must not favour one of them.
+// that was stopped, must not favour one of them.
 std::optional<WaitingRows::Choice> WaitingRows::next() const {
     std::optional<Choice> best;
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
@@ -239,7 +237,7 @@ bool WaitingRows::answer_failures() {
                 break;
             }
             if (!is_retry(rows, target) && !ring_.has_room_for_row()) {
-                break;  // the place of an end belongs to rows that have left
+                break;  // reserved ring slots are for rows in flight only
             }
             end(*rows.pop_front(), outcome_of_failure(lanes), lanes.failure_errno);
             any = true;

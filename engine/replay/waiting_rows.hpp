@@ -1,7 +1,6 @@
 /// Rows before they leave: those that the schedule has in store, and those that are due and wait.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -11,13 +10,12 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/settings.hpp"
 
 namespace driftless {
 
 /// RowsAhead: what the schedule has in store: how many rows each server gets within a second, how
-/// close the next ones follow each other, and which row is the last of its session. Whoever takes a
-/// row from the schedule takes it here. Owned by the pacer.
+/// close the next ones follow each other, and which row is the last of its session. Rows
+/// are taken from the schedule through this only. Owned by the pacer.
 class RowsAhead {
   public:
     /// `sticky`: sessions keep their connections.

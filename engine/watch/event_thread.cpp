@@ -7,19 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "engine/io/io_ring.hpp"
-#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
-
-Task<void> Posting::ask() {
-    Result<Reply> answer =
-        co_await inquiry_.ask(event_.address, event_.tls, event_.request, AskLimits(limit_));
-    answer_.emplace(std::move(answer));
-}
 
 /// Reads of one call: the thread that reads has others to look after.
 static constexpr int reads_max = 16;
@@ -29,47 +21,42 @@ Result<EventCommand> EventCommand::start(const std::string& command) {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return error_from_errno(errno, "open a pipe for its output");
     }
-    (void)::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    Fd output(ends[0]);
+    const Fd input(ends[1]);
+    (void)::fcntl(output.number(), F_SETFL, O_NONBLOCK);
     ChildCommand shell;
     shell.program = "/bin/sh";
     shell.arguments = {"sh", "-c", command};
     shell.environment = own_environment();
-    shell.output = ends[1];
-    shell.messages = ends[1];
+    shell.output = shell.messages = input.number();
     shell.dies_with_us = false;  // what it may do to a server goes on to its end
     Result<Child> child = Child::start(shell);
-    ::close(ends[1]);
     if (!child) {
-        ::close(ends[0]);
         return child.error();
     }
-    return EventCommand(std::move(child).value(), ends[0]);
+    return EventCommand(std::move(child).value(), std::move(output));
 }
 
 EventCommand::EventCommand(EventCommand&& other) noexcept
     : child_(std::move(other.child_)),
       owns_group_(std::exchange(other.owns_group_, false)),
-      output_fd_(std::exchange(other.output_fd_, -1)) {}
+      output_(std::move(other.output_)) {}
 
 EventCommand::~EventCommand() {
     if (owns_group_) {
         kill();
     }
-    if (output_fd_ >= 0) {
-        ::close(output_fd_);
-    }
 }
 
 void EventCommand::read_output(std::string& kept, std::size_t kept_max, std::uint64_t& read) {
     char bytes[4096];
-    for (int i = 0; i < reads_max && output_fd_ >= 0; ++i) {
-        const ssize_t count = ::read(output_fd_, bytes, sizeof bytes);
+    for (int i = 0; i < reads_max && output_.is_open(); ++i) {
+        const ssize_t count = ::read(output_.number(), bytes, sizeof bytes);
         if (count < 0) {
             return;  // nothing is there now
         }
         if (count == 0) {
-            ::close(output_fd_);
-            output_fd_ = -1;
+            output_.close();
             return;
         }
         const auto whole = static_cast<std::size_t>(count);
@@ -78,7 +65,7 @@ void EventCommand::read_output(std::string& kept, std::size_t kept_max, std::uin
     }
 }
 
-// While its leader is not reaped, nobody else can get the number of the group.
+// While its leader is not reaped, no other process can get the number of the group.
 std::optional<ChildEnd> EventCommand::end() {
     const std::optional<ChildEnd> end = child_.wait(0);
     if (end && owns_group_) {
@@ -116,9 +103,6 @@ EventThread::EventThread(std::vector<PlannedEvent> events, EventRules rules, Lin
 
 EventThread::~EventThread() {
     stop(true);
-    if (wake_fd_ >= 0) {
-        ::close(wake_fd_);
-    }
 }
 
 Result<void> EventThread::start(Instant zero, std::int64_t from_ns, const cpu_set_t* cpus) {
@@ -128,8 +112,8 @@ Result<void> EventThread::start(Instant zero, std::int64_t from_ns, const cpu_se
         leave_out(events_[next_]);
     }
     left_out_ = next_;
-    wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wake_fd_ < 0) {
+    wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_.is_open()) {
         return error_from_errno(errno, "start a thread");
     }
     return thread_.start<&EventThread::work>("events", cpus, *this);
@@ -141,7 +125,7 @@ void EventThread::stop(bool interrupted) {
     }
     ending_.store(interrupted ? Ending::interrupted : Ending::over, std::memory_order_release);
     const std::uint64_t one = 1;
-    (void)!::write(wake_fd_, &one, sizeof one);
+    (void)!::write(wake_.number(), &one, sizeof one);
     thread_.join();
 }
 
@@ -152,8 +136,7 @@ void EventThread::work() {
             driver_ = std::move(made).value();
             loop_ = std::make_unique<Loop>(*driver_, timers_max);
         } else {
-            no_driver_ =
-                "cannot " + std::string(made.error().doing) + ": " + reason_of(made.error());
+            no_driver_ = failed_text(made.error());
         }
     }
     for (;;) {  // ends: after `stop` nothing begins, and what goes on has a limit
@@ -231,8 +214,7 @@ void EventThread::fail(Underway& one, std::string why) {
 void EventThread::begin_run(Underway& one, const std::string& what) {
     Result<EventCommand> command = EventCommand::start(what);
     if (!command) {
-        fail(one,
-             "cannot " + std::string(command.error().doing) + ": " + reason_of(command.error()));
+        fail(one, failed_text(command.error()));
         return;
     }
     one.command.emplace(std::move(command).value());
@@ -243,7 +225,7 @@ void EventThread::begin_post(Underway& one, const PlannedEvent& event) {
         fail(one, no_driver_);
         return;
     }
-    one.posting = std::make_unique<Posting>(*loop_, event, rules_.limit);
+    one.posting = std::make_unique<Asking>(*loop_, event.question, rules_.limit);
     one.posting->begin();
 }
 
@@ -312,9 +294,7 @@ void EventThread::take_answer(Underway& one, const Result<Reply>& answer) {
     } else {
         const bool late = answer.error().code == ErrorCode::timed_out;
         line.status = late ? EventStatus::timed_out : EventStatus::failed;
-        line.error =
-            late ? ""
-                 : "cannot " + std::string(answer.error().doing) + ": " + reason_of(answer.error());
+        line.error = late ? "" : failed_text(answer.error());
     }
     write(std::move(line), end);
 }
@@ -339,7 +319,7 @@ void EventThread::wait(Instant now) {
     if (!ends() && next_ < events_.size()) {
         until = std::min(until, std::max(zero_ + Duration{events_[next_].at_ns}, now));
     }
-    std::vector<pollfd> watched{{wake_fd_, POLLIN, 0}};
+    std::vector<pollfd> watched{{wake_.number(), POLLIN, 0}};
     if (hurried_) {
         watched.clear();  // it stays readable
     }

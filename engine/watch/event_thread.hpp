@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/fd.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/inquiry.hpp"
@@ -31,41 +32,7 @@ struct PlannedEvent {
     TimedEventKind kind = TimedEventKind::label;
     std::string what;     ///< URL, command line or label
     std::string shown{};  ///< in its place where that has secrets; empty: it has none
-    // Of a POST.
-    Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; outlives the run
-    std::string request;     ///< the whole of it
-};
-
-/// Posting: one POST of an event, on its way. A job of the event thread's loop; it owns its
-/// connection, and ends by itself within its time limit.
-class Posting {
-  public:
-    /// `event` outlives this.
-    Posting(Loop& loop, const PlannedEvent& event, Duration limit)
-        : loop_(loop), inquiry_(loop), event_(event), limit_(limit) {}
-    Posting(const Posting&) = delete;
-    Posting& operator=(const Posting&) = delete;
-
-    void begin() { loop_.jobs().spawn(ask()); }
-    /// Gives it up: it ends soon.
-    void cancel() { inquiry_.cancel(); }
-    /// Nothing while it is on its way.
-    const std::optional<Result<Reply>>& answer() const { return answer_; }
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return loop_.frames(); }
-    ReadyList& ready() { return loop_.ready(); }
-
-  private:
-    /// Root job; ends in `answer_`.
-    Task<void> ask();
-
-    Loop& loop_;
-    Inquiry inquiry_;
-    const PlannedEvent& event_;
-    Duration limit_;
-    std::optional<Result<Reply>> answer_;
+    Question question;    ///< of a POST
 };
 
 /// EventCommand: a command of an event that runs beside the engine: started, listened to, ended. It
@@ -80,13 +47,11 @@ class EventCommand {
     ~EventCommand();
     EventCommand(EventCommand&& other) noexcept;
     EventCommand& operator=(EventCommand&&) = delete;
-    EventCommand(const EventCommand&) = delete;
-    EventCommand& operator=(const EventCommand&) = delete;
 
     /// Readable when it has ended.
     int end_fd() const { return child_.end_fd(); }
     /// Readable when it has said something; -1 once all was read.
-    int output_fd() const { return output_fd_; }
+    int output_fd() const { return output_.number(); }
     /// Reads what is there: up to `kept_max` bytes in all go to `kept`. Never blocks.
     void read_output(std::string& kept, std::size_t kept_max, std::uint64_t& read);
 
@@ -98,11 +63,11 @@ class EventCommand {
     std::optional<ChildEnd> end();
 
   private:
-    EventCommand(Child child, int output_fd) : child_(std::move(child)), output_fd_(output_fd) {}
+    EventCommand(Child child, Fd output) : child_(std::move(child)), output_(std::move(output)) {}
 
     Child child_;
     bool owns_group_ = true;  ///< false: it has moved, or its group was ended
-    int output_fd_ = -1;
+    Fd output_;
 };
 
 // EventThread: begins what a run was to do at its instants (`--event`), and writes what became of
@@ -111,7 +76,7 @@ class EventCommand {
 // A thread of its own, on the CPUs of the writer and of normal priority: the engine's thread knows
 // nothing of it. Events that take long go on side by side; none holds up another. Each has a time
 // limit. When the run is over, what still goes on has a little longer; when it was interrupted,
-// nothing. Whatever comes, no command outlives `stop`.
+// nothing. No command outlives `stop`.
 //
 // It owns the events, their commands and connections, and the file.
 
@@ -122,13 +87,13 @@ struct EventRules {
     std::uint32_t segment = 0;
     std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins
-    /// Told of each line as it is written; null: nobody.
+    /// Called with each line as it is written; may be null.
     void (*tell)(const TimedEvent&, const EventRules& rules) = nullptr;
 };
 
 class EventThread {
   public:
-    /// `events` in whatever order.
+    /// `events` in any order.
     EventThread(std::vector<PlannedEvent> events, EventRules rules, LineSink file);
     ~EventThread();
     EventThread(const EventThread&) = delete;
@@ -153,7 +118,7 @@ class EventThread {
     struct Underway {
         TimedEvent line;
         std::optional<EventCommand> command;
-        std::unique_ptr<Posting> posting;
+        std::unique_ptr<Asking> posting;
         Instant limit;                         ///< ended by force then
         bool is_hurried = false;               ///< the end of the run has made it shorter
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not
@@ -188,7 +153,7 @@ class EventThread {
     std::string no_driver_;  ///< why there is none
     std::atomic<Ending> ending_{Ending::no};
     bool hurried_ = false;
-    int wake_fd_ = -1;
+    Fd wake_;
     SideThread thread_;
 };
 

@@ -16,12 +16,6 @@ static constexpr Duration look_pause = milliseconds(20);
 static constexpr std::size_t words_bytes_max = 256;
 static constexpr std::size_t timers_max = 64;
 
-Task<void> ScrapeThread::ScrapedPage::ask() {
-    Result<Reply> got =
-        co_await inquiry.ask(target.address, target.tls, target.request, AskLimits(limit));
-    answer.emplace(std::move(got));
-}
-
 ScrapeThread::ScrapeThread(std::vector<ScrapeTarget> targets, ScrapeRules rules)
     : targets_(std::move(targets)),
       rules_(std::move(rules)),
@@ -82,15 +76,14 @@ bool ScrapeThread::open() {
     if (!made) {
         for (Outcome& outcome : outcomes_) {
             outcome.failures = 1;
-            outcome.first_failure =
-                "cannot " + std::string(made.error().doing) + ": " + reason_of(made.error());
+            outcome.first_failure = failed_text(made.error());
         }
         return false;
     }
     driver_ = std::move(made).value();
     loop_ = std::make_unique<Loop>(*driver_, timers_max);
     for (const ScrapeTarget& target : targets_) {
-        pages_.push_back(std::make_unique<ScrapedPage>(*loop_, target, rules_.limit));
+        pages_.push_back(std::make_unique<ScrapedPage>(*loop_, target.question, rules_.limit));
     }
     return true;
 }
@@ -130,7 +123,7 @@ void ScrapeThread::read_first() {
     while (stage_.load(std::memory_order_acquire) == Stage::first) {  // ends: by `begin` or `stop`
         (void)loop_->turn(HostClocks::now() + look_pause, Wait::sleep);
         for (std::size_t at = 0; at < pages_.size(); ++at) {
-            const std::optional<Result<Reply>>& answer = pages_[at]->answer;
+            const std::optional<Result<Reply>>& answer = pages_[at]->asking.answer();
             if (answer && first_[at].load() == FirstPage::awaited) {
                 first_[at].store(read_page(*answer).empty() ? FirstPage::good : FirstPage::bad,
                                  std::memory_order_release);
@@ -141,8 +134,8 @@ void ScrapeThread::read_first() {
 
 void ScrapeThread::drop_unkept() {
     for (std::size_t at = 0; at < pages_.size(); ++at) {
-        if (!outcomes_[at].kept && !pages_[at]->answer) {
-            pages_[at]->inquiry.cancel();
+        if (!outcomes_[at].kept && !pages_[at]->asking.answer()) {
+            pages_[at]->asking.cancel();
         }
     }
 }
@@ -150,7 +143,7 @@ void ScrapeThread::drop_unkept() {
 void ScrapeThread::begin(ScrapedPage& page) {
     page.underway = true;
     page.begun = HostClocks::now();
-    loop_->jobs().spawn(page.ask());
+    page.asking.begin();
 }
 
 /// One that is still on its way is not asked for twice.
@@ -173,12 +166,12 @@ bool ScrapeThread::take_answers() {
     bool underway = false;
     for (std::size_t at = 0; at < pages_.size(); ++at) {
         ScrapedPage& page = *pages_[at];
-        if (page.underway && page.answer) {
+        if (page.underway && page.asking.answer()) {
             page.underway = false;
             if (outcomes_[at].kept) {
                 take(at);
             }
-            page.answer.reset();
+            page.asking.answer().reset();
         }
         underway = underway || page.underway;
     }
@@ -201,8 +194,7 @@ void ScrapeThread::fail(std::size_t at, Duration took, std::string why) {
 
 std::string ScrapeThread::read_page(const Result<Reply>& answer) {
     if (!answer) {
-        const Error& error = answer.error();
-        return "cannot " + std::string(error.doing) + ": " + reason_of(error);
+        return failed_text(answer.error());
     }
     const Reply& reply = answer.value();
     if (reply.status != 200) {
@@ -221,7 +213,7 @@ std::string ScrapeThread::read_page(const Result<Reply>& answer) {
 /// Lines are on the disk before the next page: what a killed run has read is not lost.
 void ScrapeThread::take(std::size_t at) {
     ScrapedPage& page = *pages_[at];
-    const Result<Reply>& answer = *page.answer;
+    const Result<Reply>& answer = *page.asking.answer();
     const Instant came =
         answer ? std::max(answer.value().headers, answer.value().last_body) : HostClocks::now();
     const Duration took = std::max(came - page.begun, Duration{0});
@@ -251,7 +243,7 @@ void ScrapeThread::take_last() {
     }
     for (const std::unique_ptr<ScrapedPage>& page : pages_) {
         if (page->underway) {
-            page->inquiry.cancel();
+            page->asking.cancel();
         }
     }
     while (take_answers()) {  // ends: what is cancelled does (Inquiry::close)

@@ -29,10 +29,8 @@ namespace driftless {
 /// Made before the run; nothing is resolved or formatted any more when it is asked for.
 struct ScrapeTarget {
     std::string url;  ///< as it is shown
-    Address address;
-    TlsPeer* tls = nullptr;  ///< null: plain; outlives the thread
-    std::string request;     ///< the whole of it
-    bool optional = false;   ///< left out, in silence, unless its first page came and was one
+    Question question;
+    bool optional = false;  ///< left out, in silence, unless its first page came and was one
 };
 
 struct ScrapeRules {
@@ -80,20 +78,12 @@ class ScrapeThread {
     enum class Stage : std::uint8_t { first, running, over, interrupted };
     enum class FirstPage : std::uint8_t { awaited, good, bad };
 
-    /// One target and the request that is on its way. Home of a coroutine: it never moves.
+    /// One target and the request that is on its way.
     struct ScrapedPage {
-        ScrapedPage(Loop& loop, const ScrapeTarget& asked, Duration most)
-            : of_loop(loop), inquiry(loop), target(asked), limit(most) {}
-        FramePool& frames() { return of_loop.frames(); }
-        ReadyList& ready() { return of_loop.ready(); }
-        /// Root job; ends in `answer`.
-        Task<void> ask();
+        ScrapedPage(Loop& loop, const Question& question, Duration limit)
+            : asking(loop, question, limit) {}
 
-        Loop& of_loop;
-        Inquiry inquiry;
-        const ScrapeTarget& target;
-        Duration limit;
-        std::optional<Result<Reply>> answer;
+        Asking asking;
         bool underway = false;
         Instant begun;
         std::uint32_t failed_in_a_row = 0;

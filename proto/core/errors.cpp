@@ -62,6 +62,10 @@ std::string reason_of(const Error& error) {
     return error.sys_errno != 0 ? std::strerror(error.sys_errno) : row_of(error.code).reason;
 }
 
+std::string failed_text(const Error& error) {
+    return std::string("cannot ") + error.doing + ": " + reason_of(error);
+}
+
 Error error_from_errno(int sys_errno, const char* doing) {
     const auto* const found = std::ranges::find_if(codes, [sys_errno](const CodeRow& row) {
         return sys_errno != 0 && std::ranges::count(row.errnos, sys_errno) > 0;

@@ -67,6 +67,8 @@ struct Error {
 
 /// Why, for people: what the kernel says of the errno, else words that fit behind "is".
 std::string reason_of(const Error& error);
+/// "cannot open the trace: Permission denied".
+std::string failed_text(const Error& error);
 
 /// A value of T or an Error. Test it before use: reading the other side is a CHECK.
 template <typename T>

@@ -237,12 +237,11 @@ TEST(Child, SaysHowItEndedAndGetsItsEnvironment) {
     three = Child::start(shell("exit 3")).value();
     EXPECT_EQ(end_of(three).exit_code, 3);
     const ScratchFolder folder;
-    const int file = open_output(folder / "out").value();
+    const Fd file = open_output(folder / "out").value();
     command = shell("echo $A; echo $B >&2; cat");
     command.environment = {"A=one", "B=two"};
-    command.output = command.messages = file;
+    command.output = command.messages = file.number();
     Result<Child> other_child = Child::start(command);
-    (void)::close(file);
     ASSERT_TRUE(other_child);
     EXPECT_EQ(end_of(other_child.value()).exit_code, 0);
     EXPECT_EQ(read_bytes(folder / "out"), "one\ntwo\n");

@@ -497,7 +497,7 @@ TEST_F(Refused, Sockets) {
         EXPECT_EQ(make_listening_socket(any, 1).error().code, ErrorCode::exhausted);
         EXPECT_EQ(WarmPair().open().error().code, ErrorCode::exhausted);
         EXPECT_EQ(Sink().start(nullptr).error().code, ErrorCode::exhausted);
-        EXPECT_FALSE(StampKeeper().open());
+        EXPECT_FALSE(keep_receive_stamps().is_open());
     }));
     EXPECT_TRUE(while_refusing({{SYS_listen, EADDRINUSE}}, [any] {
         EXPECT_EQ(make_listening_socket(any, 1).error().code, ErrorCode::exists);
@@ -538,7 +538,7 @@ TEST_F(Refused, Stamps) {
         while_refusing({{SYS_setsockopt, ENOPROTOOPT, place_of_option, SO_TIMESTAMPING}}, [socket] {
             const StampSupport got = switch_on_stamps(socket, {true, true});
             EXPECT_FALSE(got.transmit || got.receive);
-            EXPECT_FALSE(StampKeeper().open());
+            EXPECT_FALSE(keep_receive_stamps().is_open());
         }));
     EXPECT_TRUE(while_refusing({{SYS_getsockopt, EBADF}}, [socket] {
         const StampSupport got = switch_on_stamps(socket, {true, true});

@@ -182,13 +182,13 @@ class Meeting : public testing::Test {
         }
         threads.clear();
     }
-    MeetSocket connect_raw() const {
-        MeetSocket socket(::socket(AF_INET, SOCK_STREAM, 0));
+    Fd connect_raw() const {
+        Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(host->port());
         to.sin_addr.s_addr = ::inet_addr(loopback);
-        EXPECT_EQ(::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+        EXPECT_EQ(::connect(socket.number(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
         return socket;
     }
 
@@ -251,12 +251,12 @@ TEST_F(Meeting, NamesWhatDiffers) {
 }
 
 TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
-    std::vector<MeetSocket> strangers;
+    std::vector<Fd> strangers;
     for (const std::string& text :
          {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(8'000, 'x'), std::string(3, '\0'),
           std::string("{\"say\":\"go\"}\n"), std::string("{\"say\":\"hello\",\"index\":1}\n")}) {
         strangers.push_back(connect_raw());
-        (void)::send(strangers.back().fd(), text.data(), text.size(), MSG_NOSIGNAL);
+        (void)::send(strangers.back().number(), text.data(), text.size(), MSG_NOSIGNAL);
     }
     strangers.push_back(connect_raw());  // says nothing
     MeetMessage hello{.hello = setting(1, 3).own};
@@ -280,21 +280,21 @@ TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
 }
 
 /// Connections that say nothing, and are opened again whenever they are closed.
-void reopen_for_ever(const std::function<MeetSocket()>& connect, const std::atomic<bool>& over,
+void reopen_for_ever(const std::function<Fd()>& connect, const std::atomic<bool>& over,
                      std::atomic<int>& reopened) {
     constexpr std::size_t count = 150;
-    std::vector<MeetSocket> sockets;
+    std::vector<Fd> sockets;
     std::vector<pollfd> polled;
     while (sockets.size() < count) {
         sockets.push_back(connect());
-        polled.push_back({sockets.back().fd(), POLLIN, 0});
+        polled.push_back({sockets.back().number(), POLLIN, 0});
     }
     while (!over) {  // ends: with the test
         (void)::poll(polled.data(), polled.size(), 10);
         for (std::size_t i = 0; i < count; ++i) {
             if (polled[i].revents != 0) {
                 sockets[i] = connect();
-                polled[i] = {sockets[i].fd(), POLLIN, 0};
+                polled[i] = {sockets[i].number(), POLLIN, 0};
                 ++reopened;
             }
         }
@@ -343,7 +343,7 @@ TEST_F(Meeting, ComesAgainWhereAConnectionIsLost) {
 }
 
 /// Part 1 by hand: it does all but confirm time 0.
-MeetLine guest_without_set(MeetSocket socket, const MeetHello& own) {
+MeetLine guest_without_set(Fd socket, const MeetHello& own) {
     MeetLine line(std::move(socket));
     JsonDocument document;
     MeetMessage message{.hello = own};
@@ -372,7 +372,7 @@ TEST_F(Meeting, NamesWhoDoesNotConfirmTimeZero) {
 }
 
 /// Part 0 by hand: it does all but send `go`.
-void host_without_go(MeetSocket socket) {
+void host_without_go(Fd socket) {
     MeetLine line(std::move(socket));
     JsonDocument document;
     MeetMessage own;
@@ -398,10 +398,10 @@ void host_without_go(MeetSocket socket) {
 TEST_F(Meeting, WhoDoesNotHearTheStartSignalSaysSo) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    std::thread part0([&] { host_without_go(MeetSocket(ends[0])); });
+    std::thread part0([&] { host_without_go(Fd(ends[0])); });
     MeetOutcome outcome;
     {
-        MeetLine line{MeetSocket(ends[1])};
+        MeetLine line{Fd(ends[1])};
         MeetSetting own = setting(1, 2);
         own.clock = realtime_clock();
         outcome = talk_to_host(line, own, monotonic_ns() + 20 * second_ns);
@@ -412,11 +412,11 @@ TEST_F(Meeting, WhoDoesNotHearTheStartSignalSaysSo) {
 }
 
 /// Takes each connection and closes it; `times`, and then the port is closed too.
-void close_each(MeetSocket listener, int times, const std::atomic<bool>& over) {
+void close_each(Fd listener, int times, const std::atomic<bool>& over) {
     while (times > 0 && !over) {  // ends: with the test
-        pollfd one{listener.fd(), POLLIN, 0};
+        pollfd one{listener.number(), POLLIN, 0};
         if (::poll(&one, 1, 10) > 0) {
-            const MeetSocket taken(::accept(listener.fd(), nullptr, nullptr));
+            const Fd taken(::accept(listener.number(), nullptr, nullptr));
             --times;
         }
     }
@@ -426,14 +426,14 @@ TEST_F(Meeting, AGuestSaysWhatHappenedLast) {
     for (const auto& [times, last] :
          {std::pair(1'000'000, "; its output says why"),
           std::pair(1, ", and then no process answered there; its output says why")}) {
-        MeetSocket listener(::socket(AF_INET, SOCK_STREAM, 0));
+        Fd listener(::socket(AF_INET, SOCK_STREAM, 0));
         sockaddr_in at{};
         at.sin_family = AF_INET;
         at.sin_addr.s_addr = ::inet_addr(loopback);
         socklen_t length = sizeof at;
-        ASSERT_EQ(::bind(listener.fd(), reinterpret_cast<sockaddr*>(&at), length), 0);
-        ASSERT_EQ(::listen(listener.fd(), 16), 0);
-        ASSERT_EQ(::getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&at), &length), 0);
+        ASSERT_EQ(::bind(listener.number(), reinterpret_cast<sockaddr*>(&at), length), 0);
+        ASSERT_EQ(::listen(listener.number(), 16), 0);
+        ASSERT_EQ(::getsockname(listener.number(), reinterpret_cast<sockaddr*>(&at), &length), 0);
         std::atomic<bool> over{false};
         std::thread closes(close_each, std::move(listener), times, std::cref(over));
         MeetSetting own = setting(1, 2);

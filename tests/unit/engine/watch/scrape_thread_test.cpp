@@ -65,8 +65,8 @@ struct PageServer {
     ScrapeTarget target() const {
         return ScrapeTarget{
             .url = "http://127.0.0.1/metrics",
-            .address = resolve("127.0.0.1", ntohs(address.sin_port)).value().front(),
-            .request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"};
+            .question = {.address = resolve("127.0.0.1", ntohs(address.sin_port)).value().front(),
+                         .request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"}};
     }
 
     Answer answer;
@@ -153,7 +153,7 @@ TEST(ScrapeThread, ReadsEachPeriodWhateverElseHangs) {
     PageServer huge([](int) { return page(std::string(17 << 20, 'a')); });
     PageServer silent([](int) { return std::string(); });
     ScrapeTarget closed = good.target();
-    closed.address = resolve("127.0.0.1", 1).value().front();
+    closed.question.address = resolve("127.0.0.1", 1).value().front();
     rules = quick();
     rules.limit = seconds(2);  // one thread reads them all: 17 MB take long where it is sanitized
     rules.last_wait = seconds(4);
@@ -403,8 +403,8 @@ TEST(EventThread, TellsOfWhatWasLostWithoutKeys) {
     EXPECT_EQ(third_played.of(0).output, "***\n");
     // Nobody listens there: one clause says so.
     PlannedEvent post = event(0, 0, TimedEventKind::post, "http://127.0.0.1:1/x");
-    post.address = resolve("127.0.0.1", 1).value().front();
-    post.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+    post.question.address = resolve("127.0.0.1", 1).value().front();
+    post.question.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
     const Played other_other_played({post}, milliseconds(200));
     EXPECT_EQ(other_other_played.of(0).status, EventStatus::failed);
     EXPECT_TRUE(says(other_other_played.of(0).error, "refused"));
