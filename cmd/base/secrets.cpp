@@ -117,25 +117,73 @@ std::string_view environment_name(std::string_view value) {
 
 // The rule: what is a secret, wherever it stands.
 
-bool is_secret_name(std::string_view text) {
-    std::string name = lower(text);
-    std::replace(name.begin(), name.end(), '-', '_');
-    // Files, caches, and the special tokens of a model.
-    for (const char* const plain : {"file", "path", "dir", "jar", "stdin", "cache_key", "eos_token",
-                                    "bos_token", "stop_token", "pad_token"}) {
-        if (name.ends_with(plain)) {
-            return false;
+namespace {
+
+/// `of_secret_or_word`: "key" and the like may also name a word, which a key does not look like.
+enum class NameTells { nothing, of_secret_or_word, of_secret };
+
+}  // namespace
+
+/// "clientSecret", "X-Auth-Token", "api_key_2": its words in small letters, without numbers.
+static std::vector<std::string> words_of_name(std::string_view name) {
+    std::vector<std::string> words;
+    bool was_small = false;
+    bool begins = true;
+    for (const char c : name) {
+        const bool is_capital = c >= 'A' && c <= 'Z';
+        begins = begins || (is_capital && was_small);
+        was_small = c >= 'a' && c <= 'z';
+        if (!is_capital && !was_small) {
+            begins = true;
+            continue;
         }
+        if (begins) {
+            words.emplace_back();
+        }
+        begins = false;
+        words.back() += is_capital ? static_cast<char>(c - 'A' + 'a') : c;
     }
-    for (std::size_t at = name.find("tokeniz"); at != name.npos; at = name.find("tokeniz")) {
-        name.erase(at, std::string_view("tokeniz").size());
+    return words;
+}
+
+/// What the value of a name is, by its last word: `author`, `SECRET_NAME` and `key-file` tell of
+/// none.
+static NameTells tells_name(std::string_view name) {
+    std::vector<std::string> words = words_of_name(name);
+    while (words.size() > 1 &&
+           is_any_of(words.back(), {"value", "base", "id", "data", "string", "text", "raw", "b"})) {
+        words.pop_back();
     }
-    constexpr std::array<std::string_view, 11> parts{"auth",   "cookie",    "key",   "token",
-                                                     "secret", "passw",     "passp", "credential",
-                                                     "jwt",    "signature", "bearer"};
-    return name == "sig" || name.ends_with("pass") || name.ends_with("pwd") ||
-           std::ranges::any_of(
-               parts, [&name](std::string_view part) { return name.find(part) != name.npos; });
+    if (words.empty()) {
+        return NameTells::nothing;
+    }
+    const std::string_view last = words.back();
+    const std::string_view before =
+        words.size() > 1 ? std::string_view(words[words.size() - 2]) : "";
+    if ((last == "key" && before == "cache") || is_any_of(last, {"compass", "bypass", "oldpwd"}) ||
+        (last == "token" && is_any_of(before, {"eos", "bos", "stop", "pad"}))) {
+        return NameTells::nothing;
+    }
+    if (is_any_of(last, {"key", "keys", "tokens", "auth"})) {
+        return is_any_of(before, {"api", "access", "private", "secret", "auth"})
+                   ? NameTells::of_secret
+                   : NameTells::of_secret_or_word;
+    }
+    constexpr std::array<std::string_view, 13> ends{
+        "token",         "secret",         "password",  "passwd", "passphrase", "pass",  "pwd",
+        "authorization", "authentication", "signature", "cookie", "credential", "bearer"};
+    const std::string_view one =
+        last.ends_with('s') && !last.ends_with("ss") ? last.substr(0, last.size() - 1) : last;
+    return is_any_of(last, {"jwt", "pat", "sig", "creds", "passw", "passwort", "passcode"}) ||
+                   std::ranges::any_of(ends, [one](auto end) { return one.ends_with(end); }) ||
+                   one.ends_with("apikey") || one.ends_with("accesskey") ||
+                   one.ends_with("secretkey") || one.ends_with("authkey")
+               ? NameTells::of_secret
+               : NameTells::nothing;
+}
+
+bool is_secret_name(std::string_view name) {
+    return tells_name(name) != NameTells::nothing;
 }
 
 static constexpr std::string_view quotes = "\"'";
@@ -191,15 +239,37 @@ static bool has_own_text(std::string_view value) {
 }
 
 /// Whether the value of a secret name is a secret: not what the shell or the environment fills in,
-/// not a number of tokens.
+/// not a number of tokens, not a word.
 static bool is_secret_value(std::string_view name, std::string_view value) {
     const std::size_t blank = value.find_first_of(blanks);
     if (blank != value.npos && is_scheme(value.substr(0, blank))) {
         value = trim_blanks(value.substr(blank));
     }
+    constexpr std::size_t word_bytes_max = 15;
+    const bool may_be_word = tells_name(name) == NameTells::of_secret_or_word;
+    const bool is_word =
+        is_any_of(lower(value), {"none", "null", "true", "false", "on", "off", "yes", "no"}) ||
+        (may_be_word && value.size() <= word_bytes_max &&
+         value.find_first_not_of("abcdefghijklmnopqrstuvwxyz-_.") == value.npos);
+    const bool is_placeholder = value.starts_with('{') && value.find('}') == value.size() - 1;
+    if (is_word || is_placeholder) {
+        return false;
+    }
     const bool is_count = value.find_first_not_of("0123456789.") == value.npos &&
-                          lower(name).find("token") != std::string::npos;
+                          (may_be_word || lower(name).find("token") != std::string::npos);
     return !is_count && environment_name(value).empty() && has_own_text(value);
+}
+
+static bool speaks_of_secret(std::string_view text) {
+    while (!text.empty()) {  // ends: each turn takes a byte or more
+        const auto end =
+            static_cast<std::size_t>(std::ranges::find_if_not(text, is_in_name) - text.begin());
+        if (is_secret_name(text.substr(0, end))) {
+            return true;
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return false;
 }
 
 /// Where a text ends that begins behind a quote with so many backslashes before it: a quote inside
@@ -414,7 +484,8 @@ static Range of_option(const SecretOption& option, std::string_view value, std::
     if (option.takes == SecretOption::behind_colon) {
         const std::size_t colon = text.find(':');
         const bool are_numbers = text.find_first_not_of("0123456789:") == text.npos;  // of a user
-        begin = colon == text.npos || are_numbers ? value.size() : begin + colon + 1;
+        const bool is_format = text.starts_with('+');                                 // of date
+        begin = colon == text.npos || are_numbers || is_format ? value.size() : begin + colon + 1;
     }
     if (option.takes == SecretOption::pairs) {  // else it names a file
         begin = std::min(value.find('=', begin), value.size() - 1) + 1;
@@ -426,8 +497,9 @@ static Range of_option(const SecretOption& option, std::string_view value, std::
 static bool tells_of_secret(std::string_view word, std::string_view next) {
     const std::string_view name = word.substr(0, word.size() - (word.ends_with(':') ? 1 : 0));
     const bool is_name = std::ranges::all_of(name, is_in_name);
-    const bool is_told = name != word || name.starts_with('-') || lower(name) == "password" ||
-                         name.find('_') != name.npos;  // aws_secret_access_key
+    const bool is_told =
+        name != word || name.starts_with('-') || lower(name) == "password" ||
+        (name.find('_') != name.npos && name == lower(name));  // aws_secret_access_key
     const bool is_capital = word.front() >= 'A' && word.front() <= 'Z';
     return (is_name && is_told && is_secret_name(name) && is_secret_value(name, next) &&
             !is_scheme(next)) ||
@@ -558,7 +630,7 @@ std::string mask_header(std::string_view text) {
     const std::size_t cut = std::min(text.find_first_of(":="), text.size());
     const std::string_view name = trim_blanks(text.substr(0, cut));
     const std::string_view value = text.substr(std::min(cut + 1, text.size()));
-    if (cut == text.size() && is_secret_name(text)) {  // of what is refused, too
+    if (cut == text.size() && speaks_of_secret(text)) {  // of what is refused, too
         return std::string(mask_text);
     }
     if (is_secret_name(name) && is_secret_value(name, trim_blanks(value))) {
@@ -581,9 +653,9 @@ std::string mask_json(std::string_view json) {
         }
     }
     JsonDocument document;
-    return document.parse(json)   ? out
-           : is_secret_name(json) ? std::string(mask_text)
-                                  : mask_any(out);
+    return document.parse(json)     ? out
+           : speaks_of_secret(json) ? std::string(mask_text)
+                                    : mask_any(out);
 }
 
 std::string mask_event(std::string_view event) {

@@ -21,8 +21,8 @@ bool is_authorization(std::string_view header_name);
 /// else empty.
 std::string_view environment_name(std::string_view value);
 
-/// Names whose values are credentials: all that speak of keys, tokens, passwords, cookies and the
-/// like, but for those of files (`key-file`), tokenizers and caches. Ignores case.
+/// Names whose values are credentials, by their last word: keys, tokens, passwords, cookies and the
+/// like, but for tokens of models (`eos_token`) and `cache_key`. Ignores case.
 bool is_secret_name(std::string_view name);
 
 /// A secret in a text: where it stands, and what it is without the shell's quotes and escapes.

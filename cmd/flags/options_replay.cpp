@@ -323,7 +323,7 @@ static void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
                 "1M", parse_bytes, prompts.block_cache_bytes);
     flags.value("--cache-salt", "TEXT|random",
-                "text that makes this run's prompts differ from other runs' [of --seed alone]",
+                "text that makes this run's prompts differ from other runs' [no text]",
                 prompts.cache_salt, not_setting);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
                 "exact", output_choices, request.output, not_setting);

@@ -3,7 +3,6 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -147,19 +146,6 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
     return Credentials{std::move(headers), std::move(all)};
 }
 
-/// By the last word of its name: AUTHOR, KEYCLOAK_PORT and SECRET_NAME hold none, and masking what
-/// they hold would hide texts of servers.
-static bool is_variable_of_key(std::string_view variable) {
-    const std::string name =
-        lower(variable.substr(0, variable.find_last_not_of("0123456789_") + 1));
-    const std::string_view word = std::string_view(name).substr(name.rfind('_') + 1);
-    constexpr std::array<std::string_view, 6> words{"key", "pass", "pwd", "pat", "creds", "auth"};
-    constexpr std::array<std::string_view, 6> ends{"token",  "secret", "password",
-                                                   "passwd", "apikey", "accesskey"};
-    return std::ranges::find(words, word) != words.end() ||
-           std::ranges::any_of(ends, [word](std::string_view end) { return word.ends_with(end); });
-}
-
 /// Keys have eight bytes or more, and among them digits or capitals; words and paths (of PWD) are
 /// not masked.
 static bool is_like_key(const std::string& value) {
@@ -175,7 +161,7 @@ std::vector<Header> secrets_of_environment(const std::vector<std::string>& envir
         const std::size_t equals = std::min(entry.find('='), entry.size());
         const std::string name = entry.substr(0, equals);
         const std::string value = entry.substr(std::min(equals + 1, entry.size()));
-        if (is_variable_of_key(name) && is_like_key(value)) {
+        if (is_secret_name(name) && is_like_key(value)) {
             secrets.push_back({name, value});
         }
         for (const SecretPart& part : secrets_in_text(value)) {  // http://user:word@host
@@ -187,7 +173,9 @@ std::vector<Header> secrets_of_environment(const std::vector<std::string>& envir
 
 bool repeats_secret(const std::vector<std::string>& masked_command,
                     const Credentials& credentials) {
-    const std::vector<std::string> secrets = secrets_of(credentials.all);
+    std::vector<Header> all = credentials.all;
+    std::ranges::move(secrets_of_environment(own_environment()), std::back_inserter(all));
+    const std::vector<std::string> secrets = secrets_of(all);
     std::string flag = "the trace";
     for (const std::string& argument : masked_command) {
         if (argument.starts_with("--")) {
@@ -197,7 +185,8 @@ bool repeats_secret(const std::vector<std::string>& masked_command,
             if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
                 complain(
                     "driftless: %s contains a key of this run and would be recorded; remove the "
-                    "key, or give a header as NAME: env:VARIABLE, which is never recorded",
+                    "key, give a header as NAME: env:VARIABLE, or name it in a command as "
+                    "'$VARIABLE', in single quotes: these are never recorded",
                     flag.c_str());
                 return true;
             }

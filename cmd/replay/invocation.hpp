@@ -38,7 +38,8 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
 std::vector<Header> secrets_of_environment(const std::vector<std::string>& environment);
 
 /// Whether a command line whose secrets are masked (`mask_command`) still holds one: a key that was
-/// typed a second time, in a flag that takes no keys. Prints which flag has it, never the key.
+/// typed a second time, in a flag that takes no keys, or one of the environment. Prints which flag
+/// has it, never the key.
 bool repeats_secret(const std::vector<std::string>& masked_command, const Credentials& credentials);
 
 /// `http://host/path` that requests to a target ask for.

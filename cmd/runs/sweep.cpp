@@ -567,6 +567,11 @@ static std::string words_of_replay(const std::string& text) {
 /// Every cell is one that replay takes, before the first hook runs. `paths`: its traces.
 static int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
                        std::vector<std::string>& paths) {
+    for (const Hook* const hook : {&ledger.plan.before, &ledger.plan.ready, &ledger.plan.after}) {
+        if (repeats_secret({"--" + std::string(hook->name) + "=" + hook->command}, {})) {
+            return exit_usage;
+        }
+    }
     for (const LedgerCell& cell : ledger.cells) {
         std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
         if (dry_run) {

@@ -306,6 +306,10 @@ class Secrets(Case):
             self.addCleanup(os.environ.pop, "PASS")
             run = self.replay_well(SAMPLE, *flags, "--event", "+0s run echo $PASS")
             self.assertIn(str(SAMPLE), (run.folder / "events.jsonl").read_text())
+        for flags in (("--label", "x=" + KEY[3:]), ("--event", "+0s run echo " + KEY[3:])):
+            run = self.replay(SAMPLE, "--url", "http://h", *flags)  # $HF_TOKEN between double quotes
+            self.assertIn(f"{flags[0]} contains a key of this run", run.complained)
+            self.expect_no_part(run, flags)
         out = self.scratch / "sweep"
         command = [DRIFTLESS, "sweep", "--over", "speed=1", "--before", "echo $KK $HF_TOKEN; exit 3",
                    "--out", str(out), SAMPLE, "--url", "http://h", "--", "--api-key", "env:KK"]  # fmt: skip

@@ -99,12 +99,16 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
     EXPECT_EQ(mask_header("X-Api-Key : s3cret"), "X-Api-Key :***");
     EXPECT_EQ(mask_header("Authorization s3cret"), "***");
     EXPECT_EQ(mask_header("X-Team a"), "X-Team a");
-    for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
-                             "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
+    for (const char* name :
+         {"Authorization", "authorization", "Proxy-Authorization", "Cookie", "X-API-Key", "api-key",
+          "X-Auth-Token", "Client-Secret", "apiKey", "DB_PASSWORD", "SECRET_KEY_BASE",
+          "accessToken2", "credentials", "api_keys"}) {
         EXPECT_TRUE(is_secret_name(name)) << name;
     }
-    for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file",
-                             "tokenizer", "prompt_cache_key"}) {
+    for (const char* name :
+         {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file", "tokenizer",
+          "prompt_cache_key", "author", "monkey", "keyspace", "kv_key_dtype", "key-value-heads",
+          "SECRET_NAME", "API_KEY_HEADER", "X-Auth-Mode", "KEYCLOAK_PORT", "compass"}) {
         EXPECT_FALSE(is_secret_name(name)) << name;
     }
     // By its value, where its name does not tell.
@@ -121,6 +125,11 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
              std::pair("X-Max-Tokens: 5", "X-Max-Tokens: 5"),
              std::pair("X-Plan: Basic tier of two", "X-Plan: Basic tier of two"),
              std::pair("X-Session: {session}", "X-Session: {session}"),
+             std::pair("X-Routing-Key: {row}", "X-Routing-Key: {row}"),
+             std::pair("X-Sort-Key: latency", "X-Sort-Key: latency"),
+             std::pair("X-Auth: none", "X-Auth: none"),
+             std::pair("X-Api-Key: latency", "X-Api-Key:***"),
+             std::pair("X-Auth: user:word", "X-Auth:***"),
          }) {
         EXPECT_EQ(mask_header(typed), shown);
     }
@@ -188,6 +197,7 @@ TEST(Secrets, AreFoundInShellCommandsAndListedForMasking) {
                 gives("MYPASS=K DB_PASS=1 x", "MYPASS=*** DB_PASS=*** x"));
     for (const char* plain :
          {"docker run -u 1:1 -p 80:80 x", "docker login --password-stdin h",
+          "docker run -e HF_TOKEN img:1", "date -u +%H:%M", "x --sort-key latency --auth=off",
           "pip install hf_transfer", "curl -b jar.txt h", "kubectl get secret x",
           "x --key-file a --tokenizer=b --tokens 5",
           "curl -d '{\"a\": \"b c\", \"max_tokens\": 5}' h", "mysql -p db", "x '$KEY' $(cat key)",
