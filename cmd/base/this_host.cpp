@@ -222,6 +222,12 @@ static SpinGaps spin_gaps(Driver& driver, Duration length, bool realtime) {
     return gaps;
 }
 
+/// The kernel counts steal in ticks, sometimes backwards, and a turn may have begun before the
+/// span.
+static double share_of(std::int64_t part_ns, std::int64_t span_ns) {
+    return std::clamp(static_cast<double>(part_ns) / static_cast<double>(span_ns), 0.0, 1.0);
+}
+
 /// What one engine's thread finds.
 static Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& host,
                                    Calibration& out) {
@@ -247,7 +253,7 @@ static Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& ho
     if (!fires) {
         return fires.error();
     }
-    const double length = static_cast<double>((driver.now() - begin).ns);
+    const std::int64_t length = (driver.now() - begin).ns;
     const ThreadCost cost = probe.next();
     out.spin_gaps_per_s = gaps.per_s;
     out.spin_gap_max_ns = gaps.max_ns;
@@ -257,8 +263,8 @@ static Result<void> measure_thread(const FloorPlan& plan, const MeasuredHost& ho
     out.wake_sleep = waits.sleep;
     out.fire_small = fires.value().small;
     out.fire_large = fires.value().large;
-    out.steal_share = static_cast<double>(cost.steal_ns) / length;
-    out.run_delay_share = static_cast<double>(cost.run_delay_ns) / length;
+    out.steal_share = share_of(cost.steal_ns, length);
+    out.run_delay_share = share_of(cost.run_delay_ns, length);
     return {};
 }
 
@@ -424,14 +430,12 @@ struct EngineSecond {
 
 /// Beside an engine, its own writer is what it waits for: only steal says that others were there.
 static EngineSecond second_of(const ClientSample& s, std::int64_t span_ns, bool writer_is_beside) {
-    const auto known = [](std::int64_t ns) { return std::max<std::int64_t>(ns, 0); };
-    const std::int64_t waited_ns = writer_is_beside ? 0 : known(s.run_delay_ns);
-    const double span = static_cast<double>(span_ns);
+    const std::int64_t waited_ns = writer_is_beside ? 0 : std::max<std::int64_t>(s.run_delay_ns, 0);
+    const std::int64_t steal_ns = std::max<std::int64_t>(s.steal_ns, 0);
     const std::int64_t busy =
         s.busy_fire_ns + s.busy_receive_ns + s.busy_prepare_ns + s.busy_stamps_ns;
-    return {s.chunks * 1'000'000'000 / span_ns,
-            std::min(static_cast<double>(waited_ns + known(s.steal_ns)) / span, 1.0),
-            static_cast<double>(busy) / span};
+    return {s.chunks * 1'000'000'000 / span_ns, share_of(waited_ns + steal_ns, span_ns),
+            share_of(busy, span_ns)};
 }
 
 /// The second with the most chunks. All engines sample from time 0 on, so that the samples of one

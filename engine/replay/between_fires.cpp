@@ -142,7 +142,7 @@ std::uint32_t LaneSupply::wanted(std::uint32_t target) const {
     }
     const std::uint64_t most = std::max<std::uint64_t>(idle_max, crowds);
     const std::uint64_t own = ahead_.connections_wanted(target);
-    return static_cast<std::uint32_t>(all <= most ? own : own * most / all);
+    return static_cast<std::uint32_t>(all <= most ? own : (own * most + all - 1) / all);
 }
 
 std::uint32_t LaneSupply::in_stock(std::uint32_t target) const {

@@ -26,6 +26,9 @@ CELLS = (
 )
 
 
+PASSES = ("pass", "pass, all tainted", "pass, refused")
+
+
 def record(**more):
     """A row fired 1 ms late, at 11 ms, whose head and two tokens are stamped at 21, 31 and 41 ms."""
     return {"row": 0, "due_ns": 10 * MS, "fired_ns": 11 * MS, "headers_ns": 21 * MS,
@@ -141,20 +144,31 @@ class Charges(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def table(self, cells):
-        """What is said of these cells; none of them fails. Empty: there is one CPU only."""
+        """What is said of these cells; none of them fails twice. Empty: there is one CPU only."""
         # Other work on the host costs some ms; the stops here are longer than the limits.
-        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells", *cells]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-        print(done.stdout)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return "" if done.stdout.startswith("skipped") else done.stdout
+        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells"]
+        passed = ""
+        for last in (False, True):
+            done = subprocess.run([*command, *cells], capture_output=True, text=True, timeout=200, check=False)
+            print(done.stdout)
+            if done.returncode == 0:
+                return "" if done.stdout.startswith("skipped") else passed + done.stdout
+            self.assertFalse(last, done.stdout + done.stderr)
+            # A hypervisor that stops the CPU between two stamps of the kernel makes the way from one to the
+            # other long, now and then; what the client does wrong it does again.
+            lines = [line for line in done.stdout.splitlines(True) if line.startswith("| ") and "/" in line]
+            ends = tuple(f"| {end} |\n" for end in PASSES)
+            again = [line for line in lines if not line.endswith(ends) and "| skipped: " not in line]
+            passed = "".join(line for line in lines if line not in again)
+            cells = [line.split("|")[1].strip() for line in again]
+        return None
 
     def test_cells(self):
         """A row that is not tainted has no wrong stamp, whatever happens."""
         said = self.table(CELLS)
         if said:
-            ends = ("| pass |", "| pass, all tainted |", "| pass, refused |", "| skipped: ")
-            self.assertEqual(sum(said.count(end) for end in ends), len(CELLS), said)
+            ends = [f"| {end} |" for end in PASSES]
+            self.assertEqual(sum(said.count(end) for end in [*ends, "| skipped: "]), len(CELLS), said)
 
     def test_without_a_spoiler(self):
         """Some rows are not tainted: a client that taints all of them would pass every other cell.

@@ -242,4 +242,5 @@ def add_errors(result, records, seen, facts):
     for kind, rows in over.items():
         result["wrong"].append(f"{kind}: {len(rows)} untainted rows, first {rows[0]}")
     for lie, rows in lies.items():
-        result["wrong"].append(f"{lie}: {len(rows)} rows, first {rows[0]}")
+        by = f", by up to {beyond / 1e6:.3f} ms" if lie.startswith("tokens") else ""
+        result["wrong"].append(f"{lie}: {len(rows)} rows, first {rows[0]}{by}")
