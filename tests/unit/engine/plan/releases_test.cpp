@@ -460,7 +460,7 @@ TEST(BarrierTurns, AreDueWhenTheLastIsOverHoweverItEnds) {
         const Streams other_streams(20 * one_ms);
         const UserRules rules{
             .users = 1,
-            .failures = {.rule = rule, .retries_max = rule == FailureRule::retry ? 2 : 0}};
+            .failures = {.rule = rule, .retries_max = rule == FailureRule::retry ? 2u : 0u}};
         const UserPlay other_play = play_users(other_streams.corpus, rules, [&](const Due& due) {
             return due.row == other_streams.slow ? failed() : TurnEnd(true);
         });

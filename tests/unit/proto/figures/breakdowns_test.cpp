@@ -419,7 +419,7 @@ SummaryFigures rows(std::uint64_t beyond = 0) {
                           .expected_cached_tokens_reported = 51'200,
                           .cached_tokens = 51'200 + beyond,
                           .cache_rows_reported = 100,
-                          .cache_rows_above = beyond > 0 ? 10 : 0};
+                          .cache_rows_above = beyond > 0 ? 10u : 0u};
 }
 
 std::string json_of(const SummaryFigures& figures, const CacheProbe& seen) {

@@ -77,8 +77,8 @@ TEST(Reader, NamesForeignFormats) {
 TEST(Reader, NamesNulBytesAndAmbiguityAndGathersTexts) {
     const std::string one = row("0", 1, 1, "0");
     const std::string nul(1, '\0');
-    const auto refuses = [&nul](const std::vector<std::string>& lines, const std::string& where,
-                                std::size_t byte) {
+    const auto refuses = [](const std::vector<std::string>& lines, const std::string& where,
+                            std::size_t byte) {
         const std::string text = read(lines).first_error();
         EXPECT_TRUE(text.starts_with("t.jsonl:" + where + ": ")) << text;
         EXPECT_TRUE(says(text, "has a NUL byte, at byte " + std::to_string(byte) +
