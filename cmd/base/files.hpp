@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"

@@ -10,7 +10,7 @@
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/timing_notes.hpp"
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/trace/write.hpp"

@@ -13,7 +13,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 
 namespace driftless {
 

@@ -15,7 +15,7 @@
 #include "cmd/report/text_parts.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/distribution.hpp"

@@ -16,7 +16,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/runs/merge.hpp"
 #include "engine/history/run_lines.hpp"
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/record/line_sink.hpp"
 #include "proto/core/text.hpp"

@@ -13,7 +13,7 @@
 #include "cmd/reading/trace_figures.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "cmd/trace/trace.hpp"
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/plan/trace_file.hpp"
 
 namespace driftless {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/run/record.hpp"
 

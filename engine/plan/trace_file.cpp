@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"

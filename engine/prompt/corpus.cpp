@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"

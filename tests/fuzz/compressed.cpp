@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 #include "tests/fuzz/shared/target.hpp"
 

@@ -2,7 +2,7 @@
 // sorted, rebased, consistent, plans without a fault, and is equal after it was written and read
 // back. A target for each reader.
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/json/write.hpp"
 #include "tests/fuzz/shared/target.hpp"

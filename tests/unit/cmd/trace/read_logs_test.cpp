@@ -2,7 +2,7 @@
 
 #include "cmd/trace/read_logs.hpp"
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -1,6 +1,6 @@
 #include "tests/unit/engine/prompt/golden.hpp"
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "tests/unit/json_text.hpp"
 
 namespace driftless {

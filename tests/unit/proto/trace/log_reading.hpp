@@ -1,7 +1,7 @@
 /// What tests of log importers share: a text read as a log, in pieces of any size.
 #pragma once
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 #include "proto/trace/logs.hpp"
 #include "tests/std.hpp"
 

@@ -1,6 +1,6 @@
 /// The way in: bytes of a descriptor, what decodes them, lines. Then the way out.
 
-#include "engine/plan/files.hpp"
+#include "engine/plan/compressed_files.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
