@@ -139,7 +139,7 @@ class WarmStart(Case):
 
     def test_retry_after_is_waited_for(self):
         _, records = self.play("--users", TREES, "--on-429", "wait", "--speed", 100, *UNASKED,
-                               server_flags=("--fault", "429:0.1", "--seed", 9))
+                               server_flags=("--fault", "429:0.25", "--seed", 9))
         waits = 0
         for turns in self.sessions(records).values():
             for before, after in zip(turns, turns[1:]):
