@@ -146,44 +146,42 @@ static std::vector<std::string> words_of_name(std::string_view name) {
     return words;
 }
 
-/// What the value of a name is, by its last word: `author`, `SECRET_NAME` and `key-file` tell of
-/// none.
-static NameTells tells_name(std::string_view name) {
+/// By its last two words, and by the end of the last: `author`, `SECRET_NAME` and `key-file` tell
+/// of nothing.
+static NameTells value_by_name(std::string_view name) {
     std::vector<std::string> words = words_of_name(name);
-    while (words.size() > 1 &&
-           is_any_of(words.back(), {"value", "base", "id", "data", "string", "text", "raw", "b"})) {
+    while (words.size() > 1 &&  // "b" of b64, "v" of v2
+           is_any_of(words.back(), {"value", "base", "id", "data", "string", "text", "raw", "hash",
+                                    "pem", "confirmation", "b", "v"})) {
         words.pop_back();
     }
     if (words.empty()) {
         return NameTells::nothing;
     }
-    const std::string_view last = words.back();
-    const std::string_view before =
-        words.size() > 1 ? std::string_view(words[words.size() - 2]) : "";
-    if ((last == "key" && before == "cache") || is_any_of(last, {"compass", "bypass", "oldpwd"}) ||
-        (last == "token" && is_any_of(before, {"eos", "bos", "stop", "pad"}))) {
+    const std::string last = words.back();
+    const std::string end = (words.size() > 1 ? words[words.size() - 2] : "") + last;
+    const std::string_view one = std::string_view(end).substr(
+        0, end.size() - (end.ends_with('s') && !end.ends_with("ss") ? 1 : 0));
+    const auto ends_with = [one](std::initializer_list<std::string_view> all) {
+        return std::ranges::any_of(all, [one](auto word) { return one.ends_with(word); });
+    };
+    if (ends_with({"cachekey", "eostoken", "bostoken", "stoptoken", "padtoken", "compass", "bypass",
+                   "oldpwd"})) {
         return NameTells::nothing;
     }
-    if (is_any_of(last, {"key", "keys", "tokens", "auth"})) {
-        return is_any_of(before, {"api", "access", "private", "secret", "auth"})
-                   ? NameTells::of_secret
-                   : NameTells::of_secret_or_word;
+    if (last != "tokens" &&
+        (is_any_of(last, {"jwt", "pat", "sig", "creds"}) ||
+         ends_with({"token",          "secret",    "password",  "passwd",     "passwort",
+                    "passphrase",     "passcode",  "pass",      "pwd",        "authorization",
+                    "authentication", "signature", "cookie",    "credential", "bearer",
+                    "apikey",         "accesskey", "secretkey", "privatekey", "authkey"}))) {
+        return NameTells::of_secret;
     }
-    constexpr std::array<std::string_view, 13> ends{
-        "token",         "secret",         "password",  "passwd", "passphrase", "pass",  "pwd",
-        "authorization", "authentication", "signature", "cookie", "credential", "bearer"};
-    const std::string_view one =
-        last.ends_with('s') && !last.ends_with("ss") ? last.substr(0, last.size() - 1) : last;
-    return is_any_of(last, {"jwt", "pat", "sig", "creds", "passw", "passwort", "passcode"}) ||
-                   std::ranges::any_of(ends, [one](auto end) { return one.ends_with(end); }) ||
-                   one.ends_with("apikey") || one.ends_with("accesskey") ||
-                   one.ends_with("secretkey") || one.ends_with("authkey")
-               ? NameTells::of_secret
-               : NameTells::nothing;
+    return ends_with({"key", "token", "auth"}) ? NameTells::of_secret_or_word : NameTells::nothing;
 }
 
 bool is_secret_name(std::string_view name) {
-    return tells_name(name) != NameTells::nothing;
+    return value_by_name(name) != NameTells::nothing;
 }
 
 static constexpr std::string_view quotes = "\"'";
@@ -246,12 +244,15 @@ static bool is_secret_value(std::string_view name, std::string_view value) {
         value = trim_blanks(value.substr(blank));
     }
     constexpr std::size_t word_bytes_max = 15;
-    const bool may_be_word = tells_name(name) == NameTells::of_secret_or_word;
+    const bool may_be_word = value_by_name(name) == NameTells::of_secret_or_word;
     const bool is_word =
         is_any_of(lower(value), {"none", "null", "true", "false", "on", "off", "yes", "no"}) ||
         (may_be_word && value.size() <= word_bytes_max &&
          value.find_first_not_of("abcdefghijklmnopqrstuvwxyz-_.") == value.npos);
-    const bool is_placeholder = value.starts_with('{') && value.find('}') == value.size() - 1;
+    const bool is_placeholder =  // {row}, {kept.user}
+        value.size() > 2 && value.starts_with('{') && value.ends_with('}') &&
+        std::ranges::all_of(value.substr(1, value.size() - 2),
+                            [](char c) { return is_in_name(c) || c == '.'; });
     if (is_word || is_placeholder) {
         return false;
     }

@@ -213,7 +213,7 @@ static bool is_same_setting(const std::string& a, const std::string& b, const Fl
            (flag_of(a) == flag_of(b) && means_same(flag_in(a, flags), value_of(a), value_of(b)));
 }
 
-static std::string masked(const std::string& argument, const FlagTable& flags) {
+static std::string with_mask(const std::string& argument, const FlagTable& flags) {
     const Flag& flag = flag_in(argument, flags);
     return flag.unit.empty() ? argument
                              : std::string(flag_of(argument)) + "=" +
@@ -225,7 +225,7 @@ static std::string masked(const std::string& argument, const FlagTable& flags) {
 static bool gives_again(const std::string& given, const std::string& kept,
                         const std::vector<std::string>& all_kept, const FlagTable& flags) {
     return flag_of(given) == flag_of(kept) && !is_masked(given, flags) &&
-           is_same_setting(masked(given, flags), kept, flags) &&
+           is_same_setting(with_mask(given, flags), kept, flags) &&
            std::ranges::any_of(all_kept, [&](const std::string& one) {
                return flag_of(one) == flag_of(kept) && is_masked(one, flags);
            });
@@ -234,19 +234,20 @@ static bool gives_again(const std::string& given, const std::string& kept,
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment, const FlagTable& flags) {
     Recalled recalled;
-    std::vector<std::string> other = given;  // than what is given again, and takes its place
     if (const auto copied = std::ranges::find_if(
             given, [&](const std::string& one) { return is_masked(one, flags); });
         copied != given.end()) {
         recalled.refused = "the run used " + ask_again(*copied);
         return recalled;
     }
+    std::vector<std::string> others = given;  // what is given again takes the place that it had
     for (const std::string& argument : kept) {
-        const auto again = std::ranges::find_if(
-            other, [&](const std::string& one) { return gives_again(one, argument, kept, flags); });
-        if (again != other.end()) {
+        const auto again = std::ranges::find_if(others, [&](const std::string& one) {
+            return gives_again(one, argument, kept, flags);
+        });
+        if (again != others.end()) {
             recalled.arguments.push_back(*again);
-            other.erase(again);
+            others.erase(again);
             continue;
         }
         const bool replaced = std::ranges::any_of(given, [&](const std::string& one) {
@@ -271,7 +272,7 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
         }
         recalled.arguments.push_back(argument);
     }
-    for (const std::string& argument : other) {
+    for (const std::string& argument : others) {
         if (!takes_up_flags(flag_of(argument), flags)) {
             recalled.arguments.push_back(argument);
         }

@@ -146,9 +146,9 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
     return Credentials{std::move(headers), std::move(all)};
 }
 
-/// Keys have eight bytes or more, and among them digits or capitals; words and paths (of PWD) are
-/// not masked.
-static bool is_like_key(const std::string& value) {
+/// Keys have eight bytes or more, and digits or capitals among them. Words are none, nor are paths,
+/// as of PWD.
+static bool may_be_key(const std::string& value) {
     std::error_code none;
     return value.size() >= 8 && value.find_first_of(" \t\n") == value.npos &&
            value.find_first_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != value.npos &&
@@ -161,7 +161,7 @@ std::vector<Header> secrets_of_environment(const std::vector<std::string>& envir
         const std::size_t equals = std::min(entry.find('='), entry.size());
         const std::string name = entry.substr(0, equals);
         const std::string value = entry.substr(std::min(equals + 1, entry.size()));
-        if (is_secret_name(name) && is_like_key(value)) {
+        if (is_secret_name(name) && may_be_key(value)) {
             secrets.push_back({name, value});
         }
         for (const SecretPart& part : secrets_in_text(value)) {  // http://user:word@host

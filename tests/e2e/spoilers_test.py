@@ -26,7 +26,7 @@ CELLS = (
 )
 
 
-PASSES = ("pass", "pass, all tainted", "pass, refused")
+BEYOND = "tokens that waited for longer than their bounds"
 
 
 def record(**more):
@@ -143,32 +143,29 @@ class Charges(unittest.TestCase):
 
 
 class Cells(unittest.TestCase):
-    def table(self, cells):
-        """What is said of these cells; none of them fails twice. Empty: there is one CPU only."""
+    def table(self, cells, last=False):
+        """What is said of these cells; none of them fails. Empty: there is one CPU only."""
         # Other work on the host costs some ms; the stops here are longer than the limits.
-        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells"]
-        passed = ""
-        for last in (False, True):
-            done = subprocess.run([*command, *cells], capture_output=True, text=True, timeout=200, check=False)
-            print(done.stdout)
-            if done.returncode == 0:
-                return "" if done.stdout.startswith("skipped") else passed + done.stdout
-            self.assertFalse(last, done.stdout + done.stderr)
-            # A hypervisor that stops the CPU between two stamps of the kernel makes the way from one to the
-            # other long, now and then; what the client does wrong it does again.
-            lines = [line for line in done.stdout.splitlines(True) if line.startswith("| ") and "/" in line]
-            ends = tuple(f"| {end} |\n" for end in PASSES)
-            again = [line for line in lines if not line.endswith(ends) and "| skipped: " not in line]
-            passed = "".join(line for line in lines if line not in again)
-            cells = [line.split("|")[1].strip() for line in again]
-        return None
+        command = [sys.executable, "-B", SPOILERS / "run", "--within", "25", "--cells", *cells]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        print(done.stdout)
+        lines = done.stdout.splitlines(True)
+        again = [line for line in lines if BEYOND in line]
+        if again and not last:
+            # Where the hypervisor takes CPU time, one run in twenty has such a row. The cause is not known: the
+            # line says by how much. Twice in a row is a fault.
+            others = "".join(line for line in lines if line not in again)
+            self.assertEqual(others.count("| pass") + others.count("| skipped: "), len(cells) - len(again), others)
+            return others + self.table([line.split("|")[1].strip() for line in again], last=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return "" if done.stdout.startswith("skipped") else done.stdout
 
     def test_cells(self):
         """A row that is not tainted has no wrong stamp, whatever happens."""
         said = self.table(CELLS)
         if said:
-            ends = [f"| {end} |" for end in PASSES]
-            self.assertEqual(sum(said.count(end) for end in [*ends, "| skipped: "]), len(CELLS), said)
+            ends = ("| pass |", "| pass, all tainted |", "| pass, refused |", "| skipped: ")
+            self.assertEqual(sum(said.count(end) for end in ends), len(CELLS), said)
 
     def test_without_a_spoiler(self):
         """Some rows are not tainted: a client that taints all of them would pass every other cell.

@@ -105,10 +105,10 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
           "accessToken2", "credentials", "api_keys"}) {
         EXPECT_TRUE(is_secret_name(name)) << name;
     }
-    for (const char* name :
-         {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file", "tokenizer",
-          "prompt_cache_key", "author", "monkey", "keyspace", "kv_key_dtype", "key-value-heads",
-          "SECRET_NAME", "API_KEY_HEADER", "X-Auth-Mode", "KEYCLOAK_PORT", "compass"}) {
+    for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent", "--key-file",
+                             "tokenizer", "prompt_cache_key", "author", "eos_token_id", "keyspace",
+                             "kv_key_dtype", "key-value-heads", "SECRET_NAME", "API_KEY_HEADER",
+                             "X-Auth-Mode", "KEYCLOAK_PORT", "compass"}) {
         EXPECT_FALSE(is_secret_name(name)) << name;
     }
     // By its value, where its name does not tell.
@@ -125,8 +125,10 @@ TEST(Secrets, LeaveReferencesAndKnowWhatCarriesThem) {
              std::pair("X-Max-Tokens: 5", "X-Max-Tokens: 5"),
              std::pair("X-Plan: Basic tier of two", "X-Plan: Basic tier of two"),
              std::pair("X-Session: {session}", "X-Session: {session}"),
-             std::pair("X-Routing-Key: {row}", "X-Routing-Key: {row}"),
+             std::pair("X-Routing-Key: {kept.user}", "X-Routing-Key: {kept.user}"),
              std::pair("X-Sort-Key: latency", "X-Sort-Key: latency"),
+             std::pair("X-Monkey: george", "X-Monkey: george"),
+             std::pair("X-Key: {\"a\": 1}", "X-Key:***"),
              std::pair("X-Auth: none", "X-Auth: none"),
              std::pair("X-Api-Key: latency", "X-Api-Key:***"),
              std::pair("X-Auth: user:word", "X-Auth:***"),
