@@ -606,7 +606,7 @@ TEST_P(Drivers, SleepsBesideUnfetchedStamps) {
     while (driver_->now() < until) {
         (void)driver_->turn({until, 16, Wait::sleep, true});
     }
-    EXPECT_LE(driver_->counters().enters - enters, 8u);
+    EXPECT_LE(driver_->counters().enters - enters, 40u);  // else thousands; other wakes are few
     driver_->shutdown(client);
     turn_while(*driver_, [&] { return driver_->in_flight() > 0; });
     ASSERT_EQ(driver_->in_flight(), 0u);
